@@ -9,7 +9,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # $(call quietly,LOG,COMMAND): on a terminal the command as it is, else only its last lines and only when it fails.
 quietly = if [ -t 1 ]; then $(2); else $(2) >$(1) 2>&1 || { tail -n 60 $(1); exit 1; }; fi
 
-.PHONY: build demo test install docs dependencies clean help
+.PHONY: build demo test install static deb docs dependencies clean help
 .DEFAULT_GOAL := build
 
 build: ## build the library and the program
@@ -21,20 +21,33 @@ compile:
 	@mkdir -p $(BUILD)
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset release $(CONFIGURE) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
 	@echo "building in $(BUILD)"
-	@$(call quietly,$(BUILD)/build.log,cmake --build $(BUILD) --parallel $(JOBS))
+	@$(call quietly,$(BUILD)/build.log,cmake --build $(BUILD) --parallel $(JOBS) $(if $(TARGET),--target $(TARGET)))
 
-demo: dependencies compile ## install what is missing, build, and teach an English model five languages
+demo: dependencies ## install what is missing, build, and teach an English model five languages
+	@$(MAKE) --no-print-directory compile TARGET=installed
 	@$(BUILD)/calque demo
 
-test: dependencies compile ## install what is missing, build, and run the tests
+test: dependencies ## install what is missing, build, and run the tests
+	@scripts/install-dependencies --tests
+	@[ ! -f $(BUILD)/build.ninja ] || grep -q '^CMOCKA_FOUND:INTERNAL=1' $(BUILD)/CMakeCache.txt || cmake $(BUILD) >/dev/null
+	@$(MAKE) --no-print-directory compile
 	@ctest --preset release --parallel $(JOBS)
 
 dependencies: ## install the Debian packages that are missing (asks sudo when not root)
 	@scripts/install-dependencies
 
-install: build ## install to PREFIX (/usr/local)
-	@$(call quietly,$(BUILD)/install.log,cmake --install $(BUILD) --prefix $(PREFIX))
-	@echo "installed to $(DESTDIR)$(PREFIX)"
+install: ## install to PREFIX (/usr/local), staged below DESTDIR; builds what is missing, no tests
+	@scripts/install-dependencies --check
+	@$(MAKE) --no-print-directory compile TARGET=installed
+	@cmake -D CMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@$(call quietly,$(BUILD)/install.log,cmake --install $(BUILD))
+	@scripts/after-install $(BUILD) $(DESTDIR)
+
+static: ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program without libraries (ARCH=aarch64: cross-built)
+	@scripts/make-static $(ARCH)
+
+deb: ## write Debian packages to build/deb
+	@scripts/make-deb
 
 docs: ## write the library's reference: build/docs/html and build/docs/man
 	@scripts/install-dependencies --docs

@@ -1,20 +1,27 @@
-# make install: program, shared library, headers, manual, unit for systemd, calque.pc, and a CMake package that gives
-# calque::calque.
+# make install: program, library (shared and static), plugins, headers, manual, guides, examples, unit for systemd, calque.pc,
+# and a CMake package that gives calque::calque and calque::static.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/calque)
 
 install(TARGETS calque EXPORT calque-targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-if(TARGET calque_faiss)
-  install(TARGETS calque_faiss LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-endif()
+install(TARGETS calque_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+set(plugins)
+foreach(plugin calque_faiss calque_curl)
+  if(TARGET ${plugin})
+    list(APPEND plugins ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/calque)
+  endif()
+endforeach()
 install(TARGETS calque_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 # The sample corpus and its teacher, on which the installed `calque demo` runs.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sample DESTINATION ${CMAKE_INSTALL_DATADIR}/calque PATTERN "__pycache__" EXCLUDE)
 # The model of commands that are told none.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/models DESTINATION ${CMAKE_INSTALL_DATADIR}/calque)
-install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/calque)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN Doxyfile EXCLUDE PATTERN "*.css" EXCLUDE)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.c" PATTERN "*.py")
 
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   configure_file(${CMAKE_CURRENT_LIST_DIR}/calque.service.in ${CMAKE_BINARY_DIR}/calque.service @ONLY)
@@ -22,7 +29,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
 endif()
 
 # Man pages and completions, which the program writes itself. zsh looks for those of packages in a place of its own.
-if(NOT CMAKE_CROSSCOMPILING)
+if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(manual ${CMAKE_BINARY_DIR}/manual)
   add_custom_command(
     OUTPUT ${manual}/stamp
@@ -51,6 +58,21 @@ endif()
 file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(calque_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 
+# What has to be built before it: `make install` builds no more than that.
+add_custom_target(installed DEPENDS calque calque_static calque_program ${plugins})
+if(TARGET manual)
+  add_dependencies(installed manual)
+endif()
+
+# What programs that link the static library need with it.
+set(CALQUE_PC_MODULES zlib libzstd liblzma jansson libxxhash sentencepiece simdjson expat icu-i18n icu-uc libcmark libxml-2.0
+    sqlite3)
+set(CALQUE_CMAKE_LIBS csv stemmer stdc++ pthread ${CMAKE_DL_LIBS} m)
+list(JOIN CALQUE_PC_MODULES ", " CALQUE_PC_REQUIRES)
+list(JOIN CALQUE_PC_MODULES " " CALQUE_PC_MODULES)
+list(JOIN CALQUE_CMAKE_LIBS " -l" CALQUE_PC_LIBS)
+string(PREPEND CALQUE_PC_LIBS "-l")
+
 # pkg-config. ${pcfiledir} keeps it right when the prefix is chosen at install time.
 file(RELATIVE_PATH CALQUE_PC_TO_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(${CMAKE_SOURCE_DIR}/cmake/calque.pc.in ${CMAKE_BINARY_DIR}/calque.pc @ONLY)
@@ -59,7 +81,8 @@ install(FILES ${CMAKE_BINARY_DIR}/calque.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/
 # find_package(calque)
 install(EXPORT calque-targets NAMESPACE calque:: DESTINATION ${package_dir})
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/calque-config.cmake.in ${CMAKE_BINARY_DIR}/calque-config.cmake
-                              INSTALL_DESTINATION ${package_dir})
+                              INSTALL_DESTINATION ${package_dir}
+                              PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/calque-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/calque-config.cmake ${CMAKE_BINARY_DIR}/calque-config-version.cmake
         DESTINATION ${package_dir})

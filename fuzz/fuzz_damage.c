@@ -43,7 +43,7 @@ static void make_index(void) {
     additions[i] = (cq_index_addition){&documents[i], &passages[i], 1};
   }
   for (size_t i = 0; i < sizeof approximation; i++) approximation[i] = (char)(i * 7 % 251);
-  CHECK(cq_index_store_create(directory, "a model", "f00d", DIM, NULL) == CQ_OK);
+  CHECK(cq_index_store_create(directory, "a model", "f00d", DIM, false, NULL) == CQ_OK);
   CHECK(cq_index_store_open(&store, directory, true, NULL) == CQ_OK);
   CHECK(cq_index_store_append(store, additions, N, vectors, NULL) == CQ_OK);
   CHECK(cq_index_store_commit(store, NULL) == CQ_OK);

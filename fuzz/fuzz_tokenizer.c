@@ -41,8 +41,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     for (size_t max = 0; max < 8; max += 4) {
       ids.n = 0;
-      CHECK(cq_tokenizer_encode(&ids, t, NULL, (cq_slice){texts[i], strlen(texts[i])}, true, max, NULL, &error) ==
-            CQ_OK);
+      status = cq_tokenizer_encode(&ids, t, NULL, (cq_slice){texts[i], strlen(texts[i])}, true, max, NULL, &error);
+      CHECK(status == CQ_OK || (status == CQ_ERR_LIMIT && error.message[0])); /* a pattern without end */
       CHECK(!max || ids.n <= max);
       for (size_t k = 0; k < ids.n; k++) CHECK(ids.ids[k] >= 0 && ids.ids[k] < info->vocab_size);
     }

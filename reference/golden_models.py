@@ -6,6 +6,9 @@ needs torch, transformers, tokenizers, sentencepiece, safetensors and sentence-t
 
     sentences.txt         one sentence a line, shared by all models; one line is empty, one is longer than any model takes
     NAME/                 a model directory
+    NAME/padded.npy       of some models: the vector of PADDED
+    NAME/query.npy, document.npy    of models with tasks: encode_query's and encode_document's vectors
+    NAME/model2vec.npy    of one model: model2vec's own vectors
     NAME/expected.npy     float32 [sentences, dim]: SentenceTransformer(NAME).encode(sentences), one sentence at a time
 
 Weights are drawn with a wide spread, so that a wrong activation, epsilon, position or token moves the vectors visibly.
@@ -122,6 +125,7 @@ SENTENCES = [
     "a",
     ".",
 ]
+PADDED = "The <pad> boat <pad><pad> is of paper."  # RoBERTa counts no position for a pad token in the text
 
 
 # ---------------------------------------------------------------------------------------------------- tokenizers
@@ -396,6 +400,8 @@ class Writer:
         vectors = np.stack([model.encode([s], batch_size=1, show_progress_bar=False)[0] for s in SENTENCES])
         assert vectors.dtype == np.float32 and np.isfinite(vectors).all(), directory
         np.save(os.path.join(directory, "expected.npy"), vectors)
+        if os.path.basename(directory) in ("roberta-mean", "mpnet-mean"):
+            np.save(os.path.join(directory, "padded.npy"), model.encode([PADDED], show_progress_bar=False))
         if after:
             after(directory)
         size = sum(os.path.getsize(os.path.join(r, f)) for r, _, files in os.walk(directory) for f in files)
@@ -606,6 +612,140 @@ def make_models(w, wanted):
     @model
     def lstm_forward():
         bilstm("lstm-forward", 1, bert_tokenizer(False), pooling="mean", bidirectional=False)
+
+    def static(name, edit, dim=16, **options):
+        t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
+        w.save(name, [randomise(st.StaticEmbedding(t, embedding_dim=dim), name)], edit, **options)
+
+    @model
+    def static_truncation():  # the tokenizer's own truncation, which counts no special tokens
+        def truncate(d):
+            at = os.path.join(d, read_json(d, "modules.json")[0]["path"])
+            value = read_json(at, "tokenizer.json")
+            value["truncation"] = {"direction": "Right", "max_length": 12, "strategy": "LongestFirst", "stride": 0}
+            write_json(value, at, "tokenizer.json")
+        static("static-truncation", truncate)
+
+    def model2vec(d, tensors, normalize=False):
+        """The layout that model2vec writes, with its names of tensors."""
+        at = os.path.join(d, read_json(d, "modules.json")[0]["path"])
+        table = load_file(os.path.join(at, "model.safetensors"))["embedding.weight"].numpy()
+        made = tensors(table, np.random.default_rng(7))
+        for file in os.listdir(at):
+            if file != "tokenizer.json":
+                os.remove(os.path.join(at, file))
+        save_file({k: torch.from_numpy(np.ascontiguousarray(v)) for k, v in made.items()}, os.path.join(d, "model.safetensors"))
+        if at != d and at != os.path.join(d, ""):
+            shutil.move(os.path.join(at, "tokenizer.json"), os.path.join(d, "tokenizer.json"))
+        write_json({"model_type": "model2vec", "architectures": ["StaticModel"], "normalize": normalize,
+                    "embedding_dtype": made["embeddings"].dtype.name}, d, "config.json")
+        kinds = ["StaticEmbedding"] + ["Normalize"] * normalize
+        write_json([{"idx": i, "name": str(i), "path": "." if i == 0 else f"{i}_{kind}",
+                     "type": "sentence_transformers.models." + kind} for i, kind in enumerate(kinds)], d, "modules.json")
+
+    def shared_rows(table, r):
+        rows = 60
+        return {"embeddings": table[:rows], "mapping": r.integers(0, rows, len(table)),
+                "weights": r.uniform(0.1, 2, len(table))}
+
+    @model
+    def model2vec_mapping():  # vocabulary quantisation: rows shared, a weight for each token
+        from model2vec import StaticModel  # 0.10; its own library's vectors, which leave unknown tokens out
+        static("model2vec-mapping", lambda d: model2vec(d, shared_rows, True))
+        directory = os.path.join(w.root, "model2vec-mapping")
+        vectors = StaticModel.from_pretrained(directory).encode(SENTENCES, max_length=None)
+        np.save(os.path.join(directory, "model2vec.npy"), vectors.astype(np.float32))
+
+    @model
+    def model2vec_weights():
+        static("model2vec-weights", lambda d: model2vec(d, lambda t, r: {
+            "embeddings": t.astype(np.float16), "weights": r.uniform(0.1, 2, len(t)).astype(np.float32)}))
+
+    @model
+    def model2vec_int8():
+        static("model2vec-int8", lambda d: model2vec(d, lambda t, r: {
+            "embeddings": np.clip(np.round(t * 40), -127, 127).astype(np.int8)[:80],
+            "mapping": r.integers(0, 80, len(t)).astype(np.int32), "weights": r.uniform(0.1, 2, len(t)).astype(np.float32)}))
+
+    @model
+    def truncate_dim():  # saved with the model, applied by encode
+        bert_model(w, "truncate-dim", options={"truncate_dim": 7}, more=[Normalize()])
+
+    def shard(d, pickled=False):
+        """Divides model.safetensors into three files with an index, as large models have them."""
+        tensors = load_file(os.path.join(d, "model.safetensors"))
+        os.remove(os.path.join(d, "model.safetensors"))
+        stem, end = ("pytorch_model", "bin") if pickled else ("model", "safetensors")
+        places = {name: f"{stem}-{i % 3 + 1:05}-of-00003.{end}" for i, name in enumerate(sorted(tensors))}
+        for file in sorted(set(places.values())):
+            part = {k: v.contiguous() for k, v in tensors.items() if places[k] == file}
+            if pickled:
+                torch.save(part, os.path.join(d, file))
+            else:
+                save_file(part, os.path.join(d, file), {"format": "pt"})
+        total = sum(t.numel() * t.element_size() for t in tensors.values())
+        write_json({"metadata": {"total_size": total}, "weight_map": places}, d, f"{stem}.{end}.index.json")
+
+    @model
+    def pool_sharded():
+        bert_model(w, "pool-sharded", edit=shard)
+
+    @model
+    def pool_sharded_pickle():
+        bert_model(w, "pool-sharded-pickle", edit=lambda d: shard(d, True))
+
+    @model
+    def pool_norm_dropout():  # LayerNorm and Dropout behind the pooling
+        norm = randomise(st.LayerNorm(12), "pool-norm-dropout/norm")
+        bert_model(w, "pool-norm-dropout", more=[norm, st.Dropout(0.3)])
+
+    @model
+    def weighted_layers():
+        def published(d):
+            at = os.path.join(d, read_json(d, "modules.json")[1]["path"])
+            write_json({"word_embedding_dimension": 24, "layer_start": 1, "num_hidden_layers": 2}, at, "config.json")
+        name, tokenizer = "weighted-layers", bert_tokenizer(True)
+        body = bert(name, tokenizer, output_hidden_states=True)
+        layers = st.WeightedLayerPooling(24, num_hidden_layers=2, layer_start=1,
+                                         layer_weights=torch.nn.Parameter(torch.tensor([0.3, 1.9])))
+        w.save(name, [w.transformer(body, tokenizer), layers, st.Pooling(24, "mean")], published)
+
+    @model
+    def cnn():
+        name, tokenizer = "cnn", bert_tokenizer(True)
+        table = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.7, (len(tokenizer), 10)).astype(np.float32)
+        w.save(name, [st.WordEmbeddings(tokenizer, table, update_embeddings=True, max_seq_length=MAX_LENGTH),
+                      randomise(st.CNN(10, out_channels=7, kernel_sizes=[1, 3, 5]), name), st.Pooling(21, ["max", "mean"])])
+
+    def two_tasks(name, old=False):
+        """A Router of two static models, and its vectors for queries."""
+        def asym(d):  # the layout of sentence-transformers before 5
+            entries = read_json(d, "modules.json")
+            at = os.path.join(d, entries[0]["path"])
+            value = read_json(at, "router_config.json")
+            os.remove(os.path.join(at, "router_config.json"))
+            value["types"] = {k: "sentence_transformers.models." + v.split(".")[-1] for k, v in value["types"].items()}
+            value["parameters"] = {"allow_empty_key": True}
+            write_json(value, at, "config.json")
+            entries[0]["type"] = "sentence_transformers.models.Asym"
+            write_json(entries, d, "modules.json")
+        t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
+        routes = {task: [randomise(st.StaticEmbedding(t, embedding_dim=5), f"{name}/{task}")]
+                  for task in ("query", "document")}
+        routes["query"].append(dense(name, 5, 5, torch.nn.Tanh()))
+        router = st.Router(routes, default_route=None if old else "document")
+        w.save(name, [router, Normalize()], asym if old else None, prompts={"query": "the question: ", "passage": "a text: "})
+        model = SentenceTransformer(os.path.join(w.root, name), device="cpu", local_files_only=True)
+        np.save(os.path.join(w.root, name, "query.npy"), model.encode_query(SENTENCES, batch_size=1, show_progress_bar=False))
+        np.save(os.path.join(w.root, name, "document.npy"), model.encode_document(SENTENCES, batch_size=1, show_progress_bar=False))
+
+    @model
+    def router():
+        two_tasks("router")
+
+    @model
+    def asym():
+        two_tasks("asym", True)
 
     for name, make in made.items():
         if not wanted or name in wanted:

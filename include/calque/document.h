@@ -13,6 +13,7 @@
  *   markdown  CommonMark; its first heading is the title; "key: value" lines between two lines of --- are metadata
  *   html      the text that is shown, without <nav>, <aside> and <footer>; title and language by <title> and lang
  *   trec      <DOC> <DOCNO> ... </DOC>
+ *   parquet   a document a row, columns by name; a file of its own, neither compressed nor standard input
  *
  * Files may be compressed. Directories are walked, names in bytewise order, those with a dot in front left out; what has
  * an unknown ending is left out, counted and told. A file that is named itself and ends in .txt is of lines, one in a
@@ -56,6 +57,7 @@ typedef enum cq_document_format {
   CQ_DOCUMENTS_MARKDOWN,
   CQ_DOCUMENTS_HTML,
   CQ_DOCUMENTS_TREC,
+  CQ_DOCUMENTS_PARQUET,
 } cq_document_format;
 
 typedef struct cq_documents_options {

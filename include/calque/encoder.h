@@ -37,6 +37,11 @@ typedef struct cq_encoder_options { /* group "encoder" */
   cq_notice_fn notice;    /* told what was assumed, e.g. mean pooling for a directory without modules.json, and by what
                         * measures a model how many sentences were truncated; may be NULL */
   void *notice_context;
+  bool drop_unknown; /* a StaticEmbedding leaves unknown tokens out, as model2vec's own library does; false: they count,
+                      * as in sentence-transformers. CQ_ERR_ARGUMENT for other models */
+  const char *task;  /* "query" or "document": the prompt is the model's "query", or the first of its "document",
+                      * "passage" and "corpus", where no other is asked for; of a model with a Router (Asym), the
+                      * task's modules. NULL: the model's defaults. CQ_ERR_ARGUMENT for a task that is unknown */
 } cq_encoder_options;
 CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
 
@@ -62,6 +67,7 @@ CQ_API void cq_encoder_free(cq_encoder *encoder);
 CQ_API CQ_MUST_USE cq_status cq_encoder_save(const cq_encoder *encoder, const char *directory, bool replace,
                                              const char *card, cq_error *error);
 
+/* Dimensions of its vectors: after the truncation that its configuration asks for. */
 CQ_API int cq_encoder_dim(const cq_encoder *encoder);
 CQ_API int cq_encoder_max_seq_length(const cq_encoder *encoder);
 CQ_API int64_t cq_encoder_n_parameters(const cq_encoder *encoder);
@@ -85,10 +91,14 @@ typedef struct cq_encode_options { /* group "encode" */
   const char *prompt; /* put before every sentence; NULL: the one prompt_name says, else the model's default prompt */
   const char *prompt_name; /* a key of the model's prompts; an unknown one is CQ_ERR_ARGUMENT */
   bool normalize;          /* scale each vector to length 1 (after truncate_dim) */
-  int truncate_dim;        /* keep only this many leading dimensions (Matryoshka models); 0: all */
+  int truncate_dim;        /* keep only this many leading dimensions (Matryoshka models); 0: what the model's
+                            * configuration says (truncate_dim), else all */
   bool strict; /* a sentence longer than the model's maximum sequence length is CQ_ERR_LIMIT instead of truncated */
 } cq_encode_options;
 CQ_DEFAULT_OPTIONS(cq_encode_options, cq_encode_default_options, "encode")
+
+/* Dimensions of the vectors that encoding with these options gives: out's columns. NULL: cq_encoder_dim. */
+CQ_API int cq_encoder_encode_dim(const cq_encoder *encoder, const cq_encode_options *options);
 
 typedef struct cq_encode_stats {
   uint64_t n_sentences, n_tokens; /* tokens after truncation, special ones included */
@@ -97,7 +107,7 @@ typedef struct cq_encode_stats {
 } cq_encode_stats;
 
 /* Encodes n sentences.
- *   out      [n, dim] f32, dim = options->truncate_dim or cq_encoder_dim
+ *   out      [n, dim] f32, dim = cq_encoder_encode_dim
  *   options  NULL for the defaults
  *   stats    added to, not reset; may be NULL
  * Errors: CQ_ERR_FORMAT (a sentence is not UTF-8, its index in error->line, 1-based), CQ_ERR_LIMIT, CQ_ERR_ARGUMENT,

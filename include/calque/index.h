@@ -88,6 +88,9 @@ CQ_API const char *cq_index_model(const cq_index *index); /* the name it was mad
  * encode other texts as well, and need no second one. Errors: those of opening a model, and CQ_ERR_ARGUMENT when it is
  * not the one the index was made with. */
 CQ_API CQ_MUST_USE cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_error *error);
+/* The name of the prompt with which that model encodes queries, for those that encode them themselves (query_vectors of
+ * a search); NULL: the model's default. False: queries are encoded in another way, which is left to cq_index_search. */
+CQ_API bool cq_index_query_prompt(const char **name, const cq_index *index);
 /* The first so many documents, removed ones included, are searched by an approximation; 0: there is none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 /* How many queries the passages' hubness is of (cq_index_hubness); 0: the index has none. */

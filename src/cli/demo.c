@@ -8,6 +8,8 @@
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
+#include "calque/process.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -89,9 +91,7 @@ static int find_sample(demo *d) {
       return cli_fail("the path of the sample is too long");
     return CLI_OK;
   }
-  ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-  if (n > 0) {
-    program[n] = '\0';
+  if (cq_process_path(program, sizeof program)) {
     char *slash = strrchr(program, '/');
     if (slash) *slash = '\0';
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {

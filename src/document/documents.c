@@ -16,15 +16,16 @@
 
 enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5 };
 
-static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl", "json",
-                                      "text", "markdown", "html", "trec", NULL};
+static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl",   "json",
+                                      "text", "markdown", "html", "trec", "parquet", NULL};
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(
         O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
         "of the files: told by their names, else by how they begin (auto); lines: a document a line; tsv, csv: a "
-        "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>")},
+        "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
+        "parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -64,6 +65,7 @@ static const cq_document_type *const types[] = {
     &cq_document_type_markdown,
     &cq_document_type_html,
     &cq_document_type_trec,
+    &cq_document_type_parquet,
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
@@ -171,6 +173,7 @@ static bool begins_like(cq_slice bytes, const char *text) {
 
 /* By its first bytes; NULL: it is no text. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
+  if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
   if (begins_like(bytes, "\xEF\xBB\xBF")) bytes.data += 3, bytes.n -= 3;
   bytes = cq_slice_trimmed(bytes);
@@ -211,7 +214,8 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
     return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
-                      "is of no format of documents: JSON lines, JSON, CSV, TSV, text, Markdown, HTML or TREC");
+                      "is of no format of documents: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC or "
+                      "Parquet");
 }
 
 /* --- opening the next file --- */
@@ -261,6 +265,13 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                                .room = &d->room,
                                .notice = d->o.notice,
                                .notice_context = d->o.notice_context};
+  if (d->type->is_mapped) {
+    status = close_source(&source, CQ_OK);
+    if (!status && !strcmp(file->path, "-"))
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, d->file.path, "%s is read from files alone: its end comes first",
+                            d->type->name);
+    return status ? status : d->type->open(&d->state, &d->file, error);
+  }
   if (d->o.encoding) status = cq_decoded_source(&source, input, d->o.encoding, error);
   if (status) return status;
   if (d->type->most_bytes) {

@@ -69,6 +69,7 @@ typedef struct cq_document_type {
   const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
   bool is_one;         /* the file is one document */
   bool is_lines;       /* a document is a line: reading goes on behind a malformed one */
+  bool is_mapped;      /* the format opens the path itself: it reads from the end */
   size_t most_bytes;   /* the file is read as a whole, and may have so many; 0: line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
@@ -79,7 +80,7 @@ typedef struct cq_document_type {
 
 extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_document_type_csv,
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
-    cq_document_type_html, cq_document_type_trec;
+    cq_document_type_html, cq_document_type_trec, cq_document_type_parquet;
 
 /* A JSON object's members: roles, and what is left as metadata. has_text: the document's text is among them, else it
  * comes from elsewhere. */

@@ -275,11 +275,13 @@ cq_status cq_safetensors_open(cq_safetensors **out, const char *path, cq_error *
 }
 
 void cq_safetensors_release_pages(const cq_safetensors *file) {
-  cq_mapping_release_pages(&file->mapping);
+  if (file->mapping.data) cq_mapping_release_pages(&file->mapping);
+  for (size_t i = 0; i < file->n_parts; i++) cq_safetensors_release_pages(file->parts[i]);
 }
 
 void cq_safetensors_close(cq_safetensors *file) {
   if (!file) return;
+  for (size_t i = 0; i < file->n_parts; i++) cq_safetensors_close(file->parts[i]);
   cq_mapping_close(&file->mapping);
   cq_map_free(&file->by_name);
   cq_arena_free(&file->arena);

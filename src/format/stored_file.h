@@ -1,4 +1,4 @@
-/* What the readers of tensor files fill: safetensors.c, torch_zip.c. Everyone else sees cq_safetensors only. */
+/* What the readers of tensor files fill: safetensors.c, torch_zip.c, sharded.c. Everyone else sees cq_safetensors only. */
 #ifndef FORMAT_STORED_FILE_H
 #define FORMAT_STORED_FILE_H
 
@@ -16,6 +16,8 @@ struct cq_safetensors {
   const char *path;
   cq_stored_tensor *tensors; /* [n], names and data borrowed from arena and mapping */
   size_t n;
+  struct cq_safetensors **parts; /* [n_parts], in the arena: files whose tensors these are (sharded.c); else none */
+  size_t n_parts;
 };
 
 /* Makes the handle, maps the file and lets `read` fill tensors, n and by_name. */

@@ -4,12 +4,24 @@
 #include "base/memory.h"
 #include "format/json.h"
 #include "model/language.h"
+#include "model/router.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int cq_encoder_dim(const cq_encoder *e) {
-  return (int)e->modules[e->n_modules - 1]->output_dim;
+  const int dim = cq_encoder_full_dim(e);
+  return e->truncate_dim > 0 && e->truncate_dim < dim ? (int)e->truncate_dim : dim;
+}
+
+bool cq_encoder_has_tasks(const cq_encoder *e) {
+  static const char *const tasks[] = {"query", "document"};
+  bool found = e->has_router;
+  for (int i = 0; i < 2; i++) {
+    const char *name = cq_task_prompt(e->prompts, tasks[i]);
+    found = found || (name && *json_string_value(json_object_get(e->prompts, name)));
+  }
+  return found;
 }
 
 int cq_encoder_max_seq_length(const cq_encoder *e) {
@@ -66,6 +78,14 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
                    modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
                    e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
                    e->default_prompt_name, "similarity", e->similarity);
+  if (*out && e->task_prompt_name && json_object_set_new(*out, "task_prompt_name", json_string(e->task_prompt_name))) {
+    json_decref(*out);
+    *out = NULL;
+  }
+  if (*out && e->truncate_dim && json_object_set_new(*out, "truncate_dim", json_integer(e->truncate_dim))) {
+    json_decref(*out);
+    *out = NULL;
+  }
   return *out ? CQ_OK : cq_fail_memory(error, "a description");
 }
 

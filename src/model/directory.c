@@ -17,6 +17,7 @@
 #include "model/language.h"
 #include "model/modules.h"
 #include "model/precision.h"
+#include "model/router.h"
 #include "model/transformer.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   }
   if (e->n_modules == 0) {
     e->max_seq_length = module->max_seq_length;
-    if (module->type == &cq_transformer_type) e->max_positions = module->max_seq_length;
+    if (cq_is_transformer(module)) e->max_positions = module->max_seq_length;
   }
   if (module->leaves_out_prompt) e->include_prompt = false;
   e->modules[e->n_modules++] = module;
@@ -159,8 +160,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
     return status;
   if (kind && strcmp(kind, "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
-  const json_t *dim = json_object_get(e->config, "truncate_dim");
-  if (dim && !is_void(dim)) return cq_unsupported_key(path, "truncate_dim", dim, error); /* encoding has that option */
+  if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error))) return status;
   json_t *prompts = json_object_get(e->config, "prompts");
   if (prompts && !json_is_null(prompts)) {
     if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");
@@ -181,9 +181,10 @@ static cq_status check_table_rows(const cq_module *module, const char *directory
   const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
   for (size_t i = 0; i < module->n_params; i++) {
     const cq_param *p = &module->params[i];
-    if (p->table && n_ids > p->rows)
+    const int64_t n = module->n_ids ? module->n_ids : p->rows;
+    if (p->table && n_ids > n)
       return cq_fail_file(error, CQ_ERR_FORMAT, directory, "the tokenizer has %lld ids, tensor '%s' has %lld rows",
-                          (long long)n_ids, p->name, (long long)p->rows);
+                          (long long)n_ids, module->n_ids ? "mapping" : p->name, (long long)n);
   }
   return CQ_OK;
 }
@@ -193,17 +194,22 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   char directory[MAX_PATH];
   const char *from = e->language ? e->language : directory; /* tokenizer and word embeddings */
   int64_t length = 0;
-  const cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
+  cq_module *before = e->n_modules > 0 ? e->modules[e->n_modules - 1] : NULL;
   cq_module_source source = {.root = e->directory,
                              .directory = directory,
                              .language = e->language,
                              .arena = &e->arena,
                              .notice = options->notice,
                              .notice_context = options->notice_context,
+                             .drop_unknown = options->drop_unknown,
+                             .before = before,
                              .input_dim = before ? before->output_dim : 0,
                              .input_is_sentence = before && before->output_is_sentence};
   cq_module *module = NULL;
   cq_status status = CQ_OK;
+  if (options->drop_unknown && type->takes_text && type != &cq_static_type)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory,
+                        "drop-unknown is for a StaticEmbedding, the model begins with a %s", type->name);
   if (e->language && type->takes_text && type != &cq_transformer_type)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, e->language,
                         "the model is a %s, which has no body that a language's word embeddings could lie under",
@@ -227,7 +233,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (!status && e->language && type == &cq_transformer_type)
     status = cq_transformer_adopt_vocabulary((cq_transformer *)module, error);
   if (status) {
-    if (module && type->free) type->free(module);
+    if (module && module->type->free) module->type->free(module);
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
@@ -250,6 +256,38 @@ static bool path_stays_inside(const char *path) {
   return true;
 }
 
+static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_options *options, cq_error *error) {
+  char directory[MAX_PATH], below[MAX_PATH];
+  json_t *list = NULL;
+  const json_t *item;
+  const char *route;
+  size_t i;
+  e->has_router = true;
+  cq_status status = cq_path_join(directory, sizeof directory, e->directory, path, error);
+  if (!status) status = cq_router_open(&list, &route, directory, options->task, error);
+  if (status) return status;
+  json_array_foreach(list, i, item) {
+    const char *id = json_string_value(json_object_get(item, "path")),
+               *type_name = json_string_value(json_object_get(item, "type"));
+    const cq_module_type *type = cq_module_type_find(type_name);
+    if (!path_stays_inside(id))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, directory, "module '%s' lies outside of the directory", id);
+    else if (!type)
+      status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "module type '%s' is not known", type_name);
+    else if (snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", id) >= (int)sizeof below)
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "the path is too long");
+    if (!status) status = open_module(e, type, below, options, error);
+    if (status) break;
+  }
+  if (!status && options->notice && !options->task) {
+    char text[MAX_PATH + 160];
+    snprintf(text, sizeof text, "%s: a model with a route for each task, taking '%s'", e->directory, route);
+    options->notice(options->notice_context, text);
+  }
+  json_decref(list);
+  return status;
+}
+
 static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list_path,
                              const cq_encoder_options *options, cq_error *error) {
   size_t i;
@@ -268,6 +306,10 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
     if (extra && !is_void(extra)) return cq_unsupported_key(list_path, "kwargs", extra, error);
+    if (cq_is_router(type_name)) {
+      if ((status = open_router(e, path, options, error))) return status;
+      continue;
+    }
     const cq_module_type *type = cq_module_type_find(type_name);
     if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "module type '%s' is not known", type_name);
     if ((status = open_module(e, type, path, options, error))) return status;
@@ -277,14 +319,36 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
+/* What model2vec writes beside its files: whether the vectors are scaled to length 1. *is_one: this is such a file. */
+static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
+  json_t *config;
+  cq_status status = cq_json_read(&config, path, error);
+  if (status) return status;
+  *is_one = is_text(json_object_get(config, "model_type"), "model2vec");
+  if (*is_one) status = cq_json_get_bool(normalize, config, "normalize", path, error);
+  json_decref(config);
+  return status;
+}
+
+static cq_status open_model2vec(cq_encoder *e, bool normalize, const cq_encoder_options *options, cq_error *error) {
+  cq_module *module;
+  cq_status status = open_module(e, &cq_static_type, "", options, error);
+  if (status || !normalize) return status;
+  status = cq_normalize_new(&module, e->modules[0]->output_dim, "1_Normalize", &e->arena, error);
+  return status ? status : cq_encoder_append(e, module, error);
+}
+
 static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encoder_options *options, cq_error *error) {
   char path[MAX_PATH];
   cq_module *pooling;
+  bool is_model2vec = false, normalize = false;
   cq_status status = cq_path_join(path, sizeof path, e->directory, "config.json", error);
   if (status) return status;
   if (!cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_IO, list_path,
                         "not found, and no config.json beside it: this is no model directory");
+  status = read_model2vec_config(&is_model2vec, &normalize, path, error);
+  if (status || is_model2vec) return status ? status : open_model2vec(e, normalize, options, error);
   if ((status = open_module(e, &cq_transformer_type, "", options, error)) ||
       (status = cq_pooling_new(&pooling, e->modules[0]->output_dim, CQ_POOL_MEAN, "1_Pooling", &e->arena, error)) ||
       (status = cq_encoder_append(e, pooling, error)))
@@ -339,12 +403,24 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
 
 /* --- opening --- */
 
+/* A router has found the task's route already; names of other tasks than sentence-transformers' two are its own. */
+static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
+  if (!e->has_router && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);
+  e->task_prompt_name = cq_task_prompt(e->prompts, task);
+  return CQ_OK;
+}
+
 #define O cq_encoder_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
+    {CQ_TEXT(O, "task", task, CHANGES, "NAME",
+             "encode for this task, 'query' or 'document': by the model's prompt and route for it")},
+    {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
+             "leave unknown tokens out, as model2vec's own library does (static models)")},
 };
 #undef O
 
@@ -383,6 +459,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   } else if (!(status = cq_json_read(&list, path, error))) {
     status = open_listed(e, list, path, &taken, error);
   }
+  if (!status && taken.task) status = choose_task(e, taken.task, error);
   if (!status) status = choose_precision(e, &taken, error);
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:

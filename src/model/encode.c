@@ -35,7 +35,8 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
     {CQ_TEXT(O, "prompt-name", prompt_name, CHANGES, "NAME", "use the model's prompt of this name")},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "scale each vector to length 1"), .letter = 'n'},
-    {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "keep the first N dimensions"), .otherwise = "all"},
+    {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "keep the first N dimensions"),
+     .otherwise = "the model's"},
     {CQ_FLAG(O, "strict", strict, KEEPS,
              "fail at a sentence longer than the maximum sequence length, instead of truncating it")},
 };
@@ -224,7 +225,8 @@ static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice 
 
 static cq_status find_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
                              cq_ids *ids, cq_token_memory *memory, cq_error *error) {
-  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->default_prompt_name;
+  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->task_prompt_name;
+  if (!name) name = encoder->default_prompt_name;
   *out = (cq_slice){"", 0};
   *n_left_out = 0;
   if (!text && name) {
@@ -353,6 +355,11 @@ static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, int n_wor
   return first_failure(e, e->n_blocks, n_workers, error);
 }
 
+int cq_encoder_encode_dim(const cq_encoder *encoder, const cq_encode_options *options) {
+  const int full = cq_encoder_full_dim(encoder), kept = options ? options->truncate_dim : 0;
+  return kept <= 0 ? cq_encoder_dim(encoder) : kept < full ? kept : full; /* more is refused by encoding */
+}
+
 /* All that a call needs but its text; a call of cq_encoder_encode without options skips them. */
 static cq_status begin_encoding(encoding *e, cq_encode_options *taken, const cq_encode_options *options,
                                 cq_error *error) {
@@ -360,9 +367,9 @@ static cq_status begin_encoding(encoding *e, cq_encode_options *taken, const cq_
   const cq_status status = options ? cq_options_take(taken, &cq_group_encode, options, error) : CQ_OK;
   if (status) return status;
   e->options = options ? taken : &defaults;
-  const int dim = cq_encoder_dim(e->encoder), kept = e->options->truncate_dim;
+  const int dim = cq_encoder_full_dim(e->encoder), kept = e->options->truncate_dim;
   if (kept > dim) return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", kept, dim);
-  e->dim = kept ? kept : dim;
+  e->dim = cq_encoder_encode_dim(e->encoder, e->options);
   return CQ_OK;
 }
 

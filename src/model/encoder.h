@@ -23,11 +23,22 @@ struct cq_encoder {
   json_t *config;  /* the whole file, owns what follows; NULL: none */
   json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
+  const char *task_prompt_name; /* of the task that it was opened for; NULL: the default */
+  bool has_router;              /* and the modules are those of one route */
   const char *similarity;
-  bool include_prompt; /* pooling sees the prompt's tokens */
-  cq_notice_fn notice; /* cq_encoder_options' */
+  int64_t truncate_dim; /* of the vectors that encoding gives; 0: none */
+  bool include_prompt;  /* pooling sees the prompt's tokens */
+  cq_notice_fn notice;  /* cq_encoder_options' */
   void *notice_context;
 };
+
+/* Dimensions of what the last module gives, before any truncation: those that training sees. */
+static inline int cq_encoder_full_dim(const cq_encoder *e) {
+  return (int)e->modules[e->n_modules - 1]->output_dim;
+}
+
+/* Whether queries and documents have prompts or modules of their own. */
+bool cq_encoder_has_tasks(const cq_encoder *encoder);
 
 /* Tells notice, when there is one, that n_truncated of n sentences were. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);

@@ -90,11 +90,51 @@ cq_status cq_language_list(json_t **out, const char *model, cq_error *error) {
 
 /* --- writing --- */
 
-cq_status cq_language_write(const cq_encoder *e, const char *directory, cq_error *error) {
+cq_status cq_language_write(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
   const cq_module *m = e->modules[0];
   if (m->type != &cq_transformer_type)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s has no body that a language's word embeddings could lie under",
                    m->type->name);
-  cq_status status = cq_weights_save(((const cq_transformer *)m)->embedding.words, 1, CQ_F32, directory, error);
+  cq_status status = cq_weights_save(((const cq_transformer *)m)->embedding.words, 1, weights, directory, error);
   return status ? status : cq_tokenizer_save(m->tokenizer, directory, m->max_seq_length, error);
+}
+
+/* NAME is a name of cq_language_list. */
+static cq_status write_one(const char *model, const char *name, cq_dtype weights, const char *directory,
+                           cq_error *error) {
+  static const char *const beside[] = {"README.md", "log.jsonl"};
+  char from[PATH_MAX], to[PATH_MAX], languages[PATH_MAX], source[PATH_MAX], target[PATH_MAX];
+  cq_encoder_options opening = cq_encoder_default_options();
+  cq_encoder *e = NULL;
+  opening.precision = CQ_PRECISION_F32;
+  cq_status status = cq_path_join(languages, sizeof languages, model, CQ_LANGUAGE_FOLDER, error);
+  if (!status) status = cq_path_join(from, sizeof from, languages, name, error);
+  if (!status) status = cq_path_join(to, sizeof to, directory, name, error);
+  if (!status) status = cq_directory_make(to, error);
+  if (!status) status = cq_encoder_open(&e, from, &opening, error);
+  if (!status) status = cq_language_write(e, weights, to, error);
+  for (size_t i = 0; !status && i < sizeof beside / sizeof *beside; i++) {
+    status = cq_path_join(source, sizeof source, from, beside[i], error);
+    if (!status) status = cq_path_join(target, sizeof target, to, beside[i], error);
+    if (!status && cq_file_exists(source)) status = cq_file_copy(source, target, error);
+  }
+  cq_encoder_free(e);
+  return status;
+}
+
+cq_status cq_languages_write(const cq_encoder *model, cq_dtype weights, const char *directory, cq_error *error) {
+  char languages[PATH_MAX];
+  json_t *names = NULL, *name;
+  size_t i;
+  cq_status status = CQ_OK;
+  if (!model->directory || model->language) return CQ_OK;
+  status = cq_language_list(&names, model->directory, error);
+  if (status || !names) return status;
+  status = cq_path_join(languages, sizeof languages, directory, CQ_LANGUAGE_FOLDER, error);
+  if (!status) status = cq_directory_make(languages, error);
+  json_array_foreach(names, i, name) {
+    if (!status) status = write_one(model->directory, json_string_value(name), weights, languages, error);
+  }
+  json_decref(names);
+  return status;
 }

@@ -4,8 +4,9 @@
 
 /* One row a type. */
 static const cq_module_type *const types[] = {
-    &cq_transformer_type, &cq_pooling_type,         &cq_dense_type, &cq_normalize_type,
-    &cq_static_type,      &cq_word_embeddings_type, &cq_lstm_type,
+    &cq_transformer_type,     &cq_pooling_type,         &cq_dense_type,      &cq_normalize_type,
+    &cq_static_type,          &cq_word_embeddings_type, &cq_lstm_type,       &cq_cnn_type,
+    &cq_weighted_layers_type, &cq_dropout_type,         &cq_layer_norm_type,
 };
 
 const cq_module_type *cq_module_type_find(const char *type) {

@@ -1,5 +1,5 @@
 /* A module is one stage of a sentence encoder, as modules.json lists them: Transformer, WordEmbeddings, LSTM,
- * StaticEmbedding, Pooling, Dense, Normalize. Each type is one file and one row in module.c's table.
+ * CNN, StaticEmbedding, WeightedLayerPooling, Pooling, Dense, LayerNorm, Dropout, Normalize. Each type is one file and one row in module.c's table.
  *
  *   ids -> [Transformer | WordEmbeddings | StaticEmbedding] -> x [n_tokens or n_seqs, dim] -> ... -> y [n_seqs, dim]
  *
@@ -27,9 +27,11 @@ typedef struct cq_module_source {
   cq_arena *arena;       /* lives as long as the encoder */
   cq_notice_fn notice;
   void *notice_context;
+  cq_module *before;      /* NULL for the first */
   int64_t input_dim;      /* what the module before gives; 0 for the first */
   bool input_is_sentence; /* it gives one row a sequence */
   bool lowercase;         /* the text is lower-cased before the tokenizer sees it (do_lower_case); first module only */
+  bool drop_unknown;      /* a StaticEmbedding leaves unknown tokens out */
 } cq_module_source;
 
 /* What every module has; a type's own struct begins with it and is allocated in the arena. */
@@ -45,6 +47,7 @@ struct cq_module {
   const char *not_trained; /* what in it has no backward, for an error's message; NULL: it can be trained */
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
+  int64_t n_ids;           /* ids it has a vector for, where that is not one a row of its table; else 0 */
   bool add_special;        /* special tokens are put around each sentence */
   int max_seq_length;      /* 0: no limit */
   bool lowercase;          /* sentence_bert_config.json's do_lower_case */
@@ -74,12 +77,12 @@ struct cq_module_type {
    * workspace too, which then must not be released before backward. x has no data for a first module. */
   CQ_MUST_USE cq_status (*forward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                    cq_tensor *y, void **saved, cq_error *error);
-  /* dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
+  /* NULL: models with such a module are not trained. dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
    * overwritten. x is forward's input. */
   CQ_MUST_USE cq_status (*backward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                     cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
-                                    cq_error *error);
-  void (*free)(cq_module *module); /* what is not in the arena; may be NULL */
+                                    cq_error *error); /* NULL: cannot be trained */
+  void (*free)(cq_module *module);                    /* what is not in the arena; may be NULL */
 };
 
 /* The type of that name (the last component counts), NULL when unknown. */
@@ -89,7 +92,13 @@ const cq_module_type *cq_module_type_find(const char *type);
 CQ_MUST_USE cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error);
 
 extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type, cq_normalize_type, cq_static_type,
-    cq_word_embeddings_type, cq_lstm_type;
+    cq_word_embeddings_type, cq_lstm_type, cq_cnn_type, cq_weighted_layers_type, cq_dropout_type, cq_layer_norm_type;
+/* What a Transformer of decoders' shape opens as (model/llama.h); it is found under no name of its own. */
+extern const cq_module_type cq_llama_type;
+/* A Hugging Face directory, of either kind. */
+static inline bool cq_is_transformer(const cq_module *module) {
+  return module->type == &cq_transformer_type || module->type == &cq_llama_type;
+}
 
 /* --- reading and writing weights, for the types' own use --- */
 
@@ -109,9 +118,19 @@ CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *co
  * [rows] holds the rows' scales then. */
 CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows,
                                              int64_t cols, cq_arena *arena, cq_error *error);
+/* A convolution's weight, [rows, cols, width] in the file, as a matrix [rows, cols * width] that is saved as it was. */
+CQ_MUST_USE cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, int64_t rows, int64_t cols,
+                                              int64_t width, cq_arena *arena, cq_error *error);
+/* A matrix of whole numbers in 8 bits, which stand for themselves; narrow. */
+CQ_MUST_USE cq_status cq_weights_take_numbers(cq_param *p, cq_weights *w, const char *name, cq_arena *arena,
+                                              cq_error *error);
+/* A vector of whole numbers (int32 or int64), each in [0, n_values): copied into the arena. */
+CQ_MUST_USE cq_status cq_weights_take_integers(int32_t **out, int64_t *n, cq_weights *w, const char *name,
+                                               int64_t n_values, cq_arena *arena, cq_error *error);
 /* Gives the pages of memory back that reading has filled; they are read again where they are needed again. */
 void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
+bool cq_weights_has_numbers(const cq_weights *w, const char *name); /* a matrix for cq_weights_take_numbers */
 
 /* After all were taken: a tensor nobody asked for is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
  * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
@@ -124,5 +143,9 @@ CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *cons
  * Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory,
                                       cq_error *error);
+/* The same, and one vector of whole numbers [n_integers] besides. */
+CQ_MUST_USE cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *integers_name,
+                                           const int32_t *integers, int64_t n_integers, cq_dtype weights,
+                                           const char *directory, cq_error *error);
 
 #endif

@@ -87,9 +87,11 @@ void cq_encoder_freeze_body(cq_encoder *encoder) {
 
 cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error) {
   for (size_t i = 0; i < encoder->n_modules; i++) {
-    if (encoder->modules[i]->not_trained)
+    const cq_module *m = encoder->modules[i];
+    if (m->not_trained || !m->type->backward)
       return cq_fail_file(error, CQ_ERR_UNSUPPORTED, encoder->directory ? encoder->directory : "the model",
-                          "training is not supported for %s; encoding is", encoder->modules[i]->not_trained);
+                          "training is not supported for %s; encoding is",
+                          m->not_trained ? m->not_trained : m->type->name);
   }
   if (encoder->precision == CQ_PRECISION_INT8) encoder->precision = CQ_PRECISION_F32;
   cq_status status = cq_params_own(&encoder->params, error);

@@ -12,7 +12,7 @@
 
 /* Where a module goes: a Transformer's files lie in the root, where every other tool looks for them. */
 static void module_path(char *out, size_t size, const cq_encoder *e, size_t index) {
-  if (index == 0 && e->modules[0]->type == &cq_transformer_type)
+  if (index == 0 && cq_is_transformer(e->modules[0]))
     out[0] = '\0';
   else
     snprintf(out, size, "%zu_%s", index, e->modules[index]->type->name);
@@ -52,9 +52,10 @@ static cq_status write_modules(const cq_encoder *e, cq_dtype weights, const char
 
 static cq_status write_model_config(const cq_encoder *e, const char *directory, cq_error *error) {
   json_t *prompts = e->prompts ? cq_json_deep_copy(e->prompts) : json_object();
-  return cq_json_save(json_pack("{s:{s:s}, s:o, s:s?, s:s?}", "__version__", "calque", CQ_VERSION, "prompts", prompts,
-                                "default_prompt_name", e->default_prompt_name, "similarity_fn_name", e->similarity),
-                      directory, "config_sentence_transformers.json", error);
+  json_t *config = json_pack("{s:{s:s}, s:o, s:s?, s:s?}", "__version__", "calque", CQ_VERSION, "prompts", prompts,
+                             "default_prompt_name", e->default_prompt_name, "similarity_fn_name", e->similarity);
+  if (e->truncate_dim) cq_json_set(&config, "truncate_dim", json_integer(e->truncate_dim));
+  return cq_json_save(config, directory, "config_sentence_transformers.json", error);
 }
 
 cq_status cq_encoder_write(const cq_encoder *e, cq_dtype weights, const char *directory, const char *card,

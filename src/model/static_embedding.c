@@ -1,10 +1,20 @@
-/* StaticEmbedding: a sentence is the mean of its tokens' rows, without special tokens and without a longest length.
+/* StaticEmbedding: a sentence is the mean of its tokens' rows, without special tokens; only what the tokenizer's own
+ * truncation says limits its length.
  *
  *   tokenizer.json     the directory's own
- *   model.safetensors  embedding.weight [vocab, dim]  ("embeddings" in model2vec's files)
+ *   model.safetensors  embedding.weight [vocab, dim]
  *
- * No tokens: zeros. */
+ * model2vec's files have other names, and may share rows among tokens (vocabulary quantisation):
+ *
+ *   embeddings [rows, dim], also in 8 bits without scales
+ *   mapping    [vocab] a token's row
+ *   weights    [vocab] by which its row is multiplied
+ *
+ * The vectors are those that sentence-transformers makes of such a directory. model2vec's own library leaves unknown
+ * tokens out, which drop_unknown does here. No tokens: zeros. */
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/memory.h"
 #include "model/modules.h"
 #include "nn/embedding.h"
 
@@ -13,14 +23,16 @@
 typedef struct static_embedding {
   cq_module base;
   cq_weights *weights; /* NULL for a fresh module */
-  cq_param table;
+  cq_param params[2];  /* the table; each token's weight, which stays as it is */
+  int32_t *mapping;    /* [n_ids] a token's row; NULL: its id */
+  bool drop_unknown;
 } static_embedding;
 
 static static_embedding *static_make(cq_arena *arena) {
   static_embedding *m = cq_arena_alloc(arena, sizeof *m);
   if (!m) return NULL;
   *m = (static_embedding){.base = {.type = &cq_static_type, .output_is_sentence = true, .n_params = 1}};
-  m->base.params = &m->table;
+  m->base.params = m->params;
   return m;
 }
 
@@ -30,13 +42,13 @@ cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, c
   if (!m) return cq_fail_memory(error, "a static embedding");
   m->base.path = path;
   m->base.output_dim = dim;
-  m->table = (cq_param){.name = "embedding.weight",
-                        .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
-                        .cols = dim,
-                        .n_dims = 2,
-                        .decay = true,
-                        .table = true};
-  cq_status status = cq_param_normal(&m->table, 1.0, random, arena, error); /* PyTorch's start of an EmbeddingBag */
+  m->params[0] = (cq_param){.name = "embedding.weight",
+                            .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
+                            .cols = dim,
+                            .n_dims = 2,
+                            .decay = true,
+                            .table = true};
+  cq_status status = cq_param_normal(m->params, 1.0, random, arena, error); /* PyTorch's start of an EmbeddingBag */
   if (status) return status;
   m->base.tokenizer = tokenizer;
   *out = &m->base;
@@ -48,34 +60,115 @@ static void static_free(cq_module *module) {
   cq_tokenizer_free(module->tokenizer);
 }
 
+/* Weights without a mapping are multiplied into the rows, and are then no more. */
+static cq_status fold_weights(cq_param *table, const cq_param *weights, cq_arena *arena, cq_error *error) {
+  float *made, *rows = cq_arena_array(arena, (size_t)cq_param_floats(table), sizeof *rows);
+  const float *value = rows ? cq_param_f32(&made, table) : NULL;
+  if (!value) return cq_fail_memory(error, "weighted rows");
+  for (int64_t i = 0; i < cq_param_floats(table); i++) rows[i] = value[i] * weights->value[i / table->cols];
+  cq_free(made);
+  table->value = rows, table->narrow = (cq_narrow_rows){0};
+  return CQ_OK;
+}
+
+static cq_status take_model2vec(static_embedding *m, cq_arena *arena, cq_error *error) {
+  static const char *const plain[] = {"embedding.weight", "embeddings", NULL}, *const shared[] = {"embeddings", NULL},
+                           *const weights[] = {"weights", NULL};
+  cq_param *table = &m->params[0], *factors = &m->params[1];
+  const bool has_mapping = cq_weights_has(m->weights, "mapping"), has_weights = cq_weights_has(m->weights, "weights");
+  cq_status status =
+      cq_weights_has_numbers(m->weights, "embeddings")
+          ? cq_weights_take_numbers(table, m->weights, "embeddings", arena, error)
+          : cq_weights_take_narrow(table, m->weights, has_mapping ? shared : plain, -1, -1, arena, error);
+  if (!status && !has_mapping) table->name = plain[0];
+  if (!status && has_mapping)
+    status = cq_weights_take_integers(&m->mapping, &m->base.n_ids, m->weights, "mapping", table->rows, arena, error);
+  if (!status && has_weights)
+    status = cq_weights_take(factors, m->weights, weights, has_mapping ? m->base.n_ids : table->rows, 0, arena, error);
+  if (status || !has_weights) return status;
+  if (!has_mapping) return fold_weights(table, factors, arena, error);
+  factors->frozen = true;
+  m->base.n_params = 2;
+  return CQ_OK;
+}
+
 static cq_status static_open(cq_module **out, const cq_module_source *source, cq_error *error) {
-  static const char *const names[] = {"embedding.weight", "embeddings", NULL};
   static_embedding *m = static_make(source->arena);
   if (!m) return cq_fail_memory(error, "a static embedding");
   *out = &m->base;
   cq_status status;
   if ((status = cq_weights_open(&m->weights, source->directory, error)) ||
-      (status = cq_weights_take_narrow(&m->table, m->weights, names, -1, -1, source->arena, error)) ||
-      (status = cq_weights_all_taken(m->weights, NULL, error)))
+      (status = take_model2vec(m, source->arena, error)) || (status = cq_weights_all_taken(m->weights, NULL, error)) ||
+      (status = cq_tokenizer_open(&m->base.tokenizer, source->directory, source->lowercase, error)))
     return status;
-  m->table.table = true;
-  m->base.output_dim = m->table.cols;
+  m->params[0].table = true;
+  m->base.output_dim = m->params[0].cols;
+  const cq_tokenizer_info *info = cq_tokenizer_describe(m->base.tokenizer);
+  if (info->truncation > 0 && info->truncates_start)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, source->directory,
+                        "the tokenizer truncates at the start of a text, only the end is supported");
+  if (info->truncation <= INT32_MAX) m->base.max_seq_length = (int)info->truncation;
+  m->drop_unknown = source->drop_unknown && info->unk_id >= 0;
   return CQ_OK;
 }
 
 static cq_status static_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  cq_status status = cq_weights_save(module->params, 1, weights, directory, error);
+  const static_embedding *m = (const static_embedding *)module;
+  cq_status status = cq_weights_save_with(module->params, module->n_params, m->mapping ? "mapping" : NULL, m->mapping,
+                                          module->n_ids, weights, directory, error);
   return status ? status : cq_tokenizer_save(module->tokenizer, directory, 0, error);
 }
 
 static cq_status static_describe(const cq_module *module, json_t *object, cq_error *error) {
-  bool ok = json_object_set_new(object, "vocab_size", json_integer(module->params[0].rows)) == 0;
+  const static_embedding *m = (const static_embedding *)module;
+  bool ok =
+      json_object_set_new(object, "vocab_size", json_integer(m->mapping ? module->n_ids : m->params[0].rows)) == 0;
+  if (m->mapping) { /* the fingerprint sees no more of it than this */
+    char sum[CQ_IDENTITY_HEX];
+    cq_identity_hex(sum, cq_hash128_add((cq_identity){0}, m->mapping, (size_t)module->n_ids * sizeof *m->mapping));
+    ok = ok && json_object_set_new(object, "rows", json_integer(m->params[0].rows)) == 0 &&
+         json_object_set_new(object, "mapping_checksum", json_string(sum)) == 0;
+  }
+  if (m->drop_unknown) ok = ok && json_object_set_new(object, "drop_unknown", json_true()) == 0;
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
+}
+
+static cq_status static_tokenize(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,
+                                 size_t max_length, bool *truncated, cq_error *error) {
+  const static_embedding *m = (const static_embedding *)module;
+  const size_t before = out->n;
+  cq_status status = cq_tokenizer_encode(out, module->tokenizer, memory, sentence, false, max_length, truncated, error);
+  if (status || !m->drop_unknown) return status;
+  const int32_t unknown = cq_tokenizer_describe(module->tokenizer)->unk_id;
+  size_t kept = before;
+  for (size_t i = before; i < out->n; i++)
+    if (out->ids[i] != unknown) out->ids[kept++] = out->ids[i];
+  out->n = kept;
+  return CQ_OK;
+}
+
+/* A batch's rows in the table: its ids, or what they are mapped to, in the worker's workspace. NULL: no memory. */
+static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, const cq_batch *batch) {
+  if (!m->mapping) return batch->ids;
+  const int64_t n = cq_batch_tokens(batch);
+  int32_t *rows = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *rows);
+  for (int64_t i = 0; rows && i < n; i++) rows[i] = m->mapping[batch->ids[i]];
+  return rows;
+}
+
+/* Rows of x times their tokens' weights, where there are some. */
+static void weigh_rows(cq_worker *worker, const static_embedding *m, const cq_batch *batch, cq_tensor x) {
+  if (m->base.n_params < 2) return;
+  for (int64_t i = 0; i < x.rows; i++) {
+    float *row = cq_f32(x) + i * x.cols;
+    worker->kernels->scale(row, row, m->params[1].value[batch->ids[i]], x.cols);
+  }
 }
 
 static cq_status static_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                 cq_tensor *y, void **saved, cq_error *error) {
-  const cq_param *table = &((const static_embedding *)module)->table;
+  const static_embedding *m = (const static_embedding *)module;
+  const cq_param *table = &m->params[0];
   const cq_kernels *k = worker->kernels;
   (void)x;
   *y = cq_workspace_f32(&worker->workspace, batch->n_seqs, table->cols);
@@ -83,8 +176,10 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
   if (saved) *saved = NULL;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor rows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
-  if (!rows.data) return cq_fail_memory(error, "token vectors");
-  cq_param_gather(k, cq_f32(rows), table, batch->ids, rows.rows);
+  const int32_t *places = rows_of(worker, m, batch);
+  if (!rows.data || !places) return cq_fail_memory(error, "token vectors");
+  cq_param_gather(k, cq_f32(rows), table, places, rows.rows);
+  weigh_rows(worker, m, batch, rows);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     float *row = cq_f32(*y) + s * table->cols;
     int64_t n = cq_batch_length(batch, s);
@@ -100,11 +195,13 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
 static cq_status static_backward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                  cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                  cq_error *error) {
-  const cq_param *table = &((const static_embedding *)module)->table;
+  const static_embedding *m = (const static_embedding *)module;
+  const cq_param *table = &m->params[0];
   (void)x, (void)dx, (void)saved;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor drows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
-  if (!drows.data) return cq_fail_memory(error, "gradient of token vectors");
+  const int32_t *places = rows_of(worker, m, batch);
+  if (!drows.data || !places) return cq_fail_memory(error, "gradient of token vectors");
   memset(drows.data, 0, (size_t)(drows.rows * drows.cols) * sizeof(float));
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     int64_t n = cq_batch_length(batch, s);
@@ -112,7 +209,8 @@ static cq_status static_backward(cq_worker *worker, const cq_module *module, con
       worker->kernels->pool_backward(cq_f32(drows) + batch->starts[s] * table->cols, cq_f32(dy) + s * dy.stride, NULL,
                                      n, table->cols, CQ_POOL_MEAN);
   }
-  cq_status status = cq_table_backward(worker, table, gradients, drows, batch->ids, error);
+  weigh_rows(worker, m, batch, drows);
+  cq_status status = cq_table_backward(worker, table, gradients, drows, places, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;
 }
@@ -122,6 +220,7 @@ const cq_module_type cq_static_type = {
     .type_name = "sentence_transformers.models.StaticEmbedding",
     .takes_text = true,
     .open = static_open,
+    .tokenize = static_tokenize,
     .save = static_save,
     .describe = static_describe,
     .forward = static_forward,

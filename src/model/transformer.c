@@ -22,6 +22,7 @@
 #include "model/distances.h"
 #include "model/families/config.h"
 #include "model/families/family.h"
+#include "model/llama.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -513,13 +514,20 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
   if (status) return status;
   if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+  if (cq_llama_knows(model_type)) {
+    json_t *config = t->config; /* the other's now */
+    t->config = NULL;
+    return cq_llama_open(out, source, config, path, error);
+  }
   const cq_family *family = cq_family_find(t->config);
   const architecture *a = architecture_of(model_type);
   if (!family && a) return open_layers(t, a, source, path, error);
   if (!family) {
-    const char *names[sizeof architectures / sizeof *architectures];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) names[i] = architectures[i].model_type;
-    return cq_family_unknown(model_type, names, sizeof names / sizeof *names, path, error);
+    const char *names[64];
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) names[n++] = architectures[i].model_type;
+    for (size_t i = 0; cq_llama_name(i); i++) names[n++] = cq_llama_name(i);
+    return cq_family_unknown(model_type, names, n, path, error);
   }
   t->is_stack = true;
   t->base.n_pack_parts = 0;
@@ -561,9 +569,9 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   return CQ_OK;
 }
 
-static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  const cq_transformer *t = (const cq_transformer *)module;
-  json_t *config = cq_json_copy(t->config);
+cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dtype weights, const char *directory,
+                               cq_error *error) {
+  json_t *config = cq_json_copy(of);
   const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
   if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
     cq_json_set(&config, "torch_dtype", json_string(torch_name));
@@ -572,6 +580,10 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   if (!status) status = cq_weights_save(module->params, module->n_params, weights, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
   return status;
+}
+
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
 static const cq_family *family_of(const cq_transformer *t) {
@@ -592,6 +604,16 @@ typedef struct tape {
   cq_transformer_saved *layers;
   cq_stack_saved stack;
 } tape;
+
+/* Adds the share of a layer's output to the mixture, when there is one; index 0 is the embeddings'. */
+static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor mixture, cq_tensor scaled,
+                           cq_tensor output, int64_t index) {
+  const cq_layer_mixture *m = &t->mixture;
+  if (!mixture.data || index < m->first) return;
+  const int64_t n = output.rows * output.cols;
+  worker->kernels->scale(cq_f32(scaled), cq_f32(output), m->weights[index - m->first] / m->sum, n);
+  worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
+}
 
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
@@ -670,17 +692,25 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
   /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
   if (!now.data || !next.data) return cq_fail_memory(error, "transformer");
+  cq_tensor mixture = {0}, scaled = {0};
+  if (t->mixture.weights) {
+    mixture = cq_workspace_f32(w, n, t->dim), scaled = cq_workspace_f32(w, n, t->dim);
+    if (!mixture.data || !scaled.data) return cq_fail_memory(error, "transformer");
+    memset(mixture.data, 0, (size_t)(n * t->dim) * sizeof(float));
+  }
   cq_mark mark = cq_workspace_mark(w);
   const float **bias = NULL;
   cq_status status = CQ_OK;
   if (t->relative.table) status = cq_relative_bias_forward(worker, &t->relative, batch, &bias, error);
   if (!status)
     status = cq_embedding_forward(worker, &t->embedding, batch, now, 0, record ? &record->embedding : NULL, error);
+  if (!status) add_to_mixture(worker, t, mixture, scaled, now, 0);
   for (int64_t i = 0; !status && i < depth; i++) {
     status = cq_transformer_forward(worker, layer_at(t, i), batch, next, now, bias, (uint32_t)(1 + i * SITES_PER_LAYER),
                                     record ? &record->layers[i] : NULL, error);
     cq_tensor before = now;
     now = next;
+    if (!status) add_to_mixture(worker, t, mixture, scaled, now, i + 1);
     next = record && i + 1 < depth ? cq_workspace_f32(w, n, t->dim) : before;
     if (!next.data) return cq_fail_memory(error, "transformer");
   }
@@ -688,7 +718,7 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
     record->bias = bias;
   else
     cq_workspace_release(w, mark);
-  *y = now;
+  *y = mixture.data ? mixture : now;
   return status;
 }
 

@@ -12,6 +12,13 @@
 #include "nn/stack.h"
 #include "nn/transformer.h"
 
+/* A weighted mean of the layers' outputs instead of the last one's (weighted_layers.c). */
+typedef struct cq_layer_mixture {
+  const float *weights; /* of output `first` (0: the embeddings') and those after it; NULL: the last layer's alone */
+  int64_t first;
+  float sum;
+} cq_layer_mixture;
+
 typedef struct cq_transformer {
   cq_module base;
   json_t *config;      /* config.json as read; saved again with the sizes of today */
@@ -30,6 +37,7 @@ typedef struct cq_transformer {
   double norm_eps;
   int64_t n_layers, group_size, repeats;
   int64_t dim, n_heads, feed_forward_dim;
+  cq_layer_mixture mixture;
 } cq_transformer;
 
 /* Sets the dropouts of a stack: of embeddings and feed-forward layers, and of attention. */
@@ -46,5 +54,11 @@ CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokeni
                                                     cq_arena *arena, cq_error *error);
 /* Takes what the module's tokenizer says of the vocabulary into the config. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
+
+/* --- for the other kinds of Transformer --- */
+
+/* Writes config.json, the weights and the tokenizer. */
+CQ_MUST_USE cq_status cq_transformer_write(const cq_module *module, const json_t *config, cq_dtype weights,
+                                           const char *directory, cq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* A model.safetensors (or pytorch_model.bin, where that is all there is) as the module types see it: tensors are asked
+/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the module types see it: tensors are asked
  * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there,
  * and matrices whose readers take narrow rows; other half precision is widened into the arena. */
 #include "base/error.h"
@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "format/json.h"
 #include "format/safetensors.h"
+#include "format/sharded.h"
 #include "format/torch_zip.h"
 #include "model/module.h"
 
@@ -27,9 +28,9 @@ static const struct {
     {"model.safetensors", cq_safetensors_open},
     {"model-int8.safetensors",
      cq_safetensors_open}, /* calque's: other readers would take its numbers for the weights */
+    {"model.safetensors.index.json", cq_sharded_safetensors_open},
     {"pytorch_model.bin", cq_torch_zip_open},
-    {"model.safetensors.index.json", NULL},
-    {"pytorch_model.bin.index.json", NULL},
+    {"pytorch_model.bin.index.json", cq_sharded_torch_open},
     {"tf_model.h5", NULL},
     {"flax_model.msgpack", NULL},
 };
@@ -96,16 +97,16 @@ static void write_shape(char *out, size_t size, int n_dims, const int64_t *shape
   if (n < size) snprintf(out + n, size - n, "]");
 }
 
-/* The first of the names that the file has, in the shape that is wanted. */
-static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
-                             int64_t cols, cq_error *error) {
+/* The first of the names that the file has, in the shape that is wanted; depth 0: of two dimensions at most. */
+static cq_status find_shaped(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
+                             int64_t cols, int64_t depth, cq_error *error) {
   const char *path = cq_safetensors_path(w->file);
   const cq_stored_tensor *tensor = NULL;
   for (size_t i = 0; names[i] && !tensor; i++) tensor = cq_safetensors_find(w->file, names[i]);
   if (!tensor) return cq_fail_file(error, CQ_ERR_FORMAT, path, "tensor '%s' is missing", names[0]);
 
-  const int n_dims = cols == 0 ? 1 : 2;
-  const int64_t wanted[2] = {rows, cols};
+  const int n_dims = cols == 0 ? 1 : depth == 0 ? 2 : 3;
+  const int64_t wanted[3] = {rows, cols, depth};
   bool fits = tensor->n_dims == n_dims;
   for (int i = 0; fits && i < n_dims; i++) fits = wanted[i] < 0 || tensor->shape[i] == wanted[i];
   if (!fits) {
@@ -119,21 +120,27 @@ static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, 
   return CQ_OK;
 }
 
+static cq_status find_tensor(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
+                             int64_t cols, cq_error *error) {
+  return find_shaped(out, w, names, rows, cols, 0, error);
+}
+
 static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const char *name, cq_arena *arena,
                              cq_error *error) {
+  const int64_t depth = tensor->n_dims == 3 ? tensor->shape[2] : 1;
   *p = (cq_param){.n_dims = tensor->n_dims,
+                  .depth = tensor->n_dims == 3 ? depth : 0,
                   .rows = tensor->n_dims == 1 ? 1 : tensor->shape[0],
-                  .cols = tensor->n_dims == 1 ? tensor->shape[0] : tensor->shape[1],
-                  .decay = tensor->n_dims == 2};
+                  .cols = tensor->n_dims == 1 ? tensor->shape[0] : tensor->shape[1] * depth,
+                  .decay = tensor->n_dims > 1};
   p->name = cq_arena_strdup(arena, name);
   return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
 }
 
-cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
-                          cq_arena *arena, cq_error *error) {
-  const cq_stored_tensor *tensor;
-  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
-  if (!status) status = begin_param(p, tensor, names[0], arena, error);
+/* The tensor's values in f32, borrowed where they are that already. */
+static cq_status take_found(cq_param *p, cq_weights *w, const cq_stored_tensor *tensor, const char *name,
+                            cq_arena *arena, cq_error *error) {
+  cq_status status = begin_param(p, tensor, name, arena, error);
   if (status) return status;
   if (tensor->dtype == CQ_F32 && (uintptr_t)tensor->data % sizeof(float) == 0) {
     p->value = (float *)(uintptr_t)tensor->data; /* read-only until cq_params_own copies it */
@@ -145,6 +152,20 @@ cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, 
   }
   mark_taken(w, tensor);
   return CQ_OK;
+}
+
+cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
+                          cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
+  return status ? status : take_found(p, w, tensor, names[0], arena, error);
+}
+
+cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, int64_t rows, int64_t cols,
+                                  int64_t width, cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_shaped(&tensor, w, (const char *const[]){name, NULL}, rows, cols, width, error);
+  return status ? status : take_found(p, w, tensor, name, arena, error);
 }
 
 /* --- narrow matrices --- */
@@ -206,6 +227,56 @@ cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *
   return status;
 }
 
+bool cq_weights_has_numbers(const cq_weights *w, const char *name) {
+  char scales[512];
+  const cq_stored_tensor *tensor = cq_safetensors_find(w->file, name);
+  return tensor && tensor->dtype == CQ_I8 && tensor->n_dims == 2 && name_scales(scales, sizeof scales, name) &&
+         !cq_weights_has(w, scales);
+}
+
+cq_status cq_weights_take_numbers(cq_param *p, cq_weights *w, const char *name, cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  cq_status status = find_tensor(&tensor, w, (const char *const[]){name, NULL}, -1, -1, error);
+  if (!status) status = begin_param(p, tensor, name, arena, error);
+  if (status) return status;
+  float *ones = cq_arena_array(arena, (size_t)p->rows, sizeof *ones);
+  if (!ones) return cq_fail_memory(error, "scales");
+  for (int64_t i = 0; i < p->rows; i++) ones[i] = 1;
+  p->narrows = true;
+  p->narrow = (cq_narrow_rows){.data = tensor->data, .scales = ones, .dtype = CQ_I8};
+  mark_taken(w, tensor);
+  return CQ_OK;
+}
+
+cq_status cq_weights_take_integers(int32_t **out, int64_t *n, cq_weights *w, const char *name, int64_t n_values,
+                                   cq_arena *arena, cq_error *error) {
+  const cq_stored_tensor *tensor;
+  const char *path = cq_safetensors_path(w->file);
+  cq_status status = find_tensor(&tensor, w, (const char *const[]){name, NULL}, -1, 0, error);
+  if (status) return status;
+  if (tensor->dtype != CQ_I32 && tensor->dtype != CQ_I64)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "tensor '%s' has dtype %s, expected I32 or I64", name,
+                        tensor->dtype_text ? tensor->dtype_text : cq_dtype_name(tensor->dtype));
+  *n = tensor->n_elements;
+  *out = cq_arena_array(arena, (size_t)*n, sizeof **out);
+  if (!*out) return cq_fail_memory(error, "whole numbers");
+  for (int64_t i = 0; i < *n; i++) {
+    const size_t size = cq_dtype_size(tensor->dtype);
+    int32_t narrow = 0;
+    int64_t value = 0;
+    if (size == sizeof narrow)
+      memcpy(&narrow, (const char *)tensor->data + (size_t)i * size, size), value = narrow;
+    else
+      memcpy(&value, (const char *)tensor->data + (size_t)i * size, size);
+    if (value < 0 || value >= n_values)
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "element %lld of tensor '%s' is %lld, expected 0 to %lld",
+                          (long long)i, name, (long long)value, (long long)n_values - 1);
+    (*out)[i] = (int32_t)value;
+  }
+  mark_taken(w, tensor);
+  return CQ_OK;
+}
+
 cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error) {
   for (size_t i = 0; i < cq_safetensors_count(w->file); i++) {
     const char *name = cq_safetensors_at(w->file, i)->name;
@@ -224,6 +295,15 @@ static uint16_t half_of(float x, cq_dtype dtype) {
   return dtype == CQ_BF16 ? cq_f32_to_bf16(x) : cq_f32_to_f16(x);
 }
 
+/* The shape that a parameter has in files. */
+static void set_shape(cq_stored_tensor *t, const cq_param *p) {
+  const int64_t depth = p->n_dims == 3 ? p->depth : 1;
+  t->n_dims = p->n_dims;
+  t->shape[0] = p->n_dims == 1 ? p->cols : p->rows;
+  t->shape[1] = p->n_dims == 1 ? 0 : p->cols / depth;
+  t->shape[2] = p->n_dims == 3 ? depth : 0;
+}
+
 /* A parameter as tensors of its own in the arena: one, or a matrix in 8 bits and its scales. Returns how many; 0: no
  * memory. */
 static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
@@ -234,12 +314,8 @@ static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype we
   void *data = value ? cq_arena_array(arena, n, cq_dtype_size(dtype)) : NULL;
   size_t n_out = 0;
   if (!data) goto done;
-  out[n_out++] = (cq_stored_tensor){.name = p->name,
-                                    .dtype = dtype,
-                                    .n_dims = p->n_dims,
-                                    .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
-                                    .n_elements = (int64_t)n,
-                                    .data = data};
+  out[n_out++] = (cq_stored_tensor){.name = p->name, .dtype = dtype, .n_elements = (int64_t)n, .data = data};
+  set_shape(&out[0], p);
   if (dtype == CQ_F32) {
     memcpy(data, value, n * sizeof *value);
   } else if (dtype == CQ_I8) {
@@ -261,30 +337,38 @@ done:
 }
 
 cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory, cq_error *error) {
+  return cq_weights_save_with(params, n, NULL, NULL, 0, weights, directory, error);
+}
+
+cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *integers_name, const int32_t *integers,
+                               int64_t n_integers, cq_dtype weights, const char *directory, cq_error *error) {
   static const char *const metadata[] = {"format", "pt", NULL};
   char path[MAX_PATH];
   cq_arena arena = {0};
   size_t n_tensors = 0;
   cq_status status = cq_path_join(path, sizeof path, directory,
                                   weights == CQ_I8 ? "model-int8.safetensors" : "model.safetensors", error);
-  cq_stored_tensor *tensors = cq_alloc_array_zeroed(2 * n, sizeof *tensors);
+  cq_stored_tensor *tensors = cq_alloc_array_zeroed(2 * n + 1, sizeof *tensors);
   if (!status && !tensors) status = cq_fail_memory(error, "the list of tensors");
   for (size_t i = 0; !status && i < n; i++) {
     const cq_param *p = &params[i];
     if (weights == CQ_F32 && p->value) { /* as it lies */
       tensors[n_tensors++] =
-          (cq_stored_tensor){.name = p->name,
-                             .dtype = CQ_F32,
-                             .n_dims = p->n_dims,
-                             .shape = {p->n_dims == 1 ? p->cols : p->rows, p->n_dims == 1 ? 0 : p->cols},
-                             .n_elements = cq_param_floats(p),
-                             .data = p->value};
+          (cq_stored_tensor){.name = p->name, .dtype = CQ_F32, .n_elements = cq_param_floats(p), .data = p->value};
+      set_shape(&tensors[n_tensors - 1], p);
       continue;
     }
     const size_t made = tensors_of(tensors + n_tensors, p, weights, &arena);
     if (!made) status = cq_fail_memory(error, "narrow weights");
     n_tensors += made;
   }
+  if (integers_name && !status)
+    tensors[n_tensors++] = (cq_stored_tensor){.name = integers_name,
+                                              .dtype = CQ_I32,
+                                              .n_dims = 1,
+                                              .shape = {n_integers},
+                                              .n_elements = n_integers,
+                                              .data = integers};
   if (!status) status = cq_safetensors_write(path, tensors, n_tensors, metadata, error);
   if (!status && weights == CQ_I8)
     status = cq_json_save(json_pack("{s:i, s:s}", "version", QUANTIZATION_VERSION, "weights", "int8"), directory,

@@ -17,8 +17,11 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
   memset(type_ids, 0, (size_t)n * sizeof *type_ids);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     assert(!l->positions || l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
+    /* RoBERTa's line counts what is not padding: a pad token in the text has the row before the first. */
+    const int32_t pad_id = (int32_t)l->first_position - 1;
+    int32_t next = (int32_t)l->first_position;
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)
-      position_ids[t] = (int32_t)(l->first_position + t - batch->starts[s]);
+      position_ids[t] = batch->ids[t] == pad_id ? pad_id : next++;
   }
   cq_param_gather(k, cq_f32(x), l->words, batch->ids, n);
   if (l->scale != 0) k->scale(cq_f32(x), cq_f32(x), l->scale, n * dim);

@@ -14,7 +14,8 @@ typedef struct cq_embedding {
   cq_linear projection;   /* [dim, embedding_dim]; weight NULL: none, the two are equal */
   cq_norm norm;           /* gamma NULL: none */
   float scale;            /* of the words' rows; 0: 1 */
-  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line */
+  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line, where
+                           * the id before it is the pad token, which counts for no position */
   float dropout;
 } cq_embedding;
 

@@ -26,6 +26,12 @@ static cq_status pack_weight(cq_packed *to, const cq_products *products, const c
 cq_status cq_linear_pack(cq_linear *l, const cq_packing *packing, cq_error *error) {
   const bool fits = packing->precision != CQ_PRECISION_INT8 || l->weight->cols <= CQ_INT8_MAX_K;
   const cq_products *products = cq_products_of(packing->kernels, fits ? packing->precision : CQ_PRECISION_BF16);
+  const bool is_16 = !l->weight->value && l->weight->narrow.dtype != CQ_I8;
+  if (l->stays_narrow && is_16 && products->precision == CQ_PRECISION_F32 && !packing->training) {
+    cq_free(l->packed.bytes);
+    l->packed = (cq_packed){products, NULL};
+    return CQ_OK;
+  }
   const cq_status status = pack_weight(&l->packed, products, l->weight, false, error);
   return status || !packing->training ? status : pack_weight(&l->packed_backward, products, l->weight, true, error);
 }
@@ -57,9 +63,35 @@ static cq_status multiply(cq_worker *worker, const cq_packed *packed, cq_tensor 
   return CQ_OK;
 }
 
+/* The product with a weight that is not packed: some of its rows at a time are. */
+static cq_status multiply_narrow(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
+                                 const cq_epilogue *epilogue, cq_error *error) {
+  enum { PANEL = 256 };
+  const cq_products *products = l->packed.products;
+  const int64_t in = x.cols, out = y.cols, max = out < PANEL ? out : PANEL;
+  const cq_mark mark = cq_workspace_mark(&worker->workspace);
+  float *rows = cq_workspace_take(&worker->workspace, (size_t)(max * in) * sizeof *rows);
+  void *packed = cq_workspace_take(&worker->workspace, products->packed_bytes(in, max));
+  if (!rows || !packed) return cq_fail_memory(error, "packed weights");
+  for (int64_t first = 0; first < out; first += PANEL) {
+    const int64_t n = out - first < PANEL ? out - first : PANEL;
+    cq_narrow_rows narrow = l->weight->narrow;
+    cq_epilogue part = *epilogue;
+    narrow.data = (const char *)narrow.data + (size_t)(first * in) * cq_dtype_size(narrow.dtype);
+    if (part.bias) part.bias += first;
+    if (part.before) part.before += first;
+    worker->kernels->gather_narrow(rows, &narrow, NULL, n, in);
+    products->pack(packed, rows, 1, in, in, n);
+    products->product(cq_f32(y) + first, y.stride, cq_f32(x), x.stride, packed, x.rows, n, in, &part);
+  }
+  cq_workspace_release(&worker->workspace, mark);
+  return CQ_OK;
+}
+
 cq_status cq_linear_product(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
                             const cq_epilogue *epilogue, cq_error *error) {
   assert(x.cols == l->weight->cols && y.cols == l->weight->rows);
+  if (!l->packed.bytes) return multiply_narrow(worker, l, y, x, epilogue, error);
   return multiply(worker, &l->packed, y, x, epilogue, error);
 }
 
@@ -81,6 +113,11 @@ cq_status cq_linears_forward(cq_worker *worker, const cq_linear *const *layers, 
     const cq_linear *l = layers[i];
     const cq_epilogue epilogue = {.bias = l->bias ? l->bias->value : NULL};
     assert(l->packed.products == products && x.cols == l->weight->cols && y[i].cols == l->weight->rows);
+    if (!l->packed.bytes) {
+      const cq_status status = multiply_narrow(worker, l, y[i], x, &epilogue, error);
+      if (status) return status;
+      continue;
+    }
     products->product(cq_f32(y[i]), y[i].stride, left, x.stride, l->packed.bytes, x.rows, y[i].cols, x.cols, &epilogue);
   }
   cq_workspace_release(&worker->workspace, mark);

@@ -23,6 +23,7 @@ typedef struct cq_linear {
   cq_param *bias;            /* [1, out]; NULL: none */
   cq_packed packed;          /* the weight as forward wants it */
   cq_packed packed_backward; /* the same for the gradient of x; empty until training */
+  bool stays_narrow; /* a weight of 16 bits is packed for each f32 product anew, to save the packed one's memory */
 } cq_linear;
 
 /* Packs the weight again from its parameter: after loading and after every update, which a frozen weight does not have.

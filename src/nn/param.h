@@ -14,7 +14,8 @@
 typedef struct cq_param {
   const char *name; /* the tensor's name on disk */
   int64_t rows, cols;
-  int n_dims;            /* on disk: 1 (rows is 1) or 2 */
+  int n_dims;            /* on disk: 1 (rows is 1), 2, or 3: [rows, cols / depth, depth] */
+  int64_t depth;         /* where n_dims is 3 */
   float *value;          /* [rows, cols]; written to only by training; NULL: the rows are narrow */
   cq_narrow_rows narrow; /* [rows, cols], where value is NULL */
   bool narrows;          /* may be stored narrow: a matrix that is read through cq_param_gather and cq_linear_pack */

@@ -3,12 +3,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/plugin.h"
 #include "search/faiss_plugin.h"
 #include "search/lists.h"
 #include "search/top.h"
 #include "tensor/kernels.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,10 +25,11 @@ struct cq_approximate {
 };
 
 static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
-  void *library = dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL); /* stays loaded */
-  const cq_faiss_plugin *p = library ? dlsym(library, CQ_FAISS_PLUGIN_SYMBOL) : NULL;
-  if (!p)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "approximate search needs calque's plugin for FAISS: %s", dlerror());
+  const void *table;
+  cq_error reason = {0};
+  if (cq_plugin_open(&table, "libcalque_faiss.so", CQ_FAISS_PLUGIN_SYMBOL, &reason))
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "approximate search needs calque's plugin for FAISS: %s", reason.message);
+  const cq_faiss_plugin *p = table;
   if (p->version != CQ_FAISS_PLUGIN_VERSION)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for FAISS is of version %d, not %d", p->version,
                    CQ_FAISS_PLUGIN_VERSION);

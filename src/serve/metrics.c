@@ -1,13 +1,13 @@
 #include "serve/metrics.h"
 #include "serve/route.h"
 
+#include "calque/process.h"
 #include "calque/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const int codes[] = {200, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 501, 503, 504};
 static const double bounds_s[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
@@ -61,16 +61,6 @@ static void put_head(serve_buffer *b, const char *name, const char *type, const 
 static void put_value(serve_buffer *b, const char *name, const char *type, const char *help, double value) {
   put_head(b, name, type, help);
   serve_putf(b, "%s %.17g\n", name, value);
-}
-
-/* Of this process, by Linux; 0 elsewhere. */
-static double resident_bytes(void) {
-  unsigned long long all = 0, resident = 0;
-  FILE *f = fopen("/proc/self/statm", "r");
-  if (!f) return 0;
-  if (fscanf(f, "%llu %llu", &all, &resident) != 2) resident = 0;
-  fclose(f);
-  return (double)resident * (double)sysconf(_SC_PAGESIZE);
 }
 
 static const char *path_at(size_t i) {
@@ -144,5 +134,5 @@ void serve_put_metrics(serve_buffer *b, const serve_shared *shared) {
             (double)atomic_load(&m->n_reloads));
   put_value(b, "calque_failed_reloads_total", "counter", "Times that they could not be.",
             (double)atomic_load(&m->n_failed_reloads));
-  put_value(b, "process_resident_memory_bytes", "gauge", "Resident memory.", resident_bytes());
+  put_value(b, "process_resident_memory_bytes", "gauge", "Resident memory.", cq_process_memory());
 }

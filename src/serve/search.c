@@ -50,8 +50,8 @@ static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by c
 /* A search, from prepare to answer. */
 typedef struct asked {
   char *query, *filter, *language; /* filter, language NULL: none */
-  size_t n_query, k;
-  cq_ranking mode;
+  size_t n_query;
+  cq_search_options options; /* but for its pointers, which are the above */
   uint64_t begun_us;
 } asked;
 
@@ -61,16 +61,16 @@ static void free_asked(void *state) {
   free(a);
 }
 
-/* The query is encoded by the queue before, but where only words are looked at. */
+/* The query is encoded by the queue before, but where only words are looked at, and where the index has modules for
+ * queries that the queue knows nothing of. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
-  cq_search_options o = cq_search_default_options();
+  cq_search_options o = a->options;
   cq_hits *hits;
   cq_error error = {0};
   size_t n;
-  o.k = a->k, o.ranking = a->mode, o.snippet = CQ_SNIPPET_WORDS;
-  o.language = a->language, o.filter = a->filter;
+  o.language = a->language, o.filter = a->filter, o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
   if (cq_index_refresh(r->model->index, NULL, &error) ||
       cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
@@ -81,7 +81,7 @@ static void answer_search(serve_request *r) {
   r->is_embedding = true;
   serve_put_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
-  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[a->mode],
+  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
              (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
     if (i) serve_put_text(&r->answer, ",");
@@ -99,8 +99,8 @@ static bool keep_text(char **out, const char *text) {
 }
 
 /* What both ways to ask have in common. */
-static void prepare_search(serve_request *r, cq_slice query, size_t k, const char *mode, const char *filter,
-                           const char *language, serve_on_long on_long) {
+static void prepare_search(serve_request *r, cq_slice query, const char *mode, const cq_search_options *options,
+                           serve_on_long on_long) {
   int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
   while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
   if (!r->model->index) {
@@ -118,47 +118,72 @@ static void prepare_search(serve_request *r, cq_slice query, size_t k, const cha
   asked *a = calloc(1, sizeof *a);
   r->state = a, r->state_free = free_asked;
   if (a) {
-    a->k = k, a->mode = (cq_ranking)ranking, a->begun_us = serve_now_us();
+    a->options = *options, a->options.ranking = (cq_ranking)ranking, a->begun_us = serve_now_us();
     a->n_query = query.n, a->query = malloc(query.n);
   }
-  if (!a || !a->query || !keep_text(&a->filter, filter) || !keep_text(&a->language, language)) {
+  if (!a || !a->query || !keep_text(&a->filter, options->filter) || !keep_text(&a->language, options->language)) {
     serve_fail_memory(r);
     return;
   }
   memcpy(a->query, query.data, query.n);
-  if (ranking == CQ_RANK_WORDS)
+  const char *prompt;
+  if (ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
     answer_search(r);
   else
-    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long});
+    serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
 }
 
-enum { MAX_K = 1000 };
+enum { MAX_K = 1000, MAX_EFFORT = 1 << 20 };
+
+/* A number of a query string. False: the request has failed. */
+static bool get_number(size_t *out, serve_request *r, const char *field, long max) {
+  const char *given = r->argument(r, field);
+  char *end = NULL;
+  const long n = given ? strtol(given, &end, 10) : 0;
+  if (!given) return true;
+  if (!*given || *end || n < 1 || n > max) {
+    serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected 1 to %ld", field, given, max);
+    return false;
+  }
+  *out = (size_t)n;
+  return true;
+}
+
+static bool get_truth(bool *out, serve_request *r, const char *field) {
+  const char *given = r->argument(r, field);
+  if (!given) return true;
+  *out = !strcmp(given, "true") || !strcmp(given, "1");
+  if (*out || !strcmp(given, "false") || !strcmp(given, "0")) return true;
+  serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected true or false", field, given);
+  return false;
+}
 
 static void prepare_get_search(serve_request *r) {
-  const char *q = r->argument(r, "q"), *k = r->argument(r, "k");
-  char *end = NULL;
-  const long n = k ? strtol(k, &end, 10) : 10;
-  if (k && (!*k || *end || n < 1 || n > MAX_K)) {
-    serve_fail(r, SERVE_INVALID, "k", "'k' is '%.50s', expected 1 to %d", k, MAX_K);
-    return;
-  }
-  prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, (size_t)n, r->argument(r, "mode"),
-                 r->argument(r, "filter"), r->argument(r, "lang"), SERVE_TRUNCATE);
+  const char *q = r->argument(r, "q");
+  cq_search_options o = cq_search_default_options();
+  o.filter = r->argument(r, "filter"), o.language = r->argument(r, "lang");
+  if (get_number(&o.k, r, "k", MAX_K) && get_number(&o.effort, r, "effort", MAX_EFFORT) &&
+      get_truth(&o.exact, r, "exact") && get_truth(&o.csls, r, "csls"))
+    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, r->argument(r, "mode"), &o, SERVE_TRUNCATE);
 }
 
 static void prepare_post_search(serve_request *r) {
-  static const char *const known[] = {"query", "k", "mode", "filter", "lang", "on_long", "truncate", NULL};
+  static const char *const known[] = {"query",  "k",    "mode",    "filter",   "lang", "exact",
+                                      "effort", "csls", "on_long", "truncate", NULL};
   json_t *body = serve_body_json(r);
-  const char *mode = NULL, *filter = NULL, *language = NULL;
+  cq_search_options o = cq_search_default_options();
+  const char *mode = NULL;
   serve_on_long on_long = SERVE_TRUNCATE;
-  int64_t k = 10;
+  int64_t k = (int64_t)o.k, effort = 0;
   if (body && serve_check_fields(r, body, known) && serve_get_int(&k, r, body, "k", 1, MAX_K) &&
-      serve_get_text(&mode, r, body, "mode") && serve_get_text(&filter, r, body, "filter") &&
-      serve_get_text(&language, r, body, "lang") && serve_get_on_long(&on_long, r, body)) {
+      serve_get_text(&mode, r, body, "mode") && serve_get_text(&o.filter, r, body, "filter") &&
+      serve_get_text(&o.language, r, body, "lang") && serve_get_bool(&o.exact, r, body, "exact") &&
+      serve_get_int(&effort, r, body, "effort", 1, MAX_EFFORT) && serve_get_bool(&o.csls, r, body, "csls") &&
+      serve_get_on_long(&on_long, r, body)) {
     const json_t *query = json_object_get(body, "query");
+    o.k = (size_t)k, o.effort = (size_t)effort;
     if (json_is_string(query))
-      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, (size_t)k, mode, filter,
-                     language, on_long);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, mode, &o, on_long);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }
@@ -278,7 +303,7 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_get_search,
      .answer = answer_search,
      .summary = "Documents near to a query",
-     .arguments = "q* k mode filter lang",
+     .arguments = "q* k mode filter lang exact effort csls",
      .answer_schema = HITS},
     {.method = "GET",
      .path = "/api/map",
@@ -294,7 +319,8 @@ const serve_route serve_search_routes[] = {
      .summary = "Documents near to a query",
      .body = "{\"query\":{\"type\":\"string\"},\"k\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
              "\"mode\":{\"enum\":[\"hybrid\",\"dense\",\"lexical\"]},\"filter\":{\"type\":\"string\"},\"lang\":{"
-             "\"type\":\"string\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
+             "\"type\":\"string\"},\"exact\":{\"type\":\"boolean\"},\"effort\":{\"type\":\"integer\",\"minimum\":1},"
+             "\"csls\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
      .answer_schema = HITS},
     {0},
 };

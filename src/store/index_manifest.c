@@ -57,6 +57,7 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
         m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
         m->n_approximate, m->last_words};
     cq_builder_printf(&all, "%s\n", m->identity);
+    if (m->tasks) cq_builder_printf(&all, "tasks\n");
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
     for (size_t i = 0; i < m->n_words; i++)
       cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n", m->words[i].number, m->words[i].n);
@@ -114,6 +115,7 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
                       "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
                       "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
           : NULL;
+  if (m->tasks) cq_json_set(&json, "tasks", json_true());
   return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
 }
 
@@ -229,6 +231,7 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   if (!status && out->format == CQ_INDEX_RECORDS) status = read_identity(out, json, path, error);
   if (!status) status = read_numbers(out, json, path, error);
   if (!status && out->format == CQ_INDEX_RECORDS) status = read_words(out, json, path, error);
+  if (!status && out->format == CQ_INDEX_RECORDS) status = cq_json_get_bool(&out->tasks, json, "tasks", path, error);
   if (!status && out->format == CQ_INDEX_RECORDS) status = read_hubness(out, json, path, error);
   if (!status && out->format > CQ_INDEX_FIRST) status = read_checks(out, json, path, error);
   if (!status && out->format == CQ_INDEX_FIRST) status = check_of_manifest(&out->check, out, error);

@@ -80,12 +80,12 @@ cq_status cq_index_store_words(char path[PATH_MAX], const cq_index_store *s, int
 /* --- making and opening --- */
 
 cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint, int64_t dim,
-                                cq_error *error) {
+                                bool tasks, cq_error *error) {
   static const char *const files[] = {"passages", "vectors", "checks"};
   cq_directory_writer w = {0};
   cq_document_store *documents = NULL;
   char *owned[2] = {cq_strdup(model), cq_strdup(fingerprint)};
-  cq_index_manifest m = {.model = owned[0], .fingerprint = owned[1], .dim = dim, .files = 1};
+  cq_index_manifest m = {.model = owned[0], .fingerprint = owned[1], .tasks = tasks, .dim = dim, .files = 1};
   char path[PATH_MAX];
   cq_status status = owned[0] && owned[1] ? CQ_OK : cq_fail_memory(error, directory);
   if (!status) status = cq_index_new_identity(m.identity, directory, error);

@@ -71,12 +71,13 @@ typedef struct cq_index_info {
   int64_t approximate;         /* its generation */
   const cq_index_words *words; /* [n_words]; behind them records have no index by words */
   size_t n_words;
+  bool tasks;           /* documents and queries are encoded each by the model's prompt and modules for them */
   int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
 } cq_index_info;
 
-/* Makes an empty index. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
+/* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
-                                            int64_t dim, cq_error *error);
+                                            int64_t dim, bool tasks, cq_error *error);
 /* Opens one; one of an older calque is made one of this when it is opened for writing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT
  * for a manifest that is none, or files shorter than it says; CQ_ERR_ARGUMENT when another process is writing and
  * `writing` is asked for. */

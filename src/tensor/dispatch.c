@@ -1,16 +1,10 @@
 /* Which level runs: asked of the processor once, then remembered. Compiled without any level's flags. */
 #include "tensor/levels.h"
 
+#include "base/processor.h"
+
 #ifdef CQ_X86
 #include <cpuid.h>
-#endif
-#ifdef CQ_ARM64
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
-#ifdef CQ_AMX
-#include <sys/syscall.h>
-#include <unistd.h>
 #endif
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -99,24 +93,7 @@ static bool has_avxvnni(void) {
 }
 #endif
 
-#ifdef CQ_ARM64
-static bool has_bf16(void) {
-  return getauxval(AT_HWCAP2) & HWCAP2_BF16;
-}
-static bool has_i8mm(void) {
-  return getauxval(AT_HWCAP2) & HWCAP2_I8MM;
-}
-static bool has_dotprod(void) {
-  return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
-}
-#endif
-
 #ifdef CQ_AMX
-/* Linux gives a process AMX's registers when it asks for them. */
-static bool may_use_amx(void) {
-  enum { REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 }; /* arch_prctl's ARCH_REQ_XCOMP_PERM, the state's number */
-  return syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA) == 0;
-}
 /* Bits of what the processor and the system let run: 1 of tiles in bf16, 2 in 8 bits. */
 static int amx_abilities(void) {
   static atomic_int known = -1; /* two threads that meet here compute the same */
@@ -124,7 +101,7 @@ static int amx_abilities(void) {
   unsigned eax, ebx, ecx, edx;
   if (abilities >= 0) return abilities;
   abilities = 0;
-  if (has_avx512() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & 1u << 24) && may_use_amx())
+  if (has_avx512() && __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) && (edx & 1u << 24) && cq_processor_allows_amx())
     abilities = (edx & 1u << 22 ? 1 : 0) | (edx & 1u << 25 ? 2 : 0);
   atomic_store_explicit(&known, abilities, memory_order_relaxed);
   return abilities;
@@ -155,9 +132,9 @@ static const struct narrow {
     {&cq_kernels_avx2, &cq_products_int8_avx2, has_avx2},
 #endif
 #ifdef CQ_ARM64
-    {&cq_kernels_neon, &cq_products_bf16_neon, has_bf16},
-    {&cq_kernels_neon, &cq_products_int8_i8mm, has_i8mm},
-    {&cq_kernels_neon, &cq_products_int8_dotprod, has_dotprod},
+    {&cq_kernels_neon, &cq_products_bf16_neon, cq_processor_has_bf16},
+    {&cq_kernels_neon, &cq_products_int8_i8mm, cq_processor_has_i8mm},
+    {&cq_kernels_neon, &cq_products_int8_dotprod, cq_processor_has_dotprod},
 #endif
     {&cq_kernels_reference, &cq_products_bf16_reference, always_usable},
     {&cq_kernels_reference, &cq_products_int8_reference, always_usable},

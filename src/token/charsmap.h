@@ -29,8 +29,4 @@ bool cq_charsmap_lowers(const cq_charsmap *map);
 typedef bool (*cq_charsmap_fn)(void *context, cq_slice from, cq_slice to);
 CQ_MUST_USE cq_status cq_charsmap_each(const cq_charsmap *map, cq_charsmap_fn each, void *context, cq_error *error);
 
-/* Base64, as tokenizer.json holds the rules; false for a character outside the alphabet or a truncated group. */
-bool cq_base64_decode(cq_builder *out, cq_slice text);
-void cq_base64_encode(cq_builder *out, cq_slice bytes);
-
 #endif

@@ -64,6 +64,7 @@ typedef struct cq_words {
   cq_builder text;
   cq_word *words;
   size_t n, capacity;
+  bool is_stopped; /* a regular expression took too long */
 } cq_words;
 
 bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start);
@@ -121,7 +122,7 @@ enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer 
 /* Appends the normalised text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
-/* The error of either status. */
+/* The error of such a status; CQ_ERR_STOPPED becomes CQ_ERR_LIMIT. */
 CQ_MUST_USE cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n);
 
 typedef struct cq_pre_tokenizer cq_pre_tokenizer;
@@ -132,6 +133,7 @@ struct cq_pre_tokenizer {
   bool flags[4];
   int behavior, scheme;
   cq_slice text;
+  struct cq_regex *regex;
 };
 typedef struct cq_pre_tokenizers {
   cq_pre_tokenizer *steps;
@@ -141,10 +143,11 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers. */
+/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
+ * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* The one regular expression that Split takes: a mark of punctuation or a symbol, with the U+2581 before it. */
+/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */

@@ -1,6 +1,7 @@
 /* The normalizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat. */
 #include "token/internal.h"
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"

@@ -48,6 +48,43 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* --- the choice --- */
 
+/* The id of an added token, -1 for none. */
+static json_int_t added_id(const json_t *document, const char *content) {
+  const json_t *list = json_object_get(document, "added_tokens"), *token;
+  size_t i;
+  json_array_foreach(list, i, token) {
+    const char *other = json_string_value(json_object_get(token, "content"));
+    if (other && !strcmp(other, content)) return json_integer_value(json_object_get(token, "id"));
+  }
+  return -1;
+}
+
+/* Llama's and Gemma's classes put the tokens around a text that add_bos_token and add_eos_token ask for, whatever
+ * tokenizer.json says. Nonzero: out of memory. */
+static int apply_ends(json_t *document, const json_t *config, bool gemma) {
+  static const char *const switches[] = {"add_bos_token", "add_eos_token"}, *const keys[] = {"bos_token", "eos_token"},
+                           *const usual[2][2] = {{"<s>", "</s>"}, {"<bos>", "<eos>"}};
+  json_t *single = json_array(), *specials = json_object();
+  for (int end = 0; end < 2; end++) {
+    const json_t *wish = json_object_get(config, switches[end]);
+    const char *text = cq_special_text(config, NULL, keys[end], usual[gemma][end]);
+    const json_int_t id = added_id(document, text);
+    if (json_is_boolean(wish) ? json_is_true(wish) : end == 0) {
+      if (id < 0) { /* not one of the tokens: what the file says */
+        json_decref(single);
+        json_decref(specials);
+        return 0;
+      }
+      cq_json_push(&single, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", text, "type_id", 0));
+      cq_json_set(&specials, text, json_pack("{s:s, s:[I], s:[s]}", "id", text, "ids", id, "tokens", text));
+    }
+    if (end == 0) cq_json_push(&single, json_pack("{s:{s:s, s:i}}", "Sequence", "id", "A", "type_id", 0));
+  }
+  json_t *processor = json_pack("{s:s, s:o, s:[], s:o}", "type", "TemplateProcessing", "single", single, "pair",
+                                "special_tokens", specials);
+  return json_object_set_new(document, "post_processor", processor);
+}
+
 /* Some tokenizer classes set switches of tokenizer.json anew from tokenizer_config.json, its defaults included, when
  * they load: the ids that a model was trained with are those. */
 cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error) {
@@ -70,6 +107,10 @@ cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_er
   if (!strncmp(class, "RobertaTok", 10) && splitter_type && !strcmp(splitter_type, "ByteLevel"))
     failed |= json_object_set_new(splitter, "add_prefix_space",
                                   json_boolean(json_is_true(json_object_get(config, "add_prefix_space"))));
+  const bool gemma = !strncmp(class, "GemmaTok", 8), llama = !strncmp(class, "LlamaTok", 8);
+  const bool says = json_is_boolean(json_object_get(config, "add_bos_token")) ||
+                    json_is_boolean(json_object_get(config, "add_eos_token"));
+  if ((gemma || llama) && says) failed |= apply_ends(document, config, gemma);
   return failed ? cq_fail_memory(error, "tokenizer.json") : CQ_OK;
 }
 

@@ -1,76 +1,19 @@
 /* The pre-tokenizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat.
  *
- * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. */
-#include "token/internal.h"
+ * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. Split is
+ * split.c. */
+#include "token/split.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/regex.h"
 #include "text/unicode.h"
-
-/* What becomes of a delimiter. */
-enum behavior { REMOVED, ISOLATED, MERGED_WITH_PREVIOUS, MERGED_WITH_NEXT, CONTIGUOUS };
-static const char *const behavior_names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
-                                             "Contiguous"};
 
 enum scheme { ALWAYS, FIRST, NEVER };
 static const char *const scheme_names[] = {"always", "first", "never"};
 
 /* --- splitting --- */
-
-static bool put_word_piece(cq_words *out, const cq_word *word, size_t start, size_t end) {
-  return end <= start || cq_words_put(out, word->start + start, end - start, word->at_start && start == 0);
-}
-
-/* Splits each word at the characters of a class. */
-static bool split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
-  for (size_t w = 0; w < in->n; w++) {
-    const cq_word *word = &in->words[w];
-    cq_slice text = cq_words_text(in, word);
-    size_t start = 0; /* of the piece being gathered */
-    bool last = false;
-    for (size_t i = 0; i < text.n;) {
-      uint32_t c;
-      size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
-      bool is = is_delimiter(c);
-      switch (behavior) {
-      case REMOVED:
-        if (is) {
-          if (!put_word_piece(out, word, start, i)) return false;
-          start = i + n;
-        }
-        break;
-      case ISOLATED:
-        if (is) {
-          if (!put_word_piece(out, word, start, i) || !put_word_piece(out, word, i, i + n)) return false;
-          start = i + n;
-        }
-        break;
-      case MERGED_WITH_PREVIOUS:
-        if (is) {
-          if (!put_word_piece(out, word, start, i + n)) return false;
-          start = i + n;
-        }
-        break;
-      case MERGED_WITH_NEXT:
-        if (is) {
-          if (!put_word_piece(out, word, start, i)) return false;
-          start = i;
-        }
-        break;
-      default: /* CONTIGUOUS */
-        if (i > start && is != last) {
-          if (!put_word_piece(out, word, start, i)) return false;
-          start = i;
-        }
-      }
-      last = is;
-      i += n;
-    }
-    if (!put_word_piece(out, word, start, text.n)) return false;
-  }
-  return true;
-}
 
 static bool run_bert_pre_tokenizer(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   (void)step;
@@ -83,28 +26,28 @@ static bool run_bert_pre_tokenizer(cq_words *out, const cq_words *in, const cq_p
       size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
       bool space = cq_char_is_whitespace(c);
       if (space || cq_char_is_bert_punctuation(c)) {
-        if (!put_word_piece(out, word, start, i)) return false;
-        if (!space && !put_word_piece(out, word, i, i + n)) return false;
+        if (!cq_split_put(out, word, start, i)) return false;
+        if (!space && !cq_split_put(out, word, i, i + n)) return false;
         start = i + n;
       }
       i += n;
     }
-    if (!put_word_piece(out, word, start, text.n)) return false;
+    if (!cq_split_put(out, word, start, text.n)) return false;
   }
   return true;
 }
 
 static bool run_whitespace_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   (void)step;
-  return split_by_class(out, in, cq_char_is_whitespace, REMOVED);
+  return cq_split_by_class(out, in, cq_char_is_whitespace, CQ_SPLIT_REMOVED);
 }
 
 static bool run_punctuation(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  return split_by_class(out, in, cq_char_is_bert_punctuation, step->behavior);
+  return cq_split_by_class(out, in, cq_char_is_bert_punctuation, step->behavior);
 }
 
 static bool run_digits(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  return split_by_class(out, in, cq_char_is_number, step->flags[0] ? ISOLATED : CONTIGUOUS);
+  return cq_split_by_class(out, in, cq_char_is_number, step->flags[0] ? CQ_SPLIT_ISOLATED : CQ_SPLIT_CONTIGUOUS);
 }
 
 /* \w+|[^\w\s]+ */
@@ -120,90 +63,13 @@ static bool run_whitespace(cq_words *out, const cq_words *in, const cq_pre_token
       size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
       int class = cq_char_is_whitespace(c) ? 0 : cq_char_is_word(c) ? 1 : 2;
       if (class != last) {
-        if (last != 0 && !put_word_piece(out, word, start, i)) return false;
+        if (last != 0 && !cq_split_put(out, word, start, i)) return false;
         start = i;
         last = class;
       }
       i += n;
     }
-    if (last != 0 && !put_word_piece(out, word, start, text.n)) return false;
-  }
-  return true;
-}
-
-/* Split by a fixed string. flags: invert (the matches are the words). */
-static bool run_split(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  size_t m = step->text.n;
-  for (size_t w = 0; w < in->n; w++) {
-    const cq_word *word = &in->words[w];
-    cq_slice text = cq_words_text(in, word);
-    size_t start = 0, i = 0;
-    bool last = false;
-    while (i < text.n) {
-      bool is = text.n - i >= m && memcmp(text.data + i, step->text.data, m) == 0;
-      if (!is) {
-        last = false;
-        i++;
-        continue;
-      }
-      bool ok = true;
-      switch (step->behavior) {
-      case REMOVED:
-        ok = put_word_piece(out, word, start, i);
-        start = i + m;
-        break;
-      case ISOLATED:
-        ok = put_word_piece(out, word, start, i) && put_word_piece(out, word, i, i + m);
-        start = i + m;
-        break;
-      case MERGED_WITH_PREVIOUS:
-        ok = put_word_piece(out, word, start, i + m);
-        start = i + m;
-        break;
-      case MERGED_WITH_NEXT:
-        ok = put_word_piece(out, word, start, i);
-        start = i;
-        break;
-      default: /* CONTIGUOUS: delimiters that touch stay together */
-        if (!last) {
-          ok = put_word_piece(out, word, start, i);
-          start = i;
-        }
-        if (i + 2 * m > text.n || memcmp(text.data + i + m, step->text.data, m) != 0) {
-          ok = ok && put_word_piece(out, word, start, i + m);
-          start = i + m;
-        }
-      }
-      if (!ok) return false;
-      last = true;
-      i += m;
-    }
-    if (!put_word_piece(out, word, start, text.n)) return false;
-  }
-  return true;
-}
-
-/* Split by CQ_SPLIT_PUNCTUATION: each match is a word. */
-static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
-  enum { BLANK = 0x2581 };
-  (void)step;
-  for (size_t w = 0; w < in->n; w++) {
-    const cq_word *word = &in->words[w];
-    cq_slice text = cq_words_text(in, word);
-    size_t start = 0;
-    for (size_t i = 0; i < text.n;) {
-      uint32_t c; /* the match's last character, if there is one */
-      const size_t second = i + cq_utf8_decode(&c, text.data + i, text.n - i);
-      size_t end = second;
-      if (c == BLANK && second < text.n) end += cq_utf8_decode(&c, text.data + second, text.n - second);
-      if (c == BLANK || !(cq_char_is_punctuation(c) || cq_char_is_symbol(c))) {
-        i = second;
-        continue;
-      }
-      if (!put_word_piece(out, word, start, i) || !put_word_piece(out, word, i, end)) return false;
-      start = i = end;
-    }
-    if (!put_word_piece(out, word, start, text.n)) return false;
+    if (last != 0 && !cq_split_put(out, word, start, text.n)) return false;
   }
   return true;
 }
@@ -325,25 +191,9 @@ static bool run_byte_level(cq_words *out, const cq_words *in, const cq_pre_token
 
 /* --- parsing --- */
 
-/* One of a list of names under a key; absent leaves *out alone. */
-static cq_status parse_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names,
-                                   int n_names) {
-  const char *name = NULL;
-  cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
-  if (status || !name) return status;
-  for (int i = 0; i < n_names; i++) {
-    if (!strcmp(name, names[i])) {
-      *out = i;
-      return CQ_OK;
-    }
-  }
-  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
-                      key, name);
-}
-
 static cq_status parse_punctuation(cq_pre_tokenizer *step, const cq_step_parser *p) {
-  step->behavior = ISOLATED;
-  return parse_step_choice(&step->behavior, p, "behavior", behavior_names, 5);
+  step->behavior = CQ_SPLIT_ISOLATED;
+  return cq_split_parse_behavior(&step->behavior, p);
 }
 
 static cq_status parse_digits(cq_pre_tokenizer *step, const cq_step_parser *p) {
@@ -360,7 +210,7 @@ static cq_status parse_metaspace(cq_pre_tokenizer *step, const cq_step_parser *p
   step->flags[0] = true;
   if (!status) status = cq_step_bool(&add_prefix_space, p, "add_prefix_space");
   step->scheme = add_prefix_space ? ALWAYS : NEVER;
-  if (!status) status = parse_step_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
+  if (!status) status = cq_step_choice(&step->scheme, p, "prepend_scheme", scheme_names, 3);
   if (!status) status = cq_step_bool(&step->flags[0], p, "split");
   return status;
 }
@@ -369,30 +219,6 @@ static cq_status parse_byte_level(cq_pre_tokenizer *step, const cq_step_parser *
   step->flags[0] = step->flags[1] = true;
   cq_status status = cq_step_bool(&step->flags[0], p, "add_prefix_space");
   return status ? status : cq_step_bool(&step->flags[1], p, "use_regex");
-}
-
-static cq_status parse_split(cq_pre_tokenizer *step, const cq_step_parser *p) {
-  const json_t *pattern = json_object_get(p->json, "pattern"), *plain = json_object_get(pattern, "String");
-  const json_t *regex = json_object_get(pattern, "Regex");
-  bool invert = false;
-  cq_status status = cq_step_bool(&invert, p, "invert");
-  if (status) return status;
-  step->behavior = ISOLATED;
-  status = parse_step_choice(&step->behavior, p, "behavior", behavior_names, 5);
-  if (status) return status;
-  if (json_is_string(regex) && !invert && step->behavior == ISOLATED &&
-      !strcmp(json_string_value(regex), CQ_SPLIT_PUNCTUATION)) {
-    step->run = run_split_marks;
-    return CQ_OK;
-  }
-  if (json_is_string(regex) || invert)
-    return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: Split with %s '%s' is not supported",
-                        p->place->where, regex ? "the regular expression" : "invert, by",
-                        json_string_value(regex ? regex : plain) ? json_string_value(regex ? regex : plain) : "?");
-  if (!json_is_string(plain) || json_string_length(plain) == 0)
-    return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: Split needs a pattern (String or Regex)",
-                        p->place->where);
-  return cq_step_text(&step->text, p, json_string_value(plain), json_string_length(plain));
 }
 
 static const struct {
@@ -406,7 +232,7 @@ static const struct {
     {"WhitespaceSplit", run_whitespace_split, NULL, false},
     {"Punctuation", run_punctuation, parse_punctuation, false},
     {"Digits", run_digits, parse_digits, false},
-    {"Split", run_split, parse_split, false},
+    {"Split", NULL, cq_split_parse, false},
     {"Metaspace", run_metaspace, parse_metaspace, true},
     {"ByteLevel", run_byte_level, parse_byte_level, true},
 };
@@ -417,12 +243,15 @@ static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_s
     if (strcmp(type, kinds[k].name) != 0) continue;
     cq_pre_tokenizer step = {.run = kinds[k].run, .rewrites = kinds[k].rewrites};
     cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
-    if (status) return status;
-    if (out->n == CQ_MAX_STEPS)
-      return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
-                          CQ_MAX_STEPS);
-    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps))
-      return cq_fail_memory(p->error, "pre-tokenizers");
+    if (!status && out->n == CQ_MAX_STEPS)
+      status = cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
+                            CQ_MAX_STEPS);
+    if (!status && !cq_reserve((void **)&out->steps, &out->capacity, out->n + 1, sizeof *out->steps))
+      status = cq_fail_memory(p->error, "pre-tokenizers");
+    if (status) {
+      cq_regex_free(step.regex);
+      return status;
+    }
     out->steps[out->n++] = step;
     if (step.run == run_byte_level) out->byte_level = true;
     if (step.run == run_metaspace) out->metaspace = true;
@@ -438,6 +267,7 @@ cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const
 }
 
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers) {
+  for (size_t i = 0; i < pre_tokenizers->n; i++) cq_regex_free(pre_tokenizers->steps[i].regex);
   cq_free(pre_tokenizers->steps);
   *pre_tokenizers = (cq_pre_tokenizers){0};
 }
@@ -450,9 +280,10 @@ cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_
     to->n = 0;
     cq_builder_clear(&to->text);
     to->text.limit = limit;
+    to->is_stopped = false;
     const bool fine = step->run(to, from, step);
     if (to->text.is_full || to->text.n > limit) return CQ_ERR_LIMIT;
-    if (!fine) return CQ_ERR_MEMORY;
+    if (!fine) return to->is_stopped ? CQ_ERR_STOPPED : CQ_ERR_MEMORY;
     if (!step->rewrites) { /* the words still point into from's text: hand it over */
       cq_builder text = from->text;
       from->text = to->text;

@@ -8,6 +8,7 @@
  *   BPE          a merge for every way to make a piece of two others, best scores first */
 #include "token/internal.h"
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"

@@ -51,6 +51,9 @@ void cq_token_memory_free(cq_token_memory *m) {
 }
 
 cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
+  if (status == CQ_ERR_STOPPED)
+    return cq_fail(error, CQ_ERR_LIMIT,
+                   "the regular expression that the tokenizer splits by takes too long with a text of %zu bytes", n);
   return status == CQ_ERR_LIMIT
              ? cq_fail(error, CQ_ERR_LIMIT,
                        "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",

@@ -3,7 +3,8 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The last three are not read: decoding is not done here, and length and padding are the caller's. */
+ * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
+ * caller's. */
 #include "token/internal.h"
 
 #include "base/error.h"
@@ -198,6 +199,16 @@ static cq_status keep_ids(int32_t **out, size_t *n, cq_tokenizer *t, const templ
   return CQ_OK;
 }
 
+static cq_status parse_truncation(cq_tokenizer *t, const json_t *truncation, const char *path, cq_error *error) {
+  const char *direction = "Right";
+  if (!truncation || json_is_null(truncation)) return CQ_OK;
+  if (!json_is_object(truncation)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "truncation: expected an object");
+  cq_status status = cq_json_get_int(&t->info.truncation, truncation, "max_length", 0, INT64_MAX, path, error);
+  if (!status) status = cq_json_get_string(&direction, truncation, "direction", path, error);
+  t->info.truncates_start = !status && strcmp(direction, "Left") == 0;
+  return status;
+}
+
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error) {
   if (!json_is_object(document)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   cq_place normalizer = {path, "normalizer"}, pre_tokenizer = {path, "pre_tokenizer"};
@@ -209,6 +220,7 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   if (!status) status = parse_model(t, json_object_get(document, "model"), path, error);
   t->n_model_pieces = t->vocab.n;
   if (!status) status = cq_added_parse(t, json_object_get(document, "added_tokens"), path, error);
+  if (!status) status = parse_truncation(t, json_object_get(document, "truncation"), path, error);
   if (status) return status;
   for (size_t i = 0; i < t->vocab.n; i++) {
     if (!t->vocab.pieces[i].present)

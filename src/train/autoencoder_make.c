@@ -51,9 +51,9 @@ static cq_status check_trainer_options(const cq_autoencoder_trainer *t, cq_error
   bool any = false;
   for (const cq_autoencoder_side *s = t->sides; s < t->sides + t->n_sides; s++) {
     any |= trains_encoder(s) || trains_decoder(t, s);
-    if (cq_encoder_dim(s->encoder) != t->dim)
+    if (cq_encoder_full_dim(s->encoder) != t->dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "sentence vectors of %lld and of %lld dimensions", (long long)t->dim,
-                     (long long)cq_encoder_dim(s->encoder));
+                     (long long)cq_encoder_full_dim(s->encoder));
     if (s->decoder && cq_decoder_shape_of(s->decoder)->latent_dim != t->dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder of vectors of %lld dimensions, the encoders give %lld",
                      (long long)cq_decoder_shape_of(s->decoder)->latent_dim, (long long)t->dim);
@@ -207,7 +207,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->params = params;
   t->ctx = ctx;
   t->kernels = sides[0].encoder->kernels;
-  t->dim = cq_encoder_dim(sides[0].encoder);
+  t->dim = cq_encoder_full_dim(sides[0].encoder);
   /* What may refuse comes before anything is taken over. */
   cq_status status = check_trainer_options(t, error);
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 2, t->kernels, options->exchange, error);

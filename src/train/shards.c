@@ -47,7 +47,7 @@ static cq_status tokenize_sequence(cq_sequences *s, const cq_encoder *encoder, c
 cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                             int64_t states_width, uint64_t *n_truncated, cq_error *error) {
   const size_t width = (size_t)states_width;
-  cq_status status = make_sequence_room(s, n, cq_encoder_dim(encoder), states_width, error);
+  cq_status status = make_sequence_room(s, n, cq_encoder_full_dim(encoder), states_width, error);
   if (status) return status;
   s->ids.n = 0;
   s->starts[0] = 0;

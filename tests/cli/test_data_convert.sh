@@ -90,6 +90,29 @@ refused "muse.txt:2: 'dog', expected two words" --from muse muse.txt
 printf 'cat chat noir\n' >muse.txt
 refused "muse.txt:1: 'cat chat noir', expected two words" --from muse muse.txt
 
+# Parquet: a struct of two languages, with a score, with a hard negative; several files; what is refused.
+parquet=$SOURCE/tests/golden/parquet
+converts 'The a is here.\ta ist hier.\nThe river is here.\triver ist hier.\nThe the old mill is here.\tthe old mill ist hier.\nThe the old mill by the river is here.\tthe old mill by the river ist hier.\n' --from parquet $parquet/pairs.parquet
+stderr_has "4 rows read, 4 written"
+converts 'a cat\tone cat\t4.75\na dog\ta fish\t0.5\n' --from parquet $parquet/scored.parquet
+converts 'one cat\t1\na fish\t2\n' --from parquet --columns sentence2,idx $parquet/scored.parquet
+converts 'a1\tp1\tn1\na2\tp2\tn2\n' --from parquet $parquet/triplets.parquet
+expect 0 data convert --from parquet --columns en,de $parquet/fallback.parquet $parquet/empty.parquet $parquet/pairs.parquet
+lines_are stdout 34
+expect 0 data convert --from parquet --columns translation.en,translation.de $parquet/zstd-v2.parquet -o some.tsv
+stderr_has "40 rows read, 26 written; 14 empty"
+refused "binary.parquet: byte 48: column 'en', row group 0, row 2: not UTF-8 at byte 0 of the text" --from parquet $parquet/binary.parquet
+converts 'one\teins\nthree\tvier\n' --from parquet --skip-bad $parquet/binary.parquet
+stderr_has "4 rows read, 2 written; 2 malformed"
+refused "no column is called 'fr'; there are id, translation." --from parquet --columns en,fr $parquet/pairs.parquet
+refused "which columns? Some of en" --from parquet $parquet/lists.parquet
+refused "column 'words.list.element' is a list or map (REPEATED)" --from parquet --columns en,element $parquet/lists.parquet
+refused "compressed with Brotli; Snappy, gzip and Zstandard are read" --from parquet $parquet/brotli.parquet
+head -c 600 $parquet/pairs.parquet >cut.parquet
+refused "cut.parquet: byte 596: truncated: no \"PAR1\" at the end" --from parquet cut.parquet
+refused "t.tsv: byte 0: not a Parquet file" --from parquet t.tsv
+refused "not from standard input" --from parquet -
+
 # TMX: languages with regions, several segments, layout, entities, UTF-16.
 cat >memory.tmx <<'END'
 <?xml version="1.0" encoding="UTF-8"?>

@@ -51,6 +51,26 @@ body_of complete | cmp -s - body || fail "the body has changed"
 expect 0 model quantize two/languages/de -o small
 expect 0 model trim two/languages/de --text german.txt -o trimmed
 
+# What a whole model is turned into keeps its languages, and says so where it cannot.
+expect 0 model quantize two -o bf16 --precision bf16
+expect 0 model quantize two -o int8
+expect 0 model trim two --text english.txt -o fewer
+for smaller in bf16 int8 fewer; do
+  expect 0 model info $smaller
+  grep -q '^languages  *\["de", *"ru"\]$' stdout || fail "$smaller has lost its languages"
+  [ -s $smaller/languages/ru/README.md ] && [ -s $smaller/languages/ru/log.jsonl ] || fail "no card or log in $smaller"
+done
+vectors fewer/languages/ru russian.txt ru-fewer.npy
+same ru.npy ru-fewer.npy
+for smaller in bf16 int8; do
+  expect 0 model check two/languages/de $smaller/languages/de --min-cosine 0.98
+done
+[ "$(stat -c %s bf16/languages/de/model.safetensors)" -lt "$(stat -c %s two/languages/de/model.safetensors)" ] ||
+  fail "the languages of a model in bf16 are not"
+expect 0 extend two --to ru=ru.tsv --cache cache --steps 1 -o plain
+stderr_has "2 languages beside the model's files are left out"
+absent plain/languages
+
 # It has learned: nearer to the model's vectors than the vocabulary as it was placed.
 mse_after() { sed -n "s/.*\"step\":$1,.*\"mse_target\":\([0-9.e-]*\),.*/\1/p" one/languages/de/log.jsonl | head -n 1; }
 awk -v a="$(mse_after 0)" -v b="$(mse_after 20)" 'BEGIN { exit !(b > 0 && b < a) }' || fail "nothing was learned"

@@ -192,6 +192,43 @@ static void trec_has_documents(void **state) {
         NULL);
 }
 
+static void parquet_has_columns(void **state) {
+  (void)state;
+  cq_error error;
+  cq_documents_options o = as_they_say();
+  char path[1100];
+  o.fields = "id=idx,text=sentence1";
+  snprintf(path, sizeof path, "%s", tests_file("golden/parquet/scored.parquet"));
+  char *got = all(path, &o, &error);
+  if (!got) fail_msg("%s", error.message);
+  assert_string_equal(got, "{\"id\": \"1\", \"text\": \"a cat\", \"sentence2\": \"one cat\", \"score\": 4.75}\n"
+                           "{\"id\": \"2\", \"text\": \"a dog\", \"sentence2\": \"a fish\", \"score\": 0.5}\n");
+  free(got);
+  /* Told by its beginning where the name says nothing. */
+  size_t n;
+  unsigned char *bytes = read_bytes(&n, path);
+  write_bytes(test_path("rows.bin"), bytes, n);
+  got = all(test_path("rows.bin"), &o, &error);
+  assert_non_null(got);
+  free(got);
+  free(bytes);
+  assert_null(all(path, NULL, &error));
+  assert_non_null(strstr(error.message, "no column is named \"text\""));
+  /* Whole numbers of 64 bits without a sign, truth values, nulls. */
+  o.fields = "text=text_plain,id=i64_plain";
+  snprintf(path, sizeof path, "%s", tests_file("golden/parquet/zstd-v1.parquet"));
+  got = all(path, &o, &error);
+  if (!got) fail_msg("%s", error.message);
+  assert_non_null(strstr(got, "\"u64\": \"18446744073709551615\", \"u64_null\": \"18446744073709551615\""));
+  assert_non_null(strstr(got, "\"bool_plain\": true"));
+  assert_non_null(strstr(got, "\"f32_plain\": -2.5"));
+  free(got);
+  o.fields = "text=en";
+  assert_null(all(tests_file("golden/parquet/binary.parquet"), &o, &error));
+  assert_int_equal(error.status, CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "row 2: not UTF-8"));
+}
+
 static void encodings_are_converted_or_suggested(void **state) {
   (void)state;
   cq_documents_options o = as_they_say();
@@ -371,6 +408,7 @@ int main(void) {
       cmocka_unit_test(a_page_is_what_is_shown),
       cmocka_unit_test(markdown_is_its_text),
       cmocka_unit_test(trec_has_documents),
+      cmocka_unit_test(parquet_has_columns),
       cmocka_unit_test(encodings_are_converted_or_suggested),
       cmocka_unit_test(what_fits_no_format_is_refused),
       cmocka_unit_test(folders_are_walked),

@@ -25,7 +25,7 @@ static void append(cq_index_store *s, const char *ids) {
 static cq_index_store *fresh(const char *name) {
   static const float means[] = {0.1F, 0.2F, 0.3F};
   cq_index_store *s;
-  assert_int_equal(cq_index_store_create(test_path(name), "a model", "f00d", DIM, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_create(test_path(name), "a model", "f00d", DIM, false, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&s, test_path(name), true, NULL), CQ_OK);
   append(s, "abc");
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);

@@ -16,7 +16,7 @@ static test_record record(const char *id, const char *language, const char *text
 
 static cq_index_store *fresh(const char *name) {
   cq_index_store *s;
-  assert_int_equal(cq_index_store_create(test_path(name), "a model", "f00d", DIM, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_create(test_path(name), "a model", "f00d", DIM, false, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&s, test_path(name), true, NULL), CQ_OK);
   return s;
 }
@@ -140,7 +140,7 @@ static void one_process_writes(void **state) {
   cq_index_store_close(s);
   assert_int_equal(cq_index_store_open(&other, test_path("four"), true, NULL), CQ_OK);
   cq_index_store_close(other);
-  assert_int_equal(cq_index_store_create(test_path("four"), "m", "f", DIM, NULL), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_index_store_create(test_path("four"), "m", "f", DIM, false, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_index_store_open(&other, test_path("none"), false, NULL), CQ_ERR_IO);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
+#include "format/safetensors.h"
 #include "model/encoder.h"
 
 #include <sys/stat.h>
@@ -71,8 +72,8 @@ static void wrong_module_lists(void **state) {
       {"[]", CQ_ERR_FORMAT, "list of modules"},
       {"[1]", CQ_ERR_FORMAT, "module 0 is not an object"},
       {"[{\"path\":\"\"}]", CQ_ERR_FORMAT, "module 0 has no type"},
-      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.CNN\"}]", CQ_ERR_UNSUPPORTED,
-       "sentence_transformers.models.CNN"},
+      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.BoW\"}]", CQ_ERR_UNSUPPORTED,
+       "sentence_transformers.models.BoW"},
       {"[{\"path\":\"\",\"type\":\"other.Transformer\"}]", CQ_ERR_UNSUPPORTED, "other.Transformer"},
       {"[{\"path\":\"../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
       {"[{\"path\":\"a/../../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
@@ -99,8 +100,10 @@ static void wrong_configurations(void **state) {
                  "config_sentence_transformers.json", "prompt 'a'");
   expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"default_prompt_name\":\"query\"}",
                  CQ_ERR_FORMAT, "config_sentence_transformers.json", "'query'");
-  expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"truncate_dim\":8}", CQ_ERR_UNSUPPORTED,
-                 "config_sentence_transformers.json", "'truncate_dim' with value 8");
+  expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"truncate_dim\":0}", CQ_ERR_FORMAT,
+                 "config_sentence_transformers.json", "truncate_dim");
+  expect_refused("bert-uncased", "config_sentence_transformers.json", "{\"truncate_dim\":\"8\"}", CQ_ERR_FORMAT,
+                 "config_sentence_transformers.json", "truncate_dim");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"max_seq_length\":0}", CQ_ERR_FORMAT,
                  "sentence_bert_config.json", "max_seq_length");
   expect_refused("bert-uncased", "sentence_bert_config.json", "{\"transformer_task\":\"fill-mask\"}",
@@ -132,6 +135,190 @@ static void wrong_configurations(void **state) {
                  CQ_ERR_UNSUPPORTED, "wordembedding_config.json", "my.Tokenizer");
   expect_refused("bilstm-max", "1_LSTM/lstm_config.json", "{\"embedding_dimension\":3,\"hidden_dim\":4}", CQ_ERR_FORMAT,
                  "1_LSTM/lstm_config.json", "3 dimensions");
+}
+
+/* --- weights in several files --- */
+
+#define INDEX "model.safetensors.index.json"
+
+/* An index that names file `shard` for one tensor, with this total size; the other tensors are its own. */
+static void wrong_indexes(void **state) {
+  static const struct {
+    const char *change; /* of the index, by sed */
+    cq_status status;
+    const char *file, *word;
+  } cases[] = {
+      {"s/weight_map/weights_map/", CQ_ERR_FORMAT, INDEX, "no object 'weight_map'"},
+      {"s/00002-of-00003/00004-of-00003/", CQ_ERR_IO, "model-00004-of-00003.safetensors", ""},
+      {"s|\"model-00001|\"../model-00001|", CQ_ERR_FORMAT, INDEX,
+       "'../model-00001-of-00003.safetensors', expected the name"},
+      {"s|\"model-00001|\"/model-00001|", CQ_ERR_FORMAT, INDEX, "expected the name of a file beside the index"},
+      {"s|: \"model-00001-of-00003.safetensors\"|: \"..\"|", CQ_ERR_FORMAT, INDEX, "'..', expected the name"},
+      {"s|: \"model-00001-of-00003.safetensors\"|: 1|", CQ_ERR_FORMAT, INDEX, "expected the name"},
+      {"/embeddings.LayerNorm.bias/s/00001/00002/", CQ_ERR_FORMAT, INDEX,
+       "tensor 'embeddings.LayerNorm.bias' lies in model-00001-of-00003.safetensors, the index says model-00002"},
+      {"/embeddings.LayerNorm.bias/d", CQ_ERR_FORMAT, INDEX, "the index says nothing of it"},
+      {"s/embeddings.LayerNorm.bias/embeddings.LayerNorm.boas/", CQ_ERR_FORMAT, INDEX, "embeddings.LayerNorm.bias"},
+      {"s/\\(.*\\)embeddings.LayerNorm.bias\\(.*\\)/&\\n\\1more\\2/", CQ_ERR_FORMAT, INDEX,
+       "tensor 'more' is not in model-00001-of-00003.safetensors"},
+      {"s/\"total_size\": /&1/", CQ_ERR_FORMAT, INDEX, "total_size is 1"},
+      {"s/\"total_size\": /&-/", CQ_ERR_FORMAT, INDEX, "total_size"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char command[2048];
+    cq_encoder *encoder = NULL;
+    cq_error error = {0};
+    const char *path = copy_model("pool-sharded", "sharded");
+    snprintf(command, sizeof command, "sed -i '%s' '%s/" INDEX "'", cases[i].change, path);
+    assert_int_equal(system(command), 0);
+    const cq_status status = cq_encoder_open(&encoder, path, NULL, &error);
+    if (status != cases[i].status || !strstr(error.file, cases[i].file) || !strstr(error.message, cases[i].word))
+      fail_msg("case %zu: status %d, expected %d: %s: %s", i, status, cases[i].status, error.file, error.message);
+  }
+}
+
+/* --- static models --- */
+
+static void wrong_static_models(void **state) {
+  char command[2048];
+  cq_encoder *encoder = NULL;
+  cq_error error = {0};
+  (void)state;
+  const char *path = copy_model("static-truncation", "changed");
+  snprintf(command, sizeof command,
+           "sed -i 's/\"Right\"/\"Left\"/' '%s/tokenizer.json' '%s'/*/tokenizer.json 2>/dev/null", path, path);
+  (void)!system(command);
+  assert_int_equal(cq_encoder_open(&encoder, path, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "truncates at the start"));
+  expect_refused("model2vec-mapping", "config_sentence_transformers.json", "{\"truncate_dim\":-3}", CQ_ERR_FORMAT,
+                 "config_sentence_transformers.json", "truncate_dim");
+
+  /* mapping: a row that is not there, too few, a type that is none of whole numbers; weights: too few */
+  static const float table[4] = {1, 2, 3, 4};
+  static const int32_t rows[3] = {0, 2, 1};
+  const struct {
+    cq_stored_tensor second;
+    cq_status status;
+    const char *word;
+  } cases[] = {
+      {{.name = "mapping", .dtype = CQ_I32, .n_dims = 1, .shape = {3}, .n_elements = 3, .data = rows},
+       CQ_ERR_FORMAT,
+       "element 1 of tensor 'mapping' is 2, expected 0 to 1"},
+      {{.name = "mapping", .dtype = CQ_I32, .n_dims = 1, .shape = {1}, .n_elements = 1, .data = rows},
+       CQ_ERR_FORMAT,
+       "tensor 'mapping' has 1 rows"},
+      {{.name = "mapping", .dtype = CQ_F32, .n_dims = 1, .shape = {3}, .n_elements = 3, .data = table},
+       CQ_ERR_UNSUPPORTED,
+       "tensor 'mapping' has dtype F32, expected I32 or I64"},
+      {{.name = "mapping", .dtype = CQ_I32, .n_dims = 2, .shape = {1, 3}, .n_elements = 3, .data = rows},
+       CQ_ERR_FORMAT,
+       "tensor 'mapping' has shape [1, 3]"},
+      {{.name = "weights", .dtype = CQ_F32, .n_dims = 1, .shape = {1}, .n_elements = 1, .data = table},
+       CQ_ERR_FORMAT,
+       "tensor 'weights' has shape [1], expected [2]"},
+      {{.name = "biases", .dtype = CQ_F32, .n_dims = 1, .shape = {1}, .n_elements = 1, .data = table},
+       CQ_ERR_UNSUPPORTED,
+       "tensor 'biases'"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    path = copy_model("model2vec-mapping", "changed");
+    const cq_stored_tensor tensors[2] = {
+        {.name = "embeddings", .dtype = CQ_F32, .n_dims = 2, .shape = {2, 2}, .n_elements = 4, .data = table},
+        cases[i].second};
+    assert_int_equal(cq_safetensors_write(file_of("changed", "model.safetensors"), tensors, 2, NULL, NULL), CQ_OK);
+    const cq_status status = cq_encoder_open(&encoder, path, NULL, &error);
+    if (status != cases[i].status || !strstr(error.message, cases[i].word))
+      fail_msg("case %zu: status %d, expected %d: %s", i, status, cases[i].status, error.message);
+  }
+}
+
+static void wrong_other_modules(void **state) {
+  static const struct {
+    const char *model, *file, *text;
+    cq_status status;
+    const char *word;
+  } cases[] = {
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":9}", CQ_ERR_FORMAT, "tokens of 9 dimensions"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,4,5]}",
+       CQ_ERR_UNSUPPORTED, "kernel size 4"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[]}",
+       CQ_ERR_FORMAT, "kernel_sizes"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,\"3\",5]}", CQ_ERR_FORMAT,
+       "kernel size 0"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3,5],\"stride_sizes\":[1,2,1]}",
+       CQ_ERR_UNSUPPORTED, "stride_sizes"},
+      {"cnn", "1_CNN/cnn_config.json",
+       "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3,5],\"stride_sizes\":[1]}",
+       CQ_ERR_FORMAT, "stride_sizes"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,5,3]}",
+       CQ_ERR_FORMAT, "tensor 'convs.1.weight' has shape [7, 10, 3], expected [7, 10, 5]"},
+      {"cnn", "1_CNN/cnn_config.json", "{\"in_embedding_dimension\":10,\"out_channels\":7,\"kernel_sizes\":[1,3]}",
+       CQ_ERR_UNSUPPORTED, "tensor 'convs.2"},
+      {"pool-norm-dropout", "2_LayerNorm/config.json", "{\"dimension\":13}", CQ_ERR_FORMAT, "dimension is 13"},
+      {"pool-norm-dropout", "2_LayerNorm/model.safetensors", NULL, CQ_ERR_IO, ""},
+      {"pool-norm-dropout", "3_Dropout/config.json", "{\"dropout\":1}", CQ_ERR_FORMAT, "key 'dropout' is 1"},
+      {"pool-norm-dropout", "3_Dropout/config.json", "{\"dropout\":\"x\"}", CQ_ERR_FORMAT, "dropout"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":1,\"num_hidden_layers\":3}", CQ_ERR_FORMAT,
+       "3 layers of 24 dimensions, the Transformer has 2 of 24"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":0,\"num_hidden_layers\":2}", CQ_ERR_FORMAT,
+       "tensor 'layer_weights' has shape [2], expected [3]"},
+      {"weighted-layers", "1_WeightedLayerPooling/config.json",
+       "{\"embedding_dimension\":24,\"layer_start\":3,\"num_hidden_layers\":2}", CQ_ERR_FORMAT, "layer_start"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_refused(cases[i].model, cases[i].file, cases[i].text, cases[i].status, "", cases[i].word);
+  cq_error error;
+  char command[1024];
+  cq_encoder *encoder = NULL;
+  const char *path = copy_model("weighted-layers", "changed");
+  snprintf(command, sizeof command, "sed -i s/output_hidden_states/no_hidden_states/ '%s/config.json'", path);
+  assert_int_equal(system(command), 0);
+  assert_int_equal(cq_encoder_open(&encoder, path, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "output_hidden_states"));
+  path = copy_model("weighted-layers", "changed");
+  assert_int_equal(cq_encoder_open(&encoder, path, NULL, &error), CQ_OK);
+  assert_int_equal(cq_encoder_make_trainable(encoder, NULL, &error), CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "WeightedLayerPooling"));
+  cq_encoder_free(encoder);
+}
+
+#define STATIC "\"sentence_transformers.models.StaticEmbedding\""
+
+static void wrong_routers(void **state) {
+  static const struct {
+    const char *text;
+    cq_status status;
+    const char *word;
+  } cases[] = {
+      {"[]", CQ_ERR_FORMAT, "'types' is not an object with members"},
+      {"{\"types\":{},\"structure\":{}}", CQ_ERR_FORMAT, "'types'"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":[]}", CQ_ERR_FORMAT, "'structure'"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":1}}", CQ_ERR_FORMAT, "route 'query' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[]}}", CQ_ERR_FORMAT, "route 'query' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"b\"]}}", CQ_ERR_FORMAT,
+       "module 0 of the route 'query' has no type"},
+      {"{\"types\":{\"../a\":" STATIC "},\"structure\":{\"query\":[\"../a\"]}}", CQ_ERR_FORMAT, "outside"},
+      {"{\"types\":{\"a\":\"my.Module\"},\"structure\":{\"query\":[\"a\"]}}", CQ_ERR_UNSUPPORTED, "my.Module"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]},"
+       "\"parameters\":{\"default_route\":\"answer\"}}",
+       CQ_ERR_FORMAT, "route 'answer' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"],\"document\":[\"a\"]},"
+       "\"parameters\":{\"allow_empty_key\":false}}",
+       CQ_ERR_ARGUMENT, "no route without a task, there are query, document"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]},"
+       "\"parameters\":{\"route_mappings\":{\"(None, 'text')\":\"other\"}}}",
+       CQ_ERR_FORMAT, "route 'other' is not a list"},
+      {"{\"types\":{\"a\":" STATIC "},\"structure\":{\"query\":[\"a\"]}}", CQ_ERR_IO, ""},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    expect_refused("router", "router_config.json", cases[i].text, cases[i].status, "", cases[i].word);
 }
 
 /* Opens a model with the first `from` of its config.json replaced by `to`. */
@@ -496,8 +683,20 @@ static void saving_minds_what_is_there(void **state) {
 /* --- out of memory, at every allocation --- */
 
 static void allocations_may_fail(void **state) {
-  static const char *const models[] = {"labse",     "bilstm-deep",   "static-normalized", "mpnet-mean",
-                                       "bert-bf16", "albert-groups", "deberta-plain",     "t5"};
+  static const char *const models[] = {"labse",
+                                       "bilstm-deep",
+                                       "static-normalized",
+                                       "mpnet-mean",
+                                       "bert-bf16",
+                                       "pool-sharded",
+                                       "model2vec-mapping",
+                                       "router",
+                                       "cnn",
+                                       "weighted-layers",
+                                       "pool-norm-dropout",
+                                       "albert-groups",
+                                       "deberta-plain",
+                                       "t5"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     char path[64];
@@ -522,13 +721,24 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_families),          cmocka_unit_test(wrong_sizes_of_older_encoders),
-      cmocka_unit_test(deberta_is_not_trained),  cmocka_unit_test(wrong_normalize_modules),
-      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_module_lists),
+      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_indexes),
+      cmocka_unit_test(wrong_routers),
+      cmocka_unit_test(wrong_other_modules),
+      cmocka_unit_test(wrong_static_models),
+      cmocka_unit_test(wrong_sizes_of_older_encoders),
+      cmocka_unit_test(deberta_is_not_trained),
+      cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),
+      cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),
+      cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache),
+      cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),
+      cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_families),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

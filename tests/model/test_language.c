@@ -78,7 +78,7 @@ static void add_language(const cq_encoder *e, const char *model, const char *nam
   char path[600];
   snprintf(path, sizeof path, "%s/languages/%s", model, name);
   assert_int_equal(cq_directory_make(path, NULL), CQ_OK);
-  assert_int_equal(cq_language_write(e, path, NULL), CQ_OK);
+  assert_int_equal(cq_language_write(e, CQ_F32, path, NULL), CQ_OK);
 }
 
 static void assert_same_file(const char *a, const char *b, const char *name) {
@@ -295,7 +295,7 @@ static void refused_languages(void **state) {
                    i ? "WordEmbeddings, which has no body" : "StaticEmbedding, which has no body");
     cq_error error = {0};
     e = open_model(test_path("bare"));
-    assert_int_equal(cq_language_write(e, test_path("bare/languages/xx"), &error), CQ_ERR_UNSUPPORTED);
+    assert_int_equal(cq_language_write(e, CQ_F32, test_path("bare/languages/xx"), &error), CQ_ERR_UNSUPPORTED);
     cq_encoder_free(e);
   }
 }

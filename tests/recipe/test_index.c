@@ -199,6 +199,92 @@ static void queries_are_encoded_by_the_query_model(void **state) {
   cq_encoder_free(student);
 }
 
+/* Vectors of a task, [1, dim]. */
+static void encode_for(float *out, const char *model, const char *task, cq_slice text, int *dim) {
+  cq_encoder *encoder;
+  cq_encoder_options o = cq_encoder_default_options();
+  o.task = task;
+  assert_int_equal(cq_encoder_open(&encoder, model, &o, NULL), CQ_OK);
+  assert_true((*dim = cq_encoder_dim(encoder)) <= 64);
+  assert_int_equal(cq_encoder_encode(out, NULL, encoder, &text, 1, NULL, NULL, NULL), CQ_OK);
+  cq_encoder_free(encoder);
+}
+
+/* A query is compared with documents by the cosine of what each has been encoded as; tasks NULL: without. */
+static void check_tasks(const char *name, const char *model, const char *const tasks[2]) {
+  cq_index *index;
+  cq_hits *hits;
+  cq_error error = {0};
+  cq_index_options o = cq_index_default_options();
+  float query[64], document[64], plain[64];
+  int dim;
+  size_t n;
+  o.model = model, o.writing = true;
+  if (cq_index_open(&index, test_path(name), &o, &error)) fail_msg("%s", error.message);
+  const cq_document one = {.id = {"a", 1}, .language = {"en", 2}, .text = slice(lines[1])};
+  assert_int_equal(cq_index_add(index, &one, 1, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_index_commit(index, NULL), CQ_OK);
+  cq_index_free(index);
+  o.model = NULL, o.writing = false;
+  if (cq_index_open(&index, test_path(name), &o, &error)) fail_msg("%s", error.message);
+  const char *prompt;
+  assert_int_equal(cq_index_query_prompt(&prompt, index), strcmp(name, "router.index") != 0);
+  if (strcmp(name, "prompts.index") == 0)
+    assert_string_equal(prompt, "query");
+  else
+    assert_null(prompt);
+  const cq_slice line = slice(lines[1]);
+  if (cq_index_search(&hits, index, &line, 1, NULL, NULL, &error)) fail_msg("%s", error.message);
+  encode_for(query, model, tasks ? tasks[0] : NULL, line, &dim);
+  encode_for(document, model, tasks ? tasks[1] : NULL, line, &dim);
+  encode_for(plain, model, NULL, line, &dim);
+  const cq_hit *hit = cq_hits_of(hits, 0, &n);
+  assert_int_equal(n, 1);
+  assert_float_equal(hit->cosine, cq_cosine(query, document, (size_t)dim), 1e-6);
+  if (tasks) assert_true(hit->cosine < 0.999 && cq_cosine(query, plain, (size_t)dim) < 0.9999999);
+  cq_hits_free(hits);
+  cq_index_free(index);
+}
+
+/* By the model's prompts and routes for both; an index of before there were such stays as it is. */
+static void queries_and_documents_have_their_own_prompts(void **state) {
+  static const char router[] = CQ_TESTS_DIR "/golden/models/router";
+  static const char *const both[2] = {"query", "document"};
+  char command[2048], copy[512], fingerprint[33];
+  cq_encoder *encoder;
+  cq_index_options o = cq_index_default_options();
+  (void)state;
+  o.model = router;
+  assert_int_equal(cq_index_create(test_path("router.index"), &o, NULL), CQ_OK);
+  check_tasks("router.index", router, both);
+
+  snprintf(copy, sizeof copy, "%s", test_path("prompts"));
+  snprintf(command, sizeof command,
+           "cp -r '%s' '%s' && chmod -R u+w '%s' && printf '{\"prompts\":{\"query\":\"the question: \",\"passage\":\"a "
+           "text: \"}}' "
+           "> '%s/config_sentence_transformers.json'",
+           MODEL, copy, copy, copy);
+  assert_int_equal(system(command), 0);
+  o.model = copy;
+  assert_int_equal(cq_index_create(test_path("prompts.index"), &o, NULL), CQ_OK);
+  check_tasks("prompts.index", copy, both);
+
+  assert_int_equal(cq_encoder_open(&encoder, copy, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_encoder_fingerprint(fingerprint, encoder, NULL), CQ_OK);
+  assert_int_equal(
+      cq_index_store_create(test_path("old.index"), copy, fingerprint, cq_encoder_dim(encoder), false, NULL), CQ_OK);
+  cq_encoder_free(encoder);
+  check_tasks("old.index", copy, NULL);
+
+  /* who takes the note away damages the manifest */
+  cq_index *index;
+  cq_error error = {0};
+  snprintf(command, sizeof command, "sed -i '/\"tasks\"/s/true/false/' '%s/manifest.json'", test_path("prompts.index"));
+  assert_int_equal(system(command), 0);
+  assert_int_equal(cq_index_open(&index, test_path("prompts.index"), NULL, &error), CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "it is damaged"));
+}
+
 /* What is added is encoded by the index's own model all the same. */
 static void documents_are_encoded_by_the_own_model(void **state) {
   (void)state;
@@ -434,6 +520,7 @@ int main(void) {
       cmocka_unit_test(an_index_for_reading_refuses_changes),
       cmocka_unit_test(without_the_plugin_search_is_exact),
       cmocka_unit_test(queries_are_encoded_by_the_query_model),
+      cmocka_unit_test(queries_and_documents_have_their_own_prompts),
       cmocka_unit_test(documents_are_encoded_by_the_own_model),
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(queries_may_be_encoded_already),

@@ -39,7 +39,7 @@ static void make_index(const char *directory) {
     records[i] = (test_record){{names[i], (size_t)length}, {"", 0}, {"text", 4}};
   }
   n_deleted = 0;
-  assert_int_equal(cq_index_store_create(directory, "model", "fingerprint", DIM, NULL), CQ_OK);
+  assert_int_equal(cq_index_store_create(directory, "model", "fingerprint", DIM, false, NULL), CQ_OK);
   assert_int_equal(cq_index_store_open(&writer, directory, true, NULL), CQ_OK);
   assert_int_equal(test_append(writer, records, N, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(writer, NULL), CQ_OK);

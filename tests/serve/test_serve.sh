@@ -50,6 +50,10 @@ stderr_has "nowhere"
 
 start --access-log "$tmp/log" --max-body 20000 --max-tokens 2000
 ask GET /health; is 200; has '"ok"'
+expect 0 serve --health --port "$port"; stdout_is_empty
+expect 0 serve --health --port "$port" --host 0.0.0.0
+expect 1 serve --health --port 1; stderr_has "127.0.0.1, port 1: Connection refused"
+expect 1 serve --health --host nowhere.invalid; stderr_has "nowhere.invalid, port 8080: "
 ask GET /info; is 200; has '"max_input_length"'
 ask GET /v1/models; is 200; has '"object":"list"'
 ask GET /openapi.json; is 200; has '"/v1/embeddings"'
@@ -174,6 +178,16 @@ ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"window\"}"; is 200; 
 ask POST /api/search "{\"query\": \"$long\", \"on_long\": \"error\"}"; is 413; has "'query' is longer"
 ask POST /api/search '{"query": "river", "truncate": 1}'; is 422
 ask GET '/api/search?q=river&filter=%3D%3D'; is 422; has "filter"
+ask GET '/api/search?q=river&effort=0'; is 422; has "'effort' is '0', expected 1 to"
+ask GET '/api/search?q=river&exact=maybe'; is 422; has "'exact' is 'maybe', expected true or false"
+ask POST /api/search '{"query": "river", "exact": 1}'; is 422; has "exact"
+ask POST /api/search '{"query": "river", "exact": true, "effort": 8}'; is 200
+ask GET '/api/search?q=river&csls=true&mode=dense'; is 501; has "hubness"
+printf 'A river.\nA garden.\nThe late train.\n' >"$tmp/queries.txt"
+expect 0 index hubness "$tmp/docs.index" --queries "$tmp/queries.txt"
+ask GET '/api/search?q=river&mode=dense'; is 200; plain=$(body_of_answer | grep -o '"score":[^,]*' | head -n 1)
+ask GET '/api/search?q=river&csls=true&mode=dense'; is 200; scaled=$(body_of_answer | grep -o '"score":[^,]*' | head -n 1)
+[ -n "$plain" ] && [ "$plain" != "$scaled" ] || fail "csls changes no score: $plain, $scaled"
 # The queue's vectors are the library's; a query by words needs none.
 ask POST /api/search '{"query": "a river in a garden", "mode": "dense"}'; is 200
 cosine=$(body_of_answer | grep -o '"cosine":[^,]*' | head -n 1 | cut -d : -f 2)

@@ -18,7 +18,7 @@ static int run_convert(const cli_call *call) {
 
 const cli_command cli_data_convert = {
     .name = "convert",
-    .summary = "Moses, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
+    .summary = "Moses, Parquet, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
     .arguments = "FILE...",
     .min_arguments = 0,
     .max_arguments = -1,
@@ -29,7 +29,8 @@ const cli_command cli_data_convert = {
     .list_title = "File formats",
     .list = list_corpus_format,
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"
-               "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz",
+               "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz\n"
+               "calque data convert --from parquet --columns en,de train.parquet -o en-de.tsv",
     .group = "corpus-convert",
     .taken = cli_data_inputs_taken,
     .run = run_convert,

@@ -43,7 +43,7 @@ static int run_documents(const cli_call *call) {
 
 const cli_command cli_data_documents = {
     .name = "documents",
-    .summary = "JSON, CSV, TSV, text, Markdown, HTML or TREC documents, or a folder of them, to JSON lines",
+    .summary = "JSON, CSV, TSV, text, Markdown, HTML, TREC or Parquet documents, or a folder of them, to JSON lines",
     .arguments = "[FILE|FOLDER...]",
     .min_arguments = 0,
     .max_arguments = -1,

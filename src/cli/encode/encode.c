@@ -299,9 +299,7 @@ static int run_encode(const cli_call *call) {
     return cli_usage(call->path, "--calibration is for --output-type int8 only");
   code = CLI_FAILED;
   if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
-  j.dim = (size_t)cq_encoder_dim(j.encoder);
-  const size_t kept = (size_t)args->encode->truncate_dim; /* more than the model has is cq_encoder_encode's to refuse */
-  if (kept && kept < j.dim) j.dim = kept;
+  j.dim = (size_t)cq_encoder_encode_dim(j.encoder, args->encode);
   j.n_columns = args->output_type >= TYPE_BINARY ? (j.dim + 7) / 8 : j.dim;
   j.vectors = malloc(j.in.rows * j.dim * sizeof *j.vectors);
   j.small = malloc(j.in.rows * j.n_columns);

@@ -123,9 +123,7 @@ static int run_similarity(const cli_call *call) {
   code = cli_open_model(&j.encoder, args->model, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&j.ctx, args->threads);
   if (code) goto done;
-  const size_t kept = (size_t)args->encode->truncate_dim; /* more than the model has is cq_encoder_encode's to refuse */
-  j.dim = (size_t)cq_encoder_dim(j.encoder);
-  if (kept && kept < j.dim) j.dim = kept;
+  j.dim = (size_t)cq_encoder_encode_dim(j.encoder, args->encode);
   code = args->tsv ? compare_columns(&j, column_a, column_b) : compare_two(&j, call->arguments[0], call->arguments[1]);
   if (code == CLI_OK && j.stats.n_truncated)
     cli_note("%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated", j.stats.n_truncated,

@@ -188,7 +188,10 @@ static void write_common(FILE *out, bool is_program) {
       {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models beside the library."},
       {"HF_HUB_CACHE, HF_HOME",
        "Where models are looked for by name: in the directory HF_HUB_CACHE, else in hub below "
-       "HF_HOME, else in huggingface/hub below XDG_CACHE_HOME or ~/.cache. Nothing is downloaded."},
+       "HF_HOME, else in huggingface/hub below XDG_CACHE_HOME or ~/.cache. calque model get fetches them there."},
+      {"HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE, https_proxy",
+       "Of calque model get and put: the account's token (else the file that hf auth login leaves), another hub, "
+       "1 to fetch nothing, and a proxy."},
       {"XDG_CACHE_HOME",
        "Vectors that were computed are kept in calque below this directory; without it, below ~/.cache."},
       {"TMPDIR", "Where temporary files go; without it, to /tmp."},

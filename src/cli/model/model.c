@@ -1,4 +1,4 @@
-/* calque model new | info | check | quantize | trim: the group, and showing a directory. */
+/* calque model get | put | new | info | check | quantize | trim: the group, and showing a directory. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const cli_command cli_model_new, cli_model_check, cli_model_quantize, cli_model_trim;
+extern const cli_command cli_model_get, cli_model_put, cli_model_new, cli_model_check, cli_model_quantize,
+    cli_model_trim;
 
 struct info_args {
   size_t size;
@@ -97,13 +98,13 @@ static const cli_command model_info = {
     .run = run_model_info,
 };
 
-static const cli_command *const children[] = {&cli_model_new,      &model_info,     &cli_model_check,
-                                              &cli_model_quantize, &cli_model_trim, NULL};
+static const cli_command *const children[] = {&cli_model_get,   &cli_model_put,      &cli_model_new,  &model_info,
+                                              &cli_model_check, &cli_model_quantize, &cli_model_trim, NULL};
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "make, show, compare, quantise or trim models: new, info, check, quantize, trim",
-    .description = "Makes, shows, compares, quantises and trims model directories.",
+    .summary = "fetch, make, show, compare, quantise, trim or publish models: get, new, info, check, ...",
+    .description = "Fetches, makes, shows, compares, quantises, trims and publishes model directories.",
     .example = "calque model info all-MiniLM-L6-v2",
     .children = children,
 };

@@ -111,7 +111,7 @@ static int run_index_add(const cli_call *call) {
 
 const cli_command cli_index_add = {
     .name = "add",
-    .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, folders of them",
+    .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, Parquet, folders of them",
     .arguments = "INDEX [FILE|FOLDER...]",
     .min_arguments = 1,
     .max_arguments = -1,

@@ -3,6 +3,7 @@
 #include "cli/frame/report.h"
 #include "cli/frame/stop.h"
 #include "cli/search/index.h"
+#include "serve/health.h"
 #include "serve/server.h"
 
 #include <signal.h>
@@ -14,7 +15,7 @@ struct args {
   const char *model, *host, *api_key_file, *access_log;
   int port, threads, precision, deadline_ms, receive_s, max_connections;
   size_t max_body, max_tokens, queue_tokens;
-  bool insecure, writable;
+  bool insecure, writable, health;
 };
 
 static const cq_option options[] = {
@@ -44,6 +45,8 @@ static const cq_option options[] = {
     {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
              "append a line of JSON for each request; -: standard output")},
     {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add, replace and remove documents of the INDEX")},
+    {CQ_FLAG(struct args, "health", health, KEEPS,
+             "only ask the server at --host and --port whether it is ready: exit code 0, or 1 when it is not")},
     CLI_PRECISION(struct args, precision),
     CLI_THREADS(struct args, threads),
 };
@@ -98,6 +101,10 @@ static int run(const cli_call *call) {
   const bool is_folder = index && cli_is_document_folder(index);
   char own[4096];
   cq_context *ctx;
+  if (args.health) {
+    cq_error error = {0};
+    return serve_health(args.host, args.port, &error) ? cli_fail_error(&error) : CLI_OK;
+  }
   if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");

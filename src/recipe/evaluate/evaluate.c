@@ -30,7 +30,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
     {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "measure the first N dimensions of the vectors"),
-     .otherwise = "all"},
+     .otherwise = "the model's"},
 };
 #undef O
 
@@ -119,8 +119,8 @@ void cq_rows_free(cq_rows *rows) {
 /* --- vectors --- */
 
 size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options) {
-  const size_t dim = (size_t)cq_encoder_dim(encoder);
-  return options && options->truncate_dim ? cq_min((size_t)options->truncate_dim, dim) : dim;
+  const cq_encode_options encode = {.size = sizeof encode, .truncate_dim = options ? options->truncate_dim : 0};
+  return (size_t)cq_encoder_encode_dim(encoder, &encode);
 }
 
 cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx, const cq_slice *sentences, size_t n,

@@ -13,6 +13,8 @@
 #include "base/options.h"
 #include "calque/distill.h"
 #include "calque/student.h"
+#include "format/json.h"
+#include "model/language.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/texts.h"
 
@@ -350,11 +352,27 @@ static cq_status read_plan(extending *e, cq_error *error) {
   return status;
 }
 
+/* Languages beside the model belong to its body as it is, which the student changes. */
+static cq_status tell_languages_left(const extending *e, cq_error *error) {
+  char model[PATH];
+  json_t *names = NULL;
+  cq_status status = cq_model_resolve(model, sizeof model, e->o->model, error);
+  if (!status) status = cq_language_list(&names, model, error);
+  if (!status && names)
+    choose(e,
+           "%zu languages beside the model's files are left out: they are for its layers as they are, and these will "
+           "be trained (--own-vocabulary adds a language instead)",
+           json_array_size(names));
+  json_decref(names);
+  return status;
+}
+
 static cq_status make_plan(extending *e, cq_error *error) {
   cq_directory_remove(e->work);
   cq_status status = cq_directory_make(e->work, error);
   if (!status && e->language && (status = cq_extend_language_check(e->o, e->language, e->work, error)))
     cq_directory_remove(e->work);
+  if (!status && !e->language && e->o->kind == CQ_EXTEND_BODY) status = tell_languages_left(e, error);
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);

@@ -108,7 +108,7 @@ static cq_status write_output(const char *directory, const char *model, const ch
   cq_directory_remove(path); /* the one that is replaced */
   status = cq_directory_make(path, error);
   if (!status) status = cq_encoder_open(&e, trained, NULL, error);
-  if (!status) status = cq_language_write(e, path, error);
+  if (!status) status = cq_language_write(e, CQ_F32, path, error);
   if (!status) status = copy_if_there(trained, path, "README.md", error);
   if (!status) status = copy_if_there(trained, path, "log.jsonl", error);
   cq_encoder_free(e);

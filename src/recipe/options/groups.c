@@ -26,6 +26,7 @@
   X(corpus_pivot)                                                                                                      \
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
+  X(dataset)                                                                                                           \
   X(distill)                                                                                                           \
   X(documents)                                                                                                         \
   X(encode)                                                                                                            \
@@ -33,6 +34,8 @@
   X(eval)                                                                                                              \
   X(extend)                                                                                                            \
   X(finetune)                                                                                                          \
+  X(hub)                                                                                                               \
+  X(hub_put)                                                                                                           \
   X(index)                                                                                                             \
   X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \

@@ -10,6 +10,7 @@
 #include "calque/eval.h"
 #include "calque/lines.h"
 #include "model/encoder.h"
+#include "model/language.h"
 
 #include <math.h>
 #include <string.h>
@@ -185,6 +186,7 @@ cq_status cq_quantize(const char *directory, const char *model, double *worst, c
   status = cq_encoder_open(&encoder, model, &opening, error);
   if (!status) status = cq_directory_writer_open(&w, directory, o.replace, error);
   if (!status) status = cq_encoder_write(encoder, types[o.precision], w.temporary, NULL, error);
+  if (!status) status = cq_languages_write(encoder, types[o.precision], w.temporary, error);
   if (!status) status = measure_saved(&lost, w.temporary, encoder, &o, ctx, error);
   if (!status) status = cq_directory_writer_commit(&w, error);
   cq_directory_writer_abort(&w);

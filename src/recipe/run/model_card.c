@@ -1,6 +1,11 @@
 #include "recipe/run/model_card.h"
 
 #include "base/file.h"
+#include "hub/cache.h"
+#include "hub/card.h"
+#include "model/encoder.h"
+
+#include <math.h>
 
 void cq_model_card_name(cq_builder *out, const char *path) {
   const cq_slice name = cq_path_name(path);
@@ -43,10 +48,109 @@ static void write_training_options(cq_builder *out, const cq_training *run, uint
   if (o->dropout >= 0) cq_builder_printf(out, "- dropout %g\n", o->dropout);
 }
 
+/* --- front matter --- */
+
+/* Codes of languages at the start of a label: "de", "en-de", "en-de/train". */
+static bool is_pair_of_codes(const char *label) {
+  size_t n_letters = 0;
+  for (const char *c = label;; c++) {
+    if (*c >= 'a' && *c <= 'z') {
+      n_letters++;
+      continue;
+    }
+    if (n_letters < 2 || n_letters > 3) return false;
+    if (*c == '\0' || *c == '/') return true;
+    if (*c != '-') return false;
+    n_letters = 0;
+  }
+}
+
+/* Whether an earlier set, or an earlier part of this label, had the code. */
+static bool was_code(const cq_parallel *data, size_t set, const char *code, size_t n) {
+  for (size_t i = 0; i <= set; i++) {
+    const char *label = data->sets[i].label;
+    if (!is_pair_of_codes(label)) continue;
+    for (const char *c = label; *c && *c != '/' && c != code;) {
+      const size_t length = strcspn(c, "-/");
+      if (length == n && !memcmp(c, code, n)) return true;
+      c += length + (c[length] == '-');
+    }
+  }
+  return false;
+}
+
+static void write_languages(cq_builder *out, const cq_parallel *data) {
+  bool has_any = false;
+  for (size_t i = 0; data && i < data->n_sets; i++) {
+    if (!is_pair_of_codes(data->sets[i].label)) continue;
+    for (const char *c = data->sets[i].label; *c && *c != '/';) {
+      char code[4];
+      const size_t n = strcspn(c, "-/");
+      snprintf(code, sizeof code, "%.*s", (int)n, c);
+      if (!was_code(data, i, c, n)) {
+        cq_builder_text(out, has_any ? "- " : "language:\n- ");
+        cq_hub_card_value(out, code);
+        cq_builder_char(out, '\n');
+        has_any = true;
+      }
+      c += n + (c[n] == '-');
+    }
+  }
+}
+
+/* As the hub knows it: a model of one machine's directories is none that others could have. */
+static void write_base_model(cq_builder *out, const char *model) {
+  char path[CQ_HUB_PATH], name[CQ_HUB_NAME];
+  if (!model || cq_model_resolve(path, sizeof path, model, NULL) || !cq_hub_name_of(name, sizeof name, path)) return;
+  cq_builder_text(out, "base_model: ");
+  cq_hub_card_value(out, name);
+  cq_builder_char(out, '\n');
+}
+
+static void write_result(cq_builder *out, const char *type, const char *title, const char *label) {
+  cq_builder_printf(
+      out, "  - task:\n      type: %s\n      name: %s\n    dataset:\n      type: unknown\n      name: ", type, title);
+  cq_hub_card_value(out, label);
+  cq_builder_text(out, "\n    metrics:\n");
+}
+
+static void write_metric(cq_builder *out, const char *type, const char *title, double value) {
+  if (!isfinite(value)) return;
+  cq_builder_printf(out, "    - type: %s\n      value: %.6g\n      name: %s\n", type, value, title);
+}
+
+/* The figures as the hub's pages show them, under the names that sentence-transformers gives them. */
+static void write_model_index(cq_builder *out, const cq_training *run) {
+  const cq_slice name = cq_path_name(run->o->output);
+  char title[256];
+  if (run->dev.n_parallel + run->dev.n_sts == 0) return;
+  snprintf(title, sizeof title, "%.*s", (int)name.n, name.data);
+  cq_builder_text(out, "model-index:\n- name: ");
+  cq_hub_card_value(out, title);
+  cq_builder_text(out, "\n  results:\n");
+  for (size_t i = 0; i < run->dev.n_parallel; i++) {
+    const cq_translation_result *t = &run->now.translation[i];
+    write_result(out, "translation", "Translation", run->dev.parallel[i].label);
+    write_metric(out, "src2trg_accuracy", "Src2Trg Accuracy", t->source_to_target);
+    write_metric(out, "trg2src_accuracy", "Trg2Src Accuracy", t->target_to_source);
+    write_metric(out, "mean_accuracy", "Mean Accuracy", (t->source_to_target + t->target_to_source) / 2);
+  }
+  for (size_t i = 0; i < run->dev.n_sts; i++) {
+    const cq_sts_result *s = &run->now.sts[i];
+    write_result(out, "semantic-similarity", "Semantic Similarity", run->dev.sts[i].label);
+    write_metric(out, "pearson_cosine", "Pearson Cosine", s->pearson);
+    write_metric(out, "spearman_cosine", "Spearman Cosine", s->spearman);
+  }
+}
+
 void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_step) {
   const cq_training_task *task = &run->task;
   cq_builder_text(out, "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\ntags:\n"
-                       "- sentence-transformers\n- feature-extraction\n- calque\n---\n\n# ");
+                       "- sentence-transformers\n- sentence-similarity\n- feature-extraction\n- calque\n");
+  write_languages(out, task->labelled);
+  write_base_model(out, task->base_model);
+  write_model_index(out, run);
+  cq_builder_text(out, "---\n\n# ");
   cq_model_card_name(out, run->o->output);
   cq_builder_text(out, "\n\n");
   task->card_title(task->context, out);

@@ -26,6 +26,9 @@ typedef struct cq_training_task {
   void (*card_title)(const void *context, cq_builder *card);
   void (*card_data)(const void *context, cq_builder *card);
   void (*card_task)(const void *context, cq_builder *card);
+  /* The model that the trained one comes from, and text whose labels may be codes of languages; NULL: none. */
+  const char *base_model;
+  const cq_parallel *labelled;
   void *context;
 } cq_training_task;
 

@@ -113,7 +113,8 @@ static cq_status encode_queries(measuring *m, const cq_index *index, const cq_sl
   if (status) return status;
   m->queries = cq_alloc_array(n, m->dim * sizeof *m->queries);
   if (!m->queries) return cq_fail_memory(error, "queries");
-  status = cq_encoder_encode(m->queries, &stats, encoder, queries, n, NULL, m->ctx, error);
+  const cq_encode_options how = cq_index_encoding(index, encoder, false);
+  status = cq_encoder_encode(m->queries, &stats, encoder, queries, n, &how, m->ctx, error);
   m->n_queries = (int64_t)n;
   if (!status) cq_index_tell_truncated(index, stats.n_truncated, stats.n_truncated == 1 ? "query" : "queries", encoder);
   return status;

@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
+#include "model/encoder.h"
 #include "model/precision.h"
+#include "model/router.h"
 #include "text/analyzer.h"
 
 #include <inttypes.h>
@@ -32,10 +34,10 @@ static const cq_option index_rows[] = {
 #undef O
 const cq_option_group cq_group_index = {.name = "index", CQ_ROWS(cq_index_options, index_rows)};
 
-static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, cq_precision precision,
-                            cq_notice_fn notice, void *notice_context, cq_error *error) {
+static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
+                            cq_precision precision, cq_notice_fn notice, void *notice_context, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
-  options.precision = precision;
+  options.precision = precision, options.task = task;
   options.notice = notice, options.notice_context = notice_context;
   cq_status status = cq_encoder_open(out, model, &options, error);
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
@@ -49,10 +51,17 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index is made for a model: there is none");
   if (status) return status;
   const char *model = o.model;
-  status = open_model(&encoder, fingerprint, model, o.precision, o.notice, o.notice_context, error);
+  status = open_model(&encoder, fingerprint, model, NULL, o.precision, NULL, NULL, error);
+  const bool tasks = !status && cq_encoder_has_tasks(encoder);
+  if (!status) { /* as documents will be encoded */
+    cq_encoder_free(encoder);
+    encoder = NULL;
+    status = open_model(&encoder, fingerprint, model, tasks ? "document" : NULL, o.precision, o.notice,
+                        o.notice_context, error);
+  }
   /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
-  if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), error);
+  if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), tasks, error);
   cq_encoder_free(encoder);
   return status;
 }
@@ -96,7 +105,8 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
 static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   const char *name = model ? model : index->model;
   char fingerprint[33];
-  cq_status status = open_model(out, fingerprint, name, index->precision, index->notice, index->notice_context, error);
+  cq_status status = open_model(out, fingerprint, name, index->tasks ? "document" : NULL, index->precision,
+                                index->notice, index->notice_context, error);
   if (status && !model && index->notice)
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
@@ -106,7 +116,7 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
 static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   char text[1024];
   cq_encoder_options options = cq_encoder_default_options();
-  options.precision = index->precision;
+  options.precision = index->precision, options.task = index->tasks ? "query" : NULL;
   options.notice = index->notice, options.notice_context = index->notice_context;
   const cq_status status = cq_encoder_open(out, model, &options, error);
   if (status) return status;
@@ -117,6 +127,27 @@ static cq_status open_query_model(cq_encoder **out, const cq_index *index, const
   snprintf(text, sizeof text, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
   if (index->notice) index->notice(index->notice_context, text);
   return CQ_OK;
+}
+
+/* The own model once more, for queries, where those have modules of their own. */
+static cq_status open_query_route(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = index->precision, options.task = "query";
+  options.notice = index->notice, options.notice_context = index->notice_context;
+  const cq_status status = cq_encoder_open(out, model, &options, error);
+  if (status || cq_encoder_dim(*out) == index->dim) return status;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                      "has vectors of %lld dimensions, the modules for queries of %s give %d", (long long)index->dim,
+                      model, cq_encoder_dim(*out));
+}
+
+cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document) {
+  cq_encode_options o = cq_encode_default_options();
+  if (!index->tasks) return o;
+  const char *name = cq_task_prompt(query_model->prompts, as_document ? "document" : "query");
+  o.prompt_name = name ? name : query_model->default_prompt_name;
+  if (!o.prompt_name) o.prompt = "";
+  return o;
 }
 
 /* The encoder at `place`, which the first caller opens. */
@@ -148,8 +179,22 @@ cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_err
 }
 
 cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error) {
-  if (!index->query_model) return cq_index_need_model(out, index, NULL, error);
+  if (!index->query_model) {
+    const cq_status status = cq_index_need_model(out, index, NULL, error);
+    if (status || !index->tasks || !(*out)->has_router) return status;
+    return need_encoder(out, index, &index->shared->query_encoder, open_query_route, (*out)->directory, error);
+  }
   return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
+}
+
+bool cq_index_query_prompt(const char **name, const cq_index *index) {
+  const cq_encoder *encoder;
+  *name = NULL;
+  if (index->query_model) return false;
+  if (!index->tasks) return true;
+  if (cq_index_need_model(&encoder, index, NULL, NULL) || encoder->has_router) return false;
+  *name = cq_index_encoding(index, encoder, false).prompt_name;
+  return *name || !encoder->task_prompt_name;
 }
 
 /* Documents of many languages are in one index, and a query does not say which it is in. */
@@ -172,6 +217,7 @@ static cq_status remember_shape(cq_index *index, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   const cq_index_info info = cq_index_snapshot_info(snapshot);
   index->dim = info.dim;
+  index->tasks = info.tasks;
   index->model = cq_strdup(info.model);
   bool ok = index->model != NULL;
   if (info.fingerprint) ok = (index->fingerprint = cq_strdup(info.fingerprint)) && ok;

@@ -41,6 +41,7 @@ struct cq_index {
   char *directory, *model, *fingerprint; /* fingerprint NULL: an index of calque 0.1 */
   char *query_model;                     /* NULL: queries are encoded by `model` */
   int64_t dim;
+  bool tasks; /* documents and queries are encoded each by the model's prompt and modules for them */
   cq_index_store *store;
   bool is_writing;
   cq_index_shared *shared;
@@ -55,6 +56,8 @@ struct cq_index {
 CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
                                           cq_error *error);
 CQ_MUST_USE cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error);
+/* How such a model encodes a query, or (as_document) what is compared with one. */
+cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document);
 CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error);
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);

@@ -430,7 +430,8 @@ static cq_status encode_queries(float **out, size_t *n_truncated, const searchin
   if (status) return status;
   *out = cq_alloc_array(s->n_queries, (size_t)s->index->dim * sizeof **out);
   if (!*out) return cq_fail_memory(error, "queries");
-  status = cq_encoder_encode(*out, &stats, encoder, s->queries, s->n_queries, NULL, s->ctx, error);
+  const cq_encode_options how = cq_index_encoding(s->index, encoder, false);
+  status = cq_encoder_encode(*out, &stats, encoder, s->queries, s->n_queries, &how, s->ctx, error);
   *n_truncated = (size_t)stats.n_truncated;
   if (!status)
     cq_index_tell_truncated(s->index, stats.n_truncated, stats.n_truncated == 1 ? "query" : "queries", encoder);

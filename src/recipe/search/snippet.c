@@ -86,7 +86,10 @@ static cq_status choose_by_vectors(sentences *s, const cq_index *index, const fl
   cq_status status = cq_index_need_query_model(&encoder, index, error); /* it is open: the query was encoded */
   float *vectors = status ? NULL : cq_alloc_array(s->n, dim * sizeof *vectors);
   if (!status && !vectors) status = cq_fail_memory(error, "sentences");
-  if (!status) status = cq_encoder_encode(vectors, NULL, encoder, s->items, s->n, NULL, ctx, error);
+  if (!status) {
+    const cq_encode_options how = cq_index_encoding(index, encoder, true);
+    status = cq_encoder_encode(vectors, NULL, encoder, s->items, s->n, &how, ctx, error);
+  }
   for (size_t h = 0; !status && h < s->n_hits; h++) {
     size_t best = s->starts[h];
     double highest = -2;

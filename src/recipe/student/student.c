@@ -172,13 +172,13 @@ static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool 
   if (o->output_dim > 0) {
     const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
     if (!path) return cq_fail_memory(error, "a student");
-    status = cq_dense_new(&module, cq_encoder_dim(e), o->output_dim, CQ_IDENTITY, path, random, &e->arena, error);
+    status = cq_dense_new(&module, cq_encoder_full_dim(e), o->output_dim, CQ_IDENTITY, path, random, &e->arena, error);
     if (!status) status = cq_encoder_append(e, module, error);
   }
   if (!status && normalize) {
     const char *path = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules);
     if (!path) return cq_fail_memory(error, "a student");
-    status = cq_normalize_new(&module, cq_encoder_dim(e), path, &e->arena, error);
+    status = cq_normalize_new(&module, cq_encoder_full_dim(e), path, &e->arena, error);
     if (!status) status = cq_encoder_append(e, module, error);
   }
   return status;

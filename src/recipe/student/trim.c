@@ -13,6 +13,7 @@
 #include "calque/extra/project.h"
 #include "format/safetensors.h"
 #include "model/encoder.h"
+#include "model/language.h"
 #include "recipe/student/text.h"
 #include "recipe/student/vocabulary.h"
 
@@ -263,6 +264,7 @@ static cq_status trim_encoder(trimming *t, const char *directory, const char *mo
   r.n_sentences = t->n_sentences, r.rows_after = table->rows, r.bytes_after = stored_bytes(e, type);
   if (!status) status = cq_directory_writer_open(&w, directory, t->o->replace, error);
   if (!status) status = cq_encoder_write(e, type, w.temporary, NULL, error);
+  if (!status) status = cq_languages_write(e, type, w.temporary, error); /* whose vocabularies are their own */
   if (!status) status = cq_directory_writer_commit(&w, error);
   cq_directory_writer_abort(&w);
   if (!status && result) *result = r;

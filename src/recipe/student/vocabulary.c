@@ -6,6 +6,7 @@
 #include <string.h>
 
 cq_param *cq_student_word_table(cq_module *module) {
+  if (module->n_ids) return NULL; /* tokens share rows: there is no row of a word to be replaced */
   for (size_t i = 0; i < module->n_params; i++)
     if (module->params[i].table) return &module->params[i];
   return NULL;

@@ -227,7 +227,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   char *end = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules + 1);
   if (!path || !end) return cq_fail_memory(error, "projection");
   cq_status status =
-      cq_dense_new(&dense, cq_encoder_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
+      cq_dense_new(&dense, cq_encoder_full_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
   if (!status) status = cq_encoder_append(e, dense, error);
   if (!status && normalized) status = cq_normalize_new(&normalize, r->teacher.dim, end, &e->arena, error);
   if (!status && normalized) status = cq_encoder_append(e, normalize, error);
@@ -236,7 +236,7 @@ static cq_status append_projection(run *r, cq_error *error) {
 
 /* Of the dimensions that the student is to have in the end. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
-  const int dim = cq_encoder_dim(r->training.encoder);
+  const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
     if (r->o.matryoshka[i] >= dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka is %d, expected fewer dimensions than the student's %d",
@@ -252,7 +252,7 @@ static cq_status open_student(run *r, cq_error *error) {
   if (o->piece_dropout > 0 && (!t || strcmp(cq_tokenizer_describe(t)->type, "Unigram") != 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: piece_dropout is for Unigram vocabularies, not for %s", o->student,
                    t ? cq_tokenizer_describe(t)->type : "one of whole words");
-  const int dim = cq_encoder_dim(r->training.encoder);
+  const int dim = cq_encoder_full_dim(r->training.encoder);
   switch (o->dim_match) {
   case CQ_DIM_PROJECT: return dim == r->teacher.dim ? CQ_OK : append_projection(r, error);
   case CQ_DIM_TRUNCATE:
@@ -284,7 +284,8 @@ static cq_status make_batches(run *r, cq_error *error) {
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
-  const size_t dim = (size_t)cq_encoder_dim(r->training.encoder); /* the teacher's first ones, where that has more */
+  const size_t dim =
+      (size_t)cq_encoder_full_dim(r->training.encoder); /* the teacher's first ones, where that has more */
   const cq_soft_contrast contrast = {.candidates = r->candidates,
                                      .n_own = (size_t)r->training.o->batch_pairs,
                                      .n_candidates = r->n_candidates,
@@ -431,6 +432,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
+  t->task.base_model = o->teacher, t->task.labelled = &r->data;
   if (!status) status = read_files(r, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,

@@ -248,7 +248,7 @@ static size_t fill_batch(run *r, uint64_t number) {
 static cq_status compute_batch_loss(void *context, double *loss, float *gradients, const float *vectors, size_t n_texts,
                                     cq_error *error) {
   run *r = context;
-  const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_dim(r->training.encoder);
+  const int64_t n = r->training.o->batch_pairs, dim = cq_encoder_full_dim(r->training.encoder);
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
   cq_status status = CQ_OK;
   switch (r->kind) {
@@ -291,7 +291,7 @@ static cq_status compute_finetune_batch(void *context, cq_step_report *report, c
 static cq_status make_head(run *r, cq_error *error) {
   r->worker.kernels = r->training.encoder->kernels;
   if (r->labels.n == 0) return CQ_OK;
-  const cq_label_head_options options = {.dim = cq_encoder_dim(r->training.encoder),
+  const cq_label_head_options options = {.dim = cq_encoder_full_dim(r->training.encoder),
                                          .n_labels = (int64_t)r->labels.n,
                                          .seed = r->training.o->seed,
                                          .optimizer = cq_training_optimizer(&r->training)};
@@ -388,6 +388,7 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
                                   .card_task = finetune_card_task,
                                   .context = r};
   if (!status) status = cq_training_open(&r->training, &training, &about, ctx, error);
+  r->training.task.base_model = r->o.model;
   if (!status) status = read_data(r, error);
   if (!status) status = cq_training_open_encoder(&r->training, r->o.model, error);
   if (!status) status = make_head(r, error);

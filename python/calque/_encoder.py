@@ -1,0 +1,210 @@
+"""A sentence encoder: text in, vectors out. ``SentenceTransformer`` is this under sentence-transformers' names."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import _library as lib
+from ._arrays import Output
+from ._error import ArgumentError
+from ._options import Options, OptionValue
+
+DEFAULT_MODEL = "calque-small"  # the small static multilingual model that calque comes with
+
+Notice = Callable[[str], object]
+NOTICE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)
+
+
+class CStats(ctypes.Structure):
+    _fields_ = [
+        ("n_sentences", ctypes.c_uint64),
+        ("n_tokens", ctypes.c_uint64),
+        ("n_truncated", ctypes.c_uint64),
+        ("first_truncated", ctypes.c_uint64),
+    ]
+
+
+class CTokenIds(ctypes.Structure):
+    _fields_ = [
+        ("ids", ctypes.POINTER(ctypes.c_int32)),
+        ("starts", ctypes.POINTER(ctypes.c_size_t)),
+        ("n", ctypes.c_size_t),
+        ("ids_capacity", ctypes.c_size_t),
+        ("starts_capacity", ctypes.c_size_t),
+    ]
+
+
+def notice_of(f: Notice | None) -> Any:
+    """A Python function that is told remarks, as C calls it. What it raises has nowhere to go but sys.unraisablehook."""
+    return NOTICE(lambda _context, text: f(text.decode("utf-8", "replace")) and None) if f is not None else None
+
+
+class Encoder:
+    """A model, open until it is closed or nobody holds it any more.
+
+    :param name: a directory, a name in the local Hugging Face cache, or a model that calque comes with
+    :param notice: told what was assumed, one line each
+    :param options: ``calque.options("encoder")``: ``max_length``, ``precision``
+
+    Any number of threads may use one at once.
+    """
+
+    def __init__(
+        self, name: str | os.PathLike[str] = DEFAULT_MODEL, *, notice: Notice | None = None, **options: OptionValue
+    ) -> None:
+        self._handle: ctypes.c_void_p | None = None
+        if not isinstance(name, (str, os.PathLike)):
+            raise ArgumentError("a model's name must be a string or a path, not %s" % type(name).__name__)
+        self._notice = notice_of(notice)
+        handle = ctypes.c_void_p()
+        with Options("encoder") as o:
+            o.set(**options)
+            if self._notice is not None:  # behind the number of `precision`
+                o.put_pointers(o.offset("precision") + 4, self._notice, None)
+            raw = lib.path_bytes(name)
+            lib.call("cq_encoder_open", (lib.c_pointer, lib.c_text, lib.c_pointer), ctypes.byref(handle), raw, o.struct)
+        self._handle = handle
+        self.name = os.fspath(name)
+        self.dim = int(self._number("cq_encoder_dim", ctypes.c_int))
+        self.max_seq_length = int(self._number("cq_encoder_max_seq_length", ctypes.c_int))
+
+    @property
+    def handle(self) -> ctypes.c_void_p:
+        if self._handle is None:
+            raise ArgumentError("the model is closed")
+        return self._handle
+
+    def close(self) -> None:
+        """Frees the model's memory. No other thread may be using it."""
+        if getattr(self, "_handle", None) is not None:
+            handle, self._handle = self._handle, None
+            lib.function("cq_encoder_free", None, lib.c_pointer)(handle)
+
+    def __enter__(self) -> Encoder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an open model cannot be pickled: open it by its name in the other process")
+
+    def _number(self, name: str, result: Any) -> Any:
+        return lib.function(name, result, lib.c_pointer)(self.handle)
+
+    @property
+    def n_parameters(self) -> int:
+        return int(self._number("cq_encoder_n_parameters", ctypes.c_int64))
+
+    @property
+    def vocab_size(self) -> int:
+        return int(self._number("cq_encoder_vocab_size", ctypes.c_int64))
+
+    def describe(self) -> dict[str, Any]:
+        """Modules, shapes, tokenizer, prompts, parameters."""
+        out = ctypes.c_void_p()
+        lib.call("cq_encoder_describe", (lib.c_pointer, lib.c_pointer), ctypes.byref(out), self.handle)
+        described: dict[str, Any] = json.loads(lib.take_text(out))
+        return described
+
+    def fingerprint(self) -> str:
+        """Equal when configuration, vocabulary and weights are: 32 hexadecimal digits."""
+        out = ctypes.create_string_buffer(33)
+        lib.call("cq_encoder_fingerprint", (lib.c_text, lib.c_pointer), out, self.handle)
+        return out.value.decode()
+
+    def save(self, directory: str | os.PathLike[str], *, replace: bool = False, card: str | None = None) -> None:
+        """Writes the model in sentence-transformers' layout; the directory appears whole or not at all."""
+        raw = None if card is None else lib.text_bytes(card, "card")
+        types = (lib.c_pointer, lib.c_text, ctypes.c_bool, lib.c_text)
+        lib.call("cq_encoder_save", types, self.handle, lib.path_bytes(directory), replace, raw)
+
+    def encode(
+        self,
+        sentences: Sequence[str],
+        *,
+        out: Any = None,
+        progress: Callable[[int, int], object] | None = None,
+        **options: OptionValue,
+    ) -> Any:
+        """Encodes sentences: an array [n, dim] of float32, or lists where there is no NumPy.
+
+        :param out: an array to write to, C-contiguous float32 of that shape; it is returned
+        :param progress: told how many of how many sentences are done; False stops (``Error`` with code "stopped")
+        :param options: ``calque.options("encode")``: ``prompt``, ``prompt_name``, ``normalize``, ``truncate_dim``,
+            ``strict``
+
+        A sentence's vector does not depend on the others of the call. Ctrl-C is heeded between blocks of sentences.
+        """
+        if isinstance(sentences, str):
+            raise ArgumentError("sentences must be a list of strings: put a single one into a list")
+        slices = slices_of(sentences)
+        types = (lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_size, lib.c_pointer, lib.c_pointer)
+        with Options("encode") as o:
+            o.set(**options)
+            dim = int(o.get("truncate-dim") or 0) or self.dim
+            result = Output(slices.n, dim, out=out)
+            done, block, handle = 0, 64, self.handle
+            while done < slices.n:
+                n = min(block, slices.n - done)
+                began = time.monotonic()
+                try:
+                    to = result.address + 4 * dim * done
+                    lib.call(
+                        "cq_encoder_encode", types, to, None, handle, slices.at(done), n, o.struct, lib.context()
+                    )
+                except lib.Error as error:
+                    if error.line:
+                        error.line += done
+                    raise
+                done += n
+                if progress is not None and progress(done, slices.n) is False:
+                    raise lib.make_error("stopped", "stopped after %d of %d sentences" % (done, slices.n))
+                if time.monotonic() - began < 0.2:
+                    block = min(2 * block, 1 << 16)
+        return result.value()
+
+    def token_ids(self, texts: Sequence[str], **options: OptionValue) -> list[list[int]]:
+        """What the model reads: ids with prompt and special tokens, truncated to its maximum sequence length."""
+        slices = slices_of(texts)
+        types = (
+            *(lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.CSlice),
+            *(ctypes.c_int, lib.c_pointer, lib.c_pointer),
+        )
+        ids, found = CTokenIds(), []
+        with Options("encode") as o:
+            o.set(**options)
+            try:
+                for i in range(slices.n):
+                    text = lib.CSlice.from_address(slices.at(i))
+                    lib.call(
+                        "cq_encoder_token_ids", types, ctypes.byref(ids), None, self.handle, text, 0, o.struct, None
+                    )
+                found = [ids.ids[ids.starts[i] : ids.starts[i + 1]] for i in range(slices.n)]
+            finally:
+                lib.function("cq_token_ids_free", None, lib.c_pointer)(ctypes.byref(ids))
+        return found
+
+    def token(self, token_id: int) -> tuple[str, bool] | None:
+        """A token's text, and whether it is a special one; None where there is no such id."""
+        text, special = lib.CSlice(), ctypes.c_bool()
+        f = lib.function(
+            "cq_encoder_token", ctypes.c_bool, lib.c_pointer, lib.c_pointer, lib.c_pointer, ctypes.c_int32
+        )
+        if not f(ctypes.byref(text), ctypes.byref(special), self.handle, token_id):
+            return None
+        return text.text(), special.value
+
+
+def slices_of(sentences: Sequence[str]) -> lib.Slices:
+    if not hasattr(sentences, "__len__"):
+        sentences = list(sentences)
+    return lib.Slices(sentences)

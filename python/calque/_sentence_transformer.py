@@ -1,0 +1,404 @@
+"""sentence-transformers' class over calque's encoder: the same names, arguments and results, on the CPU.
+
+What sentence-transformers gives as tensors of PyTorch is a tensor here where the program has imported PyTorch, and a
+NumPy array where it has not: it takes seconds to load, and calque does not need it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from . import _library as lib
+from ._arrays import Matrix, Output, numpy, torch
+from ._encoder import DEFAULT_MODEL, Encoder, Notice
+from ._error import ArgumentError, Error
+
+logger = logging.getLogger("calque")
+
+PRECISIONS = ("float32", "int8", "uint8", "binary", "ubinary")
+SIMILARITIES = ("cosine", "dot", "euclidean", "manhattan")
+
+
+class _CardData:
+    """Where sentence-transformers' evaluators leave their figures."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, dict[str, float]] = {}
+
+    def set_evaluation_metrics(self, evaluator: Any, metrics: dict[str, float], *_: Any, **__: Any) -> None:
+        self.metrics[getattr(evaluator, "name", "") or type(evaluator).__name__] = dict(metrics)
+
+
+class SentenceTransformer:
+    """A model as sentence-transformers' users know it.
+
+    :param model_name_or_path: a directory, or a name in the local Hugging Face cache: "all-MiniLM-L6-v2". Nothing is
+        downloaded. Without one: the small multilingual model that calque comes with.
+    :param device: "cpu"; another one is warned of
+    :param prompts: texts put before sentences, by name; they take the place of the model's of the same names
+    :param default_prompt_name: of the prompt that is used where none is named
+    :param similarity_fn_name: "cosine", "dot", "euclidean" or "manhattan"
+    :param truncate_dim: how many leading dimensions to keep
+    :param backend: accepted, as are ``cache_folder``, ``local_files_only``, ``trust_remote_code``, ``revision``,
+        ``token`` and the like: calque has one backend and downloads nothing
+    :param precision: what is multiplied in: "f32", "bf16" or "int8"; None: what the model says
+    :param notice: told what was assumed about the model, one line each
+    """
+
+    def __init__(
+        self,
+        model_name_or_path: str | os.PathLike[str] | None = None,
+        modules: Any = None,
+        device: Any = None,
+        prompts: Mapping[str, str] | None = None,
+        default_prompt_name: str | None = None,
+        similarity_fn_name: str | None = None,
+        cache_folder: str | None = None,
+        trust_remote_code: bool = False,
+        revision: str | None = None,
+        local_files_only: bool = False,
+        token: bool | str | None = None,
+        use_auth_token: bool | str | None = None,
+        truncate_dim: int | None = None,
+        model_kwargs: Mapping[str, Any] | None = None,
+        tokenizer_kwargs: Mapping[str, Any] | None = None,
+        config_kwargs: Mapping[str, Any] | None = None,
+        model_card_data: Any = None,
+        backend: str = "calque",
+        *,
+        precision: str | None = None,
+        notice: Notice | None = None,
+    ) -> None:
+        if modules is not None:
+            raise ArgumentError("modules of PyTorch cannot be run: name a directory that has been saved")
+        _check_device(device)
+        self._notice, self._precision = notice, precision
+        name = DEFAULT_MODEL if model_name_or_path is None else model_name_or_path
+        self._encoder = Encoder(name, notice=notice, precision=precision)
+        described = self._encoder.describe()
+        self.prompts: dict[str, str] = {**(described.get("prompts") or {}), **(prompts or {})}
+        self.default_prompt_name = default_prompt_name or described.get("default_prompt_name")
+        if self.default_prompt_name is not None and self.default_prompt_name not in self.prompts:
+            raise ArgumentError(
+                "Default prompt name '%s' not found in the configured prompts dictionary with keys %r."
+                % (self.default_prompt_name, list(self.prompts))
+            )
+        self._described = described
+        self.truncate_dim = truncate_dim
+        self.similarity_fn_name = similarity_fn_name or described.get("similarity") or "cosine"
+        self.model_card_data = model_card_data or _CardData()
+
+    # --- encoding ---
+
+    def encode(
+        self,
+        sentences: Any,
+        prompt_name: str | None = None,
+        prompt: str | None = None,
+        batch_size: int = 32,
+        show_progress_bar: bool | None = None,
+        output_value: str | None = "sentence_embedding",
+        precision: str = "float32",
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        device: Any = None,
+        normalize_embeddings: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        """Encodes a sentence, [dim], or a list of sentences, [n, dim].
+
+        :param prompt_name: a key of ``prompts``
+        :param prompt: put before every sentence, whatever ``prompt_name`` says
+        :param batch_size: accepted: blocks are of the library's choice, and results do not depend on them
+        :param show_progress_bar: on standard error
+        :param precision: of the result: "float32", "int8", "uint8", "binary" or "ubinary" (8 dimensions a byte)
+        :param convert_to_numpy: an array; False: a list of tensors
+        :param convert_to_tensor: a tensor (of PyTorch, which is then imported)
+        :param normalize_embeddings: scale each vector to length 1
+        :param truncate_dim: how many leading dimensions to keep, in place of the model's ``truncate_dim``
+
+        Without NumPy the result is a list of numbers, or a list of lists.
+        """
+        truncate_dim = kwargs.pop("truncate_dim", None) or self.truncate_dim
+        if output_value != "sentence_embedding":
+            raise Error("unsupported", "only output_value='sentence_embedding' is supported, not %r" % output_value)
+        if precision not in PRECISIONS:
+            raise ArgumentError("precision must be one of %s, not %r" % (", ".join(PRECISIONS), precision))
+        if device is not None:
+            _check_device(device)
+        single = isinstance(sentences, str) or not hasattr(sentences, "__len__")
+        texts: Sequence[str] = [sentences] if single else sentences
+        if not isinstance(texts, (list, tuple)):  # NumPy's and pandas' columns of strings
+            texts = [str(t) if isinstance(t, str) else t for t in texts]
+        bar = None
+        if show_progress_bar or (
+            show_progress_bar is None and logger.getEffectiveLevel() in (logging.INFO, logging.DEBUG)
+        ):
+            bar = _bar
+        width = self._encoder.dim if truncate_dim is None else min(int(truncate_dim), self._encoder.dim)
+        vectors = self._encoder.encode(
+            texts,
+            prompt=self._prompt(prompt, prompt_name),
+            normalize=bool(normalize_embeddings),
+            truncate_dim=width if width != self._encoder.dim else None,
+            progress=bar,
+        )
+        if precision != "float32" and len(texts):
+            vectors = quantize(vectors, precision)
+        if single:
+            vectors = vectors[0]
+        if convert_to_tensor or not convert_to_numpy:
+            import torch as t  # type: ignore[import-not-found,unused-ignore]
+
+            if convert_to_tensor:
+                return t.as_tensor(vectors)
+            return t.as_tensor(vectors) if single else [t.as_tensor(v) for v in vectors]
+        return vectors
+
+    def encode_query(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
+        """``encode`` with the prompt called "query", where the model has one."""
+        return self.encode(sentences, prompt_name=prompt_name or self._first_prompt("query"), **kwargs)
+
+    def encode_document(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
+        """``encode`` with the prompt called "document", "passage" or "corpus", where the model has one."""
+        name = prompt_name or self._first_prompt("document", "passage", "corpus")
+        return self.encode(sentences, prompt_name=name, **kwargs)
+
+    def _first_prompt(self, *names: str) -> str | None:
+        return next((n for n in names if n in self.prompts), None)
+
+    def _prompt(self, prompt: str | None, name: str | None) -> str:
+        if prompt is not None:
+            if name is not None:
+                logger.warning("`prompt` is given, and `prompt_name` ignored")
+            return prompt
+        if name is not None:
+            if name not in self.prompts:
+                raise ArgumentError(
+                    "Prompt name '%s' not found in the configured prompts dictionary with keys %r."
+                    % (name, list(self.prompts))
+                )
+            return self.prompts[name]
+        return "" if self.default_prompt_name is None else self.prompts[self.default_prompt_name]
+
+    def tokenize(self, texts: Sequence[str]) -> dict[str, Any]:
+        """Ids and attention mask, padded to the longest text."""
+        ids = self._encoder.token_ids(texts, prompt="")
+        pad = int(self._described.get("tokenizer", {}).get("pad") or 0)
+        width = max((len(i) for i in ids), default=0)
+        rows = {
+            "input_ids": [i + [pad] * (width - len(i)) for i in ids],
+            "attention_mask": [[1] * len(i) + [0] * (width - len(i)) for i in ids],
+        }
+        return {k: _tensor_or_array(v, "int64") for k, v in rows.items()}
+
+    # --- similarity ---
+
+    @property
+    def similarity_fn_name(self) -> str:
+        return self._similarity
+
+    @similarity_fn_name.setter
+    def similarity_fn_name(self, name: Any) -> None:
+        text = str(getattr(name, "value", name))  # sentence-transformers' enum, too
+        if text not in SIMILARITIES:
+            raise ArgumentError("similarity must be one of %s, not %r" % (", ".join(SIMILARITIES), text))
+        self._similarity = text
+
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> Any:
+        """[n1, n2]: that of each vector with each."""
+        np = _need_numpy("similarity")
+        a, b = _as_float(embeddings1), _as_float(embeddings2)
+        kind = self._similarity
+        if kind == "cosine":
+            out = _unit(a) @ _unit(b).T
+        elif kind == "dot":
+            out = a @ b.T
+        elif kind == "euclidean":
+            a, b = a.astype(np.float64), b.astype(np.float64)  # near vectors: the sum cancels
+            square = (a * a).sum(1)[:, None] + (b * b).sum(1)[None] - 2 * (a @ b.T)
+            out = -np.sqrt(np.maximum(square, 0))
+        else:
+            out = np.stack([-np.abs(row - b).sum(1) for row in a]) if len(a) else np.empty((0, len(b)), a.dtype)
+        return _tensor_or_array(out, "float32")
+
+    def similarity_pairwise(self, embeddings1: Any, embeddings2: Any) -> Any:
+        """[n]: that of each vector with the other's of its place."""
+        np = _need_numpy("similarity_pairwise")
+        a, b = _as_float(embeddings1), _as_float(embeddings2)
+        if a.shape != b.shape:
+            raise ArgumentError("both must have one shape, not %r and %r" % (a.shape, b.shape))
+        kind = self._similarity
+        if kind == "cosine":
+            out = (_unit(a) * _unit(b)).sum(1)
+        elif kind == "dot":
+            out = (a * b).sum(1)
+        elif kind == "euclidean":
+            out = -np.sqrt(((a - b) ** 2).sum(1))
+        else:
+            out = -np.abs(a - b).sum(1)
+        return _tensor_or_array(out, "float32")
+
+    # --- what a model says of itself ---
+
+    def get_sentence_embedding_dimension(self) -> int:
+        return self._encoder.dim if self.truncate_dim is None else min(self._encoder.dim, self.truncate_dim)
+
+    get_embedding_dimension = get_sentence_embedding_dimension
+
+    @contextlib.contextmanager
+    def truncate_sentence_embeddings(self, truncate_dim: int | None) -> Iterator[None]:
+        """Within it ``encode`` keeps so many leading dimensions."""
+        before, self.truncate_dim = self.truncate_dim, truncate_dim
+        try:
+            yield
+        finally:
+            self.truncate_dim = before
+
+    @property
+    def max_seq_length(self) -> int:
+        """Tokens that the model reads of a sentence; may be set."""
+        return self._encoder.max_seq_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, n: int) -> None:
+        # The one before is closed when the last call that uses it is back.
+        self._encoder = Encoder(self._encoder.name, notice=self._notice, max_length=n, precision=self._precision)
+
+    def get_max_seq_length(self) -> int:
+        return self.max_seq_length
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder beneath: what ``calque.Encoder`` has and this class has not."""
+        return self._encoder
+
+    @property
+    def device(self) -> Any:
+        t = torch()
+        return t.device("cpu") if t is not None and hasattr(t, "device") else "cpu"
+
+    def to(self, device: Any = None, *_: Any, **__: Any) -> SentenceTransformer:
+        _check_device(device)
+        return self
+
+    def eval(self) -> SentenceTransformer:
+        return self
+
+    def evaluate(self, evaluator: Any, output_path: str | None = None) -> Any:
+        """Runs an evaluator of sentence-transformers."""
+        if output_path is not None:
+            os.makedirs(output_path, exist_ok=True)
+        return evaluator(self, output_path)
+
+    def save(self, path: str | os.PathLike[str], model_name: str | None = None, *_: Any, **__: Any) -> None:
+        """Writes the model to a directory that sentence-transformers reads, prompts included. A model's directory of
+        that name is replaced; one that holds something else is an error."""
+        place = os.fspath(path)
+        if os.path.isdir(place) and os.listdir(place) and not os.path.exists(os.path.join(place, "modules.json")):
+            raise ArgumentError("%s is a directory, and no model's: it is not replaced" % place, place)
+        self._encoder.save(place, replace=os.path.isdir(place))
+        self._save_prompts(os.path.join(place, "config_sentence_transformers.json"))
+
+    save_pretrained = save
+
+    def _save_prompts(self, path: str) -> None:
+        described = self._described
+        now = (self.prompts, self.default_prompt_name, self._similarity)
+        if now == (described.get("prompts") or {}, described.get("default_prompt_name"), described.get("similarity")):
+            return
+        config: dict[str, Any] = {}
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                config = json.load(f)
+        config.update(
+            prompts=self.prompts, default_prompt_name=self.default_prompt_name, similarity_fn_name=self._similarity
+        )
+        with open(path + ".new", "w", encoding="utf-8") as f:
+            json.dump(config, f, ensure_ascii=False, indent=2)
+        os.replace(path + ".new", path)
+
+    def close(self) -> None:
+        """Frees the model's memory; calls afterwards are errors."""
+        self._encoder.close()
+
+    def __enter__(self) -> SentenceTransformer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "SentenceTransformer(%r, dim=%d)" % (self._encoder.name, self._encoder.dim)
+
+
+def quantize(vectors: Any, precision: str) -> Any:
+    """Vectors in 8 bits or one bit a dimension, as sentence-transformers' ``quantize_embeddings`` makes them; the
+    ranges of "int8" and "uint8" are those of the vectors themselves.
+
+    :param precision: "float32", "int8", "uint8", "binary" or "ubinary"
+    """
+    if precision not in PRECISIONS:
+        raise ArgumentError("precision must be one of %s, not %r" % (", ".join(PRECISIONS), precision))
+    m = Matrix(vectors)
+    if precision == "float32":
+        return vectors
+    types = (lib.c_pointer, lib.c_pointer, lib.c_size, lib.c_size)
+    if precision in ("binary", "ubinary"):
+        out = Output(m.n, (m.dim + 7) // 8, "int8" if precision == "binary" else "uint8")
+        lib.function("cq_quantize_" + precision, None, *types)(out.address, m.address, m.n, m.dim)
+        return out.value()
+    if m.n < 100:
+        logger.warning("%s of %d vectors: their ranges say little; 100 or more are better", precision, m.n)
+    ranges = (ctypes.c_float * (2 * m.dim))()
+    lib.function("cq_int8_ranges", None, *types)(ctypes.addressof(ranges), m.address, m.n, m.dim)
+    out = Output(m.n, m.dim, "int8")
+    f = lib.function("cq_quantize_int8", None, *types, lib.c_pointer)
+    f(out.address, m.address, m.n, m.dim, ctypes.addressof(ranges))
+    if precision == "int8":
+        return out.value()
+    np = numpy()
+    if np is None:
+        return [[v + 128 for v in row] for row in out.value()]
+    return (out.value().astype(np.int16) + 128).astype(np.uint8)
+
+
+def _check_device(device: Any) -> None:
+    if device is not None and str(device).split(":")[0] != "cpu":
+        warnings.warn("calque computes on the CPU: the device %r is ignored" % str(device), stacklevel=3)
+
+
+def _bar(done: int, n: int) -> None:
+    print("\r%d of %d sentences" % (done, n), end="\n" if done == n else "", file=sys.stderr, flush=True)
+
+
+def _need_numpy(what: str) -> Any:
+    np = numpy()
+    if np is None:
+        raise ImportError("%s needs NumPy" % what)
+    return np
+
+
+def _as_float(x: Any) -> Any:
+    m = Matrix(x, "embeddings")
+    return m.keep
+
+
+def _unit(a: Any) -> Any:
+    np = numpy()
+    return a / np.maximum(np.sqrt((a * a).sum(1, keepdims=True)), 1e-12)
+
+
+def _tensor_or_array(x: Any, kind: str) -> Any:
+    t, np = torch(), numpy()
+    if t is not None and hasattr(t, "as_tensor"):
+        return t.as_tensor(x, dtype=getattr(t, kind))
+    return np.asarray(x, dtype=kind) if np is not None else x

@@ -1,0 +1,340 @@
+"""The package with nothing but Python's own library. Where NumPy is installed it is hidden, so that its absence is
+what is tested."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import sys
+import threading
+import unittest
+from pathlib import Path
+
+sys.modules["numpy"] = None  # type: ignore[assignment]
+
+from support import ROOT, SENTENCES, TEACHER, Case, pairs
+
+import calque
+
+
+class Encoding(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.encoder = calque.Encoder(TEACHER)
+
+    def test_lists_without_numpy(self) -> None:
+        vectors = self.encoder.encode(SENTENCES)
+        self.assertEqual((len(vectors), {len(v) for v in vectors}), (6, {self.encoder.dim}))
+        self.assertIsInstance(vectors[0][0], float)
+        self.assertEqual(self.encoder.encode([]), [])
+        self.assertEqual(vectors[1], self.encoder.encode(SENTENCES[1:2])[0])
+
+    def test_options(self) -> None:
+        short = self.encoder.encode(["A cat."], truncate_dim=8, normalize=True)[0]
+        self.assertEqual(len(short), 8)
+        self.assertAlmostEqual(sum(x * x for x in short), 1, places=5)
+        with self.assertRaises(calque.ArgumentError) as raised:
+            self.encoder.encode(["A cat."], promt="x")
+        self.assertIn("did you mean prompt", str(raised.exception))
+        for wrong in ({"normalize": 1}, {"truncate_dim": "8"}, {"truncate_dim": 1.5}, {"truncate_dim": True}):
+            with self.subTest(wrong), self.assertRaises(calque.ArgumentError):
+                self.encoder.encode(["A cat."], **wrong)
+        with self.assertRaises(calque.Error) as limit:
+            self.encoder.encode(["A cat.", "word " * 5000], strict=True)
+        self.assertEqual((limit.exception.code, limit.exception.line), ("limit", 2))
+
+    def test_bad_sentences(self) -> None:
+        with self.assertRaises(calque.Error) as raised:
+            self.encoder.encode(["A cat.", "\ud800"])
+        self.assertEqual((raised.exception.code, raised.exception.line), ("format", 2))
+        for wrong in ([b"bytes"], [None], [1], "one string"):
+            with self.subTest(wrong), self.assertRaises(calque.ArgumentError) as argument:
+                self.encoder.encode(wrong)  # type: ignore[arg-type]
+            self.assertEqual(argument.exception.code, "argument")
+
+    def test_line_of_a_later_block(self) -> None:
+        with self.assertRaises(calque.Error) as raised:
+            self.encoder.encode(["A cat."] * 100 + ["word " * 5000], strict=True)
+        self.assertEqual(raised.exception.line, 101)
+
+    def test_progress(self) -> None:
+        told: list[tuple[int, int]] = []
+        self.encoder.encode(["A cat."] * 100, progress=lambda done, n: told.append((done, n)))
+        self.assertEqual((told[0], told[-1]), ((64, 100), (100, 100)))
+        with self.assertRaises(calque.Error) as raised:
+            self.encoder.encode(["A cat."] * 100, progress=lambda done, n: False)
+        self.assertEqual(raised.exception.code, "stopped")
+
+    def test_token_ids(self) -> None:
+        first, second = self.encoder.token_ids(["A cat.", ""])
+        self.assertGreater(len(first), len(second))
+        self.assertIsNotNone(self.encoder.token(first[0]))
+        self.assertIsNone(self.encoder.token(10**8))
+        self.assertIsNone(self.encoder.token(-1))
+
+    def test_closed(self) -> None:
+        self.encoder.close()
+        self.encoder.close()
+        with self.assertRaises(calque.ArgumentError) as raised:
+            self.encoder.encode(["A cat."])
+        self.assertIn("closed", str(raised.exception))
+
+    def test_not_a_model(self) -> None:
+        with self.assertRaises(calque.Error) as raised:
+            calque.Encoder(self.folder / "nowhere")
+        self.assertEqual(raised.exception.code, "io")
+        self.assertTrue(raised.exception.file.endswith("nowhere"))
+        for wrong in (None, 3, b"x"):
+            with self.assertRaises(calque.ArgumentError):
+                calque.Encoder(wrong)  # type: ignore[arg-type]
+        with self.assertRaises(calque.ArgumentError):
+            calque.Encoder("a\0b")
+        with self.assertRaises(TypeError):
+            pickle.dumps(self.encoder)
+        again = pickle.loads(pickle.dumps(calque.ArgumentError("x", "f", 3)))
+        self.assertEqual((again.code, again.file, again.line, str(again)), ("argument", "f", 3, "x"))
+
+    def test_threads_agree(self) -> None:
+        alone = self.encoder.encode(SENTENCES * 10)
+        found: list[object] = [None] * 8
+
+        def work(i: int) -> None:
+            found[i] = self.encoder.encode(SENTENCES * 10)
+
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertTrue(all(f == alone for f in found))
+
+    def test_fork(self) -> None:
+        alone = self.encoder.encode(SENTENCES)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if self.encoder.encode(SENTENCES) == alone else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+class SentenceTransformer(Case):
+    def test_encode(self) -> None:
+        with calque.SentenceTransformer(TEACHER, prompts={"query": "find: "}) as model:
+            one = model.encode("A cat.")
+            self.assertEqual(one, model.encode(["A cat."])[0])
+            asked = model.encode("find: A cat.")
+            for same in (
+                model.encode("A cat.", prompt_name="query"),
+                model.encode("A cat.", prompt="find: "),
+                model.encode_query("A cat."),
+            ):
+                self.assertEqual(same, asked)
+            self.assertEqual(model.encode_document("A cat."), one)
+            with self.assertRaises(ValueError):
+                model.encode("A cat.", prompt_name="passage")
+            with model.truncate_sentence_embeddings(8):
+                self.assertEqual(len(model.encode("A cat.")), 8)
+                self.assertEqual(model.get_sentence_embedding_dimension(), 8)
+            self.assertEqual(len(model.encode(["A cat."], precision="ubinary")[0]), model.encoder.dim // 8)
+            with self.assertRaises(calque.ArgumentError):
+                model.encode("A cat.", precision="float16")
+            with self.assertRaises(calque.Error) as raised:
+                model.encode("A cat.", output_value="token_embeddings")
+            self.assertEqual(raised.exception.code, "unsupported")
+            with self.assertRaises(ImportError):
+                model.similarity([one], [one])
+
+    def test_devices(self) -> None:
+        with self.assertWarns(UserWarning):
+            calque.SentenceTransformer(TEACHER, device="cuda")
+        with self.assertRaises(ValueError):
+            calque.SentenceTransformer(TEACHER, default_prompt_name="query")
+        with self.assertRaises(ValueError):
+            calque.SentenceTransformer(TEACHER, similarity_fn_name="cosinus")
+
+    def test_save(self) -> None:
+        model = calque.SentenceTransformer(TEACHER, prompts={"query": "find: "}, default_prompt_name="query")
+        model.save(self.folder / "out")
+        again = calque.SentenceTransformer(self.folder / "out")
+        self.assertEqual((again.prompts, again.default_prompt_name), ({"query": "find: "}, "query"))
+        self.assertEqual(again.encode("A cat."), model.encode("A cat."))
+        model.save(self.folder / "out")  # a model's directory is replaced, another is not
+        (self.folder / "mine").mkdir()
+        self.write("mine/letter.txt", "x")
+        with self.assertRaises(calque.ArgumentError):
+            model.save(self.folder / "mine")
+        self.assertTrue((self.folder / "mine" / "letter.txt").exists())
+
+    def test_max_seq_length(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        model.max_seq_length = 4
+        self.assertEqual(model.max_seq_length, 4)
+        rows = model.tokenize(["one two three four five six", "one"])
+        self.assertEqual({len(r) for r in rows["input_ids"]}, {4})
+
+    def test_shipped_model(self) -> None:
+        self.assertEqual(len(calque.SentenceTransformer().encode("Hallo")), 192)
+
+
+class Index(Case):
+    def test_life(self) -> None:
+        documents = [
+            {"id": "1", "text": "A cat sleeps.", "year": 2020},
+            calque.Document("2", "The train is late.", "en", title="Rail", metadata={"year": 2024}),
+        ]
+        with calque.Index.new(self.folder / "i", model=TEACHER) as index:
+            self.assertEqual(index.add(documents), 2)
+            self.assertEqual(len(index), 0)
+            index.commit()
+            self.assertEqual(len(index), 2)
+            hits = index.search("The train is late.", top=1)
+            self.assertEqual([(h.id, h.title, h.metadata) for h in hits], [("2", "Rail", {"year": 2024})])
+            self.assertGreater(hits[0].cosine, 0.5)  # of title and text
+            self.assertEqual([[h.id for h in one] for one in index.search(["cat", "x"], filter="year < 2021")], [["1"]] * 2)
+            vectors = calque.Encoder(TEACHER).encode(["A cat sleeps."])
+            self.assertEqual(index.search(None, vectors=vectors)[0][0].id, "1")
+            with self.assertRaises(calque.ArgumentError):
+                index.search(None, vectors=[[1.0, 2.0]])
+            with self.assertRaises(calque.ArgumentError) as raised:
+                index.search("x", filter="year >>")
+            self.assertIn("byte 7", str(raised.exception))
+            self.assertEqual(index.get("2"), documents[1])
+            self.assertIsNone(index.get("3"))
+            self.assertEqual(index.delete(["1", "3"]), 1)
+            index.commit()
+        with calque.Index.open(self.folder / "i") as index:
+            self.assertEqual((len(index), index.dim, index.model), (1, calque.Encoder(TEACHER).dim, str(TEACHER)))
+            with self.assertRaises(calque.ArgumentError):
+                index.add([{"id": "3", "text": "x"}])
+        with self.assertRaises(calque.ArgumentError):
+            index.search("x")
+
+    def test_bad_documents(self) -> None:
+        with calque.Index.new(self.folder / "i", model=TEACHER) as index:
+            for wrong in ({"text": "x"}, {"id": 1, "text": "x"}, {"id": "1", "text": "x", "m": object()}, "x",
+                          {"id": "1", "text": "x", "title": 3}):
+                with self.subTest(wrong), self.assertRaises(calque.ArgumentError) as raised:
+                    index.add([{"id": "0", "text": "good"}, wrong])  # type: ignore[list-item]
+                self.assertIn("document 2", str(raised.exception))
+            with self.assertRaises(calque.ArgumentError):
+                index.add([{"id": "", "text": "x"}])
+
+
+class Training(Case):
+    def setUp(self) -> None:
+        super().setUp()
+        self.train = self.write("en-de.tsv", pairs(64))
+        self.student = self.folder / "student"
+        calque.new_student(str(self.student), kind="copy", from_=TEACHER)
+
+    def distill(self, progress: object, **more: object) -> calque.Result:
+        return calque.distill(
+            teacher=TEACHER, student=self.student, train={"de": self.train}, output=self.folder / "out", batch=8,
+            steps=4, cache=self.folder / "cache", progress=progress, resume=True, **more,  # type: ignore[arg-type]
+        )
+
+    def test_distill(self) -> None:
+        def boom(_: calque.Progress) -> None:
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            self.distill(boom)
+        with self.assertRaises(calque.Error) as stopped:
+            self.distill(lambda _: False)
+        self.assertEqual(stopped.exception.code, "stopped")
+        with self.assertRaises(KeyboardInterrupt):
+            self.distill(lambda _: os.kill(os.getpid(), signal.SIGINT))
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        phases = set()
+        result = self.distill(lambda p: phases.add(p.phase))
+        self.assertEqual(result.steps, 4)
+        self.assertIsNone(result.best_score)
+        self.assertIn("teacher", phases)
+        self.assertEqual(calque.Encoder(self.folder / "out").dim, calque.Encoder(TEACHER).dim)
+
+    def test_finetune(self) -> None:
+        result = calque.finetune(
+            model=self.student, pairs=[self.train], output=self.folder / "out", batch=8, steps=2,
+        )
+        self.assertEqual(result.steps, 2)
+
+    def test_wrong(self) -> None:
+        bad = self.write("bad.tsv", "one column\n")
+        with self.assertRaises(calque.Error) as raised:
+            calque.finetune(model=self.student, pairs=bad, output=self.folder / "out", steps=1)
+        self.assertEqual((raised.exception.code, raised.exception.line), ("format", 1))
+        self.assertTrue(raised.exception.file.endswith("bad.tsv"))
+        with self.assertRaises(calque.ArgumentError):
+            calque.extend(TEACHER, to=str(self.train), output="x", kind="bodie")
+        with self.assertRaises(calque.ArgumentError):
+            calque.extend(TEACHER, to=3, output="x")
+
+    def test_extend_tells(self) -> None:
+        told: list[calque.Progress] = []
+
+        def tell(p: calque.Progress) -> bool:
+            told.append(p)
+            return False
+
+        with self.assertRaises(calque.Error) as raised:
+            calque.extend(TEACHER, to={"de": self.train}, output=self.folder / "e", progress=tell)
+        self.assertEqual((raised.exception.code, len(told)), ("stopped", 1))
+
+
+class Measures(Case):
+    def test_files(self) -> None:
+        same = self.write("t.tsv", "A cat sleeps.\tA cat sleeps.\nThe train is late.\tThe train is late.\n")
+        self.assertEqual(calque.eval.translation(TEACHER, same), (1, 1, 1, 2, 0))
+        self.assertEqual(calque.eval.search(TEACHER, TEACHER, same).mrr, 1)
+        with calque.Encoder(TEACHER) as encoder:
+            self.assertEqual(calque.eval.mse(encoder, encoder, same).target, 0)
+            self.assertEqual(calque.eval.xsim(encoder, same, max_rows=1).n, 1)
+        sts = self.write("s.tsv", "A cat.\tA cat.\t5\nA cat.\tThe train is late.\t0\n")
+        self.assertAlmostEqual(calque.eval.sts(calque.SentenceTransformer(TEACHER), sts).pearson, 1)
+        bad = self.write("bad.tsv", "a\tb\t1\na\tb\tmuch\n")
+        with self.assertRaises(calque.Error) as raised:
+            calque.eval.sts(TEACHER, bad)
+        self.assertEqual((raised.exception.code, raised.exception.line), ("format", 2))
+        self.assertEqual(calque.eval.translation_accuracy([[1, 0], [0, 1]], [[1, 0], [0, 1]]).mean, 1)
+        with self.assertRaises(calque.ArgumentError):
+            calque.eval.translation_accuracy([[1, 0]], [[1, 0], [0, 1]])
+
+    def test_mine(self) -> None:
+        told: list[str] = []
+        found = calque.mine(
+            ["A cat sleeps.", "The train is late."], ["The train is late.", "A cat sleeps."], model=TEACHER,
+            progress=lambda what, done, n: told.append(what), cache=self.folder,
+        )
+        self.assertEqual([(p.source, p.target) for p in found if p.source != p.target], [])
+        self.assertEqual(len(found), 2)
+        self.assertEqual(set(told), {"encode", "search"})
+        with self.assertRaises(calque.Error) as raised:
+            calque.mine(["a"], ["b"], model=TEACHER, progress=lambda *_: False, cache=self.folder)
+        self.assertEqual(raised.exception.code, "stopped")
+        with self.assertRaises(calque.ArgumentError):
+            calque.mine(["a", 3], ["b"], model=TEACHER)  # type: ignore[list-item]
+
+
+class Interface(Case):
+    def test_options_are_the_librarys(self) -> None:
+        for group in ("encoder", "encode", "extend", "distill", "finetune", "index", "search", "mine", "eval"):
+            self.assertTrue(calque.options(group), group)
+        lr = next(o for o in calque.options("distill") if o.name == "lr")
+        self.assertEqual((lr.type, lr.default), ("number", "2e-05"))
+        with self.assertRaises(calque.ArgumentError):
+            calque.options("nothing")
+
+    def test_threads(self) -> None:
+        for wrong in (-1, 5000, True, "2"):
+            with self.assertRaises(calque.ArgumentError):
+                calque.set_threads(wrong)  # type: ignore[arg-type]
+        calque.set_threads(2)
+
+    def test_versions_agree(self) -> None:
+        self.assertEqual(calque.version(), calque.__version__)
+        self.assertIn('version = "%s"' % calque.__version__, (ROOT / "python" / "pyproject.toml").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,24 @@
+/* Copies of libc's variables for static libraries in a shared one (scripts/make-wheel).
+ *
+ * Debian's static libraries were compiled for programs, which have libc's variables at a distance known when they are
+ * linked. A shared library has not, so that the linker refuses it. In the wheel they read these instead. The time zone is
+ * that of the moment the library is loaded: calque asks for none. */
+#include <stdio.h>
+#include <time.h>
+
+extern char **environ;
+
+FILE *cq_wheel_stdin, *cq_wheel_stdout, *cq_wheel_stderr;
+char *cq_wheel_tzname[2];
+long cq_wheel_timezone;
+extern __typeof__(cq_wheel_timezone) cq_wheel___timezone __attribute__((alias("cq_wheel_timezone")));
+char **cq_wheel_environ;
+extern __typeof__(cq_wheel_environ) cq_wheel___environ __attribute__((alias("cq_wheel_environ")));
+
+/* Before the constructors of C++. */
+__attribute__((constructor(101))) static void copy_variables(void) {
+  tzset();
+  cq_wheel_stdin = stdin, cq_wheel_stdout = stdout, cq_wheel_stderr = stderr;
+  cq_wheel_tzname[0] = tzname[0], cq_wheel_tzname[1] = tzname[1], cq_wheel_timezone = timezone;
+  cq_wheel_environ = environ;
+}

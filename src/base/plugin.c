@@ -1,0 +1,60 @@
+#define _GNU_SOURCE /* dladdr */
+#include "base/plugin.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "calque/process.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_PATH = 4096 };
+
+static bool directory_of(char *out, size_t size, const char *path) {
+  const char *slash = strrchr(path, '/');
+  const size_t n = slash ? (size_t)(slash - path) : 0;
+  if (!slash || n + 2 > size) return false;
+  memcpy(out, path, n + 1);
+  out[n ? n : 1] = '\0'; /* of "/calque": "/" */
+  return true;
+}
+
+#ifdef CQ_STATIC
+
+bool cq_library_directory(char *out, size_t size) {
+  char path[MAX_PATH];
+  return cq_process_path(path, sizeof path) && directory_of(out, size, path);
+}
+
+cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
+  (void)symbol;
+  *out = NULL;
+  return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a static program cannot load it; the shared build of calque can",
+                 library);
+}
+
+#else
+
+#include <dlfcn.h>
+
+/* Whose address tells where the library lies. */
+static const char this_library;
+
+bool cq_library_directory(char *out, size_t size) {
+  Dl_info self;
+  return dladdr(&this_library, &self) && self.dli_fname && directory_of(out, size, self.dli_fname);
+}
+
+cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
+  char directory[MAX_PATH], path[MAX_PATH + 256];
+  void *opened;
+  if (cq_library_directory(directory, sizeof directory) &&
+      snprintf(path, sizeof path, "%s/calque/%s", directory, library) < (int)sizeof path && cq_file_exists(path))
+    opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  else
+    opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  *out = opened ? dlsym(opened, symbol) : NULL;
+  return *out ? CQ_OK : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s", dlerror());
+}
+
+#endif

@@ -1,0 +1,16 @@
+/* What a program can learn of its processor only from the system. What the processor says itself is asked where it is
+ * used (tensor/dispatch.c). */
+#ifndef BASE_PROCESSOR_H
+#define BASE_PROCESSOR_H
+
+#include <stdbool.h>
+
+/* Instructions of ARM; false elsewhere. */
+bool cq_processor_has_bf16(void);
+bool cq_processor_has_i8mm(void);
+bool cq_processor_has_dotprod(void);
+
+/* Asks the system for AMX's registers, which it gives a process when it asks; false where it does not. */
+bool cq_processor_allows_amx(void);
+
+#endif

@@ -1,0 +1,50 @@
+/* What calque asks of libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
+ * or sent, so that neither libcurl nor the TLS library that it brings along is there for those who work offline.
+ *
+ * One exchange is one request and its answer; redirections are the caller's. */
+#ifndef HUB_CURL_PLUGIN_H
+#define HUB_CURL_PLUGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CQ_CURL_PLUGIN_VERSION = 1 };
+
+typedef enum cq_curl_result {
+  CQ_CURL_OK,      /* there was an answer, whatever its code */
+  CQ_CURL_LOST,    /* no connection, or it was lost, or too slow: another try may help */
+  CQ_CURL_REFUSED, /* it makes no sense to try again: no such protocol, a certificate that is not trusted */
+  CQ_CURL_STOPPED, /* one of the functions said so */
+} cq_curl_result;
+
+typedef struct cq_curl_exchange {
+  const char *method, *url;
+  const char *const *headers; /* "Name: value" */
+  size_t n_headers;
+  /* The request's body: n_body bytes that read hands over. POST and PUT always have one. */
+  uint64_t n_body;
+  size_t (*read)(void *context, void *bytes, size_t n);      /* how many; SIZE_MAX: it cannot */
+  bool (*rewind)(void *context);                             /* back to its start */
+  bool (*header)(void *context, const char *line, size_t n); /* each of the answer's, the status line among them */
+  bool (*body)(void *context, const void *bytes, size_t n);
+  bool (*tick)(void *context); /* about once a second, and more often; false stops */
+  void *context;
+  long connect_s, stall_s; /* give up connecting; give up when less than 100 bytes a second come for so long */
+} cq_curl_exchange;
+
+typedef struct cq_curl_plugin {
+  int version; /* CQ_CURL_PLUGIN_VERSION */
+  /* Connections that are kept from exchange to exchange; NULL: out of memory. */
+  void *(*open)(void);
+  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what the
+   * answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
+  cq_curl_result (*perform)(void *session, const cq_curl_exchange *exchange, int *code, long *retry_after_s,
+                            char *redirect, size_t redirect_size, char *message, size_t message_size);
+  void (*close)(void *session);
+} cq_curl_plugin;
+
+/* The one symbol of the library. */
+#define CQ_CURL_PLUGIN_SYMBOL "cq_curl_plugin_table"
+
+#endif

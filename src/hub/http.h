@@ -1,0 +1,84 @@
+/* Requests to the hub: where it is, who asks, redirections, and another try when that may help.
+ *
+ * HF_ENDPOINT (https://huggingface.co) is the hub; HF_TOKEN, or the file that `hf auth login` leaves, the token; it is
+ * sent to the hub's own scheme, host and port only, never to where a redirection leads. */
+#ifndef HUB_HTTP_H
+#define HUB_HTTP_H
+
+#include "base/slice.h"
+#include "calque/hub.h"
+#include "hub/curl_plugin.h"
+
+enum { CQ_HUB_URL = 8192, CQ_HUB_ETAG = 129, CQ_HUB_TRIES = 5 };
+
+typedef struct cq_hub_session {
+  const cq_curl_plugin *plugin;
+  void *curl;
+  char endpoint[1024];        /* without a slash at the end */
+  char *token;                /* NULL: none */
+  const char *token_from;     /* for errors: "HF_TOKEN", "the token file"; NULL */
+  long request_s, download_s; /* how long nothing may come */
+  /* What progress is told; see calque/hub.h. */
+  cq_hub_progress_fn progress;
+  void *progress_context;
+  const char *what; /* the file at work */
+  uint64_t done, n_all;
+} cq_hub_session;
+
+/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is no URL; CQ_ERR_IO when
+ * HF_HUB_OFFLINE forbids it, which `purpose` says of what; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options, const char *purpose,
+                                          cq_error *error);
+void cq_hub_session_close(cq_hub_session *s);
+/* False: the caller's progress asked to stop. */
+bool cq_hub_tell(cq_hub_session *s);
+
+typedef struct cq_hub_answer {
+  int code;
+  long retry_after_s;
+  char etag[CQ_HUB_ETAG], linked_etag[CQ_HUB_ETAG]; /* without quotes; "" for what is not there or cannot be a name */
+  char commit[65], type[64], error_code[64], error_message[256];
+  bool has_length, has_linked_size, has_range;
+  uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
+  bool lost;                                            /* the try failed in a way that another may not */
+  cq_builder text; /* what came, unless a sink took it; of what is no success its beginning */
+} cq_hub_answer;
+void cq_hub_answer_free(cq_hub_answer *a);
+
+typedef struct cq_hub_request {
+  const char *method, *url;
+  const char *headers[6]; /* NULL-terminated */
+  bool is_foreign;        /* to another host than the hub: no token, and headers as they are */
+  bool is_metadata;       /* HEAD of a file: a redirection that says what it leads to is the answer */
+  /* A body in memory, or from a function. */
+  const char *body;
+  uint64_t n_body;
+  size_t (*read)(void *context, void *bytes, size_t n);
+  bool (*rewind)(void *context);
+  /* Takes the body of 200 and 206; false: it cannot, and *failure of the request says why. */
+  bool (*sink)(void *context, const cq_hub_answer *head, const void *bytes, size_t n);
+  void *context;
+  long stall_s;             /* 0: the session's for requests */
+  const cq_status *failure; /* what the functions failed with */
+  cq_error *failed;         /* whose text that is */
+} cq_hub_request;
+
+/* One try, redirections followed. CQ_OK: there is an answer, of any code; a->lost with an error: try again. */
+CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
+/* Waits for the next of several tries, *tries of which have been. False: there is none; *status CQ_ERR_STOPPED: the
+ * caller's progress said so. */
+bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
+/* Up to five tries; an answer that is no success is an error that says what the hub said. */
+CQ_MUST_USE cq_status cq_hub_ask(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
+/* The error for an answer that is none of success. */
+cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const char *url, cq_error *error);
+
+/* Appends text with everything escaped that is not a letter, digit or one of -._~ ; slashes stay where keep_slashes. */
+void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes);
+/* Whether two URLs have one scheme, host and port. */
+bool cq_hub_same_origin(const char *a, const char *b);
+
+/* For tests: seconds of waiting between tries become this many milliseconds each. */
+extern int cq_hub_ms_per_second;
+
+#endif

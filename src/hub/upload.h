@@ -1,0 +1,41 @@
+/* A model's files on their way to the hub. */
+#ifndef HUB_UPLOAD_H
+#define HUB_UPLOAD_H
+
+#include "base/sha.h"
+#include "base/walk.h"
+#include "hub/listing.h"
+
+typedef struct cq_hub_upload {
+  const char *path; /* on this disk; NULL: text instead */
+  const char *name; /* in the repository */
+  cq_slice text;
+  uint64_t n_bytes;
+  char sha256[CQ_SHA_HEX], git_hash[CQ_SHA_HEX];
+  bool is_large;     /* sent beforehand, and named by its SHA-256 */
+  bool is_unchanged; /* the repository has it */
+} cq_hub_upload;
+
+typedef struct cq_hub_uploads {
+  cq_walk walk; /* owns the paths */
+  cq_builder card;
+  cq_hub_upload *files;
+  size_t n;
+  uint64_t n_bytes;
+} cq_hub_uploads;
+
+/* The files of a model's directory with the card that is published; hashes only where with_hashes. Errors:
+ * CQ_ERR_ARGUMENT for a directory without a model; those of reading, and of the card. */
+CQ_MUST_USE cq_status cq_hub_uploads_collect(cq_hub_uploads *out, const char *directory, const char *repository,
+                                             const cq_hub_put_options *options, bool with_hashes, cq_error *error);
+void cq_hub_uploads_free(cq_hub_uploads *u);
+
+/* Sends the contents of large files that the hub has not. Errors: those of asking. */
+CQ_MUST_USE cq_status cq_hub_uploads_send(cq_hub_session *s, cq_hub_uploads *u, const char *repository,
+                                          cq_error *error);
+
+/* POSTs a JSON object, which is released, and reads another (*out may not be NULL). */
+CQ_MUST_USE cq_status cq_hub_post_json(json_t **out, int *code, cq_hub_session *s, const char *url, json_t *body,
+                                       const char *type, cq_error *error);
+
+#endif

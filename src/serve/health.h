@@ -1,0 +1,11 @@
+/* Asking a server whether it is ready. */
+#ifndef SERVE_HEALTH_H
+#define SERVE_HEALTH_H
+
+#include "calque/status.h"
+
+/* CQ_OK when what listens there answers GET /health with 200; host may be the address that the server listens on.
+ * Errors: CQ_ERR_IO, with what came instead. */
+CQ_MUST_USE cq_status serve_health(const char *host, int port, cq_error *error);
+
+#endif
