@@ -590,10 +590,7 @@ static const cq_family *family_of(const cq_transformer *t) {
   return t->is_stack ? cq_family_find(t->config) : NULL;
 }
 
-/* How many layers x passes, and which one it passes at each depth. */
-static int64_t depth_of(const cq_transformer *t) {
-  return t->n_layers * t->repeats;
-}
+/* The layer that x passes at each depth. */
 static const cq_transformer_layer *layer_at(const cq_transformer *t, int64_t depth) {
   return &t->layers[depth / (t->group_size * t->repeats) * t->group_size + depth % t->group_size];
 }
@@ -624,7 +621,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   json_t *more =
       json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
                 json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
-                "n_layers", (json_int_t)(t->is_stack ? t->n_layers : depth_of(t) / t->group_size), "dim",
+                "n_layers", (json_int_t)(t->is_stack ? t->n_layers : cq_transformer_depth(t) / t->group_size), "dim",
                 (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim",
                 (json_int_t)t->feed_forward_dim, "n_positions", (json_int_t)t->n_positions, "activation",
                 activation ? activation
@@ -673,7 +670,7 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
                                      cq_tensor *y, void **saved, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
   cq_workspace *w = &worker->workspace;
-  const int64_t n = cq_batch_tokens(batch), depth = depth_of(t);
+  const int64_t n = cq_batch_tokens(batch), depth = cq_transformer_depth(t);
   tape *record = NULL;
   (void)x;
   if (saved) {
@@ -734,7 +731,7 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   if (t->is_stack) status = cq_stack_backward(worker, &t->stack, batch, gradients, dy, 1, &record->stack, error);
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
-  for (int64_t i = t->is_stack ? 0 : depth_of(t); !status && i-- > 0;)
+  for (int64_t i = t->is_stack ? 0 : cq_transformer_depth(t); !status && i-- > 0;)
     status = cq_transformer_backward(worker, layer_at(t, i), batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);

@@ -40,6 +40,11 @@ typedef struct cq_transformer {
   cq_layer_mixture mixture;
 } cq_transformer;
 
+/* How many layers a token passes: more than there are where they share parameters. */
+static inline int64_t cq_transformer_depth(const cq_transformer *t) {
+  return t->is_stack ? t->n_layers : t->n_layers * t->repeats;
+}
+
 /* Sets the dropouts of a stack: of embeddings and feed-forward layers, and of attention. */
 void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attention);
 /* Takes the rows of another vocabulary in place of the model's, after those. */

@@ -58,9 +58,9 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                         "WeightedLayerPooling is read behind BERT's line, not behind model_type '%s'",
                         json_string_value(json_object_get(t->config, "model_type")));
-  if (dim != t->dim || l->n_layers != t->n_layers)
+  if (dim != t->dim || l->n_layers != cq_transformer_depth(t))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%lld layers of %lld dimensions, the Transformer has %lld of %lld",
-                        (long long)l->n_layers, (long long)dim, (long long)t->n_layers, (long long)t->dim);
+                        (long long)l->n_layers, (long long)dim, (long long)cq_transformer_depth(t), (long long)t->dim);
   l->base.output_dim = dim;
   status = cq_weights_open(&l->weights, source->directory, error);
   if (!status)

@@ -258,6 +258,15 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   const char *type = json_string_value(json_object_get(model_config, "model_type"));
   bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
   bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
+  /* ALBERT's class lower-cases and strips accents before the model sees the text, unless both are turned off. */
+  if (class && !strncmp(class, "Albert", 6) &&
+      (!json_is_false(json_object_get(config, "do_lower_case")) ||
+       !json_is_true(json_object_get(config, "keep_accents")))) {
+    json_decref(model_config);
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                        "%s without tokenizer.json is supported with do_lower_case false and keep_accents true only",
+                        class);
+  }
   if (!class && !strcmp(name, "spm.model")) class = "DebertaV2Tokenizer"; /* whose directories often name no class */
   for (int i = 0; class && !strncmp(class, "DebertaV2", 9) && i < 2; i++) {
     static const char *const keys[] = {"do_lower_case", "split_by_punct"};
