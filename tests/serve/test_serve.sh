@@ -66,7 +66,7 @@ ask DELETE /embed; is 405
 ask GET /embed; is 405; has "GET is not a method of /embed"
 ask POST /nowhere '{}'; is 404; has '"not_found"'
 ask PUT / '{}'; is 405
-ask GET /metrics; is 200; has 'calque_requests_total{method="GET",route="/health",code="200"} 1'
+ask GET /metrics; is 200; has 'calque_requests_total{method="GET",route="/health",code="200"} 3'
 
 # Vectors: by text and by token ids, the same.
 ask POST /embed '{"inputs": "The river is long."}'; is 200; has "X-Calque-Truncated: 0"
