@@ -193,7 +193,7 @@ static void prompts_are_left_out(void **state) {
 
 /* However little room a worker has left, a step either fails for want of memory or has the same gradients. */
 static void a_lack_of_room_changes_no_gradient(void **state) {
-  static const char *const models[] = {"mpnet-mean", "bilstm-deep", "labse", "static-normalized"};
+  static const char *const models[] = {"mpnet-mean", "bilstm-deep", "labse", "static-normalized", "modernbert", "gte"};
   static const uint64_t keys[N] = {11, 12, 13, 14, 15};
   enum { CHUNK = 4 << 20, STEP = 448 };
   (void)state;
