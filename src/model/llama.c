@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
+#include "model/families/config.h"
 #include "model/rope.h"
 #include "model/transformer.h"
 #include "nn/gated_layer.h"
@@ -50,7 +51,7 @@ typedef struct family {
   windows windows;
 } family;
 
-static const family families[] = {
+static const family families[CQ_N_LLAMA] = {
     {"llama", "hidden_act", "silu", false, false, false, 0, 0, 1e4, WINDOW_NEVER},
     {"mistral", "hidden_act", "silu", false, false, false, 8, 0, 1e4, WINDOW_ALWAYS},
     {"qwen2", "hidden_act", "silu", true, false, false, 32, 0, 1e4, WINDOW_QWEN},
@@ -62,6 +63,10 @@ static const family *family_of(const char *model_type) {
   for (size_t i = 0; i < sizeof families / sizeof *families; i++)
     if (!strcmp(families[i].model_type, model_type)) return &families[i];
   return NULL;
+}
+
+const char *cq_llama_name(size_t i) {
+  return families[i].model_type;
 }
 
 bool cq_llama_knows(const char *model_type) {
@@ -139,7 +144,7 @@ static cq_status read_sizes(sizes *s, const json_t *config, const family *f, con
     status = cq_json_get_bool(&s->bidirectional, config, "use_bidirectional_attention", path, error);
     if (!status) status = cq_json_get_number(&score_dim, config, "query_pre_attn_scalar", path, error);
   }
-  if (!status) status = cq_activation_read(&s->activation, config, f->activation_key, f->activation, path, error);
+  if (!status) status = cq_config_activation(&s->activation, config, f->activation_key, f->activation, path, error);
   if (!status) status = read_windows(s, config, f, path, error);
   if (status) return status;
   s->score_scale = 1 / sqrt(score_dim);

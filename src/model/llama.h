@@ -5,8 +5,8 @@
 
 #include "model/module.h"
 
-#define CQ_LLAMA_NAMES "llama, mistral, qwen2, qwen3, gemma3_text"
-
+enum { CQ_N_LLAMA = 5 };
+const char *cq_llama_name(size_t i); /* model_type i of CQ_N_LLAMA */
 /* Whether a model_type is one of these. */
 bool cq_llama_knows(const char *model_type);
 /* config is taken over. Otherwise as a module type's open. */

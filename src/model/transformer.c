@@ -1,5 +1,5 @@
-/* config.json -> sizes; model.safetensors -> parameters under one of three naming schemes; forward and backward are
- * nn's.
+/* BERT's line: config.json -> sizes; model.safetensors -> parameters under one of three naming schemes. Other families
+ * are rows in families/. Forward and backward are nn's.
  *
  *   model_type            names                                  positions from   token types
  *   bert                  embeddings.*, encoder.layer.N.*        0                yes
@@ -15,6 +15,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "model/families/config.h"
+#include "model/families/family.h"
 #include "model/llama.h"
 
 #include <stdio.h>
@@ -95,26 +97,6 @@ typedef struct sizes {
   cq_activation activation;
 } sizes;
 
-cq_status cq_activation_read(cq_activation *out, const json_t *config, const char *key, const char *fallback,
-                             const char *path, cq_error *error) {
-  static const struct {
-    const char *name;
-    cq_activation activation;
-  } known[] = {{"gelu", CQ_GELU},           {"gelu_new", CQ_GELU_TANH}, {"gelu_pytorch_tanh", CQ_GELU_TANH},
-               {"gelu_fast", CQ_GELU_TANH}, {"relu", CQ_RELU},          {"tanh", CQ_TANH},
-               {"silu", CQ_SILU},           {"swish", CQ_SILU}};
-  const char *name = fallback;
-  cq_status status = cq_json_get_string(&name, config, key, path, error);
-  if (status) return status;
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (!strcmp(known[i].name, name)) {
-      *out = known[i].activation;
-      return CQ_OK;
-    }
-  }
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "activation '%s' of key '%s' is not supported", name, key);
-}
-
 static cq_status read_sizes(sizes *out, const json_t *config, const architecture *a, const char *path,
                             cq_error *error) {
   const int64_t max = INT32_MAX;
@@ -153,7 +135,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
   cq_status status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
   if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
   if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
-  if (!status) status = cq_activation_read(&out->activation, config, a->activation, "gelu", path, error);
+  if (!status) status = cq_config_activation(&out->activation, config, a->activation, "gelu", path, error);
   if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
   if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
   if (status) return status;
@@ -183,7 +165,7 @@ static cq_status read_sizes(sizes *out, const json_t *config, const architecture
 }
 
 /* A layer's weights that are packed, each on its own. */
-enum { PARTS_PER_LAYER = 6 };
+enum { PARTS_PER_LAYER = 6, PARTS_PER_BLOCK = 9 };
 
 /* ---- taking the weights ---- */
 
@@ -231,7 +213,7 @@ static cq_status take_linear(taker *k, cq_linear *l, const char *stem, int64_t o
   return status;
 }
 
-static cq_status take_norm(taker *k, cq_layer_norm *l, const char *stem, int64_t dim, double eps) {
+static cq_status take_norm(taker *k, cq_norm *l, const char *stem, int64_t dim, double eps) {
   l->eps = (float)eps;
   cq_status status = take_param(k, &l->gamma, stem, ".weight", ".gamma", dim, 0);
   if (!status) status = take_param(k, &l->beta, stem, ".bias", ".beta", dim, 0);
@@ -272,13 +254,13 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const sizes *s) {
   return status ? status : take_norm(k, &e->norm, "embeddings.LayerNorm", s->dim, s->norm_eps);
 }
 
-/* The rows of another vocabulary in place of the model's. */
-static cq_status take_language(taker *k, cq_embedding *e, const char *directory, const sizes *s) {
-  const char *const names[] = {e->words->name, NULL};
-  cq_status status = cq_weights_open(&k->t->words, directory, k->error);
-  if (!status) status = cq_weights_take_narrow(e->words, k->t->words, names, -1, s->dim, k->arena, k->error);
-  if (!status) status = cq_weights_all_taken(k->t->words, NULL, k->error);
-  e->words->table = true;
+cq_status cq_transformer_take_language(cq_transformer *t, const char *directory, cq_arena *arena, cq_error *error) {
+  cq_param *words = t->embedding.words;
+  const char *const names[] = {words->name, NULL};
+  cq_status status = cq_weights_open(&t->words, directory, error);
+  if (!status) status = cq_weights_take_narrow(words, t->words, names, -1, t->dim, arena, error);
+  if (!status) status = cq_weights_all_taken(t->words, NULL, error);
+  words->table = true;
   return status;
 }
 
@@ -295,50 +277,38 @@ static const architecture *architecture_of_transformer(const cq_transformer *t) 
   return architecture_of(json_string_value(json_object_get(t->config, "model_type")));
 }
 
+void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attention) {
+  t->embedding.dropout = (float)rate;
+  for (int64_t i = 0; i < t->stack.n_blocks; i++) {
+    cq_block *b = &t->stack.blocks[i];
+    b->attention.dropout = b->attention_output_dropout = (float)attention;
+    b->ffn.dropout = (float)rate;
+  }
+}
+
 void cq_transformer_set_dropout(cq_transformer *t, double rate) {
-  if (rate >= 0) set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t)->attention_output_dropout);
+  if (rate >= 0 && t->is_stack)
+    cq_transformer_set_dropouts(t, rate, rate);
+  else if (rate >= 0)
+    set_dropouts(t, (float)rate, (float)rate, architecture_of_transformer(t)->attention_output_dropout);
 }
 
 static void set_dropout(cq_module *module, double rate) {
   cq_transformer_set_dropout((cq_transformer *)module, rate);
 }
 
-static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
-  char path[4096];
-  json_t *config = NULL;
-  const char *model_type = NULL;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
-  if (!status) status = cq_json_get_string(&model_type, config, "model_type", path, error);
-  if (status) {
-    json_decref(config);
-    return status;
-  }
-  if (model_type && cq_llama_knows(model_type)) return cq_llama_open(out, source, config, path, error);
-  const architecture *a = model_type ? architecture_of(model_type) : NULL;
-  if (!a) {
-    status = model_type ? cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                                       "model_type '%s' is not supported (bert, distilbert, roberta, xlm-roberta, "
-                                       "camembert, mpnet, " CQ_LLAMA_NAMES " are)",
-                                       model_type)
-                        : cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
-    json_decref(config);
-    return status;
-  }
+/* BERT's line. */
+static cq_status open_layers(cq_transformer *t, const architecture *a, const cq_module_source *source, const char *path,
+                             cq_error *error) {
   sizes s;
-  cq_transformer *t = cq_arena_alloc(source->arena, sizeof *t);
-  if (!t) {
-    json_decref(config);
-    return cq_fail_memory(error, "transformer");
-  }
-  *t = (cq_transformer){.base = {.type = &cq_transformer_type}, .config = config};
-  *out = &t->base; /* from here on the caller frees it */
-  status = read_sizes(&s, config, a, path, error);
+  cq_status status = read_sizes(&s, t->config, a, path, error);
   if (status) return status;
   t->dim = s.dim;
   t->n_layers = s.n_layers;
   t->n_heads = s.n_heads;
   t->feed_forward_dim = s.feed_forward;
+  t->n_positions = s.n_positions;
+  t->norm_eps = s.norm_eps;
   t->layers = cq_arena_array(source->arena, (size_t)s.n_layers, sizeof *t->layers);
   if (t->layers) memset(t->layers, 0, (size_t)s.n_layers * sizeof *t->layers);
   const size_t max_params = (size_t)s.n_layers * 16 + 6;
@@ -350,7 +320,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (status) return status;
   taker k = {.t = t, .weights = t->weights, .arena = source->arena, .a = a, .error = error};
   status = take_embedding(&k, &t->embedding, &s);
-  if (!status && source->language) status = take_language(&k, &t->embedding, source->language, &s);
+  if (!status && source->language) status = cq_transformer_take_language(t, source->language, source->arena, error);
   for (int i = 0; !status && i < s.n_layers; i++) status = take_layer(&k, &t->layers[i], i, &s);
   if (!status && a->relative_bias)
     status =
@@ -367,6 +337,40 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   return CQ_OK;
 }
 
+static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
+  char path[4096];
+  const char *model_type = NULL;
+  cq_transformer *t = cq_arena_alloc(source->arena, sizeof *t);
+  if (!t) return cq_fail_memory(error, "transformer");
+  *t = (cq_transformer){.base = {.type = &cq_transformer_type}};
+  *out = &t->base; /* from here on the caller frees it */
+  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
+  if (!status) status = cq_json_read(&t->config, path, error);
+  if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
+  if (status) return status;
+  if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
+  if (cq_llama_knows(model_type)) {
+    json_t *config = t->config;
+    t->config = NULL;
+    return cq_llama_open(out, source, config, path, error);
+  }
+  const cq_family *family = cq_family_find(t->config);
+  const architecture *a = architecture_of(model_type);
+  if (!family && a) return open_layers(t, a, source, path, error);
+  if (!family) {
+    enum { N_OWN = sizeof architectures / sizeof *architectures };
+    const char *names[N_OWN + CQ_N_LLAMA];
+    for (size_t i = 0; i < N_OWN; i++) names[i] = architectures[i].model_type;
+    for (size_t i = 0; i < CQ_N_LLAMA; i++) names[N_OWN + i] = cq_llama_name(i);
+    return cq_family_unknown(model_type, names, N_OWN + CQ_N_LLAMA, path, error);
+  }
+  t->is_stack = true;
+  t->base.n_pack_parts = 0;
+  status = cq_family_open(t, family, source, path, error);
+  t->base.n_pack_parts = (size_t)t->n_layers * PARTS_PER_BLOCK;
+  return status;
+}
+
 static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq_tokenizer *tokenizer,
                                      cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
@@ -376,6 +380,10 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
   if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
+  if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
+    failed |= json_object_set_new(t->config, "cls_token_id", json_integer(info->cls_id));
+  if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
+    failed |= json_object_set_new(t->config, "sep_token_id", json_integer(info->sep_id));
   return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
 }
 
@@ -417,15 +425,24 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
+static const cq_family *family_of(const cq_transformer *t) {
+  return t->is_stack ? cq_family_find(t->config) : NULL;
+}
+
 static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
-  const char *activation = json_string_value(json_object_get(t->config, architecture_of_transformer(t)->activation));
+  const cq_family *family = family_of(t);
+  const char *key = family ? family->keys.activation : architecture_of_transformer(t)->activation;
+  const char *activation = key ? json_string_value(json_object_get(t->config, key)) : NULL;
   json_t *more = json_pack(
       "{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture", json_object_get(t->config, "model_type"),
       "vocab_size", (json_int_t)t->embedding.words->rows, "n_layers", (json_int_t)t->n_layers, "dim",
       (json_int_t)t->dim, "n_heads", (json_int_t)t->n_heads, "feed_forward_dim", (json_int_t)t->feed_forward_dim,
-      "n_positions", (json_int_t)t->embedding.positions->rows, "activation", activation ? activation : "gelu",
-      "layer_norm_eps", (double)t->embedding.norm.eps, "first_position", (json_int_t)t->embedding.first_position);
+      "n_positions", (json_int_t)t->n_positions, "activation",
+      activation ? activation
+      : family   ? family->activation
+                 : "gelu",
+      "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position);
   if (!more || json_object_update(object, more) != 0) {
     json_decref(more);
     return cq_fail_memory(error, "description");
@@ -434,8 +451,22 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
+static cq_status pack_block(const cq_transformer *t, size_t part, const cq_packing *packing, cq_error *error) {
+  cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];
+  cq_linear *const weights[PARTS_PER_BLOCK] = {&b->attention.fused, &b->attention.query,  &b->attention.key,
+                                               &b->attention.value, &b->attention.output, &b->ffn.fused,
+                                               &b->ffn.gate,        &b->ffn.up,           &b->ffn.down};
+  cq_linear *l = weights[part % PARTS_PER_BLOCK];
+  return l->weight ? cq_linear_pack(l, packing, error) : CQ_OK;
+}
+
 static cq_status pack_transformer(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   const cq_transformer *t = (const cq_transformer *)module;
+  if (t->is_stack) {
+    const cq_status status = pack_block(t, part, packing, error);
+    if (!packing->training && t->weights) cq_weights_release_pages(t->weights);
+    return status;
+  }
   cq_transformer_layer *l = &t->layers[part / PARTS_PER_LAYER];
   cq_linear *const weights[PARTS_PER_LAYER] = {
       &l->attention.query, &l->attention.key, &l->attention.value, &l->attention.output, &l->up, &l->down};
@@ -452,6 +483,7 @@ typedef struct tape {
   cq_embedding_saved embedding;
   const float **bias;
   cq_transformer_saved *layers;
+  cq_stack_saved stack;
 } tape;
 
 static cq_status transformer_forward(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
@@ -463,8 +495,16 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
   (void)x;
   if (saved) {
     *saved = record = cq_workspace_take(w, sizeof *record);
-    if (record) record->layers = cq_workspace_take(w, (size_t)t->n_layers * sizeof *record->layers);
-    if (!record || !record->layers) return cq_fail_memory(error, "transformer");
+    if (record && !t->is_stack) record->layers = cq_workspace_take(w, (size_t)t->n_layers * sizeof *record->layers);
+    if (!record || (!t->is_stack && !record->layers)) return cq_fail_memory(error, "transformer");
+  }
+  if (t->is_stack) {
+    if (record) record->bias = NULL;
+    *y = cq_workspace_f32(w, n, t->dim);
+    if (!y->data) return cq_fail_memory(error, "transformer");
+    cq_status status =
+        cq_embedding_forward(worker, &t->embedding, batch, *y, 0, record ? &record->embedding : NULL, error);
+    return status ? status : cq_stack_forward(worker, &t->stack, batch, y, 1, record ? &record->stack : NULL, error);
   }
   /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
@@ -500,9 +540,10 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   float **dbias = NULL;
   cq_status status = CQ_OK;
   (void)x, (void)dx;
+  if (t->is_stack) status = cq_stack_backward(worker, &t->stack, batch, gradients, dy, 1, &record->stack, error);
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
-  for (int64_t i = t->n_layers; !status && i-- > 0;)
+  for (int64_t i = t->is_stack ? 0 : t->n_layers; !status && i-- > 0;)
     status = cq_transformer_backward(worker, &t->layers[i], batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
@@ -515,6 +556,7 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
 static void free_transformer(cq_module *module) {
   cq_transformer *t = (cq_transformer *)module;
   for (int64_t i = 0; t->layers && i < t->n_layers; i++) cq_transformer_free(&t->layers[i]);
+  cq_stack_free(&t->stack);
   cq_weights_close(t->weights);
   cq_weights_close(t->words);
   cq_tokenizer_free(t->base.tokenizer);

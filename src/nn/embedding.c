@@ -15,18 +15,21 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
   if (!position_ids || !type_ids) return cq_fail_memory(error, "embedding");
   memset(type_ids, 0, (size_t)n * sizeof *type_ids);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
-    assert(l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
+    assert(!l->positions || l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)
       position_ids[t] = (int32_t)(l->first_position + t - batch->starts[s]);
   }
   cq_param_gather(k, cq_f32(y), l->words, batch->ids, n);
+  if (l->scale != 0) k->scale(cq_f32(y), cq_f32(y), l->scale, n * dim);
   if (l->types) k->gather(cq_f32(y), l->types->value, type_ids, n, dim, true);
-  k->gather(cq_f32(y), l->positions->value, position_ids, n, dim, true);
+  if (l->positions) k->gather(cq_f32(y), l->positions->value, position_ids, n, dim, true);
   if (saved) {
     saved->position_ids = position_ids;
     saved->type_ids = type_ids;
   }
-  cq_status status = cq_norm_forward(worker, &l->norm, y, y, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
+  cq_status status = CQ_OK;
+  if (l->norm.gamma)
+    status = cq_norm_forward(worker, &l->norm, y, y, (cq_tensor){0}, saved ? &saved->norm : NULL, error);
   if (status) return status;
   cq_dropout_apply(worker, batch, y, l->dropout, site);
   if (!saved) cq_workspace_release(&worker->workspace, mark);
@@ -51,10 +54,11 @@ cq_status cq_embedding_backward(cq_worker *worker, const cq_embedding *l, const 
                                 cq_error *error) {
   const cq_kernels *k = worker->kernels;
   cq_dropout_apply(worker, batch, dy, l->dropout, site);
-  cq_norm_backward(worker, &l->norm, gradients, dy, dy, &saved->norm);
+  if (l->norm.gamma) cq_norm_backward(worker, &l->norm, gradients, dy, dy, &saved->norm);
   if (l->types && !l->types->frozen)
     k->scatter_add(cq_gradient_of(gradients, l->types), cq_f32(dy), saved->type_ids, dy.rows, dy.cols);
-  if (!l->positions->frozen)
+  if (l->positions && !l->positions->frozen)
     k->scatter_add(cq_gradient_of(gradients, l->positions), cq_f32(dy), saved->position_ids, dy.rows, dy.cols);
+  if (l->scale != 0) k->scale(cq_f32(dy), cq_f32(dy), l->scale, dy.rows * dy.cols);
   return cq_table_backward(worker, l->words, gradients, dy, batch->ids, error);
 }

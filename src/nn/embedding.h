@@ -1,14 +1,15 @@
-/* The transformer's first layer: word + position + type, normalised. */
+/* The transformer's first layer: word + position + type, normalised. Later families have words alone, scaled. */
 #ifndef NN_EMBEDDING_H
 #define NN_EMBEDDING_H
 
 #include "nn/norm.h"
 
 typedef struct cq_embedding {
-  cq_param *words;     /* [vocab, dim], a table */
-  cq_param *positions; /* [n_positions, dim] */
-  cq_param *types;     /* [n_types, dim], of which row 0 is used; NULL: none */
-  cq_layer_norm norm;
+  cq_param *words;        /* [vocab, dim], a table */
+  cq_param *positions;    /* [n_positions, dim]; NULL: none */
+  cq_param *types;        /* [n_types, dim], of which row 0 is used; NULL: none */
+  cq_norm norm;           /* gamma NULL: none */
+  float scale;            /* of the words' rows; 0: 1 */
   int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line */
   float dropout;
 } cq_embedding;

@@ -1,14 +1,17 @@
-/* Layer normalisation with the residual sum folded in: y = LN(x + residual). */
+/* Layer normalisation with the residual sum folded in: y = LN(x + residual); or RMSNorm, which takes no residual. */
 #ifndef NN_NORM_H
 #define NN_NORM_H
 
 #include "nn/batch.h"
 #include "nn/param.h"
 
-typedef struct cq_layer_norm {
-  cq_param *gamma, *beta; /* [1, dim] */
+typedef struct cq_norm {
+  cq_param *gamma; /* [1, dim]; NULL where a stack leaves a norm out */
+  cq_param *beta;  /* [1, dim]; NULL: none */
   float eps;
-} cq_layer_norm;
+  bool rms;     /* RMSNorm: no mean is subtracted, no beta */
+  float offset; /* RMSNorm multiplies by offset + gamma: 1 in Gemma, else 0 */
+} cq_norm;
 
 typedef struct cq_norm_saved {
   cq_tensor xhat;
@@ -16,10 +19,10 @@ typedef struct cq_norm_saved {
 } cq_norm_saved;
 
 /* y may be x or residual (residual.data NULL: none). saved NULL: not training. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_norm_forward(cq_worker *worker, const cq_layer_norm *l, cq_tensor y, cq_tensor x,
-                                      cq_tensor residual, cq_norm_saved *saved, cq_error *error);
+CQ_MUST_USE cq_status cq_norm_forward(cq_worker *worker, const cq_norm *l, cq_tensor y, cq_tensor x, cq_tensor residual,
+                                      cq_norm_saved *saved, cq_error *error);
 /* dx, the gradient of the sum: of x before its dropout is undone, and of the residual; may be dy. */
-void cq_norm_backward(cq_worker *worker, const cq_layer_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
+void cq_norm_backward(cq_worker *worker, const cq_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
                       const cq_norm_saved *saved);
 
 /* Dropout of each sequence's rows in place, forward and backward alike; nothing when the batch has no keys. */

@@ -12,7 +12,7 @@ cq_status cq_transformer_forward(cq_worker *worker, const cq_transformer_layer *
   cq_tensor before = saved ? cq_workspace_f32(&worker->workspace, n, ffn) : (cq_tensor){0};
   if (!h.data || !inner.data || (saved && !before.data)) return cq_fail_memory(error, "transformer layer");
 
-  cq_status status = cq_attention_forward(worker, &l->attention, batch, h, x, bias, first_site,
+  cq_status status = cq_attention_forward(worker, &l->attention, batch, h, x, bias, NULL, first_site,
                                           saved ? &saved->attention : NULL, error);
   if (status) return status;
   cq_dropout_apply(worker, batch, h, l->attention_output_dropout, first_site + 1);
@@ -71,7 +71,7 @@ cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer 
   if (!dattention.data) return cq_fail_memory(error, "transformer layer");
   worker->kernels->scale(cq_f32(dattention), cq_f32(dy), 1.0f, dy.rows * dy.cols);
   cq_dropout_apply(worker, batch, dattention, l->attention_output_dropout, first_site + 1);
-  status = cq_attention_backward(worker, &l->attention, batch, gradients, dy, dattention, saved->x, bias, dbias,
+  status = cq_attention_backward(worker, &l->attention, batch, gradients, dy, dattention, saved->x, bias, dbias, NULL,
                                  first_site, &saved->attention, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;

@@ -11,7 +11,7 @@
 
 typedef struct cq_transformer_layer {
   cq_attention attention;
-  cq_layer_norm attention_norm, output_norm;
+  cq_norm attention_norm, output_norm;
   cq_linear up, down; /* [ffn, dim], [dim, ffn] */
   cq_activation activation;
   float attention_output_dropout, output_dropout;

@@ -61,6 +61,11 @@ typedef struct cq_attention_shape {
   float scale;        /* of the scores, usually 1 / sqrt(head_dim) */
   const float *bias;  /* [n_heads, n_tokens, n_tokens] added to the scores; NULL: none */
   cq_dropout dropout; /* of the probabilities; element (head * n_tokens + row) * n_tokens + column */
+  /* What encoders after BERT have; 0 is BERT's attention. */
+  int64_t n_kv_heads;  /* heads of k and v, each shared by n_heads / n_kv_heads of q one after the other; 0: n_heads */
+  int64_t window;      /* row i sees column j only where |i - j| < window; 0: everywhere */
+  bool causal;         /* and only where j <= i */
+  const float *slopes; /* [n_heads]: slopes[head] |i - j| is subtracted from the scores (ALiBi); NULL: nothing */
 } cq_attention_shape;
 
 /* How a sentence's vector comes from its tokens' vectors; the order is the order in which several are concatenated. */
@@ -122,9 +127,10 @@ typedef struct cq_kernels {
   void (*activate)(float *y, const float *x, int64_t n, cq_activation activation);
   /* dx = dy * activation'(x), x the value before the activation; dx may be dy. */
   void (*activate_backward)(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation);
-  void (*add)(float *y, const float *x, int64_t n);                 /* y += x */
-  void (*scale)(float *y, const float *x, float factor, int64_t n); /* y = factor x; y may be x */
-  void (*dropout)(float *y, int64_t n, cq_dropout dropout);         /* in place */
+  void (*add)(float *y, const float *x, int64_t n);                      /* y += x */
+  void (*multiply)(float *y, const float *x, const float *z, int64_t n); /* y = x z; y may be x or z */
+  void (*scale)(float *y, const float *x, float factor, int64_t n);      /* y = factor x; y may be x */
+  void (*dropout)(float *y, int64_t n, cq_dropout dropout);              /* in place */
   /* y[i] = table[ids[i]] or, with accumulate, y[i] += table[ids[i]]: rows of dim floats. */
   void (*gather)(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
   /* y[i] = table[ids[i]] from narrow rows; ids NULL: rows 0 to n - 1. */
@@ -137,12 +143,27 @@ typedef struct cq_kernels {
   /* y = gamma * xhat + beta with xhat = (s - mean s) * rstd, s = x + residual, variance over dim, eps inside the root.
    *   x, residual (may be NULL), y   [rows, dim]; y may be x or residual
    *   xhat [rows, dim], rstd [rows]  kept for backward; NULL: not kept
+   *   beta                           NULL: zeros
    * Source: Ba et al. 2016, eq. 4. */
   void (*layer_norm)(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                      const float *beta, float eps, int64_t rows, int64_t dim);
-  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to; both NULL: not wanted. */
+  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to; NULL: not wanted. */
   void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat,
                               const float *rstd, const float *gamma, int64_t rows, int64_t dim);
+  /* y = (offset + gamma) xhat with xhat = x rstd, rstd = 1 / sqrt(mean x^2 + eps) per row; y may be x.
+   *   offset  0, or 1 where gamma is stored as what it differs from 1 by
+   * Source: Zhang & Sennrich 2019, eq. 4. */
+  void (*rms_norm)(float *y, float *xhat, float *rstd, const float *x, const float *gamma, float offset, float eps,
+                   int64_t rows, int64_t dim);
+  /* dx [rows, dim] (may be dy), dgamma [dim] added to; NULL: not wanted. */
+  void (*rms_norm_backward)(float *dx, float *dgamma, const float *dy, const float *xhat, const float *rstd,
+                            const float *gamma, float offset, int64_t rows, int64_t dim);
+  /* Turns the pairs (j, n_turned / 2 + j) of each of n_heads heads of head_dim columns side by side, row i of x by the
+   * angles whose cosines and then sines [n_turned / 2] are row i of `turns`: x_j' = x_j cos - x_k sin, x_k' = x_k cos +
+   * x_j sin. back: by the opposite angles, which is the gradient. In place. Source: Su et al. 2021, section 3.2, with
+   * the halves of a head as pairs. */
+  void (*rotate)(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
+                 int64_t head_dim, int64_t n_turned);
   /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
   void (*normalize)(float *y, float *length, const float *x, int64_t rows, int64_t dim);
   /* dx may be dy. */

@@ -55,6 +55,23 @@ static inline cq_dropout_rule cq_dropout_rule_of(float rate) {
   return (cq_dropout_rule){(uint32_t)((double)rate * 4294967296.0), 1.0f / (1.0f - rate)};
 }
 
+/* Where row i of attention's scores begins and ends: what lies outside is masked. */
+static inline int64_t cq_attention_first(const cq_attention_shape *s, int64_t i) {
+  return s->window > 0 && i >= s->window ? i - s->window + 1 : 0;
+}
+static inline int64_t cq_attention_end(const cq_attention_shape *s, int64_t i) {
+  const int64_t reach = s->causal ? 1 : s->window > 0 ? s->window : s->n_tokens;
+  return s->n_tokens - i < reach ? s->n_tokens : i + reach;
+}
+/* The first column of the keys and values that a head of queries asks. */
+static inline int64_t cq_attention_kv_column(const cq_attention_shape *s, int64_t head) {
+  return (s->n_kv_heads > 0 ? head / (s->n_heads / s->n_kv_heads) : head) * s->head_dim;
+}
+/* Whether it is the first of those that ask them. */
+static inline bool cq_attention_first_of_kv(const cq_attention_shape *s, int64_t head) {
+  return s->n_kv_heads <= 0 || head % (s->n_heads / s->n_kv_heads) == 0;
+}
+
 /* The shortest length a row is divided by. */
 #define CQ_NORMALIZE_MIN 1e-12f
 

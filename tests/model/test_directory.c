@@ -128,6 +128,46 @@ static void wrong_configurations(void **state) {
                  "1_LSTM/lstm_config.json", "3 dimensions");
 }
 
+/* A configuration of another family in the place of one that works. */
+static void wrong_families(void **state) {
+  static const char modernbert[] = "{\"model_type\":\"modernbert\",\"hidden_size\":24,\"intermediate_size\":28,"
+                                   "\"num_attention_heads\":%d,\"num_hidden_layers\":4,\"vocab_size\":420,"
+                                   "\"max_position_embeddings\":64,%s}";
+  static const struct {
+    int n_heads;
+    const char *key, *word;
+    cq_status status;
+  } cases[] = {
+      {2, "\"rope_scaling\":{\"rope_type\":\"yarn\"}", "rope_scaling of type 'yarn'", CQ_ERR_UNSUPPORTED},
+      {2, "\"rope_scaling\":{\"rope_type\":\"linear\"}", "'factor' is missing", CQ_ERR_FORMAT},
+      {2, "\"hidden_activation\":\"mish\"", "activation 'mish' of key 'hidden_activation'", CQ_ERR_UNSUPPORTED},
+      {2, "\"global_attn_every_n_layers\":0", "global_attn_every_n_layers", CQ_ERR_FORMAT},
+      {2, "\"attention_dropout\":1", "'attention_dropout' is 1", CQ_ERR_FORMAT},
+      {2, "\"local_rope_theta\":-3", "base -3", CQ_ERR_FORMAT},
+      {5, "\"norm_eps\":1e-5", "hidden_size 24 is not a multiple of num_attention_heads 5", CQ_ERR_FORMAT},
+      {24, "\"norm_eps\":1e-5", "cannot turn 1 of a head's 1 columns", CQ_ERR_FORMAT},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[400];
+    snprintf(text, sizeof text, modernbert, cases[i].n_heads, cases[i].key);
+    expect_refused("modernbert", "config.json", text, cases[i].status, "config.json", cases[i].word);
+  }
+  expect_refused("modernbert", "config.json", "{\"model_type\":\"modernbert-decoder\"}", CQ_ERR_UNSUPPORTED,
+                 "config.json", "'modernbert-decoder' is not supported; the closest that is: modernbert (bert, ");
+  expect_refused("modernbert", "config.json", "{\"model_type\":\"xq\"}", CQ_ERR_UNSUPPORTED, "config.json",
+                 "'xq' is not supported (bert, ");
+  expect_refused("modernbert", "config.json", "{\"model_type\":\"modernbert\"}", CQ_ERR_FORMAT, "config.json",
+                 "key 'hidden_size' is missing");
+  expect_refused("nomic", "config.json", "{\"model_type\":\"nomic_bert\",\"prenorm\":true}", CQ_ERR_UNSUPPORTED,
+                 "config.json", "key 'prenorm' with value true");
+  expect_refused("jina-v2", "config.json",
+                 "{\"model_type\":\"bert\",\"position_embedding_type\":\"alibi\",\"hidden_size\":24,"
+                 "\"intermediate_size\":28,\"num_attention_heads\":6,\"num_hidden_layers\":4,\"vocab_size\":420,"
+                 "\"feed_forward_type\":\"original\"}",
+                 CQ_ERR_UNSUPPORTED, "config.json", "feed_forward_type 'original'");
+}
+
 static void wrong_normalize_modules(void **state) {
   static const char path[] = "3_Normalize/config.json";
   cq_error error;
@@ -391,17 +431,12 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),
-      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_normalize_modules),
-      cmocka_unit_test(wrong_dense_modules),
-      cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),
-      cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache),
-      cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),
-      cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_families),          cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

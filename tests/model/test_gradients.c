@@ -140,10 +140,22 @@ static void check_model(const char *name, bool dropout, double length, double to
 /* Smooth activations and no maximum, since differences across a kink are off; where there is one, the tolerance is
  * wider. */
 static void gradients_agree_with_differences(void **state) {
-  static const char *const smooth[] = {
-      "lstm-forward",       "static-normalized",      "distilbert-dense", "labse",
-      "pool-lasttoken-new", "pool-weightedmean-old",  "mpnet-mean",       "dense-no-bias",
-      "bert-prompt-pooled", "pool-mean-sqrt-len-old", "bert-xlmr"};
+  static const char *const smooth[] = {"lstm-forward",
+                                       "static-normalized",
+                                       "distilbert-dense",
+                                       "labse",
+                                       "pool-lasttoken-new",
+                                       "pool-weightedmean-old",
+                                       "mpnet-mean",
+                                       "dense-no-bias",
+                                       "bert-prompt-pooled",
+                                       "pool-mean-sqrt-len-old",
+                                       "bert-xlmr",
+                                       "modernbert",
+                                       "modernbert-biases",
+                                       "nomic",
+                                       "gte",
+                                       "jina-v2"};
   (void)state;
   for (size_t i = 0; i < sizeof smooth / sizeof *smooth; i++) check_model(smooth[i], false, 3e-2, 2e-3);
   check_model("bilstm-deep", false, 2e-3, 2e-2);
@@ -152,7 +164,7 @@ static void gradients_agree_with_differences(void **state) {
 
 /* What forward drops, backward drops. */
 static void gradients_agree_under_dropout(void **state) {
-  static const char *const models[] = {"labse", "distilbert-dense", "mpnet-mean", "bert-xlmr"};
+  static const char *const models[] = {"labse", "distilbert-dense", "mpnet-mean", "bert-xlmr", "gte"};
   (void)state;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_model(models[i], true, 3e-2, 2e-3);
 }
@@ -181,7 +193,7 @@ static void prompts_are_left_out(void **state) {
 
 /* However little room a worker has left, a step either fails for want of memory or has the same gradients. */
 static void a_lack_of_room_changes_no_gradient(void **state) {
-  static const char *const models[] = {"mpnet-mean", "bilstm-deep", "labse", "static-normalized"};
+  static const char *const models[] = {"mpnet-mean", "bilstm-deep", "labse", "static-normalized", "modernbert", "gte"};
   static const uint64_t keys[N] = {11, 12, 13, 14, 15};
   enum { CHUNK = 4 << 20, STEP = 448 };
   (void)state;

@@ -339,6 +339,10 @@ static inline bool check_layer_norm(const cq_kernels *k) {
           !near("layer_norm_backward's dgamma", dgamma, dgamma_want, dim, 1e-6, 1e-6) ||
           !near("layer_norm_backward's dbeta", dbeta, dbeta_want, dim, 1e-6, 1e-6))
         return false;
+      float *plain = buffer(size, 2), *plain_want = buffer(size, 0);
+      k->layer_norm(plain, NULL, NULL, x, residual, gamma, NULL, 1e-5f, rows, dim);
+      reference()->layer_norm(plain_want, NULL, NULL, x, residual, gamma, NULL, 1e-5f, rows, dim);
+      if (!near("layer_norm without beta", plain, plain_want, size, tolerance, 1e-6)) return false;
       float *alone = buffer(size, 2);
       k->layer_norm_backward(alone, NULL, NULL, dy, xhat_want, rstd_want, gamma, rows, dim);
       if (memcmp(alone, dx, (size_t)size * sizeof *dx) != 0) {
@@ -379,9 +383,11 @@ static inline bool check_normalize(const cq_kernels *k) {
   return true;
 }
 
-static inline bool attention_case(const cq_kernels *k, int64_t n, int64_t heads, int64_t dim, int64_t gap, bool biased,
-                                  float rate) {
-  const int64_t width = heads * dim, stride = 3 * width + gap, out_stride = width + gap, size = n * stride;
+/* like: n_kv_heads, window, causal and slopes. */
+static inline bool attention_like(const cq_kernels *k, int64_t n, int64_t heads, int64_t dim, int64_t gap, bool biased,
+                                  float rate, const cq_attention_shape *like) {
+  const int64_t width = heads * dim, kv = like->n_kv_heads > 0 ? like->n_kv_heads * dim : width,
+                stride = 3 * width + gap, out_stride = width + gap, size = n * stride;
   float *qkv = random_buffer(size, gap, -2, 2), *dout = random_buffer(n * out_stride, gap, -1, 1);
   cq_attention_shape s = {.n_tokens = n,
                           .n_heads = heads,
@@ -389,7 +395,11 @@ static inline bool attention_case(const cq_kernels *k, int64_t n, int64_t heads,
                           .stride = stride,
                           .out_stride = out_stride,
                           .scale = 1.0f / sqrtf((float)dim + 1.0f),
-                          .dropout = {rate, 99}};
+                          .dropout = {rate, 99},
+                          .n_kv_heads = like->n_kv_heads,
+                          .window = like->window,
+                          .causal = like->causal,
+                          .slopes = like->slopes};
   if (biased) s.bias = random_buffer(heads * n * n, 1, -1, 1);
   float *initial = random_buffer(size, gap, -1, 1), *dbias = random_buffer(heads * n * n, 1, -1, 1);
   float *out[2], *sum[2], *gradient[2], *bias_gradient[2];
@@ -399,13 +409,13 @@ static inline bool attention_case(const cq_kernels *k, int64_t n, int64_t heads,
     float *scratch = buffer(scratch_size, 0);
     out[l] = copy_of(initial, n * out_stride, 2);
     sum[l] = buffer(heads * n, 1);
-    levels[l]->attention(out[l], sum[l], qkv, qkv + width, qkv + 2 * width, &s, scratch);
+    levels[l]->attention(out[l], sum[l], qkv, qkv + width, qkv + width + kv, &s, scratch);
     if (!intact("attention's scratch", scratch, scratch_size)) return false;
     gradient[l] = copy_of(initial, size, 3);
     bias_gradient[l] = copy_of(dbias, heads * n * n, 0);
     float *g = gradient[l];
-    levels[l]->attention_backward(g, g + width, g + 2 * width, biased ? bias_gradient[l] : NULL, dout, out[1], sum[1],
-                                  qkv, qkv + width, qkv + 2 * width, &s, scratch);
+    levels[l]->attention_backward(g, g + width, g + width + kv, biased ? bias_gradient[l] : NULL, dout, out[1], sum[1],
+                                  qkv, qkv + width, qkv + width + kv, &s, scratch);
     if (!intact("attention_backward's scratch", scratch, scratch_size)) return false;
   }
   /* probabilities carry a relative 1e-6: exp's own error, and that of a score of size 4 */
@@ -414,6 +424,98 @@ static inline bool attention_case(const cq_kernels *k, int64_t n, int64_t heads,
          near("attention's log_sum", sum[0], sum[1], heads * n, 4e-6, 1e-6) &&
          near("attention_backward", gradient[0], gradient[1], size, 8 * t, 1e-5) &&
          near("attention_backward's dbias", bias_gradient[0], bias_gradient[1], heads * n * n, 4 * t, 1e-5);
+}
+
+static inline bool attention_case(const cq_kernels *k, int64_t n, int64_t heads, int64_t dim, int64_t gap, bool biased,
+                                  float rate) {
+  return attention_like(k, n, heads, dim, gap, biased, rate, &(cq_attention_shape){0});
+}
+
+/* Windows, causal attention, ALiBi and shared keys and values, each alone and together. */
+static inline bool check_masked_attention(const cq_kernels *k) {
+  static const float slopes[] = {0.5f, 0.125f, 0.03f, 1.5f};
+  static const cq_attention_shape kinds[] = {{.window = 1},
+                                             {.window = 4},
+                                             {.causal = true},
+                                             {.slopes = slopes},
+                                             {.n_kv_heads = 2},
+                                             {.n_kv_heads = 1, .window = 7, .causal = true},
+                                             {.n_kv_heads = 2, .window = 20, .slopes = slopes}};
+  const int64_t ns[] = {0, 1, 2, 7, 16, 17, 49, 70}, dims[] = {1, 7, 16, 70};
+  for (size_t kind = 0; kind < COUNT(kinds); kind++) {
+    for (size_t i = 0; i < COUNT(ns); i++) {
+      for (size_t d = 0; d < COUNT(dims); d++) {
+        const bool good =
+            attention_like(k, ns[i], 4, dims[d], (int64_t)(i + d) % 3, (i + d) % 2, d == 2 ? 0.2f : 0.0f, &kinds[kind]);
+        cq_arena_free(&arena);
+        if (!good) return false;
+      }
+    }
+  }
+  const bool long_run = attention_like(k, 400, 2, 16, 0, false, 0.1f, &(cq_attention_shape){.window = 65});
+  cq_arena_free(&arena);
+  return long_run;
+}
+
+static inline bool check_rms_norm(const cq_kernels *k) {
+  for (size_t j = 1; j < COUNT(lengths); j++) {
+    const int64_t dim = lengths[j], rows = 3, size = rows * dim;
+    const float offset = j & 1 ? 1.0f : 0.0f;
+    float *x = random_buffer(size, 1, -2, 3), *gamma = random_buffer(dim, 1, 0.5f, 2);
+    float *y = buffer(size, 1), *want = buffer(size, 0), *xhat = buffer(size, 1), *xhat_want = buffer(size, 0);
+    float *rstd = buffer(rows, 0), *rstd_want = buffer(rows, 0);
+    k->rms_norm(y, xhat, rstd, x, gamma, offset, 1e-5f, rows, dim);
+    reference()->rms_norm(want, xhat_want, rstd_want, x, gamma, offset, 1e-5f, rows, dim);
+    if (!near("rms_norm", y, want, size, 2e-6, 1e-6) || !near("rms_norm's xhat", xhat, xhat_want, size, 2e-6, 1e-6) ||
+        !near("rms_norm's rstd", rstd, rstd_want, rows, 0, 2e-6))
+      return false;
+    k->rms_norm(x, NULL, NULL, x, gamma, offset, 1e-5f, rows, dim);
+    if (!near("rms_norm in place", x, want, size, 2e-6, 1e-6)) return false;
+    float *dy = random_buffer(size, 1, -1, 1), *dx = buffer(size, 2), *dx_want = buffer(size, 0);
+    float *dgamma = random_buffer(dim, 1, -1, 1), *dgamma_want = copy_of(dgamma, dim, 0);
+    reference()->rms_norm_backward(dx_want, dgamma_want, dy, xhat_want, rstd_want, gamma, offset, rows, dim);
+    k->rms_norm_backward(dx, dgamma, dy, xhat_want, rstd_want, gamma, offset, rows, dim);
+    const double tolerance = 1e-6 + 1e-6 * (double)rstd_want[0] + 1e-6 * (double)rstd_want[2];
+    if (!near("rms_norm_backward", dx, dx_want, size, tolerance, 1e-5) ||
+        !near("rms_norm_backward's dgamma", dgamma, dgamma_want, dim, 1e-6, 1e-6))
+      return false;
+    k->rms_norm_backward(dy, NULL, dy, xhat_want, rstd_want, gamma, offset, rows, dim);
+    if (!near("rms_norm_backward in place", dy, dx_want, size, tolerance, 1e-5)) return false;
+  }
+  cq_arena_free(&arena);
+  return true;
+}
+
+/* Some columns of each head, and all; beside them nothing changes. */
+static inline bool check_rotate(const cq_kernels *k) {
+  const int64_t halves[] = {1, 3, 8, 16, 17, 40};
+  for (size_t j = 0; j < COUNT(halves); j++) {
+    const int64_t turned = 2 * halves[j], dim = turned + (int64_t)(j % 3), heads = 2, rows = 5,
+                  stride = heads * dim + 3;
+    const float *turns = random_buffer(rows * turned, 1, -1, 1);
+    for (int back = 0; back < 2; back++) {
+      float *x = random_buffer(rows * stride, 1, -2, 2), *want = copy_of(x, rows * stride, 0);
+      k->rotate(x, stride, turns, back, rows, heads, dim, turned);
+      reference()->rotate(want, stride, turns, back, rows, heads, dim, turned);
+      if (!near("rotate", x, want, rows * stride, 1e-6, 1e-6)) return false;
+    }
+  }
+  cq_arena_free(&arena);
+  return true;
+}
+
+static inline bool check_multiply(const cq_kernels *k) {
+  for (size_t j = 0; j < COUNT(lengths); j++) {
+    const int64_t n = lengths[j];
+    float *x = random_buffer(n, 1, -2, 2), *z = random_buffer(n, 2, -2, 2), *y = buffer(n, 3), *want = buffer(n, 0);
+    k->multiply(y, x, z, n);
+    reference()->multiply(want, x, z, n);
+    if (!near("multiply", y, want, n, 0, 0)) return false;
+    k->multiply(x, x, z, n);
+    if (!near("multiply in place", x, want, n, 0, 0)) return false;
+  }
+  cq_arena_free(&arena);
+  return true;
 }
 
 static inline bool check_attention(const cq_kernels *k) {
@@ -590,6 +692,10 @@ static const struct check {
     {"layer_norm", check_layer_norm},
     {"normalize", check_normalize},
     {"attention", check_attention},
+    {"masked attention", check_masked_attention},
+    {"rms_norm", check_rms_norm},
+    {"rotate", check_rotate},
+    {"multiply", check_multiply},
     {"lstm", check_lstm},
     {"tokens", check_tokens},
     {"losses", check_losses},

@@ -182,23 +182,29 @@ typedef struct attention_context {
 static double attention_loss(const double *x, const void *context) {
   const attention_context *c = context;
   const int64_t n = c->s.n_tokens, dim = c->s.head_dim, width = c->s.n_heads * dim, stride = c->s.stride;
-  const double *q = x, *key = x + width, *v = x + 2 * width, *bias = x + n * stride;
+  const int64_t kv_heads = c->s.n_kv_heads > 0 ? c->s.n_kv_heads : c->s.n_heads, shared = c->s.n_heads / kv_heads;
+  const double *q = x, *key = x + width, *v = key + kv_heads * dim, *bias = x + n * stride;
   const double rate = (double)c->s.dropout.rate;
   double loss = 0;
   for (int64_t head = 0; head < c->s.n_heads; head++) {
     for (int64_t i = 0; i < n; i++) {
       double p[64], sum = 0;
       for (int64_t j = 0; j < n; j++) {
+        const int64_t distance = i > j ? i - j : j - i;
         double score = 0;
-        for (int64_t d = head * dim; d < (head + 1) * dim; d++) score += q[i * stride + d] * key[j * stride + d];
-        p[j] = exp((double)c->s.scale * score + bias[(head * n + i) * n + j]);
+        for (int64_t d = 0; d < dim; d++)
+          score += q[i * stride + head * dim + d] * key[j * stride + head / shared * dim + d];
+        score = (double)c->s.scale * score + bias[(head * n + i) * n + j];
+        if (c->s.slopes) score -= (double)c->s.slopes[head] * (double)distance;
+        const bool seen = (c->s.window == 0 || distance < c->s.window) && (!c->s.causal || j <= i);
+        p[j] = seen ? exp(score) : 0;
         sum += p[j];
       }
       for (int64_t j = 0; j < n; j++) {
         uint32_t bits = cq_dropout_bits(c->s.dropout.key, (uint32_t)((head * n + i) * n + j));
         p[j] *= (double)bits >= rate * 4294967296.0 ? 1 / (1 - rate) / sum : 0;
-        for (int64_t d = head * dim; d < (head + 1) * dim; d++)
-          loss += (double)c->weight[i * width + d] * p[j] * v[j * stride + d];
+        for (int64_t d = 0; d < dim; d++)
+          loss += (double)c->weight[i * width + head * dim + d] * p[j] * v[j * stride + head / shared * dim + d];
       }
     }
   }
@@ -226,6 +232,57 @@ static void attentions(const cq_kernels *k) {
                           &c.s, scratch);
     check_gradient(k->name, "attention", attention_loss, in, d, SIZE + BIASES, &c);
   }
+}
+
+static void masked_attentions(const cq_kernels *k) {
+  enum { N = 13, HEADS = 4, KV = 2, DIM = 5, WIDTH = HEADS * DIM, STRIDE = WIDTH + 2 * KV * DIM, SIZE = N * STRIDE };
+  enum { BIASES = HEADS * N * N };
+  static const float slopes[HEADS] = {0.5f, 0.25f, 0.1f, 0.05f};
+  for (int causal = 0; causal < 2; causal++) {
+    float *in = random_buffer(SIZE + BIASES, 0, -1, 1), *dout = random_buffer(N * WIDTH, 0, -1, 1);
+    float *out = buffer(N * WIDTH, 0), *log_sum = buffer(HEADS * N, 0), *d = buffer(SIZE + BIASES, 0);
+    float *scratch = buffer(k->attention_scratch(N, DIM), 0);
+    attention_context c = {.s = {.n_tokens = N,
+                                 .n_heads = HEADS,
+                                 .head_dim = DIM,
+                                 .stride = STRIDE,
+                                 .out_stride = WIDTH,
+                                 .scale = 0.7f,
+                                 .bias = in + SIZE,
+                                 .n_kv_heads = KV,
+                                 .window = 4,
+                                 .causal = causal,
+                                 .slopes = slopes},
+                           .weight = dout};
+    memset(d + SIZE, 0, BIASES * sizeof *d);
+    const float *key = in + WIDTH, *v = key + KV * DIM;
+    k->attention(out, log_sum, in, key, v, &c.s, scratch);
+    k->attention_backward(d, d + WIDTH, d + WIDTH + KV * DIM, d + SIZE, dout, out, log_sum, in, key, v, &c.s, scratch);
+    check_gradient(k->name, "masked attention", attention_loss, in, d, SIZE + BIASES, &c);
+  }
+}
+
+static double rms_norm_loss(const double *x, const void *context) {
+  const rows_context *c = context;
+  const double *gamma = x + c->rows * c->dim, n = (double)c->dim;
+  double loss = 0;
+  for (int64_t i = 0; i < c->rows; i++, x += c->dim) {
+    double squares = 0;
+    for (int64_t j = 0; j < c->dim; j++) squares += x[j] * x[j] / n;
+    for (int64_t j = 0; j < c->dim; j++)
+      loss += (double)c->weight[i * c->dim + j] * (1 + gamma[j]) * x[j] / sqrt(squares + 1e-5);
+  }
+  return loss;
+}
+
+static void rms_norms(const cq_kernels *k) {
+  enum { ROWS = 4, DIM = 37, SIZE = ROWS * DIM };
+  float *in = random_buffer(SIZE + DIM, 0, -1, 1), *dy = random_buffer(SIZE, 0, -1, 1);
+  float *y = buffer(SIZE, 0), *xhat = buffer(SIZE, 0), *rstd = buffer(ROWS, 0), *d = buffer(SIZE + DIM, 0);
+  memset(d + SIZE, 0, DIM * sizeof *d);
+  k->rms_norm(y, xhat, rstd, in, in + SIZE, 1.0f, 1e-5f, ROWS, DIM);
+  k->rms_norm_backward(d, d + SIZE, dy, xhat, rstd, in + SIZE, 1.0f, ROWS, DIM);
+  check_gradient(k->name, "rms_norm", rms_norm_loss, in, d, SIZE + DIM, &(rows_context){ROWS, DIM, dy});
 }
 
 /* ---- LSTM: inputs are the four gates before their activations, then c_before ---- */
@@ -334,8 +391,8 @@ static void backward_kernels_agree_with_differences(void **state) {
   (void)state;
   const cq_kernels *levels[8];
   size_t n = cq_kernels_all(levels, COUNT(levels));
-  void (*const all[])(const cq_kernels *) = {activations, layer_norms, normalizes, pools,
-                                             attentions,  lstms,       tokens,     linears};
+  void (*const all[])(const cq_kernels *) = {activations,       layer_norms, normalizes, pools,  attentions,
+                                             masked_attentions, rms_norms,   lstms,      tokens, linears};
   for (size_t l = 0; l < n; l++) {
     for (size_t i = 0; i < COUNT(all); i++) {
       all[i](levels[l]);

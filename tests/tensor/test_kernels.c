@@ -115,6 +115,36 @@ static void bad_attention_backward(float *dq, float *dk, float *dv, float *dbias
   cq_kernels_best()->attention_backward(dq, dk, dv, NULL, dout, out, log_sum, q, k, v, s, scratch);
   (void)dbias;
 }
+static void unmasked_attention(float *out, float *log_sum, const float *q, const float *k, const float *v,
+                               const cq_attention_shape *s, float *scratch) {
+  cq_attention_shape wrong = *s;
+  if (wrong.window > 1) wrong.window++;
+  cq_kernels_best()->attention(out, log_sum, q, k, v, &wrong, scratch);
+}
+static void unsloped_attention_backward(float *dq, float *dk, float *dv, float *dbias, const float *dout,
+                                        const float *out, const float *log_sum, const float *q, const float *k,
+                                        const float *v, const cq_attention_shape *s, float *scratch) {
+  cq_attention_shape wrong = *s;
+  wrong.slopes = NULL;
+  cq_kernels_best()->attention_backward(dq, dk, dv, dbias, dout, out, log_sum, q, k, v, &wrong, scratch);
+}
+static void bad_rms_norm(float *y, float *xhat, float *rstd, const float *x, const float *gamma, float offset,
+                         float eps, int64_t rows, int64_t dim) {
+  cq_kernels_best()->rms_norm(y, xhat, rstd, x, gamma, offset, eps * 1000, rows, dim);
+}
+static void bad_rms_norm_backward(float *dx, float *dgamma, const float *dy, const float *xhat, const float *rstd,
+                                  const float *gamma, float offset, int64_t rows, int64_t dim) {
+  cq_kernels_best()->rms_norm_backward(dx, dgamma, dy, xhat, rstd, gamma, 0, rows, dim);
+  (void)offset;
+}
+static void bad_rotate(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
+                       int64_t head_dim, int64_t n_turned) {
+  cq_kernels_best()->rotate(x, stride, turns, false, rows, n_heads, head_dim, n_turned);
+  (void)back;
+}
+static void bad_multiply(float *y, const float *x, const float *z, int64_t n) {
+  cq_kernels_best()->multiply(y, x, z, n > 30 ? n - 1 : n);
+}
 static void bad_lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                           int64_t dim) {
   cq_kernels_best()->lstm_cell(h, h_stride, c, gates, NULL, rows, dim);
@@ -194,6 +224,12 @@ static void every_broken_kernel_is_noticed(void **state) {
   BROKEN(check_normalize, normalize_backward, bad_normalize_backward)
   BROKEN(check_attention, attention, bad_attention)
   BROKEN(check_attention, attention_backward, bad_attention_backward)
+  BROKEN(check_masked_attention, attention, unmasked_attention)
+  BROKEN(check_masked_attention, attention_backward, unsloped_attention_backward)
+  BROKEN(check_rms_norm, rms_norm, bad_rms_norm)
+  BROKEN(check_rms_norm, rms_norm_backward, bad_rms_norm_backward)
+  BROKEN(check_rotate, rotate, bad_rotate)
+  BROKEN(check_multiply, multiply, bad_multiply)
   BROKEN(check_lstm, lstm_cell, bad_lstm_cell)
   BROKEN(check_lstm, lstm_cell_backward, bad_lstm_cell_backward)
   BROKEN(check_tokens, log_softmax, bad_log_softmax)

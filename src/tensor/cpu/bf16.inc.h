@@ -121,16 +121,18 @@ static void bf16_attention(float *out, const float *q, const float *k, const flo
   row_term terms[TILE_ROWS]; /* of no row there is anything to say */
   const row_split rows = split_rows(n_tokens);
   for (int64_t head = 0; head < s->n_heads; head++) {
-    const int64_t column = head * dim;
-    narrow_pack(packed_k, k + column, 1, s->stride, dim, n_tokens);
-    narrow_pack(packed_v, v + column, s->stride, 1, n_tokens, dim);
+    const int64_t column = head * dim, kv = cq_attention_kv_column(s, head);
+    if (cq_attention_first_of_kv(s, head)) {
+      narrow_pack(packed_k, k + kv, 1, s->stride, dim, n_tokens);
+      narrow_pack(packed_v, v + kv, s->stride, 1, n_tokens, dim);
+    }
     for (int64_t part = 0, i = 0; part < rows.parts; part++) {
       const int64_t height = rows.height + (part < rows.taller);
       for (int64_t r = 0; r < height; r++)
         n_convert_row(queries + r * narrow_row(dim), terms + r, q + (i + r) * s->stride + column, dim);
       narrow_multiply(scores, wide, queries, narrow_row(dim), terms, packed_k, height, n_tokens, dim, &none);
       float sum[TILE_SUMS], shift[TILE_SUMS];
-      softmax_tile(sum, shift, s, scores, wide, head, i, height);
+      softmax_tile(sum, shift, s, scores, wide, head, i, height, 0, n_tokens);
       for (int64_t r = 0; r < height; r++)
         n_convert_row(shares + r * narrow_row(n_tokens), terms + r, scores + r * wide, n_tokens);
       float *out_tile = out + i * s->out_stride + column;

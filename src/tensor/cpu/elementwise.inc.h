@@ -22,6 +22,10 @@ static void add(float *y, const float *x, int64_t n) {
   for (int64_t i = 0; i < n; i += LANES) v_store_n(y + i, v_load_n(y + i, n - i) + v_load_n(x + i, n - i), n - i);
 }
 
+static void multiply_elements(float *y, const float *x, const float *z, int64_t n) {
+  for (int64_t i = 0; i < n; i += LANES) v_store_n(y + i, v_load_n(x + i, n - i) * v_load_n(z + i, n - i), n - i);
+}
+
 static void scale(float *y, const float *x, float factor, int64_t n) {
   for (int64_t i = 0; i < n; i += LANES) v_store_n(y + i, v_set(factor) * v_load_n(x + i, n - i), n - i);
 }

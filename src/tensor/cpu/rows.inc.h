@@ -52,7 +52,7 @@ static void layer_norm(float *y, float *xhat, float *rstd, const float *x, const
       (void)part;
       vf h = (v_load_n(s_row + i, n) - mean) * v_set(r);
       if (xhat) v_store_n(s_row + i, h, n);
-      v_store_n(y_row + i, v_fma(v_load_n(gamma + i, n), h, v_load_n(beta + i, n)), n);
+      v_store_n(y_row + i, v_fma(v_load_n(gamma + i, n), h, beta ? v_load_n(beta + i, n) : v_set(0.0f)), n);
     });
     if (rstd) rstd[row] = r;
   }
@@ -67,10 +67,8 @@ static void layer_norm_backward(float *dx, float *dgamma, float *dbeta, const fl
     row_sum sum = {0}, along = {0};
     FOR_ROW(dim, {
       vf d = v_load_n(dy_row + i, n), h = v_load_n(xhat_row + i, n), g = v_load_n(gamma + i, n) * d;
-      if (dgamma) {
-        v_store_n(dgamma + i, v_fma(d, h, v_load_n(dgamma + i, n)), n);
-        v_store_n(dbeta + i, v_load_n(dbeta + i, n) + d, n);
-      }
+      if (dgamma) v_store_n(dgamma + i, v_fma(d, h, v_load_n(dgamma + i, n)), n);
+      if (dbeta) v_store_n(dbeta + i, v_load_n(dbeta + i, n) + d, n);
       sum.part[part] += g;
       along.part[part] = v_fma(g, h, along.part[part]);
     });
@@ -81,6 +79,66 @@ static void layer_norm_backward(float *dx, float *dgamma, float *dbeta, const fl
       vf g = v_load_n(gamma + i, n) * v_load_n(dy_row + i, n);
       v_store_n(dx + row * dim + i, r * v_fnma(v_load_n(xhat_row + i, n), mean_along, g - mean), n);
     });
+  }
+}
+
+static void rms_norm(float *y, float *xhat, float *rstd, const float *x, const float *gamma, float offset, float eps,
+                     int64_t rows, int64_t dim) {
+  const float share = 1.0f / (float)dim;
+  for (int64_t row = 0; row < rows; row++) {
+    const float *x_row = x + row * dim;
+    row_sum squares = {0};
+    FOR_ROW(dim, {
+      vf s = v_load_n(x_row + i, n);
+      squares.part[part] = v_fma(s, s, squares.part[part]);
+    });
+    const float r = 1.0f / sqrtf(row_total(&squares) * share + eps);
+    FOR_ROW(dim, {
+      (void)part;
+      vf h = v_load_n(x_row + i, n) * v_set(r);
+      if (xhat) v_store_n(xhat + row * dim + i, h, n);
+      v_store_n(y + row * dim + i, (v_load_n(gamma + i, n) + v_set(offset)) * h, n);
+    });
+    if (rstd) rstd[row] = r;
+  }
+}
+
+/* With dxhat = (offset + gamma) dy: dx = rstd (dxhat - xhat mean(dxhat xhat)). */
+static void rms_norm_backward(float *dx, float *dgamma, const float *dy, const float *xhat, const float *rstd,
+                              const float *gamma, float offset, int64_t rows, int64_t dim) {
+  const float share = 1.0f / (float)dim;
+  for (int64_t row = 0; row < rows; row++) {
+    const float *dy_row = dy + row * dim, *xhat_row = xhat + row * dim;
+    row_sum along = {0};
+    FOR_ROW(dim, {
+      vf d = v_load_n(dy_row + i, n), h = v_load_n(xhat_row + i, n);
+      if (dgamma) v_store_n(dgamma + i, v_fma(d, h, v_load_n(dgamma + i, n)), n);
+      along.part[part] = v_fma((v_load_n(gamma + i, n) + v_set(offset)) * d, h, along.part[part]);
+    });
+    const vf mean_along = v_set(row_total(&along) * share), r = v_set(rstd[row]);
+    FOR_ROW(dim, {
+      (void)part;
+      vf g = (v_load_n(gamma + i, n) + v_set(offset)) * v_load_n(dy_row + i, n);
+      v_store_n(dx + row * dim + i, r * v_fnma(v_load_n(xhat_row + i, n), mean_along, g), n);
+    });
+  }
+}
+
+static void rotate(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
+                   int64_t head_dim, int64_t n_turned) {
+  const int64_t half = n_turned / 2;
+  const vf sign = v_set(back ? -1.0f : 1.0f);
+  for (int64_t row = 0; row < rows; row++, turns += n_turned) {
+    for (int64_t h = 0; h < n_heads; h++) {
+      float *low = x + row * stride + h * head_dim, *high = low + half;
+      for (int64_t j = 0; j < half; j += LANES) {
+        const int64_t n = half - j;
+        const vf c = v_load_n(turns + j, n), s = v_load_n(turns + half + j, n) * sign;
+        const vf a = v_load_n(low + j, n), b = v_load_n(high + j, n);
+        v_store_n(low + j, v_fnma(b, s, a * c), n);
+        v_store_n(high + j, v_fma(a, s, b * c), n);
+      }
+    }
   }
 }
 

@@ -9,7 +9,7 @@ INLINE float *take(float **scratch, int64_t n) {
 
 /* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
 typedef struct score_row {
-  float *scores; /* [n_tokens], rounded up to whole vectors */
+  float *scores; /* [n_tokens] from the first that is looked at, rounded up to whole vectors */
   int64_t n_tokens;
   float factor, shift;
   uint64_t key; /* of dropout, and the row's first element there */
@@ -19,21 +19,29 @@ typedef struct score_row {
 
 static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i) {
-  const int64_t first = (head * s->n_tokens + i) * s->n_tokens, n_tokens = s->n_tokens;
+/* Columns [low, high) of a row's scores, which stand at scores + low; all that the row sees are among them. */
+INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i, int64_t low,
+                              int64_t high) {
+  const int64_t first = (head * s->n_tokens + i) * s->n_tokens + low, n_tokens = high - low;
+  scores += low;
   score_row row = {.scores = scores,
                    .n_tokens = n_tokens,
                    .factor = s->scale * log2_e,
                    .key = s->dropout.key,
                    .first = (uint32_t)first,
                    .rule = cq_dropout_rule_of(s->dropout.rate)};
-  if (s->bias || s->scale < 0) { /* written back as they will be: then the maximum score is that of the exponent */
+  if (s->bias || s->scale < 0 || s->slopes || s->window > 0 ||
+      s->causal) { /* written back as they will be: then the maximum score is that of the exponent */
     const float *bias = s->bias ? s->bias + first : NULL;
     for (int64_t j = 0; j < n_tokens; j += LANES) {
       vf x = v_load(scores + j) * v_set(s->scale);
       v_store(scores + j, bias ? x + v_load_n(bias + j, n_tokens - j) : x);
     }
     row.factor = log2_e;
+    if (s->slopes)
+      for (int64_t j = 0; j < n_tokens; j++) scores[j] -= s->slopes[head] * fabsf((float)(low + j - i));
+    for (int64_t j = 0; j < cq_attention_first(s, i) - low; j++) scores[j] = -INFINITY;
+    for (int64_t j = cq_attention_end(s, i) - low; j < n_tokens; j++) scores[j] = -INFINITY;
   }
   return row;
 }
@@ -79,10 +87,10 @@ enum { TILE_SUMS = (TILE_ROWS + LANES - 1) / LANES * LANES };
 /* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
  * rows before the next: one row's sum over lanes then hides behind another row's work. */
 INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_attention_shape *s, float *scores,
-                         int64_t wide, int64_t head, int64_t first, int64_t height) {
+                         int64_t wide, int64_t head, int64_t first, int64_t height, int64_t low, int64_t high) {
   score_row row[TILE_ROWS];
   for (int64_t r = 0; r < height; r++) {
-    row[r] = score_row_at(s, scores + r * wide, head, first + r);
+    row[r] = score_row_at(s, scores + r * wide, head, first + r, low, high);
     shift_below_zero(&row[r]);
   }
   for (int64_t r = 0; r < height; r++) {

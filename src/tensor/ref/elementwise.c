@@ -71,6 +71,10 @@ void ref_add(float *y, const float *x, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] += x[i];
 }
 
+void ref_multiply(float *y, const float *x, const float *z, int64_t n) {
+  for (int64_t i = 0; i < n; i++) y[i] = x[i] * z[i];
+}
+
 void ref_scale(float *y, const float *x, float factor, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] = factor * x[i];
 }

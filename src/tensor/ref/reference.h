@@ -25,6 +25,7 @@ float ref_activation(float x, cq_activation activation);
 void ref_activate(float *y, const float *x, int64_t n, cq_activation activation);
 void ref_activate_backward(float *dx, const float *dy, const float *x, int64_t n, cq_activation activation);
 void ref_add(float *y, const float *x, int64_t n);
+void ref_multiply(float *y, const float *x, const float *z, int64_t n);
 void ref_scale(float *y, const float *x, float factor, int64_t n);
 void ref_dropout(float *y, int64_t n, cq_dropout dropout);
 void ref_gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate);
@@ -41,6 +42,12 @@ void ref_layer_norm(float *y, float *xhat, float *rstd, const float *x, const fl
                     const float *beta, float eps, int64_t rows, int64_t dim);
 void ref_layer_norm_backward(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat,
                              const float *rstd, const float *gamma, int64_t rows, int64_t dim);
+void ref_rms_norm(float *y, float *xhat, float *rstd, const float *x, const float *gamma, float offset, float eps,
+                  int64_t rows, int64_t dim);
+void ref_rms_norm_backward(float *dx, float *dgamma, const float *dy, const float *xhat, const float *rstd,
+                           const float *gamma, float offset, int64_t rows, int64_t dim);
+void ref_rotate(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
+                int64_t head_dim, int64_t n_turned);
 void ref_normalize(float *y, float *length, const float *x, int64_t rows, int64_t dim);
 void ref_normalize_backward(float *dx, const float *dy, const float *y, const float *length, int64_t rows, int64_t dim);
 

@@ -1,0 +1,102 @@
+/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and what
+ * its blocks are made of; what a row cannot say (which layers are local) is one short function that fills in the plan.
+ *
+ *   config.json ──row's keys, row's plan()──▶ cq_plan ──row's names──▶ parameters, cq_block options
+ *
+ * Each row is a file of its own in this folder, and one line in family.c's table. */
+#ifndef MODEL_FAMILIES_FAMILY_H
+#define MODEL_FAMILIES_FAMILY_H
+
+#include "model/transformer.h"
+
+/* Keys of config.json. NULL: the family has none. Those up to vocab are required where they are named. */
+typedef struct cq_family_keys {
+  const char *dim, *n_layers, *n_heads, *feed_forward, *vocab;
+  const char *n_kv_heads, *head_dim, *n_positions, *n_types, *activation, *norm_eps;
+  const char *dropout, *attention_dropout;
+  const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
+} cq_family_keys;
+
+/* Names of tensors without ".weight" and ".bias". A bias is taken where the file has one. NULL: there is none. */
+typedef struct cq_family_names {
+  const char *words, *positions, *types, *embedding_norm;
+  const char *layer; /* printf pattern of the layer's prefix, for what follows */
+  const char *fused_qkv, *query, *key, *value, *q_norm, *k_norm, *attention_output;
+  const char *before_attention, *after_attention;
+  const char *fused_gate, *gate, *up, *down;
+  const char *before_ffn, *after_ffn;
+  const char *relative_bias, *last_norm; /* of the whole stack */
+} cq_family_names;
+
+typedef struct cq_layer_plan {
+  int64_t window;     /* as cq_attention's */
+  int rotary;         /* from 1; 0: none */
+  bool no_first_norm; /* before_attention is left out */
+} cq_layer_plan;
+
+/* What config.json asks for. A row's plan() changes what the keys have filled in. */
+typedef struct cq_plan {
+  int64_t dim, n_layers, n_heads, feed_forward, vocab, n_kv_heads, head_dim, n_positions, n_types, pad_id;
+  int64_t first_position; /* of learned positions */
+  int64_t n_buckets;      /* of a relative bias */
+  int64_t max_length;     /* tokens of a sentence; 0: no limit */
+  cq_activation activation;
+  double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
+  double dropout, attention_dropout;
+  bool causal;
+  const float *slopes; /* of ALiBi, in the arena */
+  int64_t n_turned;    /* columns of each head that rotary positions turn */
+  cq_rotary rotary[2];
+  int n_rotary;
+  cq_layer_plan *layers; /* [n_layers] */
+} cq_plan;
+
+/* What plan() reads from. */
+typedef struct cq_config_source {
+  const json_t *json;
+  const char *path; /* of config.json, for errors */
+  cq_arena *arena;
+  const cq_module_source *module;
+} cq_config_source;
+
+typedef struct cq_family cq_family;
+struct cq_family {
+  const char *model_type;
+  const char *when[2];     /* only where this key has this string; NULL: always */
+  const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
+  cq_family_keys keys;
+  cq_family_names names;
+  bool rms, post, causal; /* norms are RMSNorm; they stand behind the sum; a token sees those before it */
+  float norm_offset;      /* RMSNorm multiplies by this + weight */
+  bool up_first;          /* as cq_feed_forward's */
+  double norm_eps, theta; /* when the config says nothing */
+  const char *activation;
+  int64_t max_positions; /* when the config says nothing; 0: no limit */
+  /* Keys whose other values would change the vectors: {key, the JSON text of the one value that works}. */
+  const char *const (*fixed)[2];
+  const char *const *ignored; /* beginnings of names: heads of other tasks, buffers */
+  CQ_MUST_USE cq_status (*plan)(cq_plan *plan, const cq_config_source *config,
+                                cq_error *error); /* NULL: nothing more */
+};
+
+extern const cq_family cq_family_gte, cq_family_jina_v2, cq_family_modernbert, cq_family_nomic;
+
+/* The family of a config.json; NULL: unknown. */
+const cq_family *cq_family_find(const json_t *config);
+/* CQ_ERR_UNSUPPORTED for a model_type that nobody knows: which are, and the one whose name is closest.
+ *   others  [n] model types that are no families' */
+CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
+                                        cq_error *error);
+
+/* Fills in an empty transformer whose config is read. Errors: as cq_module_type's open. */
+CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_module_source *source,
+                                     const char *path, cq_error *error);
+
+/* --- for rows' plan() --- */
+
+/* Adds a rotation with the base theta of the plan's n_turned columns; scaling is config.json's rope_scaling, NULL for
+ * none. The layers name it by plan->n_rotary as it is then. Errors: CQ_ERR_UNSUPPORTED for a scaling not known. */
+CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
+                                     cq_error *error);
+
+#endif

@@ -1,0 +1,75 @@
+/* JinaBERT (Guenther et al. 2023): jina-embeddings-v2. Its configuration says "bert" with positions by ALiBi: BERT's
+ * names, a fused gated feed-forward layer, and a penalty on distances instead of learned positions. */
+#include "model/families/family.h"
+
+#include "base/error.h"
+#include "format/json.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Geometric from 2^(-8/n) down for a power of two; else those of the power below, and every other one of the power
+ * above. Source: Press et al. 2022, section 3. */
+static void fill_slopes(float *slopes, int64_t n) {
+  int64_t power = 1;
+  while (power * 2 <= n) power *= 2;
+  for (int64_t i = 0; i < n; i++) {
+    const double step =
+        i < power ? (double)(i + 1) / (double)power : ((double)(i - power) * 2 + 1) / (2 * (double)power);
+    slopes[i] = (float)exp2(-8 * step);
+  }
+}
+
+static cq_status plan_jina(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  const char *kind = "original";
+  const cq_status status = cq_json_get_string(&kind, config->json, "feed_forward_type", config->path, error);
+  if (status) return status;
+  if (strcmp(kind, "geglu") != 0 && strcmp(kind, "reglu") != 0)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, config->path,
+                        "feed_forward_type '%s' is not supported (geglu and reglu are)", kind);
+  plan->activation = *kind == 'g' ? CQ_GELU : CQ_RELU;
+  float *slopes = cq_arena_array(config->arena, (size_t)plan->n_heads, sizeof *slopes);
+  if (!slopes) return cq_fail_memory(error, "slopes");
+  fill_slopes(slopes, plan->n_heads);
+  plan->slopes = slopes;
+  return CQ_OK;
+}
+
+static const char *const fixed[][2] = {{"is_decoder", "false"}, {NULL, NULL}};
+static const char *const ignored[] = {
+    "pooler.", "bert.pooler.", "cls.", "embeddings.position_ids", "bert.embeddings.position_ids", NULL};
+
+const cq_family cq_family_jina_v2 = {
+    .model_type = "bert",
+    .when = {"position_embedding_type", "alibi"},
+    .prefixes = {"bert."},
+    .keys = {.dim = "hidden_size",
+             .n_layers = "num_hidden_layers",
+             .n_heads = "num_attention_heads",
+             .feed_forward = "intermediate_size",
+             .vocab = "vocab_size",
+             .n_positions = "max_position_embeddings",
+             .n_types = "type_vocab_size",
+             .norm_eps = "layer_norm_eps",
+             .dropout = "hidden_dropout_prob",
+             .attention_dropout = "attention_probs_dropout_prob"},
+    .names = {.words = "embeddings.word_embeddings",
+              .types = "embeddings.token_type_embeddings",
+              .embedding_norm = "embeddings.LayerNorm",
+              .layer = "encoder.layer.%d.",
+              .query = "attention.self.query",
+              .key = "attention.self.key",
+              .value = "attention.self.value",
+              .attention_output = "attention.output.dense",
+              .after_attention = "attention.output.LayerNorm",
+              .fused_gate = "mlp.gated_layers",
+              .down = "mlp.wo",
+              .after_ffn = "mlp.layernorm"},
+    .post = true,
+    .norm_eps = 1e-12,
+    .activation = "gelu",
+    .max_positions = 8192,
+    .fixed = fixed,
+    .ignored = ignored,
+    .plan = plan_jina,
+};
