@@ -545,6 +545,10 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
   if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
+  if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
+    failed |= json_object_set_new(t->config, "cls_token_id", json_integer(info->cls_id));
+  if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
+    failed |= json_object_set_new(t->config, "sep_token_id", json_integer(info->sep_id));
   return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
 }
 

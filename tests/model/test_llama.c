@@ -162,7 +162,7 @@ static void wrong_configurations(void **state) {
     const char *what;
   } cases[] = {
       {"qwen2-last", "model_type", "\"qwen2_moe\"", CQ_ERR_UNSUPPORTED, "model_type 'qwen2_moe' is not supported"},
-      {"qwen2-last", "model_type", "\"qwen2_moe\"", CQ_ERR_UNSUPPORTED, "qwen2, qwen3, gemma3_text are)"},
+      {"qwen2-last", "model_type", "\"qwen2_moe\"", CQ_ERR_UNSUPPORTED, "qwen2, qwen3, gemma3_text"},
       {"qwen2-last", "hidden_size", NULL, CQ_ERR_FORMAT, "key 'hidden_size' is missing"},
       {"qwen2-last", "num_key_value_heads", "3", CQ_ERR_FORMAT, "num_attention_heads 4 is not a multiple"},
       {"qwen2-last", "num_key_value_heads", "0", CQ_ERR_FORMAT, "num_key_value_heads"},
