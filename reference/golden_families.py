@@ -87,6 +87,7 @@ def published(root, name, model_class, config, pooling):
     randomise(model_class(config), name).save_pretrained(directory)
     model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
     finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state, pooling)
+    gradients(directory, pooling)
 
 
 # ---------------------------------------------------------------------------------------------------- written from papers
@@ -235,6 +236,26 @@ def jina_v2(root):
 
 
 # ---------------------------------------------------------------------------------------------------- transformers'
+
+
+TEXTS = ["The baker opens his shop.", "My sister plays the violin, but she prefers the piano.", "No!",
+         "Water boils at 100 degrees.", "Der Zug geht um sieben."]  # those of tests/model/test_gradients.c
+
+
+def gradients(directory, pooling):
+    """gradients.safetensors: all parameters' gradients of the sum of ((7 s + 3 j) mod 11 - 5) y[s, j], y the vectors of
+    TEXTS."""
+    model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    with torch.enable_grad():
+        loss = 0
+        for s, text in enumerate(TEXTS):
+            ids = torch.tensor([tokenizer(text)["input_ids"]])
+            tokens = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+            y = tokens[0] if pooling == "cls_token" else tokens.mean(0)
+            loss = loss + (((7 * s + 3 * torch.arange(len(y))) % 11 - 5) * y).sum()
+        loss.backward()
+    save_file({key: p.grad for key, p in model.named_parameters()}, os.path.join(directory, "gradients.safetensors"))
 
 
 def vocab_size(root, name):
