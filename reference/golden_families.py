@@ -3,11 +3,11 @@ transformers gives for them.
 
     HF_HUB_OFFLINE=1 python reference/golden_families.py tests/golden/models [NAME ...]
 
-needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are not
-in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of the
-published configurations; they were not compared with the published code. Sentences and the tokenizer are those of reference/golden_models.py, which
-has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows of local attention are far shorter
-than the sentences, so that what lies outside of them matters.
+needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are
+not in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of
+the published configurations; they were not compared with the published code. Sentences and the tokenizer are those of
+reference/golden_models.py, which has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows
+of local attention are far shorter than the sentences, so that what lies outside of them matters.
 """
 
 import json
@@ -86,7 +86,8 @@ def published(root, name, model_class, config, pooling):
     directory = begin(root, name, "bert-cased", config.hidden_size, pooling)
     randomise(model_class(config), name).save_pretrained(directory)
     model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
-    finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state, pooling)
+    finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state,
+           pooling)
     gradients(directory, pooling)
 
 
