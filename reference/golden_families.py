@@ -3,11 +3,11 @@ transformers gives for them.
 
     HF_HUB_OFFLINE=1 python reference/golden_families.py tests/golden/models [NAME ...]
 
-needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are not
-in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of the
-published configurations; they were not compared with the published code. Sentences and the tokenizer are those of reference/golden_models.py, which
-has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows of local attention are far shorter
-than the sentences, so that what lies outside of them matters.
+needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are
+not in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of
+the published configurations; they were not compared with the published code. Sentences and the tokenizer are those of
+reference/golden_models.py, which has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows
+of local attention are far shorter than the sentences, so that what lies outside of them matters.
 """
 
 import json
@@ -86,7 +86,9 @@ def published(root, name, model_class, config, pooling):
     directory = begin(root, name, "bert-cased", config.hidden_size, pooling)
     randomise(model_class(config), name).save_pretrained(directory)
     model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
-    finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state, pooling)
+    finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state,
+           pooling)
+    gradients(directory, pooling)
 
 
 # ---------------------------------------------------------------------------------------------------- written from papers
@@ -235,6 +237,26 @@ def jina_v2(root):
 
 
 # ---------------------------------------------------------------------------------------------------- transformers'
+
+
+TEXTS = ["The baker opens his shop.", "My sister plays the violin, but she prefers the piano.", "No!",
+         "Water boils at 100 degrees.", "Der Zug geht um sieben."]  # those of tests/model/test_gradients.c
+
+
+def gradients(directory, pooling):
+    """gradients.safetensors: all parameters' gradients of the sum of ((7 s + 3 j) mod 11 - 5) y[s, j], y the vectors of
+    TEXTS."""
+    model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
+    tokenizer = AutoTokenizer.from_pretrained(directory)
+    with torch.enable_grad():
+        loss = 0
+        for s, text in enumerate(TEXTS):
+            ids = torch.tensor([tokenizer(text)["input_ids"]])
+            tokens = model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+            y = tokens[0] if pooling == "cls_token" else tokens.mean(0)
+            loss = loss + (((7 * s + 3 * torch.arange(len(y))) % 11 - 5) * y).sum()
+        loss.backward()
+    save_file({key: p.grad for key, p in model.named_parameters()}, os.path.join(directory, "gradients.safetensors"))
 
 
 def vocab_size(root, name):

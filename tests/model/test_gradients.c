@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/slice.h"
+#include "format/safetensors.h"
 #include "model/encoder.h"
 
 #include <math.h>
@@ -183,6 +184,45 @@ static void gradients_agree_under_dropout(void **state) {
   check_model("t5-gated", true, 2e-3, 2e-2);
 }
 
+/* PyTorch's gradients (reference/golden_families.py) of all parameters, each against its own largest. */
+static void gradients_agree_with_pytorch(void **state) {
+  static const char *const models[] = {"modernbert", "modernbert-biases"};
+  (void)state;
+  for (size_t m = 0; m < 2; m++) {
+    problem p;
+    cq_gradients g;
+    cq_safetensors *file;
+    cq_error error = {0};
+    char path[96];
+    set_up(&p, models[m]);
+    const int64_t dim = cq_encoder_dim(p.encoder);
+    for (int64_t i = 0; i < N * dim; i++) p.weights[i] = (float)((7 * (i / dim) + 3 * (i % dim)) % 11 - 5);
+    gradients_of(&p, &g);
+    snprintf(path, sizeof path, "golden/models/%s/gradients.safetensors", models[m]);
+    if (cq_safetensors_open(&file, tests_file(path), &error)) fail_msg("%s", error.message);
+    assert_int_equal(cq_safetensors_count(file), p.encoder->params.n);
+    for (size_t i = 0; i < p.encoder->params.n; i++) {
+      const cq_param *param = p.encoder->params.items[i];
+      const cq_stored_tensor *expected = cq_safetensors_find(file, param->name);
+      double largest = 0, worst = 0;
+      assert_non_null(expected);
+      assert_int_equal(expected->n_elements, cq_param_floats(param));
+      for (int64_t j = 0; j < expected->n_elements; j++) {
+        float want;
+        memcpy(&want, (const char *)expected->data + (size_t)j * sizeof want, sizeof want);
+        largest = fmax(largest, fabs((double)want));
+        const double difference = fabs((double)want - gradient_at(&g, param, j));
+        if (!(difference <= worst)) worst = difference;
+      }
+      if (!(largest > 0 && worst <= 2e-5 * largest))
+        fail_msg("%s, %s: off by %g of %g", models[m], param->name, worst, largest);
+    }
+    cq_safetensors_close(file);
+    cq_gradients_free(&g);
+    tear_down(&p);
+  }
+}
+
 /* Without its prompt, a weighted mean keeps the weights that the places after the prompt have. */
 static void prompts_are_left_out(void **state) {
   static const char *const models[] = {"pool-all-old", "pool-order-new"};
@@ -275,8 +315,11 @@ static void gradients_in_bf16_are_near(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_lack_of_room_changes_no_gradient), cmocka_unit_test(gradients_agree_with_differences),
-      cmocka_unit_test(gradients_agree_under_dropout),      cmocka_unit_test(prompts_are_left_out),
+      cmocka_unit_test(a_lack_of_room_changes_no_gradient),
+      cmocka_unit_test(gradients_agree_with_differences),
+      cmocka_unit_test(gradients_agree_under_dropout),
+      cmocka_unit_test(gradients_agree_with_pytorch),
+      cmocka_unit_test(prompts_are_left_out),
       cmocka_unit_test(gradients_in_bf16_are_near),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@ static const char *const fixed[][2] = {{"position_embedding_type", "\"rope\""},
                                        {"logn_attention_scale", "false"},
                                        {"logn_attention_clip1", "false"},
                                        {"pack_qkv", "true"},
+                                       {"rope_parameters", "null"},
                                        {NULL, NULL}};
 static const char *const ignored[] = {
     "pooler.", "new.pooler.", "classifier.", "lm_head.", "embeddings.position_ids", "new.embeddings.position_ids",

@@ -26,6 +26,8 @@ static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, 
   return CQ_OK;
 }
 
+/* Newer configurations say the bases of the two kinds of layers there. */
+static const char *const fixed[][2] = {{"rope_parameters", "null"}, {NULL, NULL}};
 static const char *const ignored[] = {"head.", "decoder.", "classifier.", NULL};
 
 const cq_family cq_family_modernbert = {
@@ -54,6 +56,7 @@ const cq_family cq_family_modernbert = {
     .norm_eps = 1e-5,
     .activation = "gelu",
     .max_positions = 8192,
+    .fixed = fixed,
     .ignored = ignored,
     .plan = plan_modernbert,
 };
