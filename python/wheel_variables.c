@@ -8,12 +8,15 @@
 
 extern char **environ;
 
+/* Hidden: then their distance is known as well. */
+#pragma GCC visibility push(hidden)
 FILE *cq_wheel_stdin, *cq_wheel_stdout, *cq_wheel_stderr;
 char *cq_wheel_tzname[2];
 long cq_wheel_timezone;
 extern __typeof__(cq_wheel_timezone) cq_wheel___timezone __attribute__((alias("cq_wheel_timezone")));
 char **cq_wheel_environ;
 extern __typeof__(cq_wheel_environ) cq_wheel___environ __attribute__((alias("cq_wheel_environ")));
+#pragma GCC visibility pop
 
 /* Before the constructors of C++. */
 __attribute__((constructor(101))) static void copy_variables(void) {
