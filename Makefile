@@ -9,7 +9,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # $(call quietly,LOG,COMMAND): on a terminal the command as it is, else only its last lines and only when it fails.
 quietly = if [ -t 1 ]; then $(2); else $(2) >$(1) 2>&1 || { tail -n 60 $(1); exit 1; }; fi
 
-.PHONY: build demo test install static deb docs dependencies clean help
+.PHONY: build demo test install static deb wheel docs dependencies clean help
 .DEFAULT_GOAL := build
 
 build: ## build the library and the program
@@ -48,6 +48,9 @@ static: ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program with
 
 deb: ## write Debian packages to build/deb
 	@scripts/make-deb
+
+wheel: build ## make the Python package with the library inside: build/wheel
+	@scripts/make-wheel
 
 docs: ## write the library's reference: build/docs/html and build/docs/man
 	@scripts/install-dependencies --docs

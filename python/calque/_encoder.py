@@ -92,7 +92,8 @@ class Encoder:
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        if lib.function is not None:  # the interpreter is ending, else
+            self.close()
 
     def __reduce__(self) -> Any:
         raise TypeError("an open model cannot be pickled: open it by its name in the other process")

@@ -143,7 +143,8 @@ class Index:
         self.close()
 
     def __del__(self) -> None:
-        self.close()
+        if lib.function is not None:  # the interpreter is ending, else
+            self.close()
 
     def __len__(self) -> int:
         return int(lib.function("cq_index_size", lib.c_size, lib.c_pointer)(self.handle))

@@ -106,7 +106,7 @@ class SentenceTransformer:
         batch_size: int = 32,
         show_progress_bar: bool | None = None,
         output_value: str | None = "sentence_embedding",
-        precision: str = "float32",
+        precision: str | None = "float32",
         convert_to_numpy: bool = True,
         convert_to_tensor: bool = False,
         device: Any = None,
@@ -130,6 +130,7 @@ class SentenceTransformer:
         truncate_dim = kwargs.pop("truncate_dim", None) or self.truncate_dim
         if output_value != "sentence_embedding":
             raise Error("unsupported", "only output_value='sentence_embedding' is supported, not %r" % output_value)
+        precision = precision or "float32"  # None is what the evaluators of sentence-transformers say
         if precision not in PRECISIONS:
             raise ArgumentError("precision must be one of %s, not %r" % (", ".join(PRECISIONS), precision))
         if device is not None:
