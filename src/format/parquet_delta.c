@@ -33,7 +33,7 @@ static bool start_block(cq_delta *d) {
 
 /* Whether the miniblock is there, with a width that a number can have. */
 static bool has_miniblock(const cq_delta *d) {
-  return d->widths[d->mini] <= 64 && (size_t)(d->end - d->p) >= d->widths[d->mini] * d->n_mini / 8;
+  return d->widths && d->widths[d->mini] <= 64 && (size_t)(d->end - d->p) >= d->widths[d->mini] * d->n_mini / 8;
 }
 
 static uint64_t bits_at(const unsigned char *p, size_t bit, unsigned width) {

@@ -57,7 +57,7 @@ static cq_status open_parts(sharding *s) {
       return cq_fail_file(s->error, CQ_ERR_FORMAT, s->file->path,
                           "weight_map: tensor '%.200s' is in '%.200s', expected the name of a file beside the index",
                           tensor, name ? name : "");
-    for (size_t i = s->file->n_parts; !known && i-- > 0;) known = strcmp(s->names[i], name) == 0;
+    for (size_t i = s->file->n_parts; !known && i-- > 0;) known = s->names[i] && strcmp(s->names[i], name) == 0;
     cq_status status = known ? CQ_OK : open_part(s, name);
     if (status) return status;
   }
@@ -71,7 +71,7 @@ static cq_status join_part(sharding *s, size_t part) {
   for (size_t i = 0; i < from->n; i++) {
     const cq_stored_tensor *t = &from->tensors[i];
     const char *place = json_string_value(json_object_get(s->places, t->name));
-    if (!place || strcmp(place, s->names[part]) != 0)
+    if (!place || !s->names[part] || strcmp(place, s->names[part]) != 0)
       return cq_fail_file(s->error, CQ_ERR_FORMAT, file->path, "tensor '%.200s' lies in %.200s, the index says %.200s",
                           t->name, s->names[part], place ? place : "nothing of it");
     s->n_bytes += t->n_elements * (int64_t)cq_dtype_size(t->dtype);
