@@ -54,17 +54,21 @@ static place place_of(const char *name, const char *split) {
   return p;
 }
 
+static bool is_separator(char c) {
+  return c == '-' || c == '_' || c == '.';
+}
+
 /* Whether one of the words of a file's name, "train-00000-of-00001.parquet", is it. */
 static bool has_word(cq_slice file, const char *word) {
   for (size_t from = 0; from < file.n;) {
     size_t n = 0;
-    while (from + n < file.n && !memchr("-_.", file.data[from + n], 3)) n++;
+    while (from + n < file.n && !is_separator(file.data[from + n])) n++;
     if (is_part((cq_slice){file.data + from, n}, word)) return true;
     from += n + 1;
   }
   /* A split whose own name has such characters: it begins the name. */
   const size_t n = strlen(word);
-  return file.n > n && !memcmp(file.data, word, n) && memchr("-_.", file.data[n], 3);
+  return file.n > n && !memcmp(file.data, word, n) && is_separator(file.data[n]);
 }
 
 static bool is_of_split(const place *p, const char *split) {
