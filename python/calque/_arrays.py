@@ -61,6 +61,8 @@ class Matrix:
             except TypeError as error:
                 raise ArgumentError("%s must be numbers: %s" % (what, error)) from None
             self.address = ctypes.addressof(self.keep)
+        if self.dim == 0:
+            raise ArgumentError("%s must be rows of at least one number" % what)
         if dim is not None and self.dim != dim:
             raise ArgumentError("%s must have %d dimensions, not %d" % (what, dim, self.dim))
 

@@ -196,6 +196,8 @@ class Encoder:
 
     def token(self, token_id: int) -> tuple[str, bool] | None:
         """A token's text, and whether it is a special one; None where there is no such id."""
+        if not 0 <= token_id < 1 << 31:  # ctypes would keep the low bits only
+            return None
         text, special = lib.CSlice(), ctypes.c_bool()
         f = lib.function(
             "cq_encoder_token", ctypes.c_bool, lib.c_pointer, lib.c_pointer, lib.c_pointer, ctypes.c_int32

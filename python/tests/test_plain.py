@@ -73,6 +73,7 @@ class Encoding(Case):
         self.assertIsNotNone(self.encoder.token(first[0]))
         self.assertIsNone(self.encoder.token(10**8))
         self.assertIsNone(self.encoder.token(-1))
+        self.assertIsNone(self.encoder.token(2**40))  # not token 0
 
     def test_closed(self) -> None:
         self.encoder.close()
@@ -299,6 +300,9 @@ class Measures(Case):
         self.assertEqual(calque.eval.translation_accuracy([[1, 0], [0, 1]], [[1, 0], [0, 1]]).mean, 1)
         with self.assertRaises(calque.ArgumentError):
             calque.eval.translation_accuracy([[1, 0]], [[1, 0], [0, 1]])
+        for empty in ([], [[]]):
+            with self.assertRaises(calque.ArgumentError):
+                calque.eval.translation_accuracy(empty, empty)
 
     def test_mine(self) -> None:
         told: list[str] = []

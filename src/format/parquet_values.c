@@ -39,11 +39,17 @@ static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsi
   return true;
 }
 
+/* Writers give a dictionary up long before; empty values take four times their room here. */
+enum { MAX_DICTIONARY = 1 << 24 };
+
 /* A value has 4 bytes at least, so there are no more of them than that; truth values have no dictionary. */
 cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes, size_t n,
                                      cq_error *error) {
   const unsigned char *p = bytes, *end = bytes + n;
   const size_t size = cq_parquet_type_size(c->leaf->type);
+  if (n_values > MAX_DICTIONARY)
+    return cq_parquet_fail(c, CQ_ERR_LIMIT, error, "a dictionary of %zu values, at most %d are read", n_values,
+                           MAX_DICTIONARY);
   if (c->leaf->type == CQ_PARQUET_BIT || n_values > n / 4)
     return cq_parquet_fail(c, CQ_ERR_FORMAT, error, "a dictionary of %zu values in %zu bytes", n_values, n);
   if (!cq_reserve((void **)&c->dictionary, &c->dictionary_capacity, n_values + 1, sizeof *c->dictionary))

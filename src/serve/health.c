@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { TIMEOUT_S = 5, ANSWER_BYTES = 64 };
@@ -26,23 +28,39 @@ static const char *reachable(const char *host) {
   return strcmp(host, "::") ? host : "::1";
 }
 
-/* The beginning of the answer, up to size - 1 bytes; false: errno says why not. */
+static int64_t now_ms(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* The beginning of the answer's first line, up to size - 1 bytes; false: errno says why not. The limit is for all of it:
+ * a server may send a byte at a time. */
 static bool ask(char *answer, size_t size, int fd, const char *host) {
-  const struct timeval limit = {.tv_sec = TIMEOUT_S};
+  const int64_t end = now_ms() + TIMEOUT_S * 1000;
   char request[512];
   const int n =
       snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: %.200s\r\nConnection: close\r\n\r\n", host);
   size_t got = 0;
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
   if (send(fd, request, (size_t)n, MSG_NOSIGNAL) != n) return false;
-  while (got + 1 < size) {
+  while (got + 1 < size && !memchr(answer, '\n', got)) {
+    const int64_t left = end - now_ms();
+    const struct timeval limit = {.tv_sec = (time_t)(left / 1000), .tv_usec = (suseconds_t)(left % 1000 * 1000)};
+    if (left <= 0) return errno = EAGAIN, false;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     const ssize_t more = recv(fd, answer + got, size - 1 - got, 0);
     if (more < 0) return false;
     if (more == 0) break;
     got += (size_t)more;
   }
   answer[got] = '\0';
+  for (size_t i = 0; i < got; i++) /* the rest is for a terminal */
+    if ((unsigned char)answer[i] < ' ' && !strchr("\r\n", answer[i])) answer[i] = '?';
   return true;
+}
+
+static const char *reason(int code) {
+  return code == EAGAIN || code == EINPROGRESS ? "no answer within 5 s" : strerror(code); /* the second: connect's */
 }
 
 cq_status serve_health(const char *host, int port, cq_error *error) {
@@ -65,11 +83,11 @@ cq_status serve_health(const char *host, int port, cq_error *error) {
     fd = -1;
   }
   freeaddrinfo(list);
-  if (fd < 0) return fail_health(error, host, port, strerror(failed));
+  if (fd < 0) return fail_health(error, host, port, reason(failed));
   const bool answered = ask(answer, sizeof answer, fd, host);
   failed = errno;
   close(fd);
-  if (!answered) return fail_health(error, host, port, failed == EAGAIN ? "no answer within 5 s" : strerror(failed));
+  if (!answered) return fail_health(error, host, port, reason(failed));
   if (!strncmp(answer, "HTTP/1.1 200 ", 13)) return CQ_OK;
   snprintf(why, sizeof why, "not ready; it answers \"%.*s\"", (int)strcspn(answer, "\r\n"), answer);
   return fail_health(error, host, port, why);

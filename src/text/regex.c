@@ -106,7 +106,7 @@ static cq_status compile(cq_regex *regex, cq_slice pattern, cq_error *error) {
   status = code == U_MEMORY_ALLOCATION_ERROR
                ? cq_fail_memory(error, "a regular expression")
                : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s at character %d of '%s', as which ICU would read it",
-                         u_errorName(code), (int)place.offset, translated.data);
+                         u_errorName(code), (int)place.offset, translated.n ? translated.data : "");
 done:
   cq_free(text);
   cq_builder_free(&translated);

@@ -169,7 +169,7 @@ static cq_status open_regex(cq_pre_tokenizer *step, const cq_step_parser *p, con
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(p->error, p->place->where);
   step->run = run_split_regex;
   return status ? cq_fail_file(p->error, status, p->place->path,
-                               "%s: Split with the regular expression '%s' is not supported: %s", p->place->where,
+                               "%s: Split with the regular expression '%.200s' is not supported: %s", p->place->where,
                                pattern.data, why.message)
                 : CQ_OK;
 }

@@ -465,6 +465,8 @@ static void numbers_that_lie_are_errors(void **state) {
        m.n = 10);
   LIES(CQ_ERR_FORMAT, 0, "places in the dictionary of 33 bits", WITH_DICTIONARY, m.bytes = "\2\0\0\0\4\1\041\3\2");
   LIES(CQ_ERR_FORMAT, 4, "a dictionary of 3 values in 10 bytes", WITH_DICTIONARY, m.n_dictionary = 3);
+  LIES(CQ_ERR_LIMIT, 4, "a dictionary of 16777217 values, at most 16777216 are read", WITH_DICTIONARY,
+       m.n_dictionary = 16777217);
   LIES(CQ_ERR_FORMAT, 4, "a dictionary of -1 values of encoding 0", WITH_DICTIONARY, m.n_dictionary = -1);
   LIES(CQ_ERR_FORMAT, 4, "the page ends before its values", WITH_DICTIONARY, m.n_dictionary_bytes = 9);
   LIES(CQ_ERR_FORMAT, 0, "a second dictionary", WITH_DICTIONARY, m.page_type = 2);

@@ -426,6 +426,7 @@ static void wrong_families(void **state) {
       {2, "\"rope_scaling\":{\"rope_type\":\"yarn\"}", "rope_scaling of type 'yarn'", CQ_ERR_UNSUPPORTED},
       {2, "\"rope_scaling\":{\"rope_type\":\"linear\"}", "'factor' is missing", CQ_ERR_FORMAT},
       {2, "\"rope_parameters\":{\"rope_theta\":1}", "key 'rope_parameters'", CQ_ERR_UNSUPPORTED},
+      {2, "\"layer_types\":[\"full_attention\"]", "key 'layer_types'", CQ_ERR_UNSUPPORTED},
       {2, "\"hidden_activation\":\"mish\"", "activation 'mish' of key 'hidden_activation'", CQ_ERR_UNSUPPORTED},
       {2, "\"global_attn_every_n_layers\":0", "global_attn_every_n_layers", CQ_ERR_FORMAT},
       {2, "\"attention_dropout\":1", "'attention_dropout' is 1", CQ_ERR_FORMAT},

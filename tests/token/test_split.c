@@ -152,6 +152,20 @@ static void test_message(void **state) {
   assert_string_equal(error.message, "tokenizer.json: pre_tokenizer: Split with the regular expression 'x\\K' is not "
                                      "supported: byte 1, an escape that is not known");
   cq_pre_tokenizers_free(&steps);
+  assert_int_equal(
+      open_steps(&steps, &arena, json_pack("{s:s, s:{s:s}}", "type", "Split", "pattern", "Regex", ""), &error),
+      CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "'' is not supported: U_ILLEGAL_ARGUMENT_ERROR at character 0 of ''"));
+  /* Why it is refused stands behind a long pattern too. */
+  char pattern[2000];
+  memset(pattern, 'a', sizeof pattern - 1);
+  memcpy(pattern + sizeof pattern - 4, "\\K", sizeof "\\K");
+  cq_pre_tokenizers_free(&steps);
+  assert_int_equal(
+      open_steps(&steps, &arena, json_pack("{s:s, s:{s:s}}", "type", "Split", "pattern", "Regex", pattern), &error),
+      CQ_ERR_UNSUPPORTED);
+  assert_non_null(strstr(error.message, "is not supported: byte 1996, an escape that is not known"));
+  cq_pre_tokenizers_free(&steps);
   cq_arena_free(&arena);
 }
 

@@ -26,8 +26,8 @@ static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, 
   return CQ_OK;
 }
 
-/* Newer configurations say the bases of the two kinds of layers there. */
-static const char *const fixed[][2] = {{"rope_parameters", "null"}, {NULL, NULL}};
+/* Newer configurations say the two kinds of layers and their bases there. */
+static const char *const fixed[][2] = {{"rope_parameters", "null"}, {"layer_types", "null"}, {NULL, NULL}};
 static const char *const ignored[] = {"head.", "decoder.", "classifier.", NULL};
 
 const cq_family cq_family_modernbert = {
