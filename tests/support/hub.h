@@ -270,7 +270,7 @@ static inline hub_result hub_send_file(hub_imitation *h, struct MHD_Connection *
   if (fault && fault->kind == HUB_SHORTER) s->end = s->first + (s->end - s->first) / 2;
   struct MHD_Response *r =
       fault ? MHD_create_response_from_callback(s->end - s->first, 65536, hub_stream_read, s, free)
-            : MHD_create_response_from_buffer(f->n - s->first, f->bytes + s->first, MHD_RESPMEM_PERSISTENT);
+            : MHD_create_response_from_buffer(f->n - s->first, f->bytes + s->first, MHD_RESPMEM_MUST_COPY);
   if (code == 206) {
     snprintf(text, sizeof text, "bytes %zu-%zu/%zu", s->first, s->end - 1, f->n);
     MHD_add_response_header(r, "Content-Range", text);
