@@ -45,13 +45,14 @@ bool cq_library_directory(char *out, size_t size) {
 }
 
 cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
+  static const char *const places[] = {"calque/", ""}; /* where it is installed, where it is built */
   char directory[MAX_PATH], path[MAX_PATH + 256];
-  void *opened;
-  if (cq_library_directory(directory, sizeof directory) &&
-      snprintf(path, sizeof path, "%s/calque/%s", directory, library) < (int)sizeof path && cq_file_exists(path))
-    opened = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-  else
-    opened = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  const char *found = library;
+  const bool is_known = cq_library_directory(directory, sizeof directory);
+  for (size_t i = 0; is_known && found == library && i < sizeof places / sizeof *places; i++)
+    if (snprintf(path, sizeof path, "%s/%s%s", directory, places[i], library) < (int)sizeof path && cq_file_exists(path))
+      found = path;
+  void *opened = dlopen(found, RTLD_NOW | RTLD_LOCAL);
   *out = opened ? dlsym(opened, symbol) : NULL;
   return *out ? CQ_OK : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s", dlerror());
 }
