@@ -50,7 +50,8 @@ cq_status cq_plugin_open(const void **out, const char *library, const char *symb
   const char *found = library;
   const bool is_known = cq_library_directory(directory, sizeof directory);
   for (size_t i = 0; is_known && found == library && i < sizeof places / sizeof *places; i++)
-    if (snprintf(path, sizeof path, "%s/%s%s", directory, places[i], library) < (int)sizeof path && cq_file_exists(path))
+    if (snprintf(path, sizeof path, "%s/%s%s", directory, places[i], library) < (int)sizeof path &&
+        cq_file_exists(path))
       found = path;
   void *opened = dlopen(found, RTLD_NOW | RTLD_LOCAL);
   *out = opened ? dlsym(opened, symbol) : NULL;

@@ -4,7 +4,8 @@
  *   const void *table;
  *   cq_status status = cq_plugin_open(&table, "libcalque_faiss.so", CQ_FAISS_PLUGIN_SYMBOL, error);
  *
- * They lie in calque/ beside libcalque, beside it where it was built, or where the system looks for libraries. A static program has none. */
+ * They lie in calque/ beside libcalque, beside it where it was built, or where the system looks for libraries. A static
+ * program has none. */
 #ifndef BASE_PLUGIN_H
 #define BASE_PLUGIN_H
 
