@@ -93,11 +93,9 @@ CQ_MUST_USE cq_status cq_unsupported_key(const char *path, const char *key, cons
 
 extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type, cq_normalize_type, cq_static_type,
     cq_word_embeddings_type, cq_lstm_type, cq_cnn_type, cq_weighted_layers_type, cq_dropout_type, cq_layer_norm_type;
-/* What a Transformer of decoders' shape opens as (model/llama.h); it is found under no name of its own. */
-extern const cq_module_type cq_llama_type;
-/* A Hugging Face directory, of either kind. */
+/* A Hugging Face directory. */
 static inline bool cq_is_transformer(const cq_module *module) {
-  return module->type == &cq_transformer_type || module->type == &cq_llama_type;
+  return module->type == &cq_transformer_type;
 }
 
 /* --- reading and writing weights, for the types' own use --- */

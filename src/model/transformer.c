@@ -22,7 +22,6 @@
 #include "model/distances.h"
 #include "model/families/config.h"
 #include "model/families/family.h"
-#include "model/llama.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -514,11 +513,6 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
   if (status) return status;
   if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
-  if (cq_llama_knows(model_type)) {
-    json_t *config = t->config; /* the other's now */
-    t->config = NULL;
-    return cq_llama_open(out, source, config, path, error);
-  }
   const cq_family *family = cq_family_find(t->config);
   const architecture *a = architecture_of(model_type);
   if (!family && a) return open_layers(t, a, source, path, error);
@@ -526,7 +520,6 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
     const char *names[64];
     size_t n = 0;
     for (size_t i = 0; i < sizeof architectures / sizeof *architectures; i++) names[n++] = architectures[i].model_type;
-    for (size_t i = 0; cq_llama_name(i); i++) names[n++] = cq_llama_name(i);
     return cq_family_unknown(model_type, names, n, path, error);
   }
   t->is_stack = true;
@@ -536,10 +529,22 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   return status;
 }
 
+static const cq_family *family_of(const cq_transformer *t) {
+  return t->is_stack ? cq_family_find(t->config) : NULL;
+}
+
 static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq_tokenizer *tokenizer,
                                      cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
+  const cq_family *family = family_of(t);
   int failed = json_object_set_new(t->config, "vocab_size", json_integer(n_rows));
+  if (family && family->causal) {
+    failed |=
+        json_object_set_new(t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
+    json_object_del(t->config, "bos_token_id"); /* of the old vocabulary; only what writes text wants them */
+    json_object_del(t->config, "eos_token_id");
+    return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  }
   /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
   if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
@@ -590,10 +595,6 @@ static cq_status save_transformer(const cq_module *module, cq_dtype weights, con
   return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
-static const cq_family *family_of(const cq_transformer *t) {
-  return t->is_stack ? cq_family_find(t->config) : NULL;
-}
-
 /* The layer that x passes at each depth. */
 static const cq_transformer_layer *layer_at(const cq_transformer *t, int64_t depth) {
   return &t->layers[depth / (t->group_size * t->repeats) * t->group_size + depth % t->group_size];
@@ -637,6 +638,13 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
     return cq_fail_memory(error, "description");
   }
   json_decref(more);
+  if (t->is_stack && t->n_layers > 0) {
+    const cq_attention *attention = &t->stack.blocks[0].attention;
+    const int failed = json_object_set_new(object, "n_key_value_heads", json_integer(attention->n_kv_heads)) |
+                       json_object_set_new(object, "head_dim", json_integer(attention->head_dim)) |
+                       json_object_set_new(object, "causal", json_boolean(attention->causal));
+    if (failed) return cq_fail_memory(error, "description");
+  }
   return CQ_OK;
 }
 

@@ -423,7 +423,7 @@ static void wrong_families(void **state) {
     const char *key, *word;
     cq_status status;
   } cases[] = {
-      {2, "\"rope_scaling\":{\"rope_type\":\"yarn\"}", "rope_scaling of type 'yarn'", CQ_ERR_UNSUPPORTED},
+      {2, "\"rope_scaling\":{\"rope_type\":\"dynamic\"}", "rope_type 'dynamic'", CQ_ERR_UNSUPPORTED},
       {2, "\"rope_scaling\":{\"rope_type\":\"linear\"}", "'factor' is missing", CQ_ERR_FORMAT},
       {2, "\"rope_parameters\":{\"rope_theta\":1}", "key 'rope_parameters'", CQ_ERR_UNSUPPORTED},
       {2, "\"layer_types\":[\"full_attention\"]", "key 'layer_types'", CQ_ERR_UNSUPPORTED},

@@ -17,7 +17,7 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
-/* Names of tensors without ".weight" and ".bias". A bias is taken where the file has one. NULL: there is none. */
+/* Names of tensors without ".weight" and ".bias". NULL: there is none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;
   const char *layer; /* printf pattern of the layer's prefix, for what follows */
@@ -28,6 +28,26 @@ typedef struct cq_family_names {
   const char *before_ffn, *after_ffn;
   const char *relative_bias, *last_norm; /* of the whole stack */
 } cq_family_names;
+
+/* Parts of a model that have biases or have none, all of the same kind alike. */
+enum {
+  CQ_BIAS_QKV = 1,
+  CQ_BIAS_ATTENTION_OUTPUT = 2,
+  CQ_BIAS_ATTENTION = 3, /* both */
+  CQ_BIAS_UP = 4,        /* what enters a feed-forward layer: up, gate, fused */
+  CQ_BIAS_DOWN = 8,
+  CQ_BIAS_FEED_FORWARD = 12, /* both */
+  CQ_BIAS_LINEARS = 15,
+  CQ_BIAS_NORMS = 16,
+  CQ_BIAS_ALL = 31
+};
+
+/* A boolean of config.json that says whether these parts have biases. */
+typedef struct cq_bias_key {
+  const char *key;
+  unsigned parts;
+  bool otherwise; /* when the config says nothing */
+} cq_bias_key;
 
 typedef struct cq_layer_plan {
   int64_t window;     /* as cq_attention's */
@@ -48,6 +68,7 @@ typedef struct cq_plan {
   bool ungated;        /* the feed-forward layer is plain, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
+  unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
   cq_rotary rotary[2];
   int n_rotary;
   cq_layer_plan *layers; /* [n_layers] */
@@ -68,12 +89,16 @@ struct cq_family {
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal; /* norms are RMSNorm; they stand behind the sum; a token sees those before it */
-  float norm_offset;      /* RMSNorm multiplies by this + weight */
-  bool up_first;          /* as cq_feed_forward's */
-  double norm_eps, theta; /* when the config says nothing */
+  bool rms, post, causal;       /* norms are RMSNorm; they stand behind the sum; a token sees those before it */
+  bool stays_narrow;            /* as cq_linear's */
+  float norm_offset;            /* RMSNorm multiplies by this + weight */
+  bool up_first;                /* as cq_feed_forward's */
+  double norm_eps, theta;       /* when the config says nothing */
+  int64_t n_kv_heads, head_dim; /* the same; 0: n_heads, dim / n_heads */
   const char *activation;
-  int64_t max_positions; /* when the config says nothing; 0: no limit */
+  unsigned biases;          /* parts that always have them */
+  cq_bias_key bias_keys[3]; /* parts that have them where config.json says so; key NULL ends the list */
+  int64_t max_positions;    /* when the config says nothing; 0: no limit */
   /* Keys whose other values would change the vectors: {key, the JSON text of the one value that works}. */
   const char *const (*fixed)[2];
   const char *const *ignored; /* beginnings of names: heads of other tasks, buffers */
@@ -81,8 +106,9 @@ struct cq_family {
                                 cq_error *error); /* NULL: nothing more */
 };
 
-extern const cq_family cq_family_gte, cq_family_jina_v2, cq_family_modernbert, cq_family_mt5, cq_family_nomic,
-    cq_family_t5, cq_family_xlm_roberta_xl;
+extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_jina_v2, cq_family_llama, cq_family_mistral,
+    cq_family_modernbert, cq_family_mt5, cq_family_nomic, cq_family_qwen2, cq_family_qwen3, cq_family_t5,
+    cq_family_xlm_roberta_xl;
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);
@@ -101,5 +127,23 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
  * none. The layers name it by plan->n_rotary as it is then. Errors: CQ_ERR_UNSUPPORTED for a scaling not known. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
+
+/* Where config.json has a rotation, old format or new (see rotary.c). */
+typedef struct cq_rotary_keys {
+  const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
+  const char *theta;      /* key of the base in config.json itself */
+  double otherwise;       /* the base where there is none */
+  bool is_scaled;         /* rope_scaling is of these layers */
+} cq_rotary_keys;
+
+/* Adds it, as cq_plan_rotary does. All columns of a head are turned. */
+CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,
+                                          cq_error *error);
+/* sliding_window, 4096 where config.json says nothing; null: 0, none. */
+CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
+/* Where config.json has layer_types, they say which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
+ * type, CQ_ERR_FORMAT for fewer than layers. */
+CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
+                                          cq_error *error);
 
 #endif

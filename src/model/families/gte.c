@@ -41,6 +41,7 @@ const cq_family cq_family_gte = {
               .after_ffn = "mlp_ln"},
     .post = true,
     .up_first = true,
+    .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,
     .norm_eps = 1e-12,
     .theta = 10000,
     .activation = "gelu",

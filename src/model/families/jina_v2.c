@@ -66,6 +66,7 @@ const cq_family cq_family_jina_v2 = {
               .down = "mlp.wo",
               .after_ffn = "mlp.layernorm"},
     .post = true,
+    .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,
     .norm_eps = 1e-12,
     .activation = "gelu",
     .max_positions = 8192,

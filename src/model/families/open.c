@@ -54,7 +54,8 @@ static cq_status read_keys(cq_plan *plan, const cq_family *f, const cq_config_so
     if (wanted[i].required && !cq_json_has(json, wanted[i].key))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
   }
-  cq_status status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
+  cq_status status = CQ_OK;
+  if (f->names.positions) status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
   if (!status && k->norm_eps) status = cq_json_get_number(&plan->norm_eps, json, k->norm_eps, path, error);
   if (!status) status = cq_config_rate(&plan->dropout, json, k->dropout, path, error);
   if (!status) status = cq_config_rate(&plan->attention_dropout, json, k->attention_dropout, path, error);
@@ -74,10 +75,27 @@ static cq_status read_keys(cq_plan *plan, const cq_family *f, const cq_config_so
   return CQ_OK;
 }
 
+static cq_status read_biases(cq_plan *plan, const cq_family *f, const cq_config_source *config, cq_error *error) {
+  plan->biases = f->biases;
+  for (size_t i = 0; i < sizeof f->bias_keys / sizeof *f->bias_keys && f->bias_keys[i].key; i++) {
+    bool there = f->bias_keys[i].otherwise;
+    const cq_status status = cq_json_get_bool(&there, config->json, f->bias_keys[i].key, config->path, error);
+    if (status) return status;
+    if (there) plan->biases |= f->bias_keys[i].parts;
+  }
+  return CQ_OK;
+}
+
 static cq_status make_plan(cq_plan *plan, const cq_family *f, const cq_config_source *config, cq_error *error) {
-  *plan = (cq_plan){.n_positions = f->max_positions, .norm_eps = f->norm_eps, .causal = f->causal, .n_buckets = 32};
+  *plan = (cq_plan){.n_positions = f->max_positions,
+                    .n_kv_heads = f->n_kv_heads,
+                    .head_dim = f->head_dim,
+                    .norm_eps = f->norm_eps,
+                    .causal = f->causal,
+                    .n_buckets = 32};
   cq_status status = check_fixed(f, config, error);
   if (!status) status = read_keys(plan, f, config, error);
+  if (!status) status = read_biases(plan, f, config, error);
   if (status) return status;
   plan->max_length = plan->n_positions;
   plan->n_turned = plan->head_dim;
@@ -130,41 +148,36 @@ static cq_status take(taker *k, cq_param **out, const char *layer, const char *s
                                                                     k->error);
 }
 
-/* A vector that a file may have or not. */
-static cq_status take_if_there(taker *k, cq_param **out, const char *layer, const char *stem, const char *suffix,
-                               int64_t n) {
-  const char **names = names_of(k, layer, stem, suffix);
-  if (!names) return cq_fail_memory(k->error, "tensor names");
-  for (int i = 0; names[i]; i++)
-    if (cq_weights_has(k->t->weights, names[i])) return take(k, out, layer, stem, suffix, n, 0, false);
-  return CQ_OK;
-}
-
-/* stem NULL: nothing. */
-static cq_status take_linear(taker *k, cq_linear *l, const char *layer, const char *stem, int64_t out, int64_t in) {
+/* stem NULL: nothing. part: CQ_BIAS_*. */
+static cq_status take_linear(taker *k, cq_linear *l, const char *layer, const char *stem, int64_t out, int64_t in,
+                             unsigned part) {
   if (!stem) return CQ_OK;
+  l->stays_narrow = k->family->stays_narrow;
   const cq_status status = take(k, &l->weight, layer, stem, ".weight", out, in, true);
-  return status ? status : take_if_there(k, &l->bias, layer, stem, ".bias", out);
+  if (status || !(k->plan->biases & part)) return status;
+  return take(k, &l->bias, layer, stem, ".bias", out, 0, false);
 }
 
 static cq_status take_norm(taker *k, cq_norm *l, const char *layer, const char *stem, int64_t dim) {
   if (!stem) return CQ_OK;
   *l = (cq_norm){.eps = (float)k->plan->norm_eps, .rms = k->family->rms, .offset = k->family->norm_offset};
   const cq_status status = take(k, &l->gamma, layer, stem, ".weight", dim, 0, false);
-  return status || l->rms ? status : take_if_there(k, &l->beta, layer, stem, ".bias", dim);
+  if (status || l->rms || !(k->plan->biases & CQ_BIAS_NORMS)) return status;
+  return take(k, &l->beta, layer, stem, ".bias", dim, 0, false);
 }
 
 static cq_status take_attention(taker *k, cq_attention *l, const char *layer) {
   const cq_family_names *names = &k->family->names;
   const cq_plan *plan = k->plan;
   const int64_t query = plan->n_heads * plan->head_dim, key = plan->n_kv_heads * plan->head_dim;
-  cq_status status = take_linear(k, &l->fused, layer, names->fused_qkv, query + 2 * key, plan->dim);
-  if (!status) status = take_linear(k, &l->query, layer, names->query, query, plan->dim);
-  if (!status) status = take_linear(k, &l->key, layer, names->key, key, plan->dim);
-  if (!status) status = take_linear(k, &l->value, layer, names->value, key, plan->dim);
+  cq_status status = take_linear(k, &l->fused, layer, names->fused_qkv, query + 2 * key, plan->dim, CQ_BIAS_QKV);
+  if (!status) status = take_linear(k, &l->query, layer, names->query, query, plan->dim, CQ_BIAS_QKV);
+  if (!status) status = take_linear(k, &l->key, layer, names->key, key, plan->dim, CQ_BIAS_QKV);
+  if (!status) status = take_linear(k, &l->value, layer, names->value, key, plan->dim, CQ_BIAS_QKV);
   if (!status) status = take_norm(k, &l->q_norm, layer, names->q_norm, plan->head_dim);
   if (!status) status = take_norm(k, &l->k_norm, layer, names->k_norm, plan->head_dim);
-  if (!status) status = take_linear(k, &l->output, layer, names->attention_output, plan->dim, query);
+  if (!status)
+    status = take_linear(k, &l->output, layer, names->attention_output, plan->dim, query, CQ_BIAS_ATTENTION_OUTPUT);
   l->n_heads = plan->n_heads;
   l->n_kv_heads = plan->n_kv_heads;
   l->head_dim = plan->head_dim;
@@ -178,10 +191,10 @@ static cq_status take_feed_forward(taker *k, cq_feed_forward *l, const char *lay
   const cq_family_names *names = &k->family->names;
   const int64_t dim = k->plan->dim, ffn = k->plan->feed_forward;
   const bool plain = k->plan->ungated;
-  cq_status status = take_linear(k, &l->fused, layer, names->fused_gate, 2 * ffn, dim);
-  if (!status) status = take_linear(k, &l->gate, layer, plain ? NULL : names->gate, ffn, dim);
-  if (!status) status = take_linear(k, &l->up, layer, plain ? names->plain_up : names->up, ffn, dim);
-  if (!status) status = take_linear(k, &l->down, layer, names->down, dim, ffn);
+  cq_status status = take_linear(k, &l->fused, layer, names->fused_gate, 2 * ffn, dim, CQ_BIAS_UP);
+  if (!status) status = take_linear(k, &l->gate, layer, plain ? NULL : names->gate, ffn, dim, CQ_BIAS_UP);
+  if (!status) status = take_linear(k, &l->up, layer, plain ? names->plain_up : names->up, ffn, dim, CQ_BIAS_UP);
+  if (!status) status = take_linear(k, &l->down, layer, names->down, dim, ffn, CQ_BIAS_DOWN);
   l->dim = ffn;
   l->activation = k->plan->activation;
   l->up_first = k->family->up_first;

@@ -53,6 +53,7 @@ const cq_family cq_family_xlm_roberta_xl = {
               .down = "output.dense",
               .before_ffn = "LayerNorm",
               .last_norm = "encoder.LayerNorm"},
+    .biases = CQ_BIAS_ALL,
     .norm_eps = 1e-5,
     .activation = "gelu",
     .max_positions = 514,

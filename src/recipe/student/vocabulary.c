@@ -1,7 +1,6 @@
 #include "recipe/student/vocabulary.h"
 
 #include "base/error.h"
-#include "model/llama.h"
 #include "model/transformer.h"
 
 #include <string.h>
@@ -26,5 +25,5 @@ cq_status cq_student_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
   table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
   cq_tokenizer_free(m->tokenizer);
   m->tokenizer = tokenizer;
-  return m->type == &cq_llama_type ? cq_llama_adopt_vocabulary(m, error) : CQ_OK;
+  return CQ_OK;
 }

@@ -1,0 +1,87 @@
+/* Gemma 3 (Gemma Team 2025): EmbeddingGemma. Norms on both sides of each branch and of queries and keys, stored less 1;
+ * the words' rows are scaled; most layers see a window, with another base. Causal or not, as config.json says. */
+#include "model/families/family.h"
+
+#include "base/error.h"
+#include "format/json.h"
+
+#include <math.h>
+
+static cq_status plan_windows(cq_plan *plan, const cq_config_source *config, bool bidirectional, cq_error *error) {
+  int64_t window, every = 6;
+  cq_status status = cq_plan_window(&window, config, error);
+  const char *const keys[] = {"_sliding_window_pattern", "sliding_window_pattern"};
+  for (int i = 0; !status && i < 2; i++)
+    status = cq_json_get_int(&every, config->json, keys[i], 1, 1024, config->path, error);
+  if (status) return status;
+  if (bidirectional && window > 0) window = window / 2 + 1; /* half to either side */
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].window = (i + 1) % every != 0 ? window : 0;
+  return cq_plan_layer_types(plan, config, window, error);
+}
+
+static cq_status plan_gemma(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  static const cq_rotary_keys keys[] = {
+      {.layer_type = "full_attention", .theta = "rope_theta", .otherwise = 1e6, .is_scaled = true},
+      {.layer_type = "sliding_attention", .theta = "rope_local_base_freq", .otherwise = 1e4}};
+  bool bidirectional = false;
+  double score_dim = 256;
+  cq_status status = cq_json_get_bool(&bidirectional, config->json, "use_bidirectional_attention", config->path, error);
+  if (!status) status = cq_json_get_number(&score_dim, config->json, "query_pre_attn_scalar", config->path, error);
+  if (!status && !(score_dim > 0 && score_dim < 1e9))
+    return cq_fail_file(error, CQ_ERR_FORMAT, config->path, "query_pre_attn_scalar is %g, expected above 0", score_dim);
+  if (!status) status = plan_windows(plan, config, bidirectional, error);
+  for (int i = 0; !status && i < 2; i++) status = cq_plan_rotary_read(plan, config, &keys[i], error);
+  for (int64_t i = 0; !status && i < plan->n_layers; i++) plan->layers[i].rotary = plan->layers[i].window > 0 ? 2 : 1;
+  plan->causal = !bidirectional;
+  plan->score_scale = 1 / sqrt(score_dim);
+  plan->embedding_scale = sqrt((double)plan->dim);
+  return status;
+}
+
+static const char *const fixed[][2] = {{"is_causal", "true"}, {"attn_logit_softcapping", "null"}, {NULL, NULL}};
+static const char *const ignored[] = {"lm_head.", "model.lm_head.", NULL};
+
+const cq_family cq_family_gemma3 = {
+    .model_type = "gemma3_text",
+    .prefixes = {"model."},
+    .keys = {.dim = "hidden_size",
+             .n_layers = "num_hidden_layers",
+             .n_heads = "num_attention_heads",
+             .feed_forward = "intermediate_size",
+             .vocab = "vocab_size",
+             .n_kv_heads = "num_key_value_heads",
+             .head_dim = "head_dim",
+             .n_positions = "max_position_embeddings",
+             .activation = "hidden_activation",
+             .norm_eps = "rms_norm_eps",
+             .attention_dropout = "attention_dropout"},
+    .names = {.words = "embed_tokens",
+              .layer = "layers.%d.",
+              .query = "self_attn.q_proj",
+              .key = "self_attn.k_proj",
+              .value = "self_attn.v_proj",
+              .q_norm = "self_attn.q_norm",
+              .k_norm = "self_attn.k_norm",
+              .attention_output = "self_attn.o_proj",
+              .before_attention = "input_layernorm",
+              .after_attention = "post_attention_layernorm",
+              .gate = "mlp.gate_proj",
+              .up = "mlp.up_proj",
+              .down = "mlp.down_proj",
+              .before_ffn = "pre_feedforward_layernorm",
+              .after_ffn = "post_feedforward_layernorm",
+              .last_norm = "norm"},
+    .rms = true,
+    .norm_offset = 1,
+    .causal = true,
+    .stays_narrow = true,
+    .n_kv_heads = 4,
+    .head_dim = 256,
+    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}},
+    .norm_eps = 1e-6,
+    .activation = "gelu_pytorch_tanh",
+    .max_positions = 2048,
+    .fixed = fixed,
+    .ignored = ignored,
+    .plan = plan_gemma,
+};

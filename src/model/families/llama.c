@@ -1,0 +1,77 @@
+/* Decoders that make vectors: Llama (Touvron et al. 2023) and those that differ from it in few places. Pre-norm with
+ * RMSNorm, rotary positions, heads that share keys and values (Ainslie et al. 2023), SwiGLU.
+ *
+ *   model_type    biases                          windows
+ *   llama         attention_bias, mlp_bias        none
+ *   mistral       none                            sliding_window, all layers
+ *   qwen2         query, key, value               use_sliding_window, from max_window_layers on, or layer_types
+ *   qwen3         attention_bias                  the same; norms of queries and keys
+ *
+ * A checkpoint of a language model prefixes the names with "model." and has a lm_head, which is not read. */
+#include "model/families/family.h"
+
+#include "base/error.h"
+#include "format/json.h"
+
+static cq_status plan_rotary(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  const cq_rotary_keys keys = {.theta = "rope_theta", .otherwise = 1e4, .is_scaled = true};
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  return cq_plan_rotary_read(plan, config, &keys, error);
+}
+
+static cq_status plan_mistral(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  int64_t window;
+  const cq_status status = cq_plan_window(&window, config, error);
+  for (int64_t i = 0; !status && i < plan->n_layers; i++) plan->layers[i].window = window;
+  return status ? status : plan_rotary(plan, config, error);
+}
+
+static cq_status plan_qwen(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  int64_t window, first = 28;
+  bool used = false;
+  cq_status status = cq_plan_window(&window, config, error);
+  if (!status) status = cq_json_get_int(&first, config->json, "max_window_layers", 0, INT32_MAX, config->path, error);
+  if (!status) status = cq_json_get_bool(&used, config->json, "use_sliding_window", config->path, error);
+  for (int64_t i = first; !status && i < plan->n_layers; i++) plan->layers[i].window = used ? window : 0;
+  if (!status) status = cq_plan_layer_types(plan, config, used ? window : 0, error);
+  return status ? status : plan_rotary(plan, config, error);
+}
+
+static const char *const fixed[][2] = {{"is_causal", "true"}, {"attn_logit_softcapping", "null"}, {NULL, NULL}};
+static const char *const ignored[] = {"lm_head.", "model.lm_head.", NULL};
+
+#define LLAMA_KEYS                                                                                                     \
+  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
+  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_kv_heads = "num_key_value_heads",                     \
+  .head_dim = "head_dim", .n_positions = "max_position_embeddings", .activation = "hidden_act",                        \
+  .norm_eps = "rms_norm_eps", .attention_dropout = "attention_dropout"
+#define LLAMA_NAMES                                                                                                    \
+  .words = "embed_tokens", .layer = "layers.%d.", .query = "self_attn.q_proj", .key = "self_attn.k_proj",              \
+  .value = "self_attn.v_proj", .attention_output = "self_attn.o_proj", .before_attention = "input_layernorm",          \
+  .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj", .before_ffn = "post_attention_layernorm",     \
+  .last_norm = "norm"
+#define LLAMA_LIKE                                                                                                     \
+  .prefixes = {"model."}, .keys = {LLAMA_KEYS}, .rms = true, .causal = true, .stays_narrow = true, .norm_eps = 1e-6,   \
+  .activation = "silu", .max_positions = 2048, .fixed = fixed, .ignored = ignored
+
+const cq_family cq_family_llama = {
+    .model_type = "llama",
+    LLAMA_LIKE,
+    .names = {LLAMA_NAMES},
+    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}},
+    .plan = plan_rotary};
+const cq_family cq_family_mistral = {
+    .model_type = "mistral", LLAMA_LIKE, .names = {LLAMA_NAMES}, .n_kv_heads = 8, .plan = plan_mistral};
+const cq_family cq_family_qwen2 = {.model_type = "qwen2",
+                                   LLAMA_LIKE,
+                                   .names = {LLAMA_NAMES},
+                                   .biases = CQ_BIAS_QKV,
+                                   .n_kv_heads = 32,
+                                   .plan = plan_qwen};
+const cq_family cq_family_qwen3 = {.model_type = "qwen3",
+                                   LLAMA_LIKE,
+                                   .names = {LLAMA_NAMES, .q_norm = "self_attn.q_norm", .k_norm = "self_attn.k_norm"},
+                                   .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}},
+                                   .n_kv_heads = 32,
+                                   .head_dim = 128,
+                                   .plan = plan_qwen};
