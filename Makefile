@@ -49,7 +49,9 @@ static: ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program with
 deb: ## write Debian packages to build/deb
 	@scripts/make-deb
 
-wheel: build ## make the Python package with the library inside: build/wheel
+wheel: ## make the Python package with the library inside: build/wheel
+	@scripts/install-dependencies --check
+	@$(MAKE) --no-print-directory compile TARGET=calque_static
 	@scripts/make-wheel
 
 docs: ## write the library's reference: build/docs/html and build/docs/man
