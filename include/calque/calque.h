@@ -31,6 +31,7 @@
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/options.h"
+#include "calque/precision.h"
 #include "calque/process.h"
 #include "calque/quantize.h"
 #include "calque/retrieval.h"

@@ -15,6 +15,12 @@ for header in $headers; do
   cmp -s "$work/$(basename "$header").i" "$work/filtered.h.i" || fail "the filter changes the code of $header"
 done
 
+# The main page is made from calque.h, which has them all.
+for header in $headers; do
+  case $header in calque/calque.h | calque/extra/*) continue ;; esac
+  grep -qxF "#include \"$header\"" "$source_dir/include/calque/calque.h" || fail "calque.h does not include $header"
+done
+
 # Each kind of comment as Doxygen wants it.
 cat >"$work/thing.h" <<'END'
 /* Things, with 100 % of <care>.
