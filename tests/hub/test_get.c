@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "hub/listing.h"
+#include "support/again.h"
 #include "support/hub.h"
 
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 enum { WEIGHTS = 300000 };
 
@@ -520,17 +520,12 @@ static bool stop_at_once(void *context, const char *file, uint64_t done, uint64_
 static void test_processes(void **state) {
   (void)state;
   enum { N = 4 };
-  pid_t children[N];
+  again children[N];
   cq_error error = {0};
   char path[900], *directory;
   start();
-  for (int i = 0; i < N; i++)
-    if ((children[i] = fork()) == 0) _exit(get("org/model", &error) ? 1 : 0);
-  for (int i = 0; i < N; i++) {
-    int code;
-    assert_int_equal(waitpid(children[i], &code, 0), children[i]);
-    assert_int_equal(code, 0);
-  }
+  for (int i = 0; i < N; i++) children[i] = start_again("get", false);
+  for (int i = 0; i < N; i++) assert_int_equal(end_again(&children[i]), 0);
   assert_weights();
   assert_int_equal(hub_count(&hub, "/blob/"), 1);
   /* Another library holds the lock: the call waits, until it is asked to stop. */
@@ -551,21 +546,22 @@ static void test_processes(void **state) {
   close(lock);
 }
 
+/* Files of 100 kB at most, which is told as a full disk is. */
+static int get_on_full_disk(void) {
+  cq_error error = {0};
+  char *directory = NULL;
+  const struct rlimit limit = {100000, 100000};
+  signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &limit);
+  const cq_status status = cq_hub_get(&directory, "org/model", NULL, &error);
+  return status == CQ_ERR_IO && strstr(error.message, ".incomplete: cannot write") ? 0 : 1;
+}
+
 static void test_full_disk(void **state) {
   (void)state;
   start();
-  const pid_t child = fork();
-  if (child == 0) { /* files of 100 kB at most, which is told as a full disk is */
-    cq_error error;
-    const struct rlimit limit = {100000, 100000};
-    signal(SIGXFSZ, SIG_IGN);
-    setrlimit(RLIMIT_FSIZE, &limit);
-    const cq_status status = get("org/model", &error);
-    _exit(status == CQ_ERR_IO && strstr(error.message, ".incomplete: cannot write") ? 0 : 1);
-  }
-  int code;
-  assert_int_equal(waitpid(child, &code, 0), child);
-  assert_int_equal(code, 0);
+  again child = start_again("full disk", false);
+  assert_int_equal(end_again(&child), 0);
   assert_nothing_named();
   cq_error error;
   assert_int_equal(get("org/model", &error), CQ_OK);
@@ -574,26 +570,16 @@ static void test_full_disk(void **state) {
 
 /* --- data sets, and a lack of memory --- */
 
-/* In a process of its own, whose memory is not lacking; ends when the pipe is closed. */
-static pid_t start_other_hub(char endpoint[64], int *ending) {
-  int told[2], ends[2];
-  assert_int_equal(pipe(told), 0);
-  assert_int_equal(pipe(ends), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    static hub_imitation data;
-    char c;
-    close(ends[1]);
-    if (!hub_open(&data, "datasets", "org/data")) _exit(1);
-    hub_add(&data, "data/train.parquet", weights, 5000);
-    if (write(told[1], data.endpoint, sizeof data.endpoint) < 0) _exit(1);
-    while (read(ends[0], &c, 1) > 0) continue;
-    _exit(0);
-  }
-  assert_int_equal(read(told[0], endpoint, 64), 64);
-  close(told[0]), close(told[1]), close(ends[0]);
-  *ending = ends[1];
-  return child;
+/* In a process of its own, whose memory is not lacking; ends with its standard input. */
+static int be_other_hub(void) {
+  static hub_imitation data;
+  char c;
+  if (!hub_open(&data, "datasets", "org/data")) return 1;
+  hub_add(&data, "data/train.parquet", "of 5 rows", 9);
+  if (write(STDOUT_FILENO, data.endpoint, sizeof data.endpoint) < 0) return 1;
+  while (read(STDIN_FILENO, &c, 1) > 0) continue;
+  hub_close(&data);
+  return 0;
 }
 
 static void test_memory(void **state) {
@@ -601,8 +587,8 @@ static void test_memory(void **state) {
   cq_hub_options o = cq_hub_default_options();
   cq_error error = {0};
   char *directory, endpoint[64];
-  int ending;
-  const pid_t child = start_other_hub(endpoint, &ending);
+  again other = start_again("other hub", true);
+  assert_int_equal(read(other.from, endpoint, sizeof endpoint), (ssize_t)sizeof endpoint);
   o.type = CQ_HUB_DATASET;
   for (long n = 1;; n++) {
     start();
@@ -621,11 +607,25 @@ static void test_memory(void **state) {
   }
   assert_non_null(strstr(directory, "datasets--org--data/snapshots/"));
   cq_free(directory);
-  close(ending);
-  waitpid(child, NULL, 0);
+  assert_int_equal(end_again(&other), 0);
 }
 
-int main(void) {
+/* What the tests start as a process of its own; -1: no such role. */
+static int act(const char *role) {
+  cq_error error;
+  char *directory = NULL;
+  if (!strcmp(role, "other hub")) return be_other_hub();
+  if (!strcmp(role, "full disk")) return get_on_full_disk();
+  if (!strcmp(role, "get")) {
+    const cq_status status = cq_hub_get(&directory, "org/model", NULL, &error);
+    cq_free(directory);
+    return status ? 1 : 0;
+  }
+  return -1;
+}
+
+int main(int argc, char **argv) {
+  if (argc == 2) return act(argv[1]);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_file_names), cmocka_unit_test(test_names),
       cmocka_unit_test(test_choices),       cmocka_unit_test(test_token),      cmocka_unit_test(test_lost_connections),

@@ -5,10 +5,10 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "hub/http.h"
+#include "support/again.h"
 #include "support/hub.h"
 
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 static hub_imitation hub;
 static char noticed[2000];
@@ -322,28 +322,26 @@ static void test_arguments(void **state) {
   assert_int_equal(hub_count(&hub, ""), 0);
 }
 
-/* In a process of its own, whose memory is not lacking. */
+/* In a process of its own, whose memory is not lacking; ends with its standard input. */
+static int be_other_hub(void) {
+  static hub_imitation other;
+  char c;
+  hub_answer_post = answer_post;
+  if (!hub_open(&other, "models", "org/model")) return 1;
+  other.exists = false;
+  if (write(STDOUT_FILENO, other.endpoint, sizeof other.endpoint) < 0) return 1;
+  while (read(STDIN_FILENO, &c, 1) > 0) continue;
+  hub_close(&other);
+  return 0;
+}
+
 static void test_memory(void **state) {
   (void)state;
-  int told[2], ends[2];
   char endpoint[64];
   cq_error error = {0};
-  assert_int_equal(pipe(told), 0);
-  assert_int_equal(pipe(ends), 0);
   start();
-  const pid_t child = fork();
-  if (child == 0) {
-    static hub_imitation other;
-    char c;
-    close(ends[1]);
-    if (!hub_open(&other, "models", "org/model")) _exit(1);
-    other.exists = false;
-    if (write(told[1], other.endpoint, sizeof other.endpoint) < 0) _exit(1);
-    while (read(ends[0], &c, 1) > 0) continue;
-    _exit(0);
-  }
-  assert_int_equal(read(told[0], endpoint, sizeof endpoint), (ssize_t)sizeof endpoint);
-  close(told[0]), close(told[1]), close(ends[0]);
+  again other = start_again("other hub", true);
+  assert_int_equal(read(other.from, endpoint, sizeof endpoint), (ssize_t)sizeof endpoint);
   setenv("HF_ENDPOINT", endpoint, 1);
   for (long n = 1;; n++) {
     char *url;
@@ -360,8 +358,7 @@ static void test_memory(void **state) {
     if (status != CQ_ERR_MEMORY) fail_msg("allocation %ld: status %d: %s", n, status, error.message);
     assert_null(url);
   }
-  close(ends[1]);
-  waitpid(child, NULL, 0);
+  assert_int_equal(end_again(&other), 0);
 }
 
 static int open_hub(void **state) {
@@ -378,7 +375,8 @@ static int close_hub(void **state) {
   return remove_test_directory(state);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+  if (argc == 2) return strcmp(argv[1], "other hub") ? -1 : be_other_hub();
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_put),       cmocka_unit_test(test_card),   cmocka_unit_test(test_wrong_answers),
       cmocka_unit_test(test_arguments), cmocka_unit_test(test_memory),
