@@ -55,6 +55,9 @@ static cq_status take_head(cq_hub_file *file, const cq_hub_answer *a, const cq_h
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "is of commit %s", a->commit);
   if (file->sha256 && is_hash(etag, 64) && strcmp(etag, file->sha256) != 0)
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "has SHA-256 %s, the list of files says %s", etag, file->sha256);
+  if (!file->sha256 && file->git_hash && is_hash(etag, 40) && strcmp(etag, file->git_hash) != 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, url, "has git's hash %s, the list of files says %s", etag,
+                        file->git_hash);
   if (has_size && file->has_size && n_bytes != file->n_bytes)
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "has %llu bytes, the list of files says %llu",
                         (unsigned long long)n_bytes, (unsigned long long)file->n_bytes);
@@ -112,23 +115,27 @@ typedef struct fetching {
   const char *url;
   char path[CQ_HUB_PATH], incomplete[CQ_HUB_PATH + 16];
   int fd;
-  uint64_t n;                /* bytes in the incomplete file, all of which are hashed */
-  bool has_hash, is_resumed; /* is_resumed: some of them are of an earlier call */
+  uint64_t n;         /* bytes in the incomplete file, all of which are hashed */
+  bool is_resumed;    /* some of them are of an earlier call */
+  const char *wanted; /* the hash that it should have; NULL: none is known */
   cq_sha sha;
   uint64_t n_done_before; /* of the session */
   cq_status failure;
   cq_error failed;
 } fetching;
 
-/* Of a small file git's hash, which begins with the length. */
+/* SHA-256 of large files, git's hash of small ones, which begins with the length; of the ETag, where that is a hash, or of
+ * the list of files. */
 static void begin_hash(fetching *f) {
+  const cq_hub_file *file = f->file;
   char head[40];
-  const bool is_large = is_hash(f->file->etag, 64) || f->file->sha256;
-  f->has_hash = is_large || (is_hash(f->file->etag, 40) && f->file->has_size);
+  const char *small = is_hash(file->etag, 40) ? file->etag : file->git_hash;
+  const bool is_large = is_hash(file->etag, 64) || file->sha256;
+  f->wanted = is_hash(file->etag, 64) ? file->etag : file->sha256;
+  if (!is_large && file->has_size) f->wanted = small;
   cq_sha_begin(&f->sha, is_large ? CQ_SHA256 : CQ_SHA1);
   if (!is_large)
-    cq_sha_add(&f->sha, head,
-               1 + (size_t)snprintf(head, sizeof head, "blob %llu", (unsigned long long)f->file->n_bytes));
+    cq_sha_add(&f->sha, head, 1 + (size_t)snprintf(head, sizeof head, "blob %llu", (unsigned long long)file->n_bytes));
 }
 
 static cq_status start_over(fetching *f, cq_error *error) {
@@ -248,12 +255,11 @@ static cq_status receive(fetching *f, cq_error *error) {
 
 static cq_status verify(fetching *f, cq_error *error) {
   char hex[CQ_SHA_HEX];
-  if (!f->has_hash) return CQ_OK; /* another hub than Hugging Face's: no hash that we know */
-  const char *wanted = is_hash(f->file->etag, 64) || !f->file->sha256 ? f->file->etag : f->file->sha256;
+  if (!f->wanted) return CQ_OK; /* another hub than Hugging Face's: no hash that we know */
   cq_sha_hex(hex, &f->sha);
-  if (!strcmp(hex, wanted)) return CQ_OK;
+  if (!strcmp(hex, f->wanted)) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "what came has %s %s, the hub names %s",
-                      f->sha.kind == CQ_SHA256 ? "SHA-256" : "git's hash", hex, wanted);
+                      f->sha.kind == CQ_SHA256 ? "SHA-256" : "git's hash", hex, f->wanted);
 }
 
 static cq_status check_disk(const fetching *f, cq_error *error) {

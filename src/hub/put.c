@@ -34,6 +34,7 @@ enum { SAMPLE_BYTES = 512 };
 
 /* --- the repository --- */
 
+/* One that exists is fine: another try of ours may have created it, whose answer was lost. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
   char url[1200], organisation[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
@@ -44,12 +45,13 @@ static cq_status create_repository(cq_hub_session *s, const char *repository, bo
   cq_json_set(&body, "organization", json_string(organisation));
   cq_json_set(&body, "type", json_string("model"));
   cq_json_set(&body, "private", json_boolean(is_private));
-  const cq_status status = cq_hub_post_json(&answer, NULL, s, url, body, "application/json", error);
+  int code = 0;
+  const cq_status status = cq_hub_post_json(&answer, &code, s, url, body, "application/json", error);
   json_decref(answer);
-  return status;
+  return status == CQ_ERR_IO && code == 409 ? CQ_OK : status;
 }
 
-/* What it has; one that there is not is created. */
+/* What it has; it is created if it does not exist. */
 static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_hub_name *name,
                                  const cq_hub_put_options *o, cq_error *error) {
   int code;
@@ -59,6 +61,12 @@ static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_
   return status ? status : cq_hub_list(l, &code, s, "models", name->repository, name->revision, error);
 }
 
+static bool is_same(const cq_hub_upload *file, const cq_hub_file *there) {
+  if (!there) return false;
+  return there->sha256 ? !strcmp(there->sha256, file->sha256)
+                       : there->git_hash && !strcmp(there->git_hash, file->git_hash);
+}
+
 /* Which files are there already; one with other contents is an error. */
 static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const char *repository,
                                const cq_hub_put_options *o, cq_error *error) {
@@ -66,8 +74,7 @@ static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const
     cq_hub_upload *file = &u->files[i];
     const cq_hub_file *there = cq_hub_listing_find(l, file->name);
     if (!there) continue;
-    file->is_unchanged = there->sha256 ? !strcmp(there->sha256, file->sha256)
-                                       : there->git_hash && !strcmp(there->git_hash, file->git_hash);
+    file->is_unchanged = is_same(file, there);
     if (!file->is_unchanged && !o->replace)
       return cq_fail_file(error, CQ_ERR_ARGUMENT, repository,
                           "has a %s with other contents: nothing was sent (replace sends it all the same)", file->name);
@@ -176,7 +183,7 @@ static cq_status add_file(cq_builder *out, const cq_hub_upload *file, bool *ok, 
   return status;
 }
 
-static cq_status commit(char **out, cq_hub_session *s, const cq_hub_uploads *u, const cq_hub_name *name,
+static cq_status commit(char **out, int *code, cq_hub_session *s, const cq_hub_uploads *u, const cq_hub_name *name,
                         const char *parent, const cq_hub_put_options *o, cq_error *error) {
   char summary[300];
   cq_builder url = {0}, lines = {0};
@@ -199,13 +206,30 @@ static cq_status commit(char **out, cq_hub_session *s, const cq_hub_uploads *u, 
                                   .body = lines.data,
                                   .n_body = lines.n,
                                   .stall_s = 6 * s->request_s};
-  if (!status) status = cq_hub_ask_json(&answer, NULL, s, &request, error);
+  *code = 0;
+  if (!status) status = cq_hub_ask_json(&answer, code, s, &request, error);
   const char *where = json_string_value(json_object_get(answer, "commitUrl"));
   if (!status && !where) status = cq_fail_file(error, CQ_ERR_FORMAT, url.data, "does not name the commit");
   if (!status && !(*out = cq_strdup(where))) status = cq_fail_memory(error, name->repository);
   json_decref(answer);
   cq_builder_free(&url), cq_builder_free(&lines);
   return status;
+}
+
+/* Whether the repository has all files as they are here, after a commit that was refused because the repository had
+ * changed: the change was our own when the answer to an earlier try was lost. */
+static bool has_been_committed(char **out, cq_hub_session *s, const cq_hub_uploads *u, const cq_hub_name *name) {
+  cq_hub_listing l = {0};
+  int code;
+  bool is_there = cq_hub_list(&l, &code, s, "models", name->repository, name->revision, NULL) == CQ_OK;
+  for (size_t i = 0; is_there && i < u->n; i++)
+    is_there = is_same(&u->files[i], cq_hub_listing_find(&l, u->files[i].name));
+  cq_builder url = {0};
+  if (is_there) cq_builder_printf(&url, "%s/%s/commit/%s", s->endpoint, name->repository, l.commit);
+  cq_hub_listing_free(&l);
+  if (url.failed) cq_builder_free(&url);
+  *out = url.data;
+  return url.data != NULL;
 }
 
 /* --- the whole --- */
@@ -238,7 +262,9 @@ static cq_status put_online(char **url, cq_hub_session *s, cq_hub_uploads *u, co
     s->n_all = u->n_bytes;
     status = ask_modes(s, u, name, error);
     if (!status) status = cq_hub_uploads_send(s, u, name->repository, error);
-    if (!status) status = commit(url, s, u, name, l.commit, o, error);
+    int code = 0;
+    if (!status) status = commit(url, &code, s, u, name, l.commit, o, error);
+    if (status == CQ_ERR_IO && (code == 409 || code == 412) && has_been_committed(url, s, u, name)) status = CQ_OK;
   }
   cq_hub_listing_free(&l);
   return status;

@@ -39,6 +39,7 @@ static cq_status hash_upload(cq_hub_upload *u, cq_error *error) {
 static cq_status collect_file(cq_hub_uploads *u, const cq_walked *file, bool with_hashes, cq_error *error) {
   struct stat info;
   if (!strcmp(file->name, "README.md")) return CQ_OK; /* the card takes its place */
+  if (!strcmp(file->name, "log.jsonl")) return CQ_OK; /* names files of this machine */
   if (stat(file->path, &info) != 0) return cq_fail_errno(error, file->path, "cannot stat");
   cq_hub_upload *f = &u->files[u->n++];
   *f = (cq_hub_upload){.path = file->path, .name = file->name, .n_bytes = (uint64_t)info.st_size};

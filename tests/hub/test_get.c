@@ -379,6 +379,27 @@ static void test_wrong_answers(void **state) {
   }
 }
 
+/* Before the hub stands another that names versions instead of hashes: the list of files has the hash all the same. */
+static void test_etag_without_hash(void **state) {
+  (void)state;
+  cq_error error;
+  start();
+  hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json", .kind = HUB_HEADER, .text = "ETag: \"version-1\""});
+  assert_int_equal(get("org/model", &error), CQ_OK);
+  start();
+  hub_fail(
+      &hub,
+      (hub_fault){.method = "HEAD", .part = "c0ffee/config.json", .kind = HUB_HEADER, .text = "ETag: \"version-1\""});
+  hub_fail(&hub, (hub_fault){.method = "GET", .part = "c0ffee/config.json", .kind = HUB_CHANGED});
+  assert_fails(CQ_ERR_FORMAT, "config.json", "git's hash");
+  /* And a hash that the list contradicts. */
+  start();
+  hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json",
+                             .kind = HUB_HEADER,
+                             .text = "ETag: \"0123456789012345678901234567890123456789\""});
+  assert_fails(CQ_ERR_FORMAT, "config.json", "the list of files says");
+}
+
 /* Names that leave the directory, in the list of files. */
 static void test_file_names(void **state) {
   (void)state;
@@ -627,10 +648,13 @@ static int act(const char *role) {
 int main(int argc, char **argv) {
   if (argc == 2) return act(argv[1]);
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_answers), cmocka_unit_test(test_file_names), cmocka_unit_test(test_names),
-      cmocka_unit_test(test_choices),       cmocka_unit_test(test_token),      cmocka_unit_test(test_lost_connections),
-      cmocka_unit_test(test_resume),        cmocka_unit_test(test_processes),  cmocka_unit_test(test_full_disk),
-      cmocka_unit_test(test_memory),        cmocka_unit_test(test_layout),     cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_wrong_answers),    cmocka_unit_test(test_etag_without_hash),
+      cmocka_unit_test(test_file_names),       cmocka_unit_test(test_names),
+      cmocka_unit_test(test_choices),          cmocka_unit_test(test_token),
+      cmocka_unit_test(test_lost_connections), cmocka_unit_test(test_resume),
+      cmocka_unit_test(test_processes),        cmocka_unit_test(test_full_disk),
+      cmocka_unit_test(test_memory),           cmocka_unit_test(test_layout),
+      cmocka_unit_test(test_patterns),
   };
   if (!HAS_CURL) {
     puts("skipped: this build has no plugin for libcurl");

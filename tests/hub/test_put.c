@@ -104,8 +104,9 @@ static hub_result answer_post(hub_imitation *h, struct MHD_Connection *c, const 
   if (!strncmp(path, "/upload/", 8)) {
     result = keep_upload(h, c, path + 8, body);
   } else if (!strcmp(path, "/api/repos/create")) {
+    result = h->exists ? hub_refuse(c, 409, "", "You already created this model repo")
+                       : hub_json(c, json_pack("{s:s}", "url", h->endpoint));
     h->exists = true;
-    result = hub_json(c, json_pack("{s:s}", "url", h->endpoint));
   } else if (strstr(path, "/preupload/")) {
     result = send_modes(c, json);
   } else if (strstr(path, ".git/info/lfs/objects/batch")) {
@@ -149,6 +150,7 @@ static void start(void) {
   write_text(test_path("model/1_Pooling/config.json"), "{\"dim\": 4}");
   write_text(test_path("model/model.safetensors"), "many weights");
   write_text(test_path("model/.hidden"), "a secret");
+  write_text(test_path("model/log.jsonl"), "{\"file\": \"/home/me/text.tsv\"}\n");
   write_text(test_path("model/README.md"),
              "---\nlicense: mit\ntags:\n- mine\nlanguage:\n- en\n---\n\n# A title\n\nA text.\n");
 }
@@ -187,6 +189,7 @@ static void test_put(void **state) {
   assert_int_equal(hub_count(&hub, "hub POST /verify"), 1);
   assert_int_equal(hub.n_files, 4);
   assert_null(hub_find(&hub, ".hidden"));
+  assert_null(hub_find(&hub, "log.jsonl"));
   assert_string_equal(sent_text("model.safetensors"), "many weights");
   assert_string_equal(sent_text("1_Pooling/config.json"), "{\"dim\": 4}");
   assert_non_null(strstr(hub.sent, "The \\\"first\\\" one"));
@@ -301,6 +304,33 @@ static void test_wrong_answers(void **state) {
   assert_string_equal(sent_text("model.safetensors"), "many weights");
 }
 
+/* What was done is found out, and not done twice. */
+static void test_lost_answers(void **state) {
+  (void)state;
+  static const char *const parts[] = {"/api/repos/create", "/preupload/", "/batch", "/upload/", "/verify", "/commit/"};
+  cq_error error;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    start();
+    hub_fail(&hub, (hub_fault){.part = parts[i], .kind = HUB_ANSWER_LOST, .times = 1});
+    if (put(NULL, &error)) fail_msg("%s: %s", parts[i], error.message);
+    assert_int_equal(hub_count(&hub, parts[i]), 2);
+    assert_string_equal(sent_text("model.safetensors"), "many weights");
+  }
+  /* Somebody else's commit is no success, whatever was lost. */
+  start();
+  hub_fail(&hub, (hub_fault){.part = "/commit/", .kind = HUB_CODE, .number = 412});
+  assert_int_equal(put(NULL, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "412"));
+  /* Nor is one whose files are others. */
+  start();
+  hub.exists = true;
+  put_file(&hub, "config.json", "{\"other\": 1}", 12);
+  const cq_hub_put_options replace = {.size = sizeof replace, .replace = true};
+  hub_fail(&hub, (hub_fault){.part = "/commit/", .kind = HUB_CODE, .number = 409});
+  assert_int_equal(put(&replace, &error), CQ_ERR_IO);
+  assert_non_null(strstr(error.message, "409"));
+}
+
 static void test_arguments(void **state) {
   (void)state;
   cq_error error = {0};
@@ -378,8 +408,8 @@ static int close_hub(void **state) {
 int main(int argc, char **argv) {
   if (argc == 2) return strcmp(argv[1], "other hub") ? -1 : be_other_hub();
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_put),       cmocka_unit_test(test_card),   cmocka_unit_test(test_wrong_answers),
-      cmocka_unit_test(test_arguments), cmocka_unit_test(test_memory),
+      cmocka_unit_test(test_put),          cmocka_unit_test(test_card),      cmocka_unit_test(test_wrong_answers),
+      cmocka_unit_test(test_lost_answers), cmocka_unit_test(test_arguments), cmocka_unit_test(test_memory),
   };
   if (!HAS_CURL) {
     puts("skipped: this build has no plugin for libcurl");

@@ -33,7 +33,8 @@ typedef enum hub_fault_kind {
   HUB_REDIRECTED, /* to text, which may have a %d for the hub's port */
   HUB_WHOLE,      /* 200 with all of it where a range was asked for */
   HUB_OTHER_RANGE,
-  HUB_HEADER, /* "Name: value" of a large or small file's head is another; value "": not there */
+  HUB_ANSWER_LOST, /* what was asked for is done, but the answer is 503 */
+  HUB_HEADER,      /* "Name: value" of a large or small file's head is another; value "": not there */
 } hub_fault_kind;
 
 typedef struct hub_fault {
@@ -181,7 +182,14 @@ static inline int hub_count(hub_imitation *h, const char *part) {
 
 typedef enum MHD_Result hub_result;
 
+static _Thread_local bool hub_answer_is_lost;
+
 static inline hub_result hub_send(struct MHD_Connection *c, unsigned code, struct MHD_Response *r) {
+  if (hub_answer_is_lost) {
+    MHD_destroy_response(r);
+    r = MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+    code = 503;
+  }
   MHD_add_response_header(r, "Connection", "close"); /* what is kept open is sent after 40 ms by some versions */
   const hub_result sent = MHD_queue_response(c, code, r);
   MHD_destroy_response(r);
@@ -384,6 +392,7 @@ static inline hub_result hub_answer(void *context, struct MHD_Connection *c, con
            range ? range : "-", token ? token : "-");
   pthread_mutex_unlock(&h->mutex);
   const bool has_fault = hub_take_fault(&fault, h, method, path);
+  hub_answer_is_lost = has_fault && fault.kind == HUB_ANSWER_LOST;
   if (has_fault && hub_plain_fault(&result, h, c, &fault)) return result;
   if (is_cdn && !strncmp(path, "/blob/", 6)) {
     hub_file *f = hub_find(h, path + 6);
