@@ -88,6 +88,12 @@ typedef struct cq_option_part {
   void (*defaults)(void *options); /* sets what differs; NULL: nothing does */
 } cq_option_part;
 
+/* A field of the struct that has no text, and so no row: a callback, or the context that it is told. */
+typedef struct cq_option_field {
+  const char *name; /* "progress" */
+  size_t offset;    /* of a pointer */
+} cq_option_field;
+
 struct cq_option_group {
   const char *name;
   size_t size, row_size; /* of the struct; of a row */
@@ -98,6 +104,8 @@ struct cq_option_group {
   /* What no single row can say; called when all rows are in range. NULL: nothing. */
   cq_status (*check)(const void *options, cq_error *error);
   void (*defaults)(void *options); /* other defaults than the rows'; NULL: none */
+  const cq_option_field *fields;
+  size_t n_fields;
 };
 
 /* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none behind the last. */
@@ -143,6 +151,10 @@ CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *optio
  * well. */
 CQ_API void *cq_options_struct(cq_options *options);
 
+/* Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages that
+ * do not know the struct. NULL: there is none of that name. */
+CQ_API void *cq_options_field(cq_options *options, const char *name);
+
 /* All rows, those of groups within it behind its own; NULL beyond the last. */
 CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
 
@@ -184,6 +196,15 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
 #define CQ_TEXTS(owner, ...)     CQ_SEVERAL(owner, CQ_OPTION_TEXTS, __VA_ARGS__)
 #define CQ_DATA(owner, ...)      CQ_SEVERAL(owner, CQ_OPTION_DATA, __VA_ARGS__)
 #define CQ_LANGUAGES(owner, ...) CQ_SEVERAL(owner, CQ_OPTION_LANGUAGES, __VA_ARGS__)
+
+/* What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
+#define CQ_FIELD(owner, field)                                                                                         \
+  { #field, offsetof(owner, field) }
+#define CQ_FIELDS(...)                                                                                                 \
+  .fields = (const cq_option_field[]){__VA_ARGS__},                                                                    \
+  .n_fields = sizeof((const cq_option_field[]){__VA_ARGS__}) / sizeof(cq_option_field)
+/* A callback and its context. */
+#define CQ_CALLBACK(owner, field) CQ_FIELD(owner, field), CQ_FIELD(owner, field##_context)
 
 #define CQ_ROWS(owner, table)                                                                                          \
   .size = sizeof(owner), .row_size = sizeof *(table), .rows = (table), .n_rows = sizeof(table) / sizeof *(table)

@@ -6,7 +6,7 @@ import ctypes
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _library as lib
@@ -49,7 +49,7 @@ class Encoder:
 
     :param name: a directory, a name in the local Hugging Face cache, or a model that calque comes with
     :param notice: told what was assumed, one line each
-    :param options: ``calque.options("encoder")``: ``max_length``, ``precision``
+    :param options: ``calque.options("encoder")``: ``max_length``, ``precision``, ``task``
 
     Any number of threads may use one at once.
     """
@@ -64,8 +64,7 @@ class Encoder:
         handle = ctypes.c_void_p()
         with Options("encoder") as o:
             o.set(**options)
-            if self._notice is not None:  # behind the number of `precision`
-                o.put_pointers(o.offset("precision") + 4, self._notice, None)
+            o.put(notice=self._notice)
             raw = lib.path_bytes(name)
             lib.call("cq_encoder_open", (lib.c_pointer, lib.c_text, lib.c_pointer), ctypes.byref(handle), raw, o.struct)
         self._handle = handle
@@ -145,8 +144,9 @@ class Encoder:
 
         A sentence's vector does not depend on the others of the call. Ctrl-C is heeded between blocks of sentences.
         """
-        if isinstance(sentences, str):
-            raise ArgumentError("sentences must be a list of strings: put a single one into a list")
+        if isinstance(sentences, (str, Mapping)):
+            what = "put a single one into a list" if isinstance(sentences, str) else "a dict is none"
+            raise ArgumentError("sentences must be a list of strings: %s" % what)
         slices = slices_of(sentences)
         types = (lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_size, lib.c_pointer, lib.c_pointer)
         with Options("encode") as o:

@@ -101,8 +101,7 @@ class Index:
         handle = ctypes.c_void_p()
         with Options("index") as o:
             o.set(model=model, query_model=query_model, writing=writing, **options)
-            if self._notice is not None:  # before the number of `precision`
-                o.put_pointers(o.offset("precision") - 16, self._notice, None)
+            o.put(notice=self._notice)
             types = (lib.c_pointer, lib.c_text, lib.c_pointer)
             lib.call("cq_index_open", types, ctypes.byref(handle), lib.path_bytes(directory), o.struct)
         self._handle = handle
@@ -235,8 +234,8 @@ class Index:
         hits = ctypes.c_void_p()
         with Options("search") as o:
             o.set(**options)
-            if m is not None:  # the field behind the number of `words-mu`
-                o.put_pointers(o.offset("words-mu") + 8, ctypes.c_void_p(m.address))
+            if m is not None:
+                o.put(query_vectors=ctypes.c_void_p(m.address))
             types = (lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_size, lib.c_pointer, lib.c_pointer)
             lib.call(
                 "cq_index_search",

@@ -69,8 +69,7 @@ def mine(
         tell = progress if progress is not None else lambda _what, _done, _n: None
         pointer = PROGRESS(lambda _, what, done, n: callback.run(lambda: tell(what.decode(), done, n)))
         told = notice_of(notice)
-        # Two callbacks, each with its context, stand before `precision`.
-        o.put_pointers(o.offset("precision") - 32, told, None, pointer, None)
+        o.put(notice=told, progress=pointer)
         mining = ctypes.c_void_p()
         try:
             lib.call("cq_mine", (lib.c_pointer,) * 3, ctypes.byref(mining), o.struct, lib.context())

@@ -51,26 +51,6 @@ class CRow(ctypes.Structure):
     ]
 
 
-class CPart(ctypes.Structure):
-    """cq_option_part: a group within a group."""
-
-    _fields_ = [("group", ctypes.c_void_p), ("offset", ctypes.c_size_t), ("defaults", ctypes.c_void_p)]
-
-
-class CGroup(ctypes.Structure):
-    """The beginning of cq_option_group."""
-
-    _fields_ = [
-        ("name", ctypes.c_char_p),
-        ("size", ctypes.c_size_t),
-        ("row_size", ctypes.c_size_t),
-        ("rows", ctypes.c_void_p),
-        ("n_rows", ctypes.c_size_t),
-        ("parts", ctypes.POINTER(CPart)),
-        ("n_parts", ctypes.c_size_t),
-    ]
-
-
 class Option(NamedTuple):
     """One option of the library: its keyword, its type, its default as text, its choices, what it does."""
 
@@ -93,7 +73,6 @@ class Options:
         lib.call("cq_options_new", (lib.c_pointer, lib.c_pointer), ctypes.byref(self._options), found)
         self.group = group
         self._keep: list[Any] = []
-        self._parts = CGroup.from_address(found)
         self.rows: dict[str, CRow] = {}
         row_at = lib.function("cq_options_row", ctypes.POINTER(CRow), lib.c_pointer, lib.c_size)
         while row := row_at(self._options, len(self.rows)):
@@ -114,28 +93,18 @@ class Options:
         """The struct's address."""
         return int(lib.function("cq_options_struct", lib.c_pointer, lib.c_pointer)(self._options))
 
-    def offset(self, name: str) -> int:
-        return int(self.rows[name].offset)
-
-    def put_pointers(self, offset: int, *values: Any) -> None:
-        """Writes pointers to where the struct has callbacks, which no row names."""
-        for i, value in enumerate(values):
-            ctypes.c_void_p.from_address(self.struct + offset + 8 * i).value = (
-                ctypes.cast(value, ctypes.c_void_p).value if value is not None else None
-            )
-
-    def part(self, name: str) -> int:
-        """The address of the struct of a group within this one."""
-        for i in range(self._parts.n_parts):
-            part = self._parts.parts[i]
-            if CGroup.from_address(part.group).name == name.encode():
-                return int(ctypes.c_void_p.from_address(self.struct + part.offset).value or 0)
-        raise ArgumentError("the options %r have no part %r" % (self.group, name))
-
-    def put_text(self, offset: int, raw: bytes) -> None:
-        """Writes a text to a field that no row names."""
-        self._keep.append(raw)
-        self.put_pointers(offset, ctypes.c_char_p(raw))
+    def put(self, **fields: Any) -> None:
+        """Sets fields that have no text: callbacks, addresses, and bytes as a text. None leaves one as it is."""
+        field = lib.function("cq_options_field", lib.c_pointer, lib.c_pointer, lib.c_text)
+        for name, value in fields.items():
+            if value is None:
+                continue
+            place = field(self._options, name.encode())
+            if not place:
+                raise ArgumentError("the options %r have no field %r" % (self.group, name))
+            pointer = ctypes.c_char_p(value) if isinstance(value, bytes) else value
+            self._keep.append(pointer)
+            ctypes.c_void_p.from_address(place).value = ctypes.cast(pointer, ctypes.c_void_p).value
 
     def get(self, name: str, i: int = 0) -> str | None:
         out = ctypes.c_void_p()

@@ -47,8 +47,9 @@ class SentenceTransformer:
     :param default_prompt_name: of the prompt that is used where none is named
     :param similarity_fn_name: "cosine", "dot", "euclidean" or "manhattan"
     :param truncate_dim: how many leading dimensions to keep
-    :param backend: accepted, as are ``cache_folder``, ``local_files_only``, ``trust_remote_code``, ``revision``,
-        ``token`` and the like: calque has one backend and downloads nothing
+    :param revision: of a name in the cache: a branch, a tag or a commit
+    :param backend: accepted, as are ``cache_folder``, ``local_files_only``, ``trust_remote_code``, ``token`` and the
+        like: calque has one backend and downloads nothing
     :param precision: what is multiplied in: "f32", "bf16" or "int8"; None: what the model says
     :param notice: told what was assumed about the model, one line each
     """
@@ -82,7 +83,13 @@ class SentenceTransformer:
         _check_device(device)
         self._notice, self._precision = notice, precision
         name = DEFAULT_MODEL if model_name_or_path is None else model_name_or_path
+        if revision is not None:
+            if model_name_or_path is None or os.path.isdir(name):
+                raise ArgumentError("a revision is of a name in the cache, not of the directory %s" % os.fspath(name))
+            name = "%s@%s" % (os.fspath(name), revision)
         self._encoder = Encoder(name, notice=notice, precision=precision)
+        self._of_tasks: dict[str, Encoder] = {}
+        self._max_length_set = False
         described = self._encoder.describe()
         self.prompts: dict[str, str] = {**(described.get("prompts") or {}), **(prompts or {})}
         self.default_prompt_name = default_prompt_name or described.get("default_prompt_name")
@@ -124,10 +131,12 @@ class SentenceTransformer:
         :param convert_to_tensor: a tensor (of PyTorch, which is then imported)
         :param normalize_embeddings: scale each vector to length 1
         :param truncate_dim: how many leading dimensions to keep, in place of the model's ``truncate_dim``
+        :param task: of a model with a route for each task (Router), the route: "query" or "document"
 
         Without NumPy the result is a list of numbers, or a list of lists.
         """
         truncate_dim = kwargs.pop("truncate_dim", None) or self.truncate_dim
+        encoder = self._encoder_of(kwargs.pop("task", None))
         if output_value != "sentence_embedding":
             raise Error("unsupported", "only output_value='sentence_embedding' is supported, not %r" % output_value)
         precision = precision or "float32"  # None is what the evaluators of sentence-transformers say
@@ -135,6 +144,8 @@ class SentenceTransformer:
             raise ArgumentError("precision must be one of %s, not %r" % (", ".join(PRECISIONS), precision))
         if device is not None:
             _check_device(device)
+        if isinstance(sentences, Mapping):
+            raise ArgumentError("sentences must be a string or a list of strings, not %s" % type(sentences).__name__)
         single = isinstance(sentences, str) or not hasattr(sentences, "__len__")
         texts: Sequence[str] = [sentences] if single else sentences
         if not isinstance(texts, (list, tuple)):  # NumPy's and pandas' columns of strings
@@ -144,12 +155,12 @@ class SentenceTransformer:
             show_progress_bar is None and logger.getEffectiveLevel() in (logging.INFO, logging.DEBUG)
         ):
             bar = _bar
-        width = self._encoder.dim if truncate_dim is None else min(int(truncate_dim), self._encoder.dim)
-        vectors = self._encoder.encode(
+        width = encoder.dim if truncate_dim is None else min(int(truncate_dim), encoder.dim)
+        vectors = encoder.encode(
             texts,
             prompt=self._prompt(prompt, prompt_name),
             normalize=bool(normalize_embeddings),
-            truncate_dim=width if width != self._encoder.dim else None,
+            truncate_dim=width if width != encoder.dim else None,
             progress=bar,
         )
         if precision != "float32" and len(texts):
@@ -165,13 +176,27 @@ class SentenceTransformer:
         return vectors
 
     def encode_query(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
-        """``encode`` with the prompt called "query", where the model has one."""
+        """``encode`` for the task "query", and with the prompt of that name, where the model has them."""
+        kwargs.setdefault("task", "query")
         return self.encode(sentences, prompt_name=prompt_name or self._first_prompt("query"), **kwargs)
 
     def encode_document(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
-        """``encode`` with the prompt called "document", "passage" or "corpus", where the model has one."""
+        """``encode`` for the task "document", and with the prompt called "document", "passage" or "corpus", where the
+        model has them."""
+        kwargs.setdefault("task", "document")
         name = prompt_name or self._first_prompt("document", "passage", "corpus")
         return self.encode(sentences, prompt_name=name, **kwargs)
+
+    def _encoder_of(self, task: str | None) -> Encoder:
+        """A Router's modules are opened for one task, when that is first asked for."""
+        if task is None or not self._described.get("has_routes"):
+            return self._encoder
+        if task not in self._of_tasks:
+            length = self._encoder.max_seq_length if self._max_length_set else None
+            self._of_tasks[task] = Encoder(
+                self._encoder.name, notice=self._notice, max_length=length, precision=self._precision, task=task
+            )
+        return self._of_tasks[task]
 
     def _first_prompt(self, *names: str) -> str | None:
         return next((n for n in names if n in self.prompts), None)
@@ -273,6 +298,7 @@ class SentenceTransformer:
     def max_seq_length(self, n: int) -> None:
         # The one before is closed when the last call that uses it is back.
         self._encoder = Encoder(self._encoder.name, notice=self._notice, max_length=n, precision=self._precision)
+        self._of_tasks, self._max_length_set = {}, True
 
     def get_max_seq_length(self) -> int:
         return self.max_seq_length
@@ -330,6 +356,8 @@ class SentenceTransformer:
     def close(self) -> None:
         """Frees the model's memory; calls afterwards are errors."""
         self._encoder.close()
+        for encoder in self._of_tasks.values():
+            encoder.close()
 
     def __enter__(self) -> SentenceTransformer:
         return self

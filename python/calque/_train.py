@@ -103,12 +103,12 @@ def _run(
     result = CResult()
     with Options(group) as o, lib.Interrupt() as interrupt:
         o.set(**options)
-        if model is not None:  # the first field behind the size
-            o.put_text(8, lib.path_bytes(model))
+        if model is not None:
+            o.put(model=lib.path_bytes(model))
         callback = lib.Callback(interrupt)
         tell: ProgressFn = progress if progress is not None else lambda _: None
         pointer = PROGRESS(lambda _context, p: callback.run(lambda: tell(_progress(p.contents))))
-        _put_progress(o, pointer)
+        o.put(progress=pointer)
         types = (lib.c_pointer, lib.c_pointer, lib.c_pointer)
         try:
             lib.call(function, types, ctypes.byref(result), o.struct, lib.context())
@@ -122,16 +122,6 @@ def _run(
     return Result(
         result.steps, result.best_step, result.final_loss, score, result.collapsed, result.averaged
     )
-
-
-def _put_progress(o: Options, pointer: Any) -> None:
-    """No row names the callback: it stands behind `replace` (extend), or behind `log` in the run that the struct
-    points to (the others)."""
-    if o.group == "extend":
-        o.put_pointers((o.offset("replace") + 8) // 8 * 8, pointer, None)
-        return
-    place = o.part("training") + o.offset("log") + 8
-    ctypes.c_void_p.from_address(place).value = ctypes.cast(pointer, ctypes.c_void_p).value
 
 
 def extend(
@@ -185,7 +175,6 @@ def new_student(
     pointer = notice_of(notice)
     with Options("student") as o:
         o.set(**options)
-        if pointer is not None:  # behind `seed`
-            o.put_pointers(o.offset("seed") + 8, pointer, None)
+        o.put(notice=pointer)
         types = (lib.c_text, lib.c_pointer, lib.c_pointer)
         lib.call("cq_student_new", types, lib.path_bytes(directory), o.struct, lib.context())

@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import unittest
+import unittest.mock
 from pathlib import Path
 
 sys.modules["numpy"] = None  # type: ignore[assignment]
@@ -145,6 +146,46 @@ class SentenceTransformer(Case):
             self.assertEqual(raised.exception.code, "unsupported")
             with self.assertRaises(ImportError):
                 model.similarity([one], [one])
+
+    def test_tasks(self) -> None:
+        router = ROOT / "tests" / "golden" / "models" / "router"
+        model = calque.SentenceTransformer(router)
+        text = ["A cat sleeps."]
+        query, document = (calque.Encoder(router, task=task) for task in ("query", "document"))
+        self.assertNotEqual(query.encode(text, prompt=""), document.encode(text, prompt=""))
+        self.assertEqual(model.encode_query(text), query.encode(text))
+        self.assertEqual(model.encode_document(text), document.encode(text))
+        self.assertEqual(model.encode(text, task="query"), query.encode(text, prompt=""))
+        self.assertEqual(model.encode(text), document.encode(text, prompt=""))
+        with self.assertRaises(calque.ArgumentError) as raised:
+            model.encode(text, task="clustering")
+        self.assertIn("query, document", str(raised.exception))
+        model.close()
+        with self.assertRaises(calque.ArgumentError):
+            model.encode_query(text)
+
+    def test_revision(self) -> None:
+        cached = self.folder / "models--org--model"
+        (cached / "refs").mkdir(parents=True)
+        (cached / "snapshots").mkdir()
+        for name, commit, target in (("main", "a" * 40, "static-mean"), ("v2", "b" * 40, "pool-max-new")):
+            (cached / "refs" / name).write_text(commit)
+            (cached / "snapshots" / commit).symlink_to(ROOT / "tests" / "golden" / "models" / target)
+        with unittest.mock.patch.dict(os.environ, {"HF_HUB_CACHE": str(self.folder)}):
+            first = calque.SentenceTransformer("org/model")
+            second = calque.SentenceTransformer("org/model", revision="v2")
+            self.assertNotEqual(first.encode("A cat."), second.encode("A cat."))
+            with self.assertRaises(calque.Error):
+                calque.SentenceTransformer("org/model", revision="v3")
+        with self.assertRaises(calque.ArgumentError):
+            calque.SentenceTransformer(TEACHER, revision="main")
+
+    def test_mapping(self) -> None:
+        model = calque.SentenceTransformer(TEACHER)
+        with self.assertRaises(calque.ArgumentError):
+            model.encode({"text": 1})
+        with self.assertRaises(calque.ArgumentError):
+            model.encoder.encode({"text": 1})  # type: ignore[arg-type]
 
     def test_devices(self) -> None:
         with self.assertWarns(UserWarning):

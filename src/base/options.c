@@ -504,6 +504,13 @@ void *cq_options_struct(cq_options *options) {
   return options->levels[0].options;
 }
 
+void *cq_options_field(cq_options *options, const char *name) {
+  for (const level *l = options->levels; l < options->levels + options->n_levels; l++)
+    for (size_t i = 0; i < l->group->n_fields; i++)
+      if (!strcmp(l->group->fields[i].name, name)) return (char *)l->options + l->group->fields[i].offset;
+  return NULL;
+}
+
 static const level *level_of(const cq_options *o, size_t i) {
   const level *l = o->levels;
   while (i >= l->first + l->group->n_rows) l++;

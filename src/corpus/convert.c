@@ -51,8 +51,10 @@ static cq_status check_convert_options(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no scores for a threshold", about->name);
   return CQ_OK;
 }
-const cq_option_group cq_group_corpus_convert = {
-    .name = "corpus-convert", CQ_ROWS(cq_corpus_convert_options, option_rows), .check = check_convert_options};
+const cq_option_group cq_group_corpus_convert = {.name = "corpus-convert",
+                                                 CQ_ROWS(cq_corpus_convert_options, option_rows),
+                                                 .check = check_convert_options,
+                                                 CQ_FIELDS(CQ_CALLBACK(cq_corpus_convert_options, progress))};
 
 cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options, cq_error *error) {
   cq_corpus_convert_options o;

@@ -34,7 +34,9 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
-const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss", CQ_ROWS(cq_corpus_gloss_options, option_rows)};
+const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss",
+                                               CQ_ROWS(cq_corpus_gloss_options, option_rows),
+                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_gloss_options, progress))};
 
 enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
 /* What a translation counts that no text has, and each word of one beyond the first. */

@@ -22,8 +22,10 @@ static cq_status check_sample_options(const void *options, cq_error *error) {
   return (o->n > 0) != (o->share > 0) ? CQ_OK
                                       : cq_fail(error, CQ_ERR_ARGUMENT, "expected either rows or share, above 0");
 }
-const cq_option_group cq_group_corpus_sample = {
-    .name = "corpus-sample", CQ_ROWS(cq_corpus_sample_options, option_rows), .check = check_sample_options};
+const cq_option_group cq_group_corpus_sample = {.name = "corpus-sample",
+                                                CQ_ROWS(cq_corpus_sample_options, option_rows),
+                                                .check = check_sample_options,
+                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_sample_options, progress))};
 
 /* A row that is kept, and which of all it was. */
 typedef struct kept {

@@ -13,7 +13,9 @@
 #define O cq_corpus_stats_options
 static const cq_option option_rows[] = {CQ_CORPUS_INPUT_ROW(O), CQ_CORPUS_SKIP_BAD_ROW(O)};
 #undef O
-const cq_option_group cq_group_corpus_stats = {.name = "corpus-stats", CQ_ROWS(cq_corpus_stats_options, option_rows)};
+const cq_option_group cq_group_corpus_stats = {.name = "corpus-stats",
+                                               CQ_ROWS(cq_corpus_stats_options, option_rows),
+                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_stats_options, progress))};
 
 enum { SHORT = 4096 }; /* lengths below are counted, the few others kept one by one */
 

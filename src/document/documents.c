@@ -50,8 +50,10 @@ static cq_status check_documents(const void *options, cq_error *error) {
 }
 #undef O
 
-const cq_option_group cq_group_documents = {
-    .name = "documents", CQ_ROWS(cq_documents_options, option_rows), .check = check_documents};
+const cq_option_group cq_group_documents = {.name = "documents",
+                                            CQ_ROWS(cq_documents_options, option_rows),
+                                            .check = check_documents,
+                                            CQ_FIELDS(CQ_CALLBACK(cq_documents_options, notice))};
 
 /* In the order of cq_document_format. */
 static const cq_document_type *const types[] = {

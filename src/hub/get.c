@@ -29,7 +29,8 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-const cq_option_group cq_group_hub = {.name = "hub", CQ_ROWS(cq_hub_options, option_rows)};
+const cq_option_group cq_group_hub = {
+    .name = "hub", CQ_ROWS(cq_hub_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_hub_options, progress))};
 
 static const char *const kinds[] = {"models", "datasets"};
 

@@ -28,7 +28,10 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-const cq_option_group cq_group_hub_put = {.name = "hub_put", CQ_ROWS(cq_hub_put_options, option_rows)};
+const cq_option_group cq_group_hub_put = {
+    .name = "hub_put",
+    CQ_ROWS(cq_hub_put_options, option_rows),
+    CQ_FIELDS(CQ_CALLBACK(cq_hub_put_options, progress), CQ_CALLBACK(cq_hub_put_options, notice))};
 
 enum { SAMPLE_BYTES = 512 };
 

@@ -51,8 +51,11 @@ static const cq_option option_rows[] = {
 static const cq_option_part parts[] = {{&cq_group_analysis, offsetof(O, analysis), NULL}};
 #undef O
 
-const cq_option_group cq_group_lexical_build = {
-    .name = "lexical-build", CQ_ROWS(cq_lexical_build_options, option_rows), .parts = parts, .n_parts = 1};
+const cq_option_group cq_group_lexical_build = {.name = "lexical-build",
+                                                CQ_ROWS(cq_lexical_build_options, option_rows),
+                                                .parts = parts,
+                                                .n_parts = 1,
+                                                CQ_FIELDS(CQ_CALLBACK(cq_lexical_build_options, progress))};
 
 /* --- reading --- */
 

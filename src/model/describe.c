@@ -99,6 +99,7 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
     return status;
   }
   bool ok = (!languages || json_object_set_new(object, "languages", languages) == 0) &&
+            (!e->has_router || json_object_set_new(object, "has_routes", json_true()) == 0) &&
             (!e->language || json_object_set_new(object, "body", json_string(e->directory)) == 0) &&
             json_object_set_new(object, "directory", json_pack("s?", e->language ? e->language : e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0 &&

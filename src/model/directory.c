@@ -424,7 +424,8 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-const cq_option_group cq_group_encoder = {.name = "encoder", CQ_ROWS(cq_encoder_options, option_rows)};
+const cq_option_group cq_group_encoder = {
+    .name = "encoder", CQ_ROWS(cq_encoder_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_encoder_options, notice))};
 
 cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
   cq_encoder_options taken;

@@ -47,7 +47,8 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-const cq_option_group cq_group_nearest = {.name = "nearest", CQ_ROWS(cq_nearest_options, option_rows)};
+const cq_option_group cq_group_nearest = {
+    .name = "nearest", CQ_ROWS(cq_nearest_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_nearest_options, progress))};
 
 /* --- lists --- */
 

@@ -55,7 +55,10 @@ static cq_status check_words(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_words = {.name = "words", CQ_ROWS(cq_words_options, option_rows), .check = check_words};
+const cq_option_group cq_group_words = {.name = "words",
+                                        CQ_ROWS(cq_words_options, option_rows),
+                                        .check = check_words,
+                                        CQ_FIELDS(CQ_CALLBACK(cq_words_options, progress))};
 
 cq_status cq_words_train(cq_words **out, const char *path, const cq_words_options *options, cq_context *ctx,
                          cq_error *error) {

@@ -8,12 +8,14 @@ typedef struct inner {
   size_t size;
   int width;
   double rate;
+  void *notice;
 } inner;
 static const cq_option inner_rows[] = {
     {CQ_INT(inner, "width", width, CHANGES, 5, 1, 100, "N", "")},
     {CQ_NUMBER(inner, "rate", rate, CHANGES, 0.5, 0, 1, "X", ""), .flags = CQ_OPTION_BELOW_MAX},
 };
-static const cq_option_group inner_group = {.name = "inner", CQ_ROWS(inner, inner_rows)};
+static const cq_option_group inner_group = {
+    .name = "inner", CQ_ROWS(inner, inner_rows), CQ_FIELDS(CQ_FIELD(inner, notice))};
 
 typedef struct outer {
   size_t size;
@@ -24,6 +26,8 @@ typedef struct outer {
   size_t n_numbers;
   bool fast;
   const inner *inner;
+  void (*progress)(void *context);
+  void *progress_context;
 } outer;
 static const cq_option outer_rows[] = {
     {CQ_TEXT(outer, "file", file, CHANGES, "FILE", ""), .flags = CQ_OPTION_REQUIRED},
@@ -36,8 +40,11 @@ static void wide(void *options) {
   ((inner *)options)->width = 25;
 }
 static const cq_option_part outer_parts[] = {{&inner_group, offsetof(outer, inner), wide}};
-static const cq_option_group outer_group = {
-    .name = "outer", CQ_ROWS(outer, outer_rows), .parts = outer_parts, .n_parts = 1};
+static const cq_option_group outer_group = {.name = "outer",
+                                            CQ_ROWS(outer, outer_rows),
+                                            .parts = outer_parts,
+                                            .n_parts = 1,
+                                            CQ_FIELDS(CQ_CALLBACK(outer, progress))};
 
 static void set(cq_options *o, const char *name, const char *value) {
   cq_error error = {0};
@@ -117,6 +124,19 @@ static void what_is_required_is_asked_for(void **state) {
   assert_string_equal(taken.file, "x");
 }
 
+static void fields_without_a_row_have_names(void **state) {
+  (void)state;
+  cq_options *o;
+  assert_int_equal(cq_options_new(&o, &outer_group, NULL), CQ_OK);
+  outer *s = cq_options_struct(o);
+  assert_ptr_equal(cq_options_field(o, "progress"), &s->progress);
+  assert_ptr_equal(cq_options_field(o, "progress_context"), &s->progress_context);
+  assert_ptr_equal(cq_options_field(o, "notice"), &s->inner->notice);
+  assert_null(cq_options_field(o, "file"));
+  assert_null(cq_options_field(o, "notices"));
+  cq_options_free(o);
+}
+
 static void all_values_are_json(void **state) {
   (void)state;
   cq_options *o;
@@ -162,6 +182,7 @@ int main(void) {
       cmocka_unit_test(lists_grow),
       cmocka_unit_test(a_group_within_has_defaults_of_its_own),
       cmocka_unit_test(what_is_required_is_asked_for),
+      cmocka_unit_test(fields_without_a_row_have_names),
       cmocka_unit_test(all_values_are_json),
       cmocka_unit_test(every_allocation_may_fail),
   };

@@ -32,6 +32,7 @@ static void defaults_are_those_listed(void **state) {
     assert_int_equal(cq_options_new(&options, group, NULL), CQ_OK);
     cq_builder_printf(&found, "%s\n", group->name);
     for (size_t i = 0; cq_options_row(options, i); i++) add_row(&found, options, cq_options_row(options, i));
+    for (size_t i = 0; i < group->n_fields; i++) cq_builder_printf(&found, "  (%s)\n", group->fields[i].name);
     cq_options_free(options);
   }
   assert_false(found.failed);

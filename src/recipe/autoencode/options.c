@@ -210,8 +210,10 @@ static cq_status check_autoencode(const void *options, cq_error *error) {
 }
 #undef O
 
-const cq_option_group cq_group_autoencode = {
-    .name = "autoencode", CQ_ROWS(cq_autoencode_options, option_rows), .check = check_autoencode};
+const cq_option_group cq_group_autoencode = {.name = "autoencode",
+                                             CQ_ROWS(cq_autoencode_options, option_rows),
+                                             .check = check_autoencode,
+                                             CQ_FIELDS(CQ_CALLBACK(cq_autoencode_options, progress))};
 const cq_option_group cq_group_autoencode_as_described = {.name = "autoencode-as-described",
                                                           CQ_ROWS(cq_autoencode_options, option_rows),
                                                           .check = check_autoencode,

@@ -35,7 +35,10 @@ static cq_status check_dataset_options(const void *options, cq_error *error) {
 }
 
 const cq_option_group cq_group_dataset = {
-    .name = "dataset", CQ_ROWS(cq_dataset_options, option_rows), .check = check_dataset_options};
+    .name = "dataset",
+    CQ_ROWS(cq_dataset_options, option_rows),
+    .check = check_dataset_options,
+    CQ_FIELDS(CQ_CALLBACK(cq_dataset_options, progress), CQ_CALLBACK(cq_dataset_options, hub_progress))};
 
 /* The files of one revision: what the hub lists, or what the cache has. */
 typedef struct revision {

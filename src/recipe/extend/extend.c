@@ -126,7 +126,10 @@ static cq_status check_extend(const void *options, cq_error *error) {
 #undef O
 
 const cq_option_group cq_group_extend = {
-    .name = "extend", CQ_ROWS(cq_extend_options, option_rows), .check = check_extend};
+    .name = "extend",
+    CQ_ROWS(cq_extend_options, option_rows),
+    .check = check_extend,
+    CQ_FIELDS(CQ_FIELD(cq_extend_options, model), CQ_CALLBACK(cq_extend_options, progress))};
 
 /* What goes with a kind of student: docs/results.md has what other values give. */
 typedef struct recipe {

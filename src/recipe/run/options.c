@@ -98,4 +98,5 @@ static cq_status check_training(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_training = {.name = "training", CQ_ROWS(O, option_rows), .check = check_training};
+const cq_option_group cq_group_training = {
+    .name = "training", CQ_ROWS(O, option_rows), .check = check_training, CQ_FIELDS(CQ_CALLBACK(O, progress))};

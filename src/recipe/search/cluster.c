@@ -45,7 +45,10 @@ static cq_status check_cluster(const void *options, cq_error *error) {
 }
 
 const cq_option_group cq_group_cluster = {
-    .name = "cluster", CQ_ROWS(cq_cluster_options, option_rows), .check = check_cluster};
+    .name = "cluster",
+    CQ_ROWS(cq_cluster_options, option_rows),
+    .check = check_cluster,
+    CQ_FIELDS(CQ_CALLBACK(cq_cluster_options, notice), CQ_CALLBACK(cq_cluster_options, progress))};
 
 static cq_status find_clusters(cq_clustering *c, const cq_cluster_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "search"};

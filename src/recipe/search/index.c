@@ -32,7 +32,8 @@ static const cq_option index_rows[] = {
              "tokens at the end of a passage that the next one may begin with, whole sentences")},
 };
 #undef O
-const cq_option_group cq_group_index = {.name = "index", CQ_ROWS(cq_index_options, index_rows)};
+const cq_option_group cq_group_index = {
+    .name = "index", CQ_ROWS(cq_index_options, index_rows), CQ_FIELDS(CQ_CALLBACK(cq_index_options, notice))};
 
 static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
                             cq_precision precision, cq_notice_fn notice, void *notice_context, cq_error *error) {

@@ -77,7 +77,12 @@ static cq_status check_mine(const void *options, cq_error *error) {
 
 static const cq_option_part parts[] = {{&cq_group_margin, offsetof(cq_mine_options, margin), NULL}};
 const cq_option_group cq_group_mine = {
-    .name = "mine", CQ_ROWS(cq_mine_options, option_rows), .parts = parts, .n_parts = 1, .check = check_mine};
+    .name = "mine",
+    CQ_ROWS(cq_mine_options, option_rows),
+    .parts = parts,
+    .n_parts = 1,
+    .check = check_mine,
+    CQ_FIELDS(CQ_CALLBACK(cq_mine_options, notice), CQ_CALLBACK(cq_mine_options, progress))};
 
 /* --- sides --- */
 

@@ -20,7 +20,9 @@ static const cq_option option_rows[] = {
              "are removed")},
 };
 #undef O
-const cq_option_group cq_group_index_read = {.name = "index_read", CQ_ROWS(cq_index_read_options, option_rows)};
+const cq_option_group cq_group_index_read = {.name = "index_read",
+                                             CQ_ROWS(cq_index_read_options, option_rows),
+                                             CQ_FIELDS(CQ_CALLBACK(cq_index_read_options, progress))};
 
 typedef struct reading {
   cq_index *index;

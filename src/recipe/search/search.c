@@ -58,7 +58,8 @@ static const cq_option search_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
 };
 #undef O
-const cq_option_group cq_group_search = {.name = "search", CQ_ROWS(cq_search_options, search_rows)};
+const cq_option_group cq_group_search = {
+    .name = "search", CQ_ROWS(cq_search_options, search_rows), CQ_FIELDS(CQ_FIELD(cq_search_options, query_vectors))};
 
 struct cq_hits {
   cq_arena arena; /* has the documents */

@@ -106,8 +106,10 @@ static cq_status check_student(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_student = {
-    .name = "student", CQ_ROWS(cq_student_options, option_rows), .check = check_student};
+const cq_option_group cq_group_student = {.name = "student",
+                                          CQ_ROWS(cq_student_options, option_rows),
+                                          .check = check_student,
+                                          CQ_FIELDS(CQ_CALLBACK(cq_student_options, notice))};
 
 static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
