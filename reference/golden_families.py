@@ -3,7 +3,7 @@ transformers gives for them.
 
     HF_HUB_OFFLINE=1 python reference/golden_families.py tests/golden/models [NAME ...]
 
-needs torch and transformers (made with 4.57). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are
+needs torch and transformers (made with 4.57; those whose name ends in -5, which have to be asked for, with 5.24). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are
 not in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of
 the published configurations; they were not compared with the published code. Sentences and the tokenizer are those of
 reference/golden_models.py, which has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows
@@ -81,14 +81,15 @@ def finish(root, directory, run, pooling, max_length=MAX_LENGTH):
     print(f"{os.path.basename(directory):24} {vectors.shape} {size / 1024:6.0f} kB  spread {spread:.2f}")
 
 
-def published(root, name, model_class, config, pooling):
-    """A family whose code is in transformers."""
+def published(root, name, model_class, config, pooling, with_gradients=True):
+    """A family whose code is in transformers. Gradients go by transformers' names of parameters, which must be the file's."""
     directory = begin(root, name, "bert-cased", config.hidden_size, pooling)
     randomise(model_class(config), name).save_pretrained(directory)
     model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
     finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state,
            pooling)
-    gradients(directory, pooling)
+    if with_gradients:
+        gradients(directory, pooling)
 
 
 # ---------------------------------------------------------------------------------------------------- written from papers
@@ -256,7 +257,8 @@ def gradients(directory, pooling):
             y = tokens[0] if pooling == "cls_token" else tokens.mean(0)
             loss = loss + (((7 * s + 3 * torch.arange(len(y))) % 11 - 5) * y).sum()
         loss.backward()
-    save_file({key: p.grad for key, p in model.named_parameters()}, os.path.join(directory, "gradients.safetensors"))
+    save_file({key: p.grad for key, p in model.named_parameters() if p.grad is not None},
+              os.path.join(directory, "gradients.safetensors"))
 
 
 def vocab_size(root, name):
@@ -281,6 +283,33 @@ def modernbert_biases(root):  # with everything that the published ones leave ou
     published(root, "modernbert-biases", ModernBertModel, config, "mean_tokens")
 
 
+# ------------------------------------------------------------------------------------- as transformers 5.24 has them
+
+
+def modernbert_5(root):  # kinds of layers by name, rotary positions of each kind
+    config = ModernBertConfig(vocab_size=vocab_size(root, "bert-cased"), max_position_embeddings=64, pad_token_id=0,
+                              bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3, local_attention=8,
+                              layer_types=["sliding_attention", "full_attention", "full_attention", "sliding_attention"],
+                              rope_parameters={"full_attention": {"rope_type": "linear", "rope_theta": 500.0, "factor": 2.0},
+                                               "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}, **SIZES)
+    published(root, "modernbert-5", ModernBertModel, config, "mean_tokens", with_gradients=False)
+
+
+def nomic_5(root):
+    from transformers import NomicBertConfig, NomicBertModel
+    config = NomicBertConfig(vocab_size=vocab_size(root, "bert-cased"), max_position_embeddings=64,
+                             rope_parameters={"rope_type": "default", "rope_theta": 300.0}, **SIZES)
+    published(root, "nomic-5", NomicBertModel, config, "mean_tokens", with_gradients=False)
+
+
+def gte_5(root):
+    from transformers import GteConfig, GteModel
+    config = GteConfig(vocab_size=vocab_size(root, "bert-cased"), max_position_embeddings=64, pad_token_id=0,
+                       rope_parameters={"rope_type": "linear", "rope_theta": 300.0, "factor": 2.0}, **SIZES)
+    published(root, "gte-5", GteModel, config, "cls_token", with_gradients=False)
+
+
+FAMILIES_5 = {"modernbert-5": modernbert_5, "nomic-5": nomic_5, "gte-5": gte_5}
 FAMILIES = {"modernbert": modernbert, "modernbert-biases": modernbert_biases, "nomic": nomic, "gte": gte,
             "jina-v2": jina_v2}
 
@@ -289,8 +318,8 @@ def main():
     root, wanted = sys.argv[1], sys.argv[2:]
     logging.set_verbosity_error()
     with torch.no_grad():
-        for name, make in FAMILIES.items():
-            if not wanted or name in wanted:
+        for name, make in {**FAMILIES, **FAMILIES_5}.items():
+            if name in wanted or (not wanted and name in FAMILIES):
                 make(root)
 
 

@@ -131,7 +131,8 @@ class SentenceTransformer:
         :param convert_to_tensor: a tensor (of PyTorch, which is then imported)
         :param normalize_embeddings: scale each vector to length 1
         :param truncate_dim: how many leading dimensions to keep, in place of the model's ``truncate_dim``
-        :param task: of a model with a route for each task (Router), the route: "query" or "document"
+        :param task: of a model with modules (Router) or weights (jina-embeddings-v3) for each task: "query",
+            "document" or a name of its own
 
         Without NumPy the result is a list of numbers, or a list of lists.
         """
@@ -178,13 +179,13 @@ class SentenceTransformer:
     def encode_query(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
         """``encode`` for the task "query", and with the prompt of that name, where the model has them."""
         kwargs.setdefault("task", "query")
-        return self.encode(sentences, prompt_name=prompt_name or self._first_prompt("query"), **kwargs)
+        return self.encode(sentences, prompt_name=prompt_name or self._first_prompt("query", "retrieval.query"), **kwargs)
 
     def encode_document(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
         """``encode`` for the task "document", and with the prompt called "document", "passage" or "corpus", where the
         model has them."""
         kwargs.setdefault("task", "document")
-        name = prompt_name or self._first_prompt("document", "passage", "corpus")
+        name = prompt_name or self._first_prompt("document", "passage", "corpus", "retrieval.passage")
         return self.encode(sentences, prompt_name=name, **kwargs)
 
     def _encoder_of(self, task: str | None) -> Encoder:

@@ -16,7 +16,7 @@ int cq_encoder_dim(const cq_encoder *e) {
 
 bool cq_encoder_has_tasks(const cq_encoder *e) {
   static const char *const tasks[] = {"query", "document"};
-  bool found = e->has_router;
+  bool found = e->has_routes;
   for (int i = 0; i < 2; i++) {
     const char *name = cq_task_prompt(e->prompts, tasks[i]);
     found = found || (name && *json_string_value(json_object_get(e->prompts, name)));
@@ -99,7 +99,7 @@ cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *er
     return status;
   }
   bool ok = (!languages || json_object_set_new(object, "languages", languages) == 0) &&
-            (!e->has_router || json_object_set_new(object, "has_routes", json_true()) == 0) &&
+            (!e->has_routes || json_object_set_new(object, "has_routes", json_true()) == 0) &&
             (!e->language || json_object_set_new(object, "body", json_string(e->directory)) == 0) &&
             json_object_set_new(object, "directory", json_pack("s?", e->language ? e->language : e->directory)) == 0 &&
             json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0 &&

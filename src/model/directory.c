@@ -198,6 +198,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   cq_module_source source = {.root = e->directory,
                              .directory = directory,
                              .language = e->language,
+                             .task = options->task,
                              .arena = &e->arena,
                              .notice = options->notice,
                              .notice_context = options->notice_context,
@@ -237,6 +238,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
+  if (type == &cq_transformer_type) e->has_routes = ((cq_transformer *)module)->has_adaptations;
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (type != &cq_transformer_type) return CQ_OK;
 
@@ -262,7 +264,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   const json_t *item;
   const char *route;
   size_t i;
-  e->has_router = true;
+  e->has_routes = true;
   cq_status status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   if (!status) status = cq_router_open(&list, &route, directory, options->task, error);
   if (status) return status;
@@ -288,6 +290,12 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
+/* kwargs ["task"] of jina-embeddings-v3's own module: it is told the task, as ours are when they are opened. */
+static bool is_told_task(const char *type, const json_t *extra) {
+  return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
+         is_text(json_array_get(extra, 0), "task");
+}
+
 static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list_path,
                              const cq_encoder_options *options, cq_error *error) {
   size_t i;
@@ -305,7 +313,8 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
     if (!path_stays_inside(path))
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
-    if (extra && !is_void(extra)) return cq_unsupported_key(list_path, "kwargs", extra, error);
+    if (extra && !is_void(extra) && !is_told_task(type_name, extra))
+      return cq_unsupported_key(list_path, "kwargs", extra, error);
     if (cq_is_router(type_name)) {
       if ((status = open_router(e, path, options, error))) return status;
       continue;
@@ -403,9 +412,10 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
 
 /* --- opening --- */
 
-/* A router has found the task's route already; names of other tasks than sentence-transformers' two are its own. */
+/* The modules or weights are the task's already, where they depend on it; then names of other tasks than
+ * sentence-transformers' two are the model's own. */
 static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
-  if (!e->has_router && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
+  if (!e->has_routes && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);
   e->task_prompt_name = cq_task_prompt(e->prompts, task);
   return CQ_OK;
@@ -418,7 +428,7 @@ static const cq_option option_rows[] = {
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "task", task, CHANGES, "NAME",
-             "encode for this task, 'query' or 'document': by the model's prompt and route for it")},
+             "encode for this task, 'query', 'document' or one of the model's own: by its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
              "leave unknown tokens out, as model2vec's own library does (static models)")},
 };

@@ -24,7 +24,7 @@ struct cq_encoder {
   json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
   const char *task_prompt_name; /* of the task that it was opened for; NULL: the default */
-  bool has_router;              /* and the modules are those of one route */
+  bool has_routes;              /* and its modules (Router) or weights (LoRA) are those of one task */
   const char *similarity;
   int64_t truncate_dim; /* of the vectors that encoding gives; 0: none */
   bool include_prompt;  /* pooling sees the prompt's tokens */

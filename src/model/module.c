@@ -14,6 +14,8 @@ const cq_module_type *cq_module_type_find(const char *type) {
    * sentence_transformers.sentence_transformer.modules.pooling.Pooling; a class of another package is not ours to
    * guess. */
   static const char package[] = "sentence_transformers.";
+  /* A Transformer with code of its own beside it, which chooses an adaptation (jina-embeddings-v3). */
+  if (strcmp(type, "custom_st.Transformer") == 0) return &cq_transformer_type;
   if (strncmp(type, package, sizeof package - 1) != 0) return NULL;
   const char *last = strrchr(type, '.') + 1;
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)

@@ -116,9 +116,12 @@ done:
 }
 
 const char *cq_task_prompt(const json_t *prompts, const char *task) {
-  static const char *const of_documents[] = {"document", "passage", "corpus"};
-  if (strcmp(task, "query") == 0) return json_object_get(prompts, "query") ? "query" : NULL;
-  for (int i = 0; strcmp(task, "document") == 0 && i < 3; i++)
-    if (json_object_get(prompts, of_documents[i])) return of_documents[i];
+  static const char *const of_queries[] = {"query", "retrieval.query", NULL};
+  static const char *const of_documents[] = {"document", "passage", "corpus", "retrieval.passage", NULL};
+  const char *const of_task[] = {task, NULL};
+  const char *const *names = !strcmp(task, "query") ? of_queries : !strcmp(task, "document") ? of_documents : of_task;
+  for (; *names; names++)
+    if (json_object_get(prompts, *names))
+      return json_object_iter_key(json_object_iter_at((json_t *)(uintptr_t)prompts, *names));
   return NULL;
 }

@@ -26,7 +26,8 @@ bool cq_is_router(const char *type);
 CQ_MUST_USE cq_status cq_router_open(json_t **out, const char **route, const char *directory, const char *task,
                                      cq_error *error);
 
-/* Which of the prompts a task has: "query" for queries; "document", "passage" or "corpus" for documents. NULL: none. */
+/* Which of the prompts a task has: "query" for queries; "document", "passage" or "corpus" for documents; else, and for
+ * other tasks, that of the name which jina-embeddings-v3 has for them ("retrieval.query"). NULL: none. */
 const char *cq_task_prompt(const json_t *prompts, const char *task);
 
 #endif

@@ -425,14 +425,18 @@ static void wrong_families(void **state) {
   } cases[] = {
       {2, "\"rope_scaling\":{\"rope_type\":\"dynamic\"}", "rope_type 'dynamic'", CQ_ERR_UNSUPPORTED},
       {2, "\"rope_scaling\":{\"rope_type\":\"linear\"}", "'factor' is missing", CQ_ERR_FORMAT},
-      {2, "\"rope_parameters\":{\"rope_theta\":1}", "key 'rope_parameters'", CQ_ERR_UNSUPPORTED},
-      {2, "\"layer_types\":[\"full_attention\"]", "key 'layer_types'", CQ_ERR_UNSUPPORTED},
+      {2, "\"rope_parameters\":{\"rope_theta\":1}", "rope_theta is 1, expected above 1", CQ_ERR_FORMAT},
+      {2, "\"rope_parameters\":{\"sliding_attention\":{\"rope_type\":\"dynamic\"}}", "rope_type 'dynamic'",
+       CQ_ERR_UNSUPPORTED},
+      {2, "\"rope_parameters\":{\"full_attention\":7}", "not an object", CQ_ERR_FORMAT},
+      {2, "\"layer_types\":[\"full_attention\"]", "no string for layer 1", CQ_ERR_FORMAT},
+      {2, "\"layer_types\":[\"linear_attention\"]", "'linear_attention' is not supported", CQ_ERR_UNSUPPORTED},
       {2, "\"hidden_activation\":\"mish\"", "activation 'mish' of key 'hidden_activation'", CQ_ERR_UNSUPPORTED},
       {2, "\"global_attn_every_n_layers\":0", "global_attn_every_n_layers", CQ_ERR_FORMAT},
       {2, "\"attention_dropout\":1", "'attention_dropout' is 1", CQ_ERR_FORMAT},
-      {2, "\"local_rope_theta\":-3", "base -3", CQ_ERR_FORMAT},
+      {2, "\"local_rope_theta\":-3", "rope_theta is -3", CQ_ERR_FORMAT},
       {5, "\"norm_eps\":1e-5", "hidden_size 24 is not a multiple of num_attention_heads 5", CQ_ERR_FORMAT},
-      {24, "\"norm_eps\":1e-5", "cannot turn 1 of a head's 1 columns", CQ_ERR_FORMAT},
+      {24, "\"norm_eps\":1e-5", "head_dim 1 is not even", CQ_ERR_FORMAT},
   };
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -448,11 +452,41 @@ static void wrong_families(void **state) {
                  "key 'hidden_size' is missing");
   expect_refused("nomic", "config.json", "{\"model_type\":\"nomic_bert\",\"prenorm\":true}", CQ_ERR_UNSUPPORTED,
                  "config.json", "key 'prenorm' with value true");
+  cq_error error = {0};
+  assert_int_equal(open_edited("nomic", "\"rotary_scaling_factor\": null", "\"rotary_scaling_factor\": \"2\"", &error),
+                   CQ_ERR_FORMAT);
+  assert_non_null(strstr(error.message, "rotary_scaling_factor"));
   expect_refused("jina-v2", "config.json",
                  "{\"model_type\":\"bert\",\"position_embedding_type\":\"alibi\",\"hidden_size\":24,"
                  "\"intermediate_size\":28,\"num_attention_heads\":6,\"num_hidden_layers\":4,\"vocab_size\":420,"
                  "\"feed_forward_type\":\"original\"}",
                  CQ_ERR_UNSUPPORTED, "config.json", "feed_forward_type 'original'");
+}
+
+/* Tasks' weights that the configuration and the file disagree about. */
+static void wrong_adaptations(void **state) {
+  static const struct {
+    const char *what, *to, *word;
+    cq_status status;
+  } cases[] = {
+      {"\"lora_rank\": 3", "\"lora_rank\": 2", "lora_A' has shape [3, 420, 3], expected [3, 420, 2]", CQ_ERR_FORMAT},
+      {"\"lora_rank\": 3", "\"lora_rank\": \"3\"", "lora_rank", CQ_ERR_FORMAT},
+      {"\"lora_rank\": 3", "\"lora_rank\": 0", "lora_rank", CQ_ERR_FORMAT},
+      {"\"lora_alpha\": 2", "\"lora_alpha\": []", "lora_alpha", CQ_ERR_FORMAT},
+      {"\"retrieval.query\",", "", "expected [2, 420, 3]", CQ_ERR_FORMAT},
+      {"\"lora_adaptations\": [", "\"lora_adaptations\": [7,", "element 0 of 'lora_adaptations'", CQ_ERR_FORMAT},
+      {"\"lora_adaptations\": [", "\"lora_adaptations\": 1, \"x\": [", "not a list", CQ_ERR_FORMAT},
+      {"\"lora_adaptations\"", "\"no_adaptations\"", "tensor 'embeddings.word_embeddings.weight' is missing",
+       CQ_ERR_FORMAT},
+      {"\"rotary_emb_base\": 200.0", "\"rotary_emb_base\": \"200\"", "rotary_emb_base", CQ_ERR_FORMAT},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    cq_error error = {0};
+    const cq_status status = open_edited("jina-v3", cases[i].what, cases[i].to, &error);
+    if (status != cases[i].status || !strstr(error.message, cases[i].word))
+      fail_msg("%s: status %d: %s", cases[i].to, status, error.message);
+  }
 }
 
 static void wrong_normalize_modules(void **state) {
@@ -725,25 +759,16 @@ static void allocations_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(wrong_module_lists),
-      cmocka_unit_test(wrong_configurations),
-      cmocka_unit_test(wrong_indexes),
-      cmocka_unit_test(wrong_routers),
-      cmocka_unit_test(wrong_other_modules),
-      cmocka_unit_test(wrong_static_models),
-      cmocka_unit_test(wrong_sizes_of_older_encoders),
-      cmocka_unit_test(deberta_is_not_trained),
-      cmocka_unit_test(wrong_normalize_modules),
-      cmocka_unit_test(wrong_dense_modules),
-      cmocka_unit_test(wrong_weights),
-      cmocka_unit_test(a_wrong_shape_is_told),
-      cmocka_unit_test(more_ids_than_rows),
-      cmocka_unit_test(names_lead_to_the_cache),
-      cmocka_unit_test(plain_directories_take_the_mean),
-      cmocka_unit_test(lengths_are_found),
-      cmocka_unit_test(saving_minds_what_is_there),
-      cmocka_unit_test(wrong_families),
-      cmocka_unit_test(allocations_may_fail),
+      cmocka_unit_test(wrong_module_lists),      cmocka_unit_test(wrong_configurations),
+      cmocka_unit_test(wrong_indexes),           cmocka_unit_test(wrong_routers),
+      cmocka_unit_test(wrong_adaptations),       cmocka_unit_test(wrong_other_modules),
+      cmocka_unit_test(wrong_static_models),     cmocka_unit_test(wrong_sizes_of_older_encoders),
+      cmocka_unit_test(deberta_is_not_trained),  cmocka_unit_test(wrong_normalize_modules),
+      cmocka_unit_test(wrong_dense_modules),     cmocka_unit_test(wrong_weights),
+      cmocka_unit_test(a_wrong_shape_is_told),   cmocka_unit_test(more_ids_than_rows),
+      cmocka_unit_test(names_lead_to_the_cache), cmocka_unit_test(plain_directories_take_the_mean),
+      cmocka_unit_test(lengths_are_found),       cmocka_unit_test(saving_minds_what_is_there),
+      cmocka_unit_test(wrong_families),          cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

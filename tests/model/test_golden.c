@@ -194,21 +194,27 @@ static void truncated_dimensions(void **state) {
   cq_encoder_free(encoder);
 }
 
-/* encode_query and encode_document: the prompt of the task, and its route where the model has some. */
+/* encode_query and encode_document: the prompt of the task, and its route or weights where the model has some. */
 static void tasks_agree(void **state) {
-  static const char *const models[] = {"router", "asym"}, *const tasks[] = {"query", "document"};
+  static const char *const tasks[][3] = {{"router", "query", "query.npy"},
+                                         {"router", "document", "document.npy"},
+                                         {"asym", "query", "query.npy"},
+                                         {"asym", "document", "document.npy"},
+                                         {"jina-v3", "query", "retrieval.query.npy"},
+                                         {"jina-v3", "document", "retrieval.passage.npy"},
+                                         {"jina-v3", "retrieval.query", "retrieval.query.npy"},
+                                         {"jina-v3", "text-matching", "text-matching.npy"}};
   (void)state;
-  for (int i = 0; i < 4; i++) {
-    char path[4096], file[40];
+  for (size_t i = 0; i < sizeof tasks / sizeof *tasks; i++) {
+    char path[4096];
     cq_encoder *encoder = NULL;
     cq_error error = {0};
     cq_encoder_options options = cq_encoder_default_options();
-    options.task = tasks[i % 2];
-    snprintf(path, sizeof path, MODELS "/%s", models[i / 2]);
-    snprintf(file, sizeof file, "%s.npy", tasks[i % 2]);
+    options.task = tasks[i][1];
+    snprintf(path, sizeof path, MODELS "/%s", tasks[i][0]);
     if (cq_encoder_open(&encoder, path, &options, &error)) fail_msg("%s", error.message);
     float *vectors = encode(encoder);
-    assert_true(agrees_with(models[i / 2], file, vectors, cq_encoder_dim(encoder), n_sentences));
+    assert_true(agrees_with(tasks[i][0], tasks[i][2], vectors, cq_encoder_dim(encoder), n_sentences));
     free(vectors);
     cq_encoder_free(encoder);
   }
@@ -219,6 +225,8 @@ static void tasks_agree(void **state) {
   assert_int_equal(cq_encoder_open(&encoder, MODELS "/router", &options, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "no route for the task 'clustering', there are query, document"));
   assert_non_null(strstr(error.file, "router_config.json"));
+  assert_int_equal(cq_encoder_open(&encoder, MODELS "/jina-v3", &options, &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "there are retrieval.query, retrieval.passage, text-matching"));
   assert_int_equal(cq_encoder_open(&encoder, MODELS "/bert-prompt", &options, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "the task is 'clustering', expected query or document"));
 }

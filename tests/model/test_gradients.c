@@ -162,6 +162,7 @@ static void gradients_agree_with_differences(void **state) {
                                        "nomic",
                                        "gte",
                                        "jina-v2",
+                                       "jina-v3",
                                        "electra",
                                        "albert-groups",
                                        "ernie",

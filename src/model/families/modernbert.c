@@ -2,32 +2,30 @@
  * feed-forward layer; every n-th layer sees the whole sentence, the others a window, with another base. */
 #include "model/families/family.h"
 
-#include "base/error.h"
 #include "format/json.h"
 
+/* layer_types say which layers see all, where they are; else every n-th does, from the first on. */
 static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, cq_error *error) {
   int64_t every = 3, local = 128;
-  double global_theta = 160000, local_theta = -1;
-  cq_status status = cq_json_get_int(&every, config->json, "global_attn_every_n_layers", 1, 1024, config->path, error);
-  if (!status) status = cq_json_get_int(&local, config->json, "local_attention", 1, INT32_MAX, config->path, error);
-  if (!status) status = cq_json_get_number(&global_theta, config->json, "global_rope_theta", config->path, error);
-  if (!status) status = cq_json_get_number(&local_theta, config->json, "local_rope_theta", config->path, error);
-  if (status) return status;
-  if (!cq_json_has(config->json, "local_rope_theta")) local_theta = global_theta;
-  const json_t *scaling = json_object_get(config->json, "rope_scaling");
-  status = cq_plan_rotary(plan, config, global_theta, scaling, error);
-  if (!status) status = cq_plan_rotary(plan, config, local_theta, scaling, error);
-  if (status) return status;
-  for (int64_t i = 0; i < plan->n_layers; i++) {
-    const bool is_local = i % every != 0;
-    plan->layers[i] =
-        (cq_layer_plan){.window = is_local ? local / 2 + 1 : 0, .rotary = is_local ? 2 : 1, .no_first_norm = i == 0};
+  const json_t *json = config->json;
+  const cq_rotary_keys global = {"full_attention", "global_rope_theta", 160000, true};
+  cq_rotary_keys of_window = {"sliding_attention", "local_rope_theta", 10000, true};
+  cq_status status = cq_json_get_int(&every, json, "global_attn_every_n_layers", 1, 1024, config->path, error);
+  if (!status) status = cq_json_get_int(&local, json, "local_attention", 1, INT32_MAX, config->path, error);
+  if (!status && json_is_null(json_object_get(json, "local_rope_theta"))) { /* said to be the global one */
+    of_window.otherwise = global.otherwise;
+    status = cq_json_get_number(&of_window.otherwise, json, global.theta, config->path, error);
   }
-  return CQ_OK;
+  if (!status) status = cq_plan_rotary_read(plan, config, &global, error);
+  if (!status) status = cq_plan_rotary_read(plan, config, &of_window, error);
+  if (status) return status;
+  for (int64_t i = 0; i < plan->n_layers; i++)
+    plan->layers[i] = (cq_layer_plan){.window = i % every != 0 ? local / 2 + 1 : 0, .no_first_norm = i == 0};
+  status = cq_plan_layer_types(plan, config, local / 2 + 1, error);
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = plan->layers[i].window > 0 ? 2 : 1;
+  return status;
 }
 
-/* Newer configurations say the two kinds of layers and their bases there. */
-static const char *const fixed[][2] = {{"rope_parameters", "null"}, {"layer_types", "null"}, {NULL, NULL}};
 static const char *const ignored[] = {"head.", "decoder.", "classifier.", NULL};
 
 const cq_family cq_family_modernbert = {
@@ -59,7 +57,6 @@ const cq_family cq_family_modernbert = {
     .norm_eps = 1e-5,
     .activation = "gelu",
     .max_positions = 8192,
-    .fixed = fixed,
     .ignored = ignored,
     .plan = plan_modernbert,
 };

@@ -1,4 +1,5 @@
-/* Nomic BERT (Nussbaum et al. 2024): nomic-embed-text-v1 and v1.5. Post-norm, rotary positions, SwiGLU. */
+/* Nomic BERT (Nussbaum et al. 2024): nomic-embed-text-v1 and v1.5. Post-norm, rotary positions, SwiGLU. Published
+ * configurations have GPT-2's keys, those that transformers saves have BERT's. */
 #include "model/families/family.h"
 
 #include "base/error.h"
@@ -25,8 +26,10 @@ static cq_status plan_nomic(cq_plan *plan, const cq_config_source *config, cq_er
     return cq_fail_file(error, CQ_ERR_FORMAT, config->path, "key 'rotary_emb_fraction' is %g, expected 0 to 1", share);
   plan->n_turned = (int64_t)((double)plan->head_dim * share);
   /* A factor stretches the positions of longer texts only; those are truncated instead. */
-  if (cq_json_has(config->json, "rotary_scaling_factor"))
-    plan->max_length = trained > 0 ? trained : plan->max_length < 2048 ? plan->max_length : 2048;
+  double factor = 0;
+  status = cq_json_get_number(&factor, config->json, "rotary_scaling_factor", config->path, error);
+  if (status) return status;
+  if (factor > 0) plan->max_length = trained > 0 ? trained : plan->max_length < 2048 ? plan->max_length : 2048;
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary(plan, config, theta, NULL, error);
 }
@@ -43,9 +46,28 @@ static const char *const fixed[][2] = {{"prenorm", "false"},
                                        {NULL, NULL}};
 static const char *const ignored[] = {"cls.", "bert.cls.", "pooler.", "bert.pooler.", NULL};
 
+static cq_status plan_nomic_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  const cq_rotary_keys keys = {NULL, "rope_theta", 1000, false};
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  return cq_plan_rotary_read(plan, config, &keys, error);
+}
+
+#define NOMIC                                                                                                          \
+  .model_type = "nomic_bert", .prefixes = {"bert."}, .post = true, .norm_eps = 1e-12, .activation = "silu",            \
+  .max_positions = 2048, .ignored = ignored,                                                                           \
+  .names = {.words = "embeddings.word_embeddings",                                                                     \
+            .types = "embeddings.token_type_embeddings",                                                               \
+            .embedding_norm = "emb_ln",                                                                                \
+            .layer = "encoder.layers.%d.",                                                                             \
+            .fused_qkv = "attn.Wqkv",                                                                                  \
+            .attention_output = "attn.out_proj",                                                                       \
+            .after_attention = "norm1",                                                                                \
+            .gate = "mlp.fc12",                                                                                        \
+            .up = "mlp.fc11",                                                                                          \
+            .down = "mlp.fc2",                                                                                         \
+            .after_ffn = "norm2"}
+
 const cq_family cq_family_nomic = {
-    .model_type = "nomic_bert",
-    .prefixes = {"bert."},
     .keys = {.dim = "n_embd",
              .n_layers = "n_layer",
              .n_heads = "n_head",
@@ -56,26 +78,29 @@ const cq_family cq_family_nomic = {
              .norm_eps = "layer_norm_epsilon",
              .dropout = "resid_pdrop",
              .attention_dropout = "attn_pdrop"},
-    .names = {.words = "embeddings.word_embeddings",
-              .types = "embeddings.token_type_embeddings",
-              .embedding_norm = "emb_ln",
-              .layer = "encoder.layers.%d.",
-              .fused_qkv = "attn.Wqkv",
-              .attention_output = "attn.out_proj",
-              .after_attention = "norm1",
-              .gate = "mlp.fc12",
-              .up = "mlp.fc11",
-              .down = "mlp.fc2",
-              .after_ffn = "norm2"},
-    .post = true,
     .biases = CQ_BIAS_NORMS,
     .bias_keys = {{"qkv_proj_bias", CQ_BIAS_ATTENTION, true},
                   {"mlp_fc1_bias", CQ_BIAS_UP, true},
                   {"mlp_fc2_bias", CQ_BIAS_DOWN, true}},
-    .norm_eps = 1e-12,
-    .activation = "silu",
-    .max_positions = 2048,
     .fixed = fixed,
-    .ignored = ignored,
     .plan = plan_nomic,
+    NOMIC,
+};
+
+const cq_family cq_family_nomic_transformers = {
+    .when = {"hidden_act", "silu"},
+    .keys = {.dim = "hidden_size",
+             .n_layers = "num_hidden_layers",
+             .n_heads = "num_attention_heads",
+             .feed_forward = "intermediate_size",
+             .vocab = "vocab_size",
+             .head_dim = "head_dim",
+             .n_positions = "max_position_embeddings",
+             .n_types = "type_vocab_size",
+             .norm_eps = "layer_norm_eps",
+             .dropout = "hidden_dropout_prob",
+             .attention_dropout = "attention_probs_dropout_prob"},
+    .biases = CQ_BIAS_NORMS,
+    .plan = plan_nomic_transformers,
+    NOMIC,
 };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "format/json.h"
+#include "model/lora.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -119,23 +120,28 @@ typedef struct taker {
   const cq_family *family;
   const cq_plan *plan;
   cq_arena *arena;
-  size_t next; /* parameters used so far */
+  cq_lora lora;
+  bool is_table; /* what is taken are tables of embeddings */
+  size_t next;   /* parameters used so far */
   cq_error *error;
 } taker;
 
 enum { MAX_PREFIXES = 4, PARAMS_PER_LAYER = 32 };
 
-/* "LAYER STEM SUFFIX" without a prefix, then with each; NULL: no memory. */
+/* "LAYER STEM SUFFIX" without a prefix, then with each; where weights have adaptations, the originals' names as well.
+ * NULL: no memory. */
 static const char **names_of(const taker *k, const char *layer, const char *stem, const char *suffix) {
-  const char **names = cq_arena_array(k->arena, MAX_PREFIXES + 2, sizeof *names);
+  const bool is_adapted = k->lora.n_tasks > 0 && !strcmp(suffix, ".weight");
+  const char **names = cq_arena_array(k->arena, 2 * (MAX_PREFIXES + 1) + 1, sizeof *names);
+  size_t n = 0;
   if (!names) return NULL;
-  for (int i = 0; i <= MAX_PREFIXES + 1; i++) names[i] = NULL;
-  names[0] = cq_arena_printf(k->arena, "%s%s%s", layer, stem, suffix);
-  if (!names[0]) return NULL;
-  for (int i = 0; i < MAX_PREFIXES && k->family->prefixes[i]; i++) {
-    names[i + 1] = cq_arena_printf(k->arena, "%s%s", k->family->prefixes[i], names[0]);
-    if (!names[i + 1]) return NULL;
-  }
+  for (int kind = 0; kind <= is_adapted; kind++)
+    for (int i = -1; i < MAX_PREFIXES && (i < 0 || k->family->prefixes[i]); i++) {
+      names[n] = cq_arena_printf(k->arena, "%s%s%s%s", i < 0 ? "" : k->family->prefixes[i], layer, stem,
+                                 kind ? CQ_LORA_ORIGINAL : suffix);
+      if (!names[n++]) return NULL;
+    }
+  names[n] = NULL;
   return names;
 }
 
@@ -144,8 +150,9 @@ static cq_status take(taker *k, cq_param **out, const char *layer, const char *s
   const char **names = names_of(k, layer, stem, suffix);
   if (!names) return cq_fail_memory(k->error, "tensor names");
   cq_param *p = *out = &k->t->base.params[k->next++];
-  return (may_be_narrow ? cq_weights_take_narrow : cq_weights_take)(p, k->t->weights, names, rows, cols, k->arena,
-                                                                    k->error);
+  const cq_status status = (may_be_narrow ? cq_weights_take_narrow : cq_weights_take)(p, k->t->weights, names, rows,
+                                                                                      cols, k->arena, k->error);
+  return status ? status : cq_lora_add(p, k->t->weights, names, &k->lora, k->is_table, k->arena, k->error);
 }
 
 /* stem NULL: nothing. part: CQ_BIAS_*. */
@@ -224,11 +231,13 @@ static cq_status take_block(taker *k, cq_block *b, int index) {
 static cq_status take_embedding(taker *k, cq_embedding *e, const char *language) {
   const cq_family_names *names = &k->family->names;
   const cq_plan *plan = k->plan;
+  k->is_table = true;
   cq_status status = take(k, &e->words, "", names->words, ".weight", plan->vocab, plan->dim, true);
   if (!status && names->positions)
     status = take(k, &e->positions, "", names->positions, ".weight", plan->n_positions, plan->dim, false);
   if (!status && names->types && plan->n_types > 0)
     status = take(k, &e->types, "", names->types, ".weight", plan->n_types, plan->dim, false);
+  k->is_table = false;
   if (!status) status = take_norm(k, &e->norm, "", names->embedding_norm, plan->dim);
   if (status) return status;
   e->scale = (float)plan->embedding_scale;
@@ -264,7 +273,9 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   status = cq_weights_open(&t->weights, source->directory, error);
   if (status) return status;
   taker k = {.t = t, .family = family, .plan = &plan, .arena = source->arena, .error = error};
-  status = take_embedding(&k, &t->embedding, source->language);
+  status = cq_lora_read(&k.lora, t->config, source->task, path, error);
+  t->has_adaptations = k.lora.n_tasks > 0;
+  if (!status) status = take_embedding(&k, &t->embedding, source->language);
   for (int i = 0; !status && i < plan.n_layers; i++) status = take_block(&k, &t->stack.blocks[i], i);
   if (!status && family->names.relative_bias)
     status = take(&k, &t->stack.relative.table, "", family->names.relative_bias, ".weight", plan.n_buckets,
@@ -272,6 +283,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   if (!status) status = take_norm(&k, &t->stack.last_norm, "", family->names.last_norm, plan.dim);
   if (!status) status = cq_weights_all_taken(t->weights, family->ignored, error);
   if (status) return status;
+  if (t->has_adaptations && (status = cq_lora_forget(t->config, error))) return status;
   t->base.n_params = k.next;
   cq_transformer_set_dropouts(t, plan.dropout, plan.attention_dropout);
   t->base.output_dim = plan.dim;

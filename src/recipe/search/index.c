@@ -182,7 +182,7 @@ cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_err
 cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error) {
   if (!index->query_model) {
     const cq_status status = cq_index_need_model(out, index, NULL, error);
-    if (status || !index->tasks || !(*out)->has_router) return status;
+    if (status || !index->tasks || !(*out)->has_routes) return status;
     return need_encoder(out, index, &index->shared->query_encoder, open_query_route, (*out)->directory, error);
   }
   return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
@@ -193,7 +193,7 @@ bool cq_index_query_prompt(const char **name, const cq_index *index) {
   *name = NULL;
   if (index->query_model) return false;
   if (!index->tasks) return true;
-  if (cq_index_need_model(&encoder, index, NULL, NULL) || encoder->has_router) return false;
+  if (cq_index_need_model(&encoder, index, NULL, NULL) || encoder->has_routes) return false;
   *name = cq_index_encoding(index, encoder, false).prompt_name;
   return *name || !encoder->task_prompt_name;
 }

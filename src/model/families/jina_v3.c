@@ -1,0 +1,61 @@
+/* jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions, and an adaptation of all weights for each
+ * task (model/lora.h). Post-norm, plain feed-forward layers. As published its model_type is xlm-roberta's; as
+ * transformers saves it, without the adaptations, it has one of its own. */
+#include "model/families/family.h"
+
+#include "format/json.h"
+
+static cq_status plan_jina_v3(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  const cq_rotary_keys keys = {NULL, "rotary_emb_base", 10000, false};
+  plan->ungated = true;
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  return cq_plan_rotary_read(plan, config, &keys, error);
+}
+
+static cq_status plan_jina_v3_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  const cq_rotary_keys keys = {NULL, "rope_theta", 20000, false};
+  plan->ungated = true;
+  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  return cq_plan_rotary_read(plan, config, &keys, error);
+}
+
+static const char *const fixed[][2] = {{"use_reg_tokens", "false"}, {"rotary_emb_interleaved", "false"}, {NULL, NULL}};
+static const char *const ignored[] = {"pooler.", "roberta.pooler.", "lm_head.", NULL};
+
+#define JINA_V3                                                                                                        \
+  .prefixes = {"roberta."}, .post = true, .biases = CQ_BIAS_ALL, .norm_eps = 1e-5, .activation = "gelu",               \
+  .max_positions = 8194, .fixed = fixed, .ignored = ignored,                                                           \
+  .keys = {.dim = "hidden_size",                                                                                       \
+           .n_layers = "num_hidden_layers",                                                                            \
+           .n_heads = "num_attention_heads",                                                                           \
+           .feed_forward = "intermediate_size",                                                                        \
+           .vocab = "vocab_size",                                                                                      \
+           .n_positions = "max_position_embeddings",                                                                   \
+           .n_types = "type_vocab_size",                                                                               \
+           .activation = "hidden_act",                                                                                 \
+           .norm_eps = "layer_norm_eps",                                                                               \
+           .dropout = "hidden_dropout_prob",                                                                           \
+           .attention_dropout = "attention_probs_dropout_prob"},                                                       \
+  .names = {.words = "embeddings.word_embeddings",                                                                     \
+            .types = "embeddings.token_type_embeddings",                                                               \
+            .embedding_norm = "emb_ln",                                                                                \
+            .layer = "encoder.layers.%d.",                                                                             \
+            .fused_qkv = "mixer.Wqkv",                                                                                 \
+            .attention_output = "mixer.out_proj",                                                                      \
+            .after_attention = "norm1",                                                                                \
+            .plain_up = "mlp.fc1",                                                                                     \
+            .down = "mlp.fc2",                                                                                         \
+            .after_ffn = "norm2"}
+
+const cq_family cq_family_jina_v3 = {
+    .model_type = "xlm-roberta",
+    .when = {"position_embedding_type", "rotary"},
+    .plan = plan_jina_v3,
+    JINA_V3,
+};
+
+const cq_family cq_family_jina_v3_transformers = {
+    .model_type = "jina_embeddings_v3",
+    .plan = plan_jina_v3_transformers,
+    JINA_V3,
+};

@@ -1,0 +1,39 @@
+/* Adaptations of low rank (LoRA, Hu et al. 2021), one for each task, in the file of the model itself: as
+ * jina-embeddings-v3 has them.
+ *
+ *   config.json         "lora_adaptations": ["retrieval.query", "retrieval.passage", ...], "lora_rank": 4, "lora_alpha": 1
+ *   X.weight is         X.parametrizations.weight.original    [rows, cols]
+ *   of each task's      X.parametrizations.weight.0.lora_A    linear layers [n_tasks, rank, cols], tables [n_tasks, rows, rank]
+ *                       X.parametrizations.weight.0.lora_B    linear layers [n_tasks, rows, rank], tables [n_tasks, rank, cols]
+ *
+ * A model is opened for one task: its weights are the original's + lora_alpha / lora_rank times the product. */
+#ifndef MODEL_LORA_H
+#define MODEL_LORA_H
+
+#include "model/module.h"
+
+#include <jansson.h>
+
+#define CQ_LORA_ORIGINAL ".parametrizations.weight.original"
+
+typedef struct cq_lora {
+  int64_t n_tasks, rank; /* n_tasks 0: the model has none */
+  int64_t task;          /* -1: the weights are the original's */
+  float scale;
+} cq_lora;
+
+/* What config.json says. task: one of its names; "query" and "document" stand for retrieval.query and
+ * retrieval.passage; NULL: none. Errors: CQ_ERR_FORMAT; CQ_ERR_ARGUMENT for a task that it does not have. */
+CQ_MUST_USE cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, const char *path,
+                                   cq_error *error);
+
+/* Adds the task's product to a weight that was taken by one of these names; without a task, or where no name is that of
+ * an original, it stays as it is. Errors: CQ_ERR_FORMAT for factors that are missing or of another shape. */
+CQ_MUST_USE cq_status cq_lora_add(cq_param *p, cq_weights *w, const char *const *names, const cq_lora *lora,
+                                  bool is_table, cq_arena *arena, cq_error *error);
+
+/* Makes config.json that of a model with the weights of one task, as transformers has it: jina_embeddings_v3, without
+ * adaptations. */
+CQ_MUST_USE cq_status cq_lora_forget(json_t *config, cq_error *error);
+
+#endif
