@@ -203,8 +203,8 @@ const cli_command cli_eval_mteb = {
         "recall, precision and MRR of the 1,000 documents nearest to each query; the file has the relevance "
         "judgements, and the ranking is kept beside the results as a TREC run. Languages are MTEB's: eng-Latn.",
     .example = "calque eval mteb --model multilingual --type sts --name STS22 -o mteb en:eng-Latn=sts-en.tsv\n"
-               "calque eval mteb --model multilingual --type retrieval --name Mine -o mteb --documents docs.tsv "
-               "--topics queries.tsv qrels.txt",
+               "calque eval mteb --model multilingual --type retrieval --name Mine -o mteb \\\n"
+               "    --documents docs.tsv --topics queries.tsv qrels.txt",
     CLI_OPTIONS(mteb_args, options),
     .parts = parts,
     .run = run_mteb,
