@@ -10,6 +10,7 @@ import ctypes
 import ctypes.util
 import os
 import signal
+import struct
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -55,10 +56,28 @@ def _candidates() -> list[str]:
     return [str(p) for p in places if p.exists()] + [_NAME]
 
 
+def _check_whole(path: str) -> None:
+    """Of a library that was cut off the loader maps pages that are not there, and the process ends with SIGBUS: the
+    table of sections, which linkers write last, has to be within the file."""
+    try:
+        with open(path, "rb") as f:
+            head = f.read(64)
+            size = os.fstat(f.fileno()).st_size
+    except OSError:  # found by the loader's own path, or not at all
+        return
+    if len(head) < 64 or not head.startswith(b"\x7fELF\x02\x01"):
+        return  # the loader says what is wrong
+    (offset,) = struct.unpack_from("<Q", head, 40)
+    entry, n = struct.unpack_from("<HH", head, 58)
+    if size < offset + entry * n:
+        raise OSError("%s is damaged: it has %d of %d bytes; install it again" % (path, size, offset + entry * n))
+
+
 def _load() -> ctypes.CDLL:
     reasons = []
     for path in _candidates():
         try:
+            _check_whole(path)
             return ctypes.CDLL(path)
         except OSError as error:
             reasons.append(str(error))

@@ -7,6 +7,7 @@ import json
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 import unittest
@@ -18,6 +19,7 @@ sys.modules["numpy"] = None  # type: ignore[assignment]
 from support import ROOT, SENTENCES, TEACHER, Case, pairs
 
 import calque
+import calque._library
 
 
 class Encoding(Case):
@@ -375,6 +377,28 @@ class Interface(Case):
             with self.assertRaises(calque.ArgumentError):
                 calque.set_threads(wrong)  # type: ignore[arg-type]
         calque.set_threads(2)
+
+    def test_damaged_library(self) -> None:
+        """In a process of its own: this one has loaded the whole library."""
+        whole = os.path.realpath(calque._library.library()._name)
+        bytes_ = Path(whole).read_bytes()
+        for name, contents, reason in (
+            ("half.so", bytes_[: len(bytes_) // 2], "is damaged: it has %d of " % (len(bytes_) // 2)),
+            ("short.so", bytes_[:40], "too short"),
+            ("text.so", b"<html>" * 100, "ELF"),
+            ("program.so", Path(sys.executable).read_bytes(), ""),
+        ):
+            (self.folder / name).write_bytes(contents)
+            code = "import calque; calque.Encoder(%r)" % str(TEACHER)
+            environment = {**os.environ, "CALQUE_LIBRARY": str(self.folder / name)}
+            if "CALQUE_TEST_INSTALLED" not in os.environ:
+                environment["PYTHONPATH"] = str(ROOT / "python")
+            done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1, (name, done.stderr))
+            last = done.stderr.strip().split("\n")[-1]
+            self.assertTrue(last.startswith("ImportError: "), last)
+            self.assertIn(reason, last)
+            self.assertIn(name, last)
 
     def test_versions_agree(self) -> None:
         self.assertEqual(calque.version(), calque.__version__)

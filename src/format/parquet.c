@@ -103,7 +103,7 @@ cq_status cq_parquet_rows_open(cq_parquet_rows **out, const cq_parquet *file, co
     const cq_parquet_column *about = &file->leaves[columns[i]].about;
     if (about->kind == CQ_PARQUET_OTHER)
       return cq_fail_file(error, CQ_ERR_UNSUPPORTED, file->path,
-                          "column '%.80s' is %s; text, numbers and truth values are read", about->name, about->what);
+                          "column '%.80s' is %s; text, numbers and booleans are read", about->name, about->what);
   }
   cq_parquet_rows *rows = cq_alloc_zeroed(sizeof *rows);
   if (rows) rows->columns = cq_alloc_array_zeroed(n_columns + 1, sizeof *rows->columns);

@@ -1,4 +1,4 @@
-/* Parquet files, as data sets are published in: columns of text, numbers and truth values, row by row.
+/* Parquet files, as data sets are published in: columns of text, numbers and booleans, row by row.
  *
  *   "PAR1"
  *   row group: for each column a chunk: [dictionary page] data page...     rows are streamed, group by group
@@ -58,7 +58,7 @@ typedef struct cq_parquet_rows cq_parquet_rows;
 CQ_MUST_USE cq_status cq_parquet_rows_open(cq_parquet_rows **out, const cq_parquet *file, const size_t *columns,
                                            size_t n_columns, cq_error *error);
 /* The next row's values [n_columns], valid until the call after; *found false: there are no more. Text is UTF-8 without
- * NUL; numbers are in decimal, truth values "1" and "0"; the data of what is null is NULL.
+ * NUL; numbers are in decimal, booleans "1" and "0"; the data of what is null is NULL.
  * Errors: CQ_ERR_FORMAT and CQ_ERR_UNSUPPORTED with file, byte of the page, column, row group and row. */
 CQ_MUST_USE cq_status cq_parquet_rows_next(bool *found, cq_slice *values, cq_parquet_rows *rows, cq_error *error);
 /* False after an error that concerns one text alone: reading may go on with the next row. */

@@ -14,6 +14,7 @@
 #include <zlib.h>
 
 /* Pages have about 1 MiB; those of some writers a whole row group. */
+enum { FIRST_BUFFER = 1 << 16 }; /* bytes, and 8 times as many as are compressed */
 #define MAX_PAGE CQ_BUFFER_BYTES((size_t)1 << 30)
 
 enum { DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 };
@@ -106,30 +107,41 @@ static cq_status read_page(page *g, cq_parquet_cursor *c, cq_error *error) {
 
 /* --- decompression --- */
 
-static bool make_room(cq_parquet_room *room, size_t n) {
-  if (n <= room->capacity) return true;
-  cq_free(room->bytes);
-  room->bytes = cq_alloc(n);
-  room->capacity = room->bytes ? n : 0;
-  return room->bytes;
+/* Its first n_kept bytes stay. */
+static bool grow(cq_parquet_buffer *buffer, size_t n, size_t n_kept) {
+  if (n <= buffer->capacity) return true;
+  unsigned char *grown = cq_alloc(n);
+  if (!grown) return false;
+  if (n_kept) memcpy(grown, buffer->bytes, n_kept);
+  cq_free(buffer->bytes);
+  *buffer = (cq_parquet_buffer){grown, n};
+  return true;
 }
 
-/* With one of base's; NULL: all is well. */
-static const char *decompress(cq_parquet_cursor *c, unsigned char *out, size_t n_out, const unsigned char *in,
+/* With one of base's; NULL: all is well. The buffer grows with what comes, not with what a header claims. */
+static const char *decompress(cq_parquet_cursor *c, cq_parquet_buffer *buffer, size_t n_out, const unsigned char *in,
                               size_t n_in, bool *no_memory) {
-  cq_decompress_step s = {.in = in, .n_in = n_in, .out = out, .n_out = n_out, .is_last = true};
+  cq_decompress_step s = {.in = in, .n_in = n_in, .is_last = true};
   if (!c->decompressor) c->decompressor = c->compression->open();
   *no_memory = !c->decompressor;
   if (*no_memory) return "out of memory";
-  for (;;) {
+  for (size_t n_given = 0;;) {
+    if (s.n_out == 0 && n_given < n_out) {
+      const size_t n = cq_min(n_out, n_given ? 2 * n_given : 8 * n_in + FIRST_BUFFER);
+      if (!grow(buffer, n, n_given)) {
+        *no_memory = true;
+        return "out of memory";
+      }
+      s.out = buffer->bytes + n_given, s.n_out = n - n_given, n_given = n;
+    }
     const size_t before = s.n_in + s.n_out;
     switch (c->compression->step(c->decompressor, &s)) {
-    case CQ_DECOMPRESS_END: return s.n_out ? "fewer bytes than the header says" : NULL;
+    case CQ_DECOMPRESS_END: return s.n_out || n_given < n_out ? "fewer bytes than the header says" : NULL;
     case CQ_DECOMPRESS_BROKEN: return s.why;
     case CQ_DECOMPRESS_MEMORY: *no_memory = true; return "out of memory";
     case CQ_DECOMPRESS_MORE: break;
     }
-    if (s.n_in + s.n_out == before && s.n_out == 0) return "more bytes than the header says";
+    if (s.n_in + s.n_out == before && s.n_out == 0 && n_given == n_out) return "more bytes than the header says";
   }
 }
 
@@ -141,7 +153,7 @@ static const char *decompress_snappy(unsigned char *out, size_t n_out, const uns
   return snappy_uncompress((const char *)in, n_in, (char *)out, &n) == SNAPPY_OK ? NULL : "broken Snappy data";
 }
 
-static cq_status unpack(const unsigned char **out, cq_parquet_room *room, size_t n_out, cq_parquet_cursor *c,
+static cq_status unpack(const unsigned char **out, cq_parquet_buffer *buffer, size_t n_out, cq_parquet_cursor *c,
                         const unsigned char *in, size_t n_in, cq_error *error) {
   bool no_memory = false;
   *out = in;
@@ -156,10 +168,10 @@ static cq_status unpack(const unsigned char **out, cq_parquet_room *room, size_t
   if (n_out > most)
     return cq_parquet_fail(c, CQ_ERR_FORMAT, error, "%zu bytes cannot become %zu with %s", n_in, n_out,
                            codecs[c->codec]);
-  if (!make_room(room, n_out)) return cq_fail_memory(error, c->file->path);
-  const char *why = c->codec == SNAPPY ? decompress_snappy(room->bytes, n_out, in, n_in)
-                                       : decompress(c, room->bytes, n_out, in, n_in, &no_memory);
-  *out = room->bytes;
+  if (c->codec == SNAPPY && !grow(buffer, n_out, 0)) return cq_fail_memory(error, c->file->path);
+  const char *why = c->codec == SNAPPY ? decompress_snappy(buffer->bytes, n_out, in, n_in)
+                                       : decompress(c, buffer, n_out, in, n_in, &no_memory);
+  *out = buffer->bytes;
   if (no_memory) return cq_fail_memory(error, c->file->path);
   return why ? cq_parquet_fail(c, CQ_ERR_FORMAT, error, "%s: %s", codecs[c->codec], why) : CQ_OK;
 }

@@ -67,10 +67,10 @@ typedef enum cq_parquet_encoding {
   CQ_PARQUET_BYTE_STREAM_SPLIT
 } cq_parquet_encoding;
 
-typedef struct cq_parquet_room {
+typedef struct cq_parquet_buffer {
   unsigned char *bytes;
   size_t capacity;
-} cq_parquet_room;
+} cq_parquet_buffer;
 
 typedef struct cq_parquet_cursor {
   const cq_parquet *file;
@@ -82,7 +82,7 @@ typedef struct cq_parquet_cursor {
   int32_t codec;
   const cq_compression *compression;
   void *decompressor;
-  cq_parquet_room unpacked, unpacked_dictionary;
+  cq_parquet_buffer unpacked, unpacked_dictionary;
   cq_slice *dictionary; /* [n_dictionary] PLAIN bytes */
   size_t n_dictionary, dictionary_capacity;
   bool has_dictionary;

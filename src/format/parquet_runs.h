@@ -1,4 +1,4 @@
-/* Parquet's small numbers of a fixed width: levels, places in a dictionary, truth values. Runs follow one another:
+/* Parquet's small numbers of a fixed width: levels, indices into a dictionary, booleans. Runs follow one another:
  *
  *   varint 2n       the value in whole bytes: n times this value            run length encoding (RLE)
  *   varint 2n + 1   n * 8 values of `width` bits, the lowest first          bit-packed */

@@ -1,9 +1,9 @@
 /* Values of a page in any encoding, as PLAIN has them:
  *
- *   truth values a bit, the lowest first; numbers 4 or 8 bytes, little-endian; byte arrays a length of 4 bytes, bytes
+ *   booleans a bit, the lowest first; numbers 4 or 8 bytes, little-endian; byte arrays a length of 4 bytes, bytes
  *
- *   RLE_DICTIONARY            width in bits (1 byte), runs of places in the dictionary
- *   RLE                       truth values: length (4 bytes), runs of width 1
+ *   RLE_DICTIONARY            width in bits (1 byte), runs of indices into the dictionary
+ *   RLE                       booleans: length (4 bytes), runs of width 1
  *   DELTA_BINARY_PACKED       whole numbers: parquet_delta.h
  *   DELTA_LENGTH_BYTE_ARRAY   byte arrays: their lengths as that, then all bytes
  *   DELTA_BYTE_ARRAY          how many bytes each has in common with the one before, likewise; the others as above
@@ -42,7 +42,7 @@ static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsi
 /* Writers give a dictionary up long before; empty values take four times their room here. */
 enum { MAX_DICTIONARY = 1 << 24 };
 
-/* A value has 4 bytes at least, so there are no more of them than that; truth values have no dictionary. */
+/* A value has 4 bytes at least, so there are no more of them than that; booleans have no dictionary. */
 cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes, size_t n,
                                      cq_error *error) {
   const unsigned char *p = bytes, *end = bytes + n;
@@ -63,7 +63,7 @@ static cq_status start_dictionary_places(cq_parquet_cursor *c, size_t n, cq_erro
   if (!c->has_dictionary)
     return cq_parquet_fail(c, CQ_ERR_FORMAT, error, "a page refers to a dictionary that is not there");
   const unsigned width = n > 0 ? c->value[0] : 0;
-  if (width > 32) return cq_parquet_fail(c, CQ_ERR_FORMAT, error, "places in the dictionary of %u bits", width);
+  if (width > 32) return cq_parquet_fail(c, CQ_ERR_FORMAT, error, "indices of %u bits", width);
   cq_runs_start(&c->indices, c->value + (n > 0), n > 0 ? n - 1 : 0, width);
   return CQ_OK;
 }

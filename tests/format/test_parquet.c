@@ -396,6 +396,14 @@ static void numbers_that_lie_are_errors(void **state) {
   made m = two_texts();
   if (read_made(text, sizeof text, &m, &error)) fail_msg("%s", error.message);
   assert_string_equal(text, "ab|\n|\n");
+  /* A page that becomes ten thousand times as long: the buffer grows with it. */
+  static char many[300100];
+  m.codec = 6, m.n_rows = m.group_rows = m.n_values = m.page_values = 1, m.repetition = 0;
+  m.bytes = "\050\265\057\375\000\150\154\000\000\050\340\223\004\000\141\001\000\370\377\071\320\002\002\000"
+            "\020\141\043\237\004\141";
+  m.n = 30, m.n_unpacked = 300004;
+  if (read_made(many, sizeof many, &m, &error)) fail_msg("%s", error.message);
+  assert_int_equal(strspn(many, "a"), 300000);
 #define LIES(status, byte, message, ...)                                                                               \
   do {                                                                                                                 \
     m = two_texts();                                                                                                   \
@@ -463,7 +471,7 @@ static void numbers_that_lie_are_errors(void **state) {
   assert_string_equal(text, "a|\nb|\n");
   LIES(CQ_ERR_FORMAT, 0, "row 2: place 3 of a dictionary of 2", WITH_DICTIONARY, m.bytes = "\2\0\0\0\4\1\2\3\014\0",
        m.n = 10);
-  LIES(CQ_ERR_FORMAT, 0, "places in the dictionary of 33 bits", WITH_DICTIONARY, m.bytes = "\2\0\0\0\4\1\041\3\2");
+  LIES(CQ_ERR_FORMAT, 0, "indices of 33 bits", WITH_DICTIONARY, m.bytes = "\2\0\0\0\4\1\041\3\2");
   LIES(CQ_ERR_FORMAT, 4, "a dictionary of 3 values in 10 bytes", WITH_DICTIONARY, m.n_dictionary = 3);
   LIES(CQ_ERR_LIMIT, 4, "a dictionary of 16777217 values, at most 16777216 are read", WITH_DICTIONARY,
        m.n_dictionary = 16777217);
