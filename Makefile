@@ -49,10 +49,10 @@ static: ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program with
 deb: ## write Debian packages to build/deb
 	@scripts/make-deb
 
-wheel: ## make the Python package with the library inside: build/wheel
+wheel: ## make the Python package with the library inside: build/wheel (ARCH=aarch64: cross-built)
 	@scripts/install-dependencies --check
-	@$(MAKE) --no-print-directory compile TARGET=calque_static
-	@scripts/make-wheel
+	@[ "$(ARCH)" = aarch64 ] || $(MAKE) --no-print-directory compile TARGET=calque_static
+	@scripts/make-wheel $(ARCH)
 
 docs: ## write the library's reference: build/docs/html and build/docs/man
 	@scripts/install-dependencies --docs

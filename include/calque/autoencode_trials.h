@@ -66,7 +66,7 @@ typedef struct cq_autoencode_ablate_options {
 CQ_DEFAULT_OPTIONS(cq_autoencode_ablate_options, cq_autoencode_ablate_default_options, "autoencode-ablate")
 
 /* Trains base, and base with each change by itself. Left out are those that change nothing, and those that cannot be
- * made here, which base.progress is told with the reason. Errors: as above; CQ_ERR_ARGUMENT for a name that there is not. */
+ * made here, which base.progress is told with the reason. Errors: as above; CQ_ERR_ARGUMENT for an unknown name. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base,
                                                   const cq_autoencode_ablate_options *options, cq_context *ctx,
                                                   cq_error *error);

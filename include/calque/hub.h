@@ -80,7 +80,7 @@ typedef struct cq_hub_put_options { /* group "hub_put" */
 } cq_hub_put_options;
 CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, "hub_put")
 
-/* Sends a model's directory to the hub, where it is one commit: all files appear or none. A repository that there is not
+/* Sends a model's directory to the hub, where it is one commit: all files appear or none. A repository that does not exist
  * is created. Large files are sent first, those that the hub has already are not.
  *   url          receives the commit's address, to be released with cq_free
  *   repository   "ORG/NAME", with "@" and a branch that exists behind it; else it is main

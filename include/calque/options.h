@@ -132,13 +132,13 @@ CQ_API CQ_MUST_USE cq_status cq_options_new(cq_options **out, const cq_option_gr
 CQ_API void cq_options_free(cq_options *options);
 
 /* Sets an option from text, which is copied; of several values it adds one, or those between commas. Errors:
- * CQ_ERR_ARGUMENT for a name that there is not, with the nearest one, or a value that is not wholly of its type and
+ * CQ_ERR_ARGUMENT for an unknown name, with the nearest one, or a value that is not wholly of its type and
  * in its range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error);
 /* Whether it was set, whatever its value. */
 CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
 /* An option's value as text, as cq_options_set reads it; NULL for a text that is not set. Of several values the i-th,
- * NULL beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for a name that there is not;
+ * NULL beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for an unknown name;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);

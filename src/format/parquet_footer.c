@@ -122,7 +122,7 @@ static cq_status read_nodes(footer *f, cq_thrift_field field, cq_error *error) {
   return CQ_OK;
 }
 
-/* What a leaf is, NULL when it is read; see cq_parquet_column. */
+/* Describes the type of a leaf that is not supported; NULL: it is. See cq_parquet_column. */
 static const char *what_is_not_read(const node *n, bool is_repeated) {
   if (is_repeated) return "a list or map (REPEATED)";
   switch (n->type) {

@@ -99,7 +99,8 @@ static cq_status find_token(cq_hub_session *s, cq_error *error) {
   for (size_t i = 0; i < trimmed.n; i++) is_plain = is_plain && trimmed.data[i] > ' ' && trimmed.data[i] < 127;
   cq_status status = CQ_OK;
   if (!is_plain)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "%s is no token: it has blanks or signs that no token has", s->token_from);
+    status = cq_fail(error, CQ_ERR_ARGUMENT,
+                     "%s is no token: it has blanks or characters that are not allowed in a token", s->token_from);
   else if (trimmed.n && !(s->token = cq_strndup(trimmed.data, trimmed.n)))
     status = cq_fail_memory(error, "token");
   cq_free((void *)(uintptr_t)text.data);

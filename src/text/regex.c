@@ -105,7 +105,7 @@ static cq_status compile(cq_regex *regex, cq_slice pattern, cq_error *error) {
   if (U_SUCCESS(code)) goto done;
   status = code == U_MEMORY_ALLOCATION_ERROR
                ? cq_fail_memory(error, "a regular expression")
-               : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s at character %d of '%s', as which ICU would read it",
+               : cq_fail(error, CQ_ERR_UNSUPPORTED, "%s at character %d of '%s', the pattern as translated for ICU",
                          u_errorName(code), (int)place.offset, translated.n ? translated.data : "");
 done:
   cq_free(text);

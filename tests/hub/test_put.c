@@ -129,7 +129,7 @@ static void take_notice(void *context, const char *text) {
   snprintf(noticed + strlen(noticed), sizeof noticed - strlen(noticed), "%s\n", text);
 }
 
-/* A repository that there is not, and a model of three files. */
+/* No repository yet, and a model of three files. */
 static void start(void) {
   char command[600];
   for (size_t i = 0; i < hub.n_files; i++) free(hub.files[i].bytes);
