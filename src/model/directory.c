@@ -97,8 +97,8 @@ static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *di
 
 cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
   char *text = cq_json_dump(value, JSON_COMPACT | JSON_ENCODE_ANY);
-  cq_status status =
-      cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %.200s", key, text ? text : "?");
+  cq_status status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' with value %.200s is not supported", key,
+                                  text ? text : "?");
   cq_free(text);
   return status;
 }
@@ -275,7 +275,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
     if (!path_stays_inside(id))
       status = cq_fail_file(error, CQ_ERR_FORMAT, directory, "module '%s' lies outside of the directory", id);
     else if (!type)
-      status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, directory, "module type '%s' is not known", type_name);
+      status = cq_module_type_unknown(type_name, directory, error);
     else if (snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", id) >= (int)sizeof below)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "the path is too long");
     if (!status) status = open_module(e, type, below, options, error);
@@ -320,7 +320,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
       continue;
     }
     const cq_module_type *type = cq_module_type_find(type_name);
-    if (!type) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, list_path, "module type '%s' is not known", type_name);
+    if (!type) return cq_module_type_unknown(type_name, list_path, error);
     if ((status = open_module(e, type, path, options, error))) return status;
   }
   if (!e->modules[e->n_modules - 1]->output_is_sentence)

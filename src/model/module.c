@@ -1,5 +1,9 @@
 #include "model/module.h"
 
+#include "base/error.h"
+#include "calque/options.h"
+
+#include <stdio.h>
 #include <string.h>
 
 /* One row a type. */
@@ -21,4 +25,20 @@ const cq_module_type *cq_module_type_find(const char *type) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strcmp(types[i]->name, last) == 0) return types[i];
   return NULL;
+}
+
+static const char *type_name(const void *context, size_t i) {
+  (void)context;
+  return types[i]->name;
+}
+
+cq_status cq_module_type_unknown(const char *type, const char *path, cq_error *error) {
+  const size_t n = sizeof types / sizeof *types;
+  const char *last = strrchr(type, '.');
+  const char *near = cq_nearest_name(last ? last + 1 : type, type_name, NULL, n);
+  char list[512] = "";
+  for (size_t i = 0, used = 0; i < n && used < sizeof list; i++)
+    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", types[i]->name);
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "module type '%.100s' is not supported%s%s (%s are)", type,
+                      near ? "; the closest that is: " : "", near ? near : "", list);
 }

@@ -88,6 +88,8 @@ struct cq_module_type {
 
 /* The type of that name (the last component counts), NULL when unknown. */
 const cq_module_type *cq_module_type_find(const char *type);
+/* CQ_ERR_UNSUPPORTED for a type that cq_module_type_find does not find: which are supported, and the closest of them. */
+CQ_MUST_USE cq_status cq_module_type_unknown(const char *type, const char *path, cq_error *error);
 
 /* CQ_ERR_UNSUPPORTED: a file's key with a value that would change the vectors. */
 CQ_MUST_USE cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error);
