@@ -64,7 +64,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     if (!status) status = cq_index_encoder(&m->encoder, m->index, error);
   } else {
     cq_encoder_options o = cq_encoder_default_options();
-    o.precision = options->precision, o.notice = options->notice;
+    o.precision = options->precision, o.notice = options->notice, o.task = options->task;
     status = cq_encoder_open(&m->own, name, &o, error);
     m->encoder = m->own;
   }

@@ -28,6 +28,7 @@ typedef struct serve_model {
 typedef struct serve_model_options {
   const char *model; /* NULL: the index's */
   const char *index; /* NULL: none */
+  const char *task;  /* of a model without an index, as cq_encoder_options'; NULL: the model's defaults */
   cq_precision precision;
   bool writable;
   cq_notice_fn notice;

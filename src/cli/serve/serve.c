@@ -12,7 +12,7 @@
 
 struct args {
   size_t size;
-  const char *model, *host, *api_key_file, *access_log;
+  const char *model, *task, *host, *api_key_file, *access_log;
   int port, threads, precision, deadline_ms, receive_s, max_connections;
   size_t max_body, max_tokens, queue_tokens;
   bool insecure, writable, health;
@@ -22,6 +22,8 @@ static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
              "the model: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
+    {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
+             "encode for this task, 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
     {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
              "listen on this address; one that other machines can reach needs an API key or --insecure"),
      .text = "127.0.0.1"},
@@ -65,6 +67,7 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
   const char *key = getenv("CALQUE_API_KEY");
   const serve_options o = {
       .model = {.model = args->model,
+                .task = args->task,
                 .index = index,
                 .precision = (cq_precision)args->precision,
                 .writable = args->writable,
@@ -108,6 +111,7 @@ static int run(const cli_call *call) {
   if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
+  if (args.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
   if (!args.model && !index) args.model = CQ_DEFAULT_MODEL;
   int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
