@@ -43,14 +43,15 @@ install: ## install to PREFIX (/usr/local), staged below DESTDIR; builds what is
 	@$(call quietly,$(BUILD)/install.log,cmake --install $(BUILD))
 	@scripts/after-install $(BUILD) $(DESTDIR)
 
-static: ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program without libraries (ARCH=aarch64: cross-built)
+static: dependencies ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one program without libraries (ARCH=aarch64: cross-built)
+	@scripts/install-dependencies --wheel
 	@scripts/make-static $(ARCH)
 
 deb: ## write Debian packages to build/deb
 	@scripts/make-deb
 
-wheel: ## make the Python package with the library inside: build/wheel (ARCH=aarch64: cross-built)
-	@scripts/install-dependencies --check
+wheel: dependencies ## make the Python package with the library inside: build/wheel (ARCH=aarch64: cross-built)
+	@scripts/install-dependencies --wheel
 	@[ "$(ARCH)" = aarch64 ] || $(MAKE) --no-print-directory compile TARGET=calque_static
 	@scripts/make-wheel $(ARCH)
 
