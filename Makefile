@@ -47,7 +47,7 @@ static: dependencies ## write build/static/calque-VERSION-ARCH-linux.tar.xz: one
 	@scripts/install-dependencies --wheel
 	@scripts/make-static $(ARCH)
 
-deb: ## write Debian packages to build/deb
+deb: dependencies ## write Debian packages to build/deb
 	@scripts/make-deb
 
 wheel: dependencies ## make the Python package with the library inside: build/wheel (ARCH=aarch64: cross-built)
