@@ -5,9 +5,13 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "train/trainer.h"
+#include "train/tree_exchange.h"
 
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { MAX_RANKS = 5, N_STEPS = 4 };
 
@@ -86,6 +90,62 @@ static void gather(meeting *m, rank ranks[], int n_ranks) {
   *m = (meeting){.n_ranks = n_ranks};
   pthread_barrier_init(&m->barrier, NULL, (unsigned)n_ranks);
   for (int i = 0; i < n_ranks; i++) ranks[i] = (rank){m, i, {i, n_ranks, sum_dense, sum_rows, sum_scalars, &ranks[i]}};
+}
+
+/* --- the exchange over messages, here through sockets --- */
+
+typedef struct wires {
+  int ends[MAX_RANKS][MAX_RANKS]; /* [a][b]: a's end of what connects it with b */
+  int n_ranks, broken;            /* broken: the rank whose sending fails; -1: none */
+} wires;
+
+typedef struct wired_rank {
+  wires *wires;
+  int rank;
+  cq_tree_exchange *exchange;
+} wired_rank;
+
+static int send_wire(void *context, int to, const void *bytes, size_t n, char *message, size_t size) {
+  const wired_rank *r = context;
+  for (const char *at = bytes; n > 0;) {
+    const ssize_t sent = r->rank == r->wires->broken ? -1 : write(r->wires->ends[r->rank][to], at, n);
+    if (sent < 0) return snprintf(message, size, "the wire is cut") > 0;
+    at += sent, n -= (size_t)sent;
+  }
+  return 0;
+}
+
+static int receive_wire(void *context, int from, void *bytes, size_t n, char *message, size_t size) {
+  const wired_rank *r = context;
+  for (char *at = bytes; n > 0;) {
+    const ssize_t got = read(r->wires->ends[r->rank][from], at, n);
+    if (got <= 0) return snprintf(message, size, "nothing comes") > 0;
+    at += got, n -= (size_t)got;
+  }
+  return 0;
+}
+
+static void wire_up(wires *w, wired_rank ranks[], int n_ranks) {
+  *w = (wires){.n_ranks = n_ranks, .broken = -1};
+  for (int a = 0; a < n_ranks; a++)
+    for (int b = 0; b < a; b++) {
+      int pair[2];
+      assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+      w->ends[a][b] = pair[0], w->ends[b][a] = pair[1];
+    }
+  for (int i = 0; i < n_ranks; i++) {
+    ranks[i] = (wired_rank){.wires = w, .rank = i};
+    const cq_transport t = {i, n_ranks, send_wire, receive_wire, &ranks[i]};
+    assert_int_equal(cq_tree_exchange_new(&ranks[i].exchange, &t, cq_kernels_best(), NULL), CQ_OK);
+  }
+}
+
+static void unwire(wires *w, wired_rank ranks[]) {
+  for (int a = 0; a < w->n_ranks; a++) {
+    cq_tree_exchange_free(ranks[a].exchange);
+    for (int b = 0; b < w->n_ranks; b++)
+      if (a != b) close(w->ends[a][b]);
+  }
 }
 
 static void run_all(void *(*run)(void *), void *items, size_t size, int n_ranks) {
@@ -198,27 +258,34 @@ static uint64_t hash_of_params(const cq_params *params) {
   return hash;
 }
 
-static void check_encoders(const char *model, int n_ranks, int n_shards, bool jointly) {
+static void check_encoders(const char *model, int n_ranks, int n_shards, bool jointly, bool by_messages) {
   static const double rate = 1e-3;
   encoder_rank alone, many[MAX_RANKS];
   meeting m;
   rank ranks[MAX_RANKS];
+  wires w;
+  wired_rank wired[MAX_RANKS];
   open_rank(&alone, model, n_shards, jointly, &rate, NULL);
   train_encoder(&alone);
   gather(&m, ranks, n_ranks);
-  for (int i = 0; i < n_ranks; i++) open_rank(&many[i], model, n_shards, jointly, &rate, &ranks[i].exchange);
+  wire_up(&w, wired, n_ranks);
+  for (int i = 0; i < n_ranks; i++)
+    open_rank(&many[i], model, n_shards, jointly, &rate,
+              by_messages ? cq_tree_exchange_of(wired[i].exchange) : &ranks[i].exchange);
   run_all(train_encoder, many, sizeof *many, n_ranks);
   for (int i = 0; i < n_ranks; i++) {
     assert_false(many[i].failed || alone.failed);
     if (hash_of_params(&many[i].encoder->params) != hash_of_params(&alone.encoder->params))
-      fail_msg("%s, %d shards, %d ranks, %s: rank %d has other bits", model, n_shards, n_ranks,
-               jointly ? "jointly" : "one by one", i);
+      fail_msg("%s, %d shards, %d ranks, %s, %s: rank %d has other bits", model, n_shards, n_ranks,
+               jointly ? "jointly" : "one by one", by_messages ? "by messages" : "through memory", i);
+    assert_true((cq_tree_exchange_bytes(wired[i].exchange) > 0) == by_messages);
     assert_true(many[i].loss == alone.loss && many[i].norm == alone.norm && alone.norm > 0);
     cq_trainer_free(many[i].trainer);
     cq_encoder_free(many[i].encoder);
   }
   cq_trainer_free(alone.trainer);
   cq_encoder_free(alone.encoder);
+  unwire(&w, wired);
   pthread_barrier_destroy(&m.barrier);
 }
 
@@ -226,10 +293,76 @@ static void encoders_have_the_bits_of_one_process(void **state) {
   (void)state;
   for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)
     for (int n_shards = 1; n_shards <= 11; n_shards += 5)
-      for (int jointly = 0; jointly < 2; jointly++) {
-        check_encoders("bert-cased", n_ranks, n_shards, jointly);
-        check_encoders("static-mean", n_ranks, n_shards, jointly);
+      for (int i = 0; i < 4; i++) {
+        check_encoders("bert-cased", n_ranks, n_shards, i % 2, i / 2);
+        check_encoders("static-mean", n_ranks, n_shards, i % 2, i / 2);
       }
+}
+
+/* Sums of several chunks, of nothing, and what was broadcast; a wire that is cut is named. */
+typedef struct summing {
+  wired_rank *rank;
+  float *values;
+  int64_t n;
+  double scalars[3];
+  char text[6];
+  cq_status status;
+  cq_error error;
+} summing;
+
+static void *sum_up(void *item) {
+  summing *s = item;
+  const cq_exchange *e = cq_tree_exchange_of(s->rank->exchange);
+  s->status = e->sum_dense(e->context, s->values, s->n, &s->error);
+  if (!s->status) s->status = e->sum_dense(e->context, s->values, 0, &s->error);
+  if (!s->status) s->status = e->sum_scalars(e->context, s->scalars, 3, &s->error);
+  if (!s->status) s->status = cq_tree_exchange_broadcast(s->rank->exchange, s->text, sizeof s->text, &s->error);
+  if (s->status)
+    for (int i = 0; i < s->rank->wires->n_ranks; i++) /* the others are not to wait for this one */
+      if (i != s->rank->rank) shutdown(s->rank->wires->ends[s->rank->rank][i], SHUT_RDWR);
+  return NULL;
+}
+
+static void messages_of_any_length(void **state) {
+  (void)state;
+  enum { N_VALUES = (1 << 20) + 4321 };
+  for (int n_ranks = 1; n_ranks <= MAX_RANKS; n_ranks++)
+    for (int broken = -1; broken < n_ranks && (n_ranks > 1 || broken < 0); broken++) {
+      wires w;
+      wired_rank wired[MAX_RANKS];
+      summing all[MAX_RANKS];
+      wire_up(&w, wired, n_ranks);
+      w.broken = broken;
+      for (int i = 0; i < n_ranks; i++) {
+        all[i] = (summing){.rank = &wired[i], .n = N_VALUES, .scalars = {i, 1, 0.5}};
+        strcpy(all[i].text, i ? "-----" : "hello");
+        all[i].values = malloc(N_VALUES * sizeof(float));
+        for (int k = 0; k < N_VALUES; k++) all[i].values[k] = (float)(k % 7 + i);
+      }
+      run_all(sum_up, all, sizeof *all, n_ranks);
+      int n_failed = 0;
+      for (int i = 0; i < n_ranks; i++) {
+        n_failed += all[i].status != CQ_OK;
+        if (broken < 0) {
+          assert_int_equal(all[i].status, CQ_OK);
+          const int of_ranks = n_ranks * (n_ranks - 1) / 2;
+          for (int k = 0; k < N_VALUES; k += 997) assert_true(all[i].values[k] == (float)(k % 7 * n_ranks + of_ranks));
+          assert_true(all[i].values[N_VALUES - 1] == (float)((N_VALUES - 1) % 7 * n_ranks + of_ranks));
+          assert_true(all[i].scalars[0] == of_ranks && all[i].scalars[1] == n_ranks);
+          assert_string_equal(all[i].text, "hello");
+        }
+        free(all[i].values);
+      }
+      if (broken >= 0) {
+        char expected[40];
+        snprintf(expected, sizeof expected, "rank %d cannot send to rank ", broken);
+        assert_true(n_failed > 0);
+        assert_int_equal(all[broken].status, CQ_ERR_IO);
+        assert_non_null(strstr(all[broken].error.message, expected));
+        assert_non_null(strstr(all[broken].error.message, "the wire is cut"));
+      }
+      unwire(&w, wired);
+    }
 }
 
 /* --- autoencoders --- */
@@ -292,8 +425,10 @@ static void autoencoders_have_the_bits_of_one_process(void **state) {
 }
 
 int main(void) {
+  signal(SIGPIPE, SIG_IGN);
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(who_has_which_shards),
+      cmocka_unit_test(messages_of_any_length),
       cmocka_unit_test(encoders_have_the_bits_of_one_process),
       cmocka_unit_test(autoencoders_have_the_bits_of_one_process),
   };
