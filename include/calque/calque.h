@@ -34,6 +34,7 @@
 #include "calque/precision.h"
 #include "calque/process.h"
 #include "calque/quantize.h"
+#include "calque/ranks.h"
 #include "calque/retrieval.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"

@@ -10,6 +10,7 @@
 #define CALQUE_TRAINING_H
 
 #include "calque/options.h"
+#include "calque/ranks.h"
 #include "calque/schedule.h"
 #include "calque/status.h"
 
@@ -89,6 +90,7 @@ typedef struct cq_training_options {
    * is the model. 0, 1: none */
   int average;
   bool freeze_body; /* of the model begun from only the vocabulary's embeddings are trained; the rest keeps its bits */
+  cq_ranks *ranks;  /* that train together (calque/ranks.h); NULL: this process alone */
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")

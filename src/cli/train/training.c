@@ -46,7 +46,23 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   return !cli_stop_asked();
 }
 
+/* Of the ranks that only compute: what there is to tell rank 0 tells. */
+static bool watch_rank(void *context, const cq_training_progress *p) {
+  (void)context, (void)p;
+  return true;
+}
+
 /* ---- the call ---- */
+
+/* mpirun started several of this process. */
+static int join_ranks(cli_training *t, cq_training_options *own) {
+  cq_error error = {0};
+  if (!cq_ranks_are_started()) return CLI_OK;
+  if (cq_ranks_open(&t->ranks, &error)) return cli_fail_error(&error);
+  own->ranks = t->ranks;
+  if (cq_ranks_rank(t->ranks) > 0) own->progress = watch_rank;
+  return CLI_OK;
+}
 
 int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run) {
   const cli_training_args *args = call->options;
@@ -56,7 +72,8 @@ int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_
   if (code) return code;
   own->progress = watch_training, own->progress_context = t;
   cli_stop_catch();
-  return cli_open_context(&t->ctx, args->threads);
+  const int opened = cli_open_context(&t->ctx, args->threads);
+  return opened ? opened : join_ranks(t, own);
 }
 
 static void report_training(const cli_training *t, const cq_training_result *r) {
@@ -79,6 +96,14 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
 
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error) {
   cli_progress_clear(&t->line);
+  if (status && t->ranks && status != CQ_ERR_STOPPED) {
+    fprintf(stderr, "calque: rank %d of %d on %s:\n", cq_ranks_rank(t->ranks), cq_ranks_count(t->ranks),
+            cq_ranks_host(t->ranks));
+    cli_fail_error(error);
+    fflush(NULL);
+    cq_ranks_end_all(t->ranks, CLI_FAILED);
+  }
+  if (cq_ranks_rank(t->ranks) > 0) return status ? CLI_FAILED : CLI_OK;
   if (!status) {
     report_training(t, result);
     const bool in_vain = result->steps > 0 && result->best_step == 0;
@@ -92,5 +117,6 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
 }
 
 void cli_training_end(cli_training *t) {
+  cq_ranks_close(t->ranks);
   cq_context_free(t->ctx);
 }

@@ -21,6 +21,7 @@ typedef struct cli_training {
   const cli_call *call;
   const cq_training_options *run;
   cq_context *ctx;
+  cq_ranks *ranks; /* NULL: this process alone */
   cli_progress line;
   char phase[24];
   bool stop_told;

@@ -98,5 +98,7 @@ static cq_status check_training(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_training = {
-    .name = "training", CQ_ROWS(O, option_rows), .check = check_training, CQ_FIELDS(CQ_CALLBACK(O, progress))};
+const cq_option_group cq_group_training = {.name = "training",
+                                           CQ_ROWS(O, option_rows),
+                                           .check = check_training,
+                                           CQ_FIELDS(CQ_CALLBACK(O, progress), CQ_FIELD(O, ranks))};

@@ -3,14 +3,22 @@
 #include "base/clock.h"
 #include "base/error.h"
 
+#include "base/memory.h"
+#include "calque/version.h"
+
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* --- getting ready --- */
 
 cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error) {
   *r = (cq_run){.o = *options, .task = *task, .started = cq_seconds(CLOCK_MONOTONIC)};
-  return cq_work_directory_open(&r->work, options->output, options->log_path, options->resume, options->replace, error);
+  r->leads = cq_ranks_rank(options->ranks) == 0;
+  cq_status status = r->leads ? cq_work_directory_open(&r->work, options->output, options->log_path, options->resume,
+                                                       options->replace, error)
+                              : cq_work_directory_follow(&r->work, options->output, error);
+  return status ? status : cq_ranks_broadcast(options->ranks, &r->work.under_way, sizeof r->work.under_way, error);
 }
 
 void cq_run_close(cq_run *r) {
@@ -21,7 +29,7 @@ void cq_run_close(cq_run *r) {
 }
 
 cq_status cq_run_start(cq_run *r, cq_error *error) {
-  return cq_work_directory_begin(&r->work, error);
+  return r->leads ? cq_work_directory_begin(&r->work, error) : CQ_OK;
 }
 
 void cq_run_average(double *mean, double value) {
@@ -37,6 +45,7 @@ double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
 /* --- state --- */
 
 static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  if (!r->leads) return CQ_OK;
   const cq_slice lines = {identity->lines.data, identity->lines.n};
   cq_checkpoint_writer *w;
   cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
@@ -61,6 +70,29 @@ static cq_status open_checkpoint(cq_run *r, const cq_run_identity *identity, cq_
     status = cq_fail_file(error, CQ_ERR_FORMAT, r->work.checkpoint, "is in stage %llu of %d",
                           (unsigned long long)r->state.stage + 1, r->task.n_stages);
   return status;
+}
+
+/* All ranks must be about to do the same. */
+static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  cq_ranks *ranks = r->o.ranks;
+  cq_builder first = {0};
+  if (cq_ranks_count(ranks) == 1) return CQ_OK;
+  cq_builder_text(&first, "calque " CQ_VERSION);
+  cq_builder_bytes(&first, identity->lines.data, identity->lines.n);
+  uint64_t n = first.n;
+  cq_status status = first.failed ? cq_fail_memory(error, "a run's options") : CQ_OK;
+  if (!status) status = cq_ranks_broadcast(ranks, &n, sizeof n, error);
+  char *lines = status ? NULL : cq_alloc((size_t)n + 1);
+  if (!status && !lines) status = cq_fail_memory(error, "a run's options");
+  if (!status && r->leads) memcpy(lines, first.data, (size_t)n);
+  if (!status) status = cq_ranks_broadcast(ranks, lines, (size_t)n, error);
+  const size_t n_version = strlen("calque " CQ_VERSION);
+  if (!status && (n < n_version || memcmp(lines, first.data, n_version) != 0))
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 is of another version of calque than " CQ_VERSION);
+  if (!status) status = cq_run_identity_compare(identity, lines + n_version, (size_t)n - n_version, "rank 0", error);
+  cq_free(lines);
+  cq_builder_free(&first);
+  return status ? status : cq_ranks_meet(ranks, NULL, error);
 }
 
 /* --- what is not finite --- */
@@ -112,6 +144,10 @@ static cq_status evaluate_run(cq_run *r, cq_error *error) {
   cq_status status = r->task.evaluate(&better, r->task.context, error);
   r->state.n_waited++;
   if (status || !better) return status;
+  if (!r->leads) { /* the decision is rank 0's, by the same figures */
+    r->state.has_best = 1, r->state.best_step = r->state.n_steps, r->state.n_waited = 0;
+    return CQ_OK;
+  }
   r->state.has_best = 1, r->state.best_step = r->state.n_steps, r->state.n_waited = 0;
   return r->task.keep(r->task.context, r->work.best, error);
 }
@@ -124,7 +160,7 @@ static bool is_over(const cq_run *r) {
 static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = check_weights(r, error);
   if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_run(r, error);
-  while (!status && !r->stopped && !is_over(r)) {
+  while (!status && !(status = cq_ranks_meet(r->o.ranks, &r->stopped, error)) && !r->stopped && !is_over(r)) {
     if ((status = update_run(r, error))) break;
     const uint64_t step = r->state.step, every = r->stage.evaluate_every;
     const bool last = step == r->stage.n_steps;
@@ -169,9 +205,11 @@ static cq_status run_stage(cq_run *r, int number, const cq_run_identity *identit
 
 cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = identity->lines.failed ? cq_fail_memory(error, "a run's options") : CQ_OK;
+  if (!status) status = compare_ranks(r, identity, error);
   if (!status && r->work.under_way) status = open_checkpoint(r, identity, error);
-  if (!status) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
+  if (!status && r->leads) status = cq_run_log_open(&r->log, r->work.log, r->state.log_bytes, error);
   for (int i = (int)r->state.stage; !status && i < r->task.n_stages; i++) status = run_stage(r, i, identity, error);
+  if (status || !r->leads) return status;
   if (!status) status = r->task.finish(r->task.context, r->state.has_best ? r->work.best : NULL, error);
   if (!status) status = cq_run_log_close(&r->log, error);
   return status ? status : cq_work_directory_finish(&r->work, r->o.output, !r->o.log_path, error);

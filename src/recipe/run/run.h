@@ -15,6 +15,7 @@
 #include "recipe/run/run_log.h"
 #include "recipe/run/work_directory.h"
 #include "store/checkpoint.h"
+#include "train/ranks.h"
 #include "train/schedule.h"
 
 /* What is trained in one stretch, under one schedule. */
@@ -55,6 +56,7 @@ typedef struct cq_run_options {
   int patience;         /* a stage ends after so many evaluations without a better one; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
+  cq_ranks *ranks; /* that do the same run together, of which rank 0 writes; NULL: this process alone */
 } cq_run_options;
 
 /* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */
@@ -74,6 +76,7 @@ typedef struct cq_run {
   cq_schedule_plan plan;
   cq_run_state state;
   cq_checkpoint *resumed; /* until its stage has begun; NULL: none */
+  bool leads;             /* rank 0: it writes */
   bool stopped;           /* by tell, or by the task */
   bool over;              /* the task wants no more steps of the stage */
   double started;         /* seconds: when the stage was begun or gone on with */

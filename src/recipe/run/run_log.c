@@ -32,6 +32,10 @@ cq_status cq_run_log_close(cq_run_log *log, cq_error *error) {
 
 cq_status cq_run_log_write(cq_run_log *log, json_t *record, cq_error *error) {
   if (!record) return cq_fail_memory(error, "log record");
+  if (!log->stream) { /* of a rank that writes nothing */
+    json_decref(record);
+    return CQ_OK;
+  }
   char *text = cq_json_dump(record, JSON_COMPACT | JSON_REAL_PRECISION(9));
   json_decref(record);
   if (!text) return cq_fail_memory(error, "log record");

@@ -157,6 +157,7 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
       .accumulate = o->accumulate,
       .seed = o->seed,
       .dropout = o->dropout != 0,
+      .exchange = cq_ranks_exchange(o->ranks),
       .optimizer = cq_training_optimizer(r),
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
@@ -393,7 +394,8 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
                                   .checkpoint_every = o->checkpoint_every,
                                   .schedule = o->schedule,
                                   .learning_rate = o->learning_rate,
-                                  .table_learning_rate = o->embedding_learning_rate};
+                                  .table_learning_rate = o->embedding_learning_rate,
+                                  .ranks = o->ranks};
   const cq_run_task stages = {.n_stages = 1,
                               .begin = begin_training,
                               .update = update_encoder,

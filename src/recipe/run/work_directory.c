@@ -103,6 +103,11 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
   return check_is_ours(out->path, error);
 }
 
+cq_status cq_work_directory_follow(cq_work_directory *out, const char *output, cq_error *error) {
+  *out = (cq_work_directory){0};
+  return name_paths(out, output, NULL, error);
+}
+
 cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
   cq_status status = cq_directory_make(w->path, error);
   if (status) return status;

@@ -31,6 +31,9 @@ typedef struct cq_work_directory {
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);
 
+/* The paths alone, for one of several processes of a run that writes nothing. Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_work_directory_follow(cq_work_directory *out, const char *output, cq_error *error);
+
 /* Makes the directory and takes it for this process. Errors: CQ_ERR_ARGUMENT when another process works in it, or has
  * in the meantime; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error);

@@ -207,6 +207,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
                                        t->ctx, NULL, NULL, error);
   t->teacher = &r->teacher;
   if (!status) status = cq_cached_encoder_map(&r->teacher, error);
+  if (!status && cq_ranks_rank(t->o->ranks) == 0) status = cq_ranks_meet(t->o->ranks, NULL, error);
   t->started = cq_seconds(CLOCK_MONOTONIC), t->sentences = 0; /* the rate is no longer the teacher's */
   if (!status) status = cq_hard_negatives_search(&r->hard, &r->teacher, tell_negatives, t, t->ctx, error);
   const size_t n_pairs = (size_t)t->o->batch_pairs;
@@ -434,6 +435,8 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labelled = &r->data;
   if (!status) status = read_files(r, error);
+  /* Rank 0 asks the teacher; the others come when it has let go of the cache, and find the vectors there. */
+  if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,
                                     cq_training_notice, t, error);

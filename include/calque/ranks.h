@@ -1,0 +1,52 @@
+/* Several processes that train one model, on one machine or several, started by Open MPI:
+ *
+ *   mpirun -n 4 calque distill ...
+ *
+ *   cq_ranks *ranks;
+ *   cq_ranks_open(&ranks, &err);                // every process, once
+ *   training_options.ranks = ranks;
+ *   if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait for ever
+ *   cq_ranks_close(ranks);
+ *
+ * Each holds the whole model and computes some shards of every batch; gradients are summed in an order that does not
+ * depend on the number of processes, so the model has the same bits as one process gives it. Rank 0 alone writes: the
+ * model, checkpoints, the log. The others must be able to read the same files, the directory of the run among them.
+ *
+ * Threads: all calls that use ranks come from the thread that opened them. */
+#ifndef CALQUE_RANKS_H
+#define CALQUE_RANKS_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_ranks cq_ranks;
+
+/* Whether mpirun started this process as one of several. */
+CQ_API bool cq_ranks_are_started(void);
+
+/* Errors: CQ_ERR_UNSUPPORTED where calque's plugin for Open MPI is not there; CQ_ERR_IO with MPI's reason; CQ_ERR_ARGUMENT
+ * when they are open already. */
+CQ_API CQ_MUST_USE cq_status cq_ranks_open(cq_ranks **out, cq_error *error);
+/* Waits for the other ranks to close theirs. */
+CQ_API void cq_ranks_close(cq_ranks *ranks);
+
+CQ_API int cq_ranks_rank(const cq_ranks *ranks);         /* from 0; of NULL: 0 */
+CQ_API int cq_ranks_count(const cq_ranks *ranks);        /* of NULL: 1 */
+CQ_API const char *cq_ranks_host(const cq_ranks *ranks); /* the name of this process's machine */
+
+/* Bytes that this rank has sent and received until now. */
+CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
+
+/* Ends all ranks, this process as well, with that exit code. */
+CQ_API void cq_ranks_end_all(cq_ranks *ranks, int code);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,59 @@
+# mpirun -n N calque distill: the bits of one process for any number of ranks and threads; a rank that is killed and
+# resumed with another number of ranks; ranks that are not about to do the same.
+. "$(dirname "$0")/common.sh"
+
+command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
+[ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
+  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
+TEACHER=$SOURCE/sample/teacher
+gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 600 >de.tsv
+gzip -dc "$SOURCE/sample/dev/en-de.tsv.gz" | head -n 60 >dev.tsv
+expect 0 model new --from "$TEACHER" --vocab-size 2000 --text de=de.tsv student
+distill=(distill --teacher "$TEACHER" --train de=de.tsv --dev de=dev.tsv --batch 16 --checkpoint-every 2)
+short=("${distill[@]}" --student student --steps 8 --evaluate-every 4)
+long=("${distill[@]}" --student student --steps 150)
+
+ranks() { # N EXIT OPTION...
+  local n=$1 wanted=$2 got
+  shift 2
+  last="mpirun -n $n calque $*"
+  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
+  got=$?
+  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
+}
+
+expect 0 "${short[@]}" --threads 2 --output alone
+for n in 2 3 4; do
+  ranks $n 0 "${short[@]}" --threads $((1 + n % 2)) --output of-$n
+  same alone/model.safetensors of-$n/model.safetensors
+  [ "$(grep -c 'wrote of-' stderr)" -eq 1 ] || fail "not one rank tells: $(cat stderr)"
+  absent of-$n.work
+done
+[ "$(grep -c '"type":"step"' of-4/log.jsonl)" -eq 8 ] || fail "the log has not one line a step"
+
+# A rank is killed; the rest of the run has another number of ranks.
+timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
+for _ in $(seq 600); do [ ! -e killed.work/checkpoint ] || break; sleep 0.1; done
+pkill -KILL -n -f "$tmp.*--output killed\$|calque distill .*--output killed\$"
+wait $! && fail "a run whose rank was killed is no success"
+[ -e killed.work/checkpoint ] || fail "nothing is left to resume"
+ranks 3 0 "${long[@]}" --output killed --resume
+expect 0 "${long[@]}" --output whole
+same whole/model.safetensors killed/model.safetensors
+
+# Ranks that differ end all, with one message that says which and where.
+last="two ranks with other options"
+mpirun -n 1 "$PROGRAM" "${short[@]}" --output unlike : -n 1 "$PROGRAM" "${short[@]}" --lr 0.5 --output unlike \
+  >stdout 2>stderr </dev/null && fail "ranks with other options are no success"
+stderr_has "rank 1 of 2 on $(uname -n)"
+stderr_has "rank 0: the run under way has lr 2e-05, not 0.5"
+[ ! -e unlike ] || fail "a model was written"
+last="a rank without the student"
+mpirun -n 1 "$PROGRAM" "${short[@]}" --output missing : -n 1 "$PROGRAM" "${distill[@]}" --student nowhere --steps 8 --evaluate-every 4 --output missing \
+  >stdout 2>stderr </dev/null && fail "a rank without the student is no success"
+stderr_has "rank 1 of 2"
+stderr_has "nowhere"
+[ ! -e missing ] || fail "a model was written"
+
+finish
