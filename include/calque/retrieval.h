@@ -63,6 +63,12 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
+/* The same with an encoder of its own for the queries: a model opened for the task "query" beside one for "document". Errors:
+ * as above; CQ_ERR_ARGUMENT for vectors of different dimensions. */
+CQ_API CQ_MUST_USE cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder,
+                                                     const cq_encoder *of_queries, const char *documents,
+                                                     const char *topics, size_t k, const char *tag, cq_context *ctx,
+                                                     cq_error *error);
 
 /* Reciprocal rank fusion of several runs: a document's score is the sum of 1 / (k + its rank) over the runs that have it;
  * the top `depth` of each topic. `run` as above. Errors: those of reading and writing runs; CQ_ERR_ARGUMENT for k below 0

@@ -14,6 +14,7 @@ figure() { sed -n "s/^ *\"$1\": \([0-9.]*\).*/\1/p" "$file" | head -n 1; }
 
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 60 | cut -f 1,2 >pairs.tsv
 mteb sts MySTS "en:eng-Latn=$SOURCE/sample/sts/en-en.tsv" "$SOURCE/sample/sts/en-en.tsv"
+stderr_has "without languages"
 case $file in out/results/teacher/????????????????????????????????/MySTS.json) ;; *) fail "the file is $file" ;; esac
 has '"task_name": "MySTS"'
 has '"dataset_revision": "local"'
@@ -61,6 +62,31 @@ expect 2 eval mteb --model "$TEACHER" --type bitext --name ../X -o out pairs.tsv
 stderr_has "name of a file"
 expect 2 eval mteb --model "$TEACHER" --type bitext --name X --revision a/b -o out pairs.tsv
 expect 2 eval mteb --model "$TEACHER" --type bitext -o out pairs.tsv
+expect 2 eval mteb --model "$TEACHER" --type bitext --name model_meta -o out pairs.tsv
+expect 2 eval mteb --model "$TEACHER" --type bitext --name $'X\xff' -o out pairs.tsv
+stderr_has "not UTF-8"
+expect 2 eval mteb --model "$TEACHER" --type bitext --name X --split $'t\xff' -o out pairs.tsv
+expect 2 eval mteb --model "$TEACHER" --type bitext --name X -o '' pairs.tsv
+expect 2 eval mteb --model "$TEACHER" --type bitext --name X -o out pairs.tsv pairs.tsv
+stderr_has "two files are the subset 'default'"
+expect 2 eval mteb --model "$TEACHER" --type bitext --name X -o out :eng-Latn=pairs.tsv
+stderr_has "has no name"
+printf 'A ship.\tship\n' >other.tsv
+expect 1 eval mteb --model "$TEACHER" --type classification --train classes.tsv --name X -o out other.tsv
+stderr_has "other.tsv:1: the class 'ship' is not in --train"
+expect 1 eval mteb --model "$TEACHER" --type retrieval --documents documents.tsv --topics topics.tsv --name X -o out none.txt
+stderr_has "none.txt"
+# Queries and documents of a model with modules for each go through their own.
+router=$SOURCE/tests/golden/models/router
+routed() { # REVISION OPTION...
+  expect 0 eval mteb --model "$router" --type retrieval --name Routed --revision "$@" -o out --documents documents.tsv \
+    --topics topics.tsv a:eng-Latn=qrels.txt
+}
+routed each
+for task in query document; do
+  routed $task --task $task
+  cmp -s out/results/router/each/Routed.run out/results/router/$task/Routed.run && fail "one task for both: $task"
+done
 printf 'A ship.\tEin Schiff.\tmany\n' >words.tsv
 expect 1 eval mteb --model "$TEACHER" --type sts --name X -o out words.tsv
 stderr_has "words.tsv:1: the score is no number"

@@ -10,32 +10,34 @@ static const char *const class_figures[] = {"accuracy",           "f1",     "f1_
                                             "precision_weighted", "recall", "recall_weighted", "ap",
                                             "ap_weighted"};
 
-/* scikit-learn's figures, those of a divisor 0 are 0; average precision is that of hard predictions of two classes. */
+/* scikit-learn's figures, where a divisor of 0 gives 0. Average precision is that of hard predictions of the second of two
+ * classes; other numbers of classes among the gold ones have none. */
 static void class_scores(double *out, const uint32_t *predicted, const uint32_t *gold, size_t n, size_t n_classes,
                          size_t *counts /* [3, n_classes] */) {
-  size_t *n_right = counts, *n_predicted = counts + n_classes, *n_gold = counts + 2 * n_classes, n_occurring = 0;
+  size_t *n_right = counts, *n_predicted = counts + n_classes, *n_gold = counts + 2 * n_classes;
+  size_t n_occurring = 0, n_of_gold = 0;
   memset(counts, 0, 3 * n_classes * sizeof *counts);
   memset(out, 0, N_FIGURES * sizeof *out);
   for (size_t i = 0; i < n; i++) {
     n_right[gold[i]] += predicted[i] == gold[i];
     n_predicted[predicted[i]]++, n_gold[gold[i]]++;
   }
-  double precision = 0, recall = 0;
+  double of_last = 0; /* average precision by the last of the gold classes */
   for (size_t c = 0; c < n_classes; c++) {
     if (!n_predicted[c] && !n_gold[c]) continue;
     const double right = (double)n_right[c], weight = (double)n_gold[c] / (double)n;
-    precision = n_predicted[c] ? right / (double)n_predicted[c] : 0;
-    recall = n_gold[c] ? right / (double)n_gold[c] : 0;
+    const double precision = n_predicted[c] ? right / (double)n_predicted[c] : 0;
+    const double recall = n_gold[c] ? right / (double)n_gold[c] : 0;
     const double f1 = 2 * right / (double)(n_predicted[c] + n_gold[c]);
     n_occurring++;
+    if (n_gold[c]) n_of_gold++, of_last = recall * precision + (1 - recall) * weight;
     out[ACCURACY] += right / (double)n;
     out[F1] += f1, out[F1_WEIGHTED] += weight * f1;
     out[PRECISION] += precision, out[PRECISION_WEIGHTED] += weight * precision;
     out[RECALL] += recall, out[RECALL_WEIGHTED] += weight * recall;
   }
   out[F1] /= (double)n_occurring, out[PRECISION] /= (double)n_occurring, out[RECALL] /= (double)n_occurring;
-  out[AP] = n_classes == 2 ? recall * precision + (1 - recall) * (double)n_gold[1] / (double)n : NAN;
-  out[AP_WEIGHTED] = out[AP];
+  out[AP] = out[AP_WEIGHTED] = n_of_gold == 2 ? of_last : NAN;
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -61,7 +63,7 @@ static int number_classes(uint32_t *out, const mteb_rows *r, const cq_slice *nam
     const cq_slice name = r->column[1][i];
     const cq_slice *found = bsearch(&name, names, n_names, sizeof *names, compare_names);
     if (!found)
-      return cli_fail("%s: row %zu is of class '%.*s', of which there was none to learn from", file, i + 1,
+      return cli_fail("%s:%llu: the class '%.*s' is not in --train", file, (unsigned long long)r->line[i],
                       (int)(name.n < 80 ? name.n : 80), name.data);
     out[i] = (uint32_t)(found - names);
   }

@@ -46,15 +46,22 @@ static int write_json(const mteb_bench *b, const char *name, json_t *object) {
   return code;
 }
 
+/* The subset's name, before a colon or the equals sign; "default" where there is no label. */
+static cq_slice subset_of(const char *argument) {
+  const char *equals = cli_label_end(argument);
+  if (!equals) return (cq_slice){"default", 7};
+  const char *colon = memchr(argument, ':', (size_t)(equals - argument));
+  return (cq_slice){argument, (size_t)((colon ? colon : equals) - argument)};
+}
+
 /* "[SUBSET[:LANGUAGE,...]=]FILE" into an object of the scores. */
 static json_t *open_subset(const char **file, const char *argument) {
   const char *equals = cli_label_end(argument);
-  const size_t n = equals ? (size_t)(equals - argument) : 0;
-  const char *colon = n ? memchr(argument, ':', n) : NULL;
+  const char *colon = equals ? memchr(argument, ':', (size_t)(equals - argument)) : NULL;
+  const cq_slice name = subset_of(argument);
   json_t *languages = json_array(), *scores = json_object();
   *file = equals ? equals + 1 : argument;
-  int failed = json_object_set_new(
-      scores, "hf_subset", n ? json_stringn(argument, colon ? (size_t)(colon - argument) : n) : json_string("default"));
+  int failed = json_object_set_new(scores, "hf_subset", json_stringn(name.data, name.n));
   while (colon && colon < equals) {
     const char *start = colon + 1;
     colon = start + strcspn(start, ",=");
@@ -107,8 +114,38 @@ static int open_bench(mteb_bench *b, const mteb_args *args) {
   return code;
 }
 
+static int check_subsets(const cli_call *call) {
+  bool has_languages = true;
+  for (size_t i = 0; i < call->n_arguments; i++) {
+    const cq_slice name = subset_of(call->arguments[i]);
+    const char *equals = cli_label_end(call->arguments[i]);
+    if (!name.n) return cli_usage(call->path, "%s: the subset has no name", call->arguments[i]);
+    has_languages = has_languages && equals && memchr(call->arguments[i], ':', (size_t)(equals - call->arguments[i]));
+    for (size_t k = 0; k < i; k++) {
+      const cq_slice other = subset_of(call->arguments[k]);
+      if (other.n == name.n && !memcmp(other.data, name.data, name.n))
+        return cli_usage(call->path, "two files are the subset '%.*s': label them SUBSET=FILE", (int)name.n, name.data);
+    }
+  }
+  if (!has_languages)
+    cli_note("without languages (SUBSET:eng-Latn=FILE) the package mteb takes no mean of these scores");
+  return CLI_OK;
+}
+
+static bool is_utf8(const char *text) {
+  json_t *string = json_string(text);
+  json_decref(string);
+  return string;
+}
+
 static int check_mteb(const cli_call *call, const mteb_args *args) {
   const char *type = types[args->type];
+  const char *const texts[] = {args->name, args->split, args->dataset_revision};
+  for (size_t i = 0; i < 3; i++)
+    if (!is_utf8(texts[i])) return cli_usage(call->path, "'%s' is not UTF-8", texts[i]);
+  if (!*args->output) return cli_usage(call->path, "--output is empty");
+  if (!strcmp(args->name, "model_meta"))
+    return cli_usage(call->path, "--name model_meta: mteb has a file of that name");
   if ((args->type == CLASSIFICATION) != (args->train != NULL))
     return cli_usage(call->path,
                      args->train ? "--train is for --type classification" : "--type classification needs --train");
@@ -125,7 +162,7 @@ static int check_mteb(const cli_call *call, const mteb_args *args) {
     return cli_usage(call->path, "--revision %s: a revision becomes the name of a directory", args->revision);
   if (args->model_name && (!*args->model_name || *args->model_name == '.'))
     return cli_usage(call->path, "--model-name %s: a name becomes the name of a directory", args->model_name);
-  return CLI_OK;
+  return check_subsets(call);
 }
 
 static int run_mteb(const cli_call *call) {
@@ -174,7 +211,7 @@ static const cq_option options[] = {
     {CQ_INT(mteb_args, "samples", n_samples, CHANGES, 8, 1, 1 << 30, "N",
             "of classification: rows of each class to learn from")},
     {CQ_INT(mteb_args, "experiments", n_experiments, CHANGES, 10, 1, 10000, "N",
-            "of classification: how often rows are drawn, learned from and measured")},
+            "of classification: number of runs, each on newly sampled rows")},
     {CQ_TEXT(mteb_args, "dataset-revision", dataset_revision, CHANGES, "TEXT", "the revision of the data"),
      .text = "local"},
     {CQ_TEXT(mteb_args, "model-name", model_name, CHANGES, "NAME", "the model's name in the results"),

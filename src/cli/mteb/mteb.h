@@ -30,6 +30,7 @@ typedef struct mteb_bench {
 /* Lines of a file, split at tabs. */
 typedef struct mteb_rows {
   cq_slice *column[3]; /* [n]; the text of a row is one allocation, which the first column's slice begins */
+  uint64_t *line;      /* [n] of the file, from 1 */
   size_t n, capacity, n_skipped;
 } mteb_rows;
 

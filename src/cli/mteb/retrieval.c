@@ -1,5 +1,6 @@
 /* Retrieval: the documents nearest to each query, against judgements. */
 #include "calque/retrieval.h"
+#include "calque/lines.h"
 #include "cli/mteb/mteb.h"
 
 #include <stdlib.h>
@@ -36,7 +37,23 @@ static int put_ranked(json_t *scores, const cq_retrieval_eval *r) {
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
 
+/* Queries and documents have prompts, modules or weights of their own where the model has some. */
+static int open_task(cq_encoder **out, const mteb_bench *b, const char *task) {
+  cq_encoder_options options = *b->args->encoder;
+  if (!options.task) options.task = task;
+  return cli_open_model(out, b->args->model, &options);
+}
+
+/* Before hours of encoding: that the judgements are there. */
+static cq_status check_judgements(const char *file, cq_error *error) {
+  cq_lines *lines;
+  const cq_status status = cq_lines_open(&lines, file, error);
+  if (!status) cq_lines_close(lines);
+  return status;
+}
+
 int mteb_retrieval(json_t *scores, const mteb_bench *b, const char *file) {
+  cq_encoder *of_documents = NULL, *of_queries = NULL;
   char names[N_MEASURES][24], *path;
   const char *measures[N_MEASURES];
   cq_retrieval_eval_options options = cq_retrieval_eval_default_options();
@@ -48,9 +65,17 @@ int mteb_retrieval(json_t *scores, const mteb_bench *b, const char *file) {
   }
   options.measures = measures, options.n_measures = N_MEASURES;
   if (!(path = mteb_path(b->directory, "/", b->args->name, ".run"))) return cli_fail("out of memory");
-  cq_status status = cq_dense_run(path, b->model, b->args->documents, b->args->topics, DEPTH, "calque", b->ctx, &error);
-  if (!status) status = cq_eval_retrieval(&r, file, path, &options, &error);
-  const int code = status ? cli_fail_error(&error) : put_ranked(scores, r);
+  int code = check_judgements(file, &error) ? cli_fail_error(&error) : CLI_OK;
+  if (code == CLI_OK) code = open_task(&of_documents, b, "document");
+  if (code == CLI_OK) code = open_task(&of_queries, b, "query");
+  if (code == CLI_OK) {
+    cq_status status = cq_dense_run_asymmetric(path, of_documents, of_queries, b->args->documents, b->args->topics,
+                                               DEPTH, "calque", b->ctx, &error);
+    if (!status) status = cq_eval_retrieval(&r, file, path, &options, &error);
+    code = status ? cli_fail_error(&error) : put_ranked(scores, r);
+    if (code != CLI_OK) remove(path);
+  }
+  cq_encoder_free(of_documents), cq_encoder_free(of_queries);
   cq_retrieval_eval_free(r);
   free(path);
   return code;

@@ -9,10 +9,11 @@
 void mteb_rows_free(mteb_rows *r) {
   for (size_t i = 0; i < r->n; i++) free((void *)(uintptr_t)r->column[0][i].data);
   for (size_t c = 0; c < 3; c++) free(r->column[c]);
+  free(r->line);
   *r = (mteb_rows){0};
 }
 
-static bool rows_add(mteb_rows *r, const cq_slice *columns, size_t n_columns) {
+static bool rows_add(mteb_rows *r, const cq_slice *columns, size_t n_columns, uint64_t line) {
   if (r->n == r->capacity) {
     const size_t capacity = r->capacity ? 2 * r->capacity : 256;
     for (size_t c = 0; c < 3; c++) {
@@ -20,6 +21,9 @@ static bool rows_add(mteb_rows *r, const cq_slice *columns, size_t n_columns) {
       if (!grown) return false;
       r->column[c] = grown;
     }
+    uint64_t *lines = reallocarray(r->line, capacity, sizeof *lines);
+    if (!lines) return false;
+    r->line = lines;
     r->capacity = capacity;
   }
   size_t n_bytes = 1;
@@ -31,7 +35,7 @@ static bool rows_add(mteb_rows *r, const cq_slice *columns, size_t n_columns) {
     r->column[c][r->n] = (cq_slice){text + at, columns[c].n};
   }
   text[n_bytes - 1] = '\0';
-  r->n++;
+  r->line[r->n++] = line;
   return true;
 }
 
@@ -65,7 +69,7 @@ int mteb_rows_read(mteb_rows *r, const char *file, size_t n_columns, const cq_ev
     for (size_t c = 0; !reason && c < n_columns; c++)
       if (!columns[c].n) reason = "a column is empty";
     if (!reason && n_columns == 3 && !is_score(columns[2])) reason = "the score is no number";
-    if (!reason && !rows_add(r, columns, n_columns)) code = cli_fail("out of memory");
+    if (!reason && !rows_add(r, columns, n_columns, cq_lines_number(lines))) code = cli_fail("out of memory");
     if (!reason) continue;
     if (!options->skip_bad) code = cli_fail("%s:%llu: %s", file, (unsigned long long)cq_lines_number(lines), reason);
     r->n_skipped++;

@@ -2,10 +2,18 @@
  * feed-forward layer whose first half is not activated. model_type is "new" as published, "gte" as transformers saves it. */
 #include "model/families/family.h"
 
-static cq_status plan_gte(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", 10000, true};
+static cq_status plan_of_theta(cq_plan *plan, const cq_config_source *config, double theta, cq_error *error) {
+  const cq_rotary_keys keys = {NULL, "rope_theta", theta, true};
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary_read(plan, config, &keys, error);
+}
+
+static cq_status plan_gte(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  return plan_of_theta(plan, config, 10000, error);
+}
+
+static cq_status plan_gte_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
+  return plan_of_theta(plan, config, 160000, error);
 }
 
 static const char *const fixed[][2] = {{"position_embedding_type", "\"rope\""},
@@ -19,9 +27,8 @@ static const char *const ignored[] = {
     NULL};
 
 #define GTE                                                                                                            \
-  .prefixes = {"new."}, .post = true, .up_first = true, .plan = plan_gte,                                              \
-  .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS, .norm_eps = 1e-12, .activation = "gelu",                 \
-  .max_positions = 8192, .fixed = fixed, .ignored = ignored,                                                           \
+  .prefixes = {"new."}, .post = true, .up_first = true, .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,    \
+  .norm_eps = 1e-12, .activation = "gelu", .max_positions = 8192, .fixed = fixed, .ignored = ignored,                  \
   .keys = {.dim = "hidden_size",                                                                                       \
            .n_layers = "num_hidden_layers",                                                                            \
            .n_heads = "num_attention_heads",                                                                           \
@@ -44,5 +51,5 @@ static const char *const ignored[] = {
             .down = "mlp.down_proj",                                                                                   \
             .after_ffn = "mlp_ln"}
 
-const cq_family cq_family_gte = {.model_type = "new", GTE};
-const cq_family cq_family_gte_transformers = {.model_type = "gte", GTE};
+const cq_family cq_family_gte = {.model_type = "new", .plan = plan_gte, GTE};
+const cq_family cq_family_gte_transformers = {.model_type = "gte", .plan = plan_gte_transformers, GTE};

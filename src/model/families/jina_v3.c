@@ -13,7 +13,7 @@ static cq_status plan_jina_v3(cq_plan *plan, const cq_config_source *config, cq_
 }
 
 static cq_status plan_jina_v3_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", 20000, false};
+  const cq_rotary_keys keys = {NULL, "rope_theta", 20000, true};
   plan->ungated = true;
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary_read(plan, config, &keys, error);

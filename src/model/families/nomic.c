@@ -47,7 +47,7 @@ static const char *const fixed[][2] = {{"prenorm", "false"},
 static const char *const ignored[] = {"cls.", "bert.cls.", "pooler.", "bert.pooler.", NULL};
 
 static cq_status plan_nomic_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", 1000, false};
+  const cq_rotary_keys keys = {NULL, "rope_theta", 1000, true};
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary_read(plan, config, &keys, error);
 }

@@ -63,6 +63,12 @@ static cq_status encode_texts(float **out, const cq_encoder *encoder, const cq_s
 
 cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents_path, const char *topics_path,
                        size_t k, const char *tag, cq_context *ctx, cq_error *error) {
+  return cq_dense_run_asymmetric(run, encoder, encoder, documents_path, topics_path, k, tag, ctx, error);
+}
+
+cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, const cq_encoder *of_queries,
+                                  const char *documents_path, const char *topics_path, size_t k, const char *tag,
+                                  cq_context *ctx, cq_error *error) {
   texts documents = {0};
   cq_topics topics = {0};
   cq_slice *titles = NULL;
@@ -70,12 +76,15 @@ cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *d
   cq_neighbours found = {0};
   cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
+  if (!status && cq_encoder_dim(encoder) != cq_encoder_dim(of_queries))
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "vectors of documents have %d dimensions, those of queries %d",
+                     cq_encoder_dim(encoder), cq_encoder_dim(of_queries));
   if (!status) status = read_ranked_texts(&documents, documents_path, error);
   if (!status && documents.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, documents_path, "no documents");
   if (!status) status = cq_topics_read(&topics, topics_path, error);
   if (!status && !(titles = cq_alloc_array(topics.n, sizeof *titles))) status = cq_fail_memory(error, "topics");
   for (size_t i = 0; !status && i < topics.n; i++) titles[i] = topics.items[i].title;
-  if (!status) status = encode_texts(&x, encoder, titles, topics.n, ctx, error);
+  if (!status) status = encode_texts(&x, of_queries, titles, topics.n, ctx, error);
   if (!status) status = encode_texts(&y, encoder, documents.items, documents.n, ctx, error);
   const size_t n_found = cq_min(k, documents.n);
   if (!status)
