@@ -24,8 +24,8 @@ class CalqueModel:
         for batch in inputs:
             texts += [batch] if isinstance(batch, str) else list(batch["text"])
         prompt_type = getattr(kwargs.get("prompt_type"), "value", kwargs.get("prompt_type"))
-        encode = self.model.encode_query if prompt_type == "query" else self.model.encode_document
-        return encode(texts)
+        encode = {"query": self.model.encode_query, "document": self.model.encode_document}
+        return encode.get(prompt_type, self.model.encode)(texts)
 
     def similarity(self, a: Any, b: Any) -> Any:
         return self.model.similarity(a, b)

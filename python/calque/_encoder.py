@@ -145,7 +145,7 @@ class Encoder:
         A sentence's vector does not depend on the others of the call. Ctrl-C is heeded between blocks of sentences.
         """
         if isinstance(sentences, (str, Mapping)):
-            what = "put a single one into a list" if isinstance(sentences, str) else "a dict is none"
+            what = "put a single one into a list" if isinstance(sentences, str) else "this is a dict"
             raise ArgumentError("sentences must be a list of strings: %s" % what)
         slices = slices_of(sentences)
         types = (lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_pointer, lib.c_size, lib.c_pointer, lib.c_pointer)

@@ -57,8 +57,8 @@ def _candidates() -> list[str]:
 
 
 def _check_whole(path: str) -> None:
-    """Of a library that was cut off the loader maps pages that are not there, and the process ends with SIGBUS: the
-    table of sections, which linkers write last, has to be within the file."""
+    """The loader maps a truncated library beyond its end, and the process dies of SIGBUS. Linkers write the table of
+    sections last: it has to be within the file."""
     try:
         with open(path, "rb") as f:
             head = f.read(64)
@@ -70,7 +70,7 @@ def _check_whole(path: str) -> None:
     (offset,) = struct.unpack_from("<Q", head, 40)
     entry, n = struct.unpack_from("<HH", head, 58)
     if size < offset + entry * n:
-        raise OSError("%s is damaged: it has %d of %d bytes; install it again" % (path, size, offset + entry * n))
+        raise OSError("%s is truncated: it has %d of %d bytes; install it again" % (path, size, offset + entry * n))
 
 
 def _load() -> ctypes.CDLL:

@@ -71,6 +71,7 @@ class SentenceTransformer:
         truncate_dim: int | None = None,
         model_kwargs: Mapping[str, Any] | None = None,
         tokenizer_kwargs: Mapping[str, Any] | None = None,
+        processor_kwargs: Mapping[str, Any] | None = None,
         config_kwargs: Mapping[str, Any] | None = None,
         model_card_data: Any = None,
         backend: str = "calque",
@@ -83,13 +84,15 @@ class SentenceTransformer:
         _check_device(device)
         self._notice, self._precision = notice, precision
         name = DEFAULT_MODEL if model_name_or_path is None else model_name_or_path
-        if revision is not None:
-            if model_name_or_path is None or os.path.isdir(name):
+        if revision:
+            if model_name_or_path is None:
+                raise ArgumentError("a revision needs a model's name")
+            if os.path.isdir(name):
                 raise ArgumentError("a revision is of a name in the cache, not of the directory %s" % os.fspath(name))
             name = "%s@%s" % (os.fspath(name), revision)
         self._encoder = Encoder(name, notice=notice, precision=precision)
         self._of_tasks: dict[str, Encoder] = {}
-        self._max_length_set = False
+        self._max_length_set = self._closed = False
         described = self._encoder.describe()
         self.prompts: dict[str, str] = {**(described.get("prompts") or {}), **(prompts or {})}
         self.default_prompt_name = default_prompt_name or described.get("default_prompt_name")
@@ -107,7 +110,7 @@ class SentenceTransformer:
 
     def encode(
         self,
-        sentences: Any,
+        sentences: Any = None,
         prompt_name: str | None = None,
         prompt: str | None = None,
         batch_size: int = 32,
@@ -122,6 +125,7 @@ class SentenceTransformer:
     ) -> Any:
         """Encodes a sentence, [dim], or a list of sentences, [n, dim].
 
+        :param inputs: what version 6 of sentence-transformers calls ``sentences``
         :param prompt_name: a key of ``prompts``
         :param prompt: put before every sentence, whatever ``prompt_name`` says
         :param batch_size: accepted: blocks are of the library's choice, and results do not depend on them
@@ -137,7 +141,16 @@ class SentenceTransformer:
         Without NumPy the result is a list of numbers, or a list of lists.
         """
         truncate_dim = kwargs.pop("truncate_dim", None) or self.truncate_dim
-        encoder = self._encoder_of(kwargs.pop("task", None))
+        task = kwargs.pop("task", None)
+        if "inputs" in kwargs:
+            sentences = kwargs.pop("inputs")
+        for name in ("pool", "chunk_size", "processing_kwargs"):  # of several processes, and of other kinds of input
+            kwargs.pop(name, None)
+        if kwargs:
+            raise ArgumentError("encode() has no arguments %s" % ", ".join(sorted(kwargs)))
+        if sentences is None:
+            raise ArgumentError("encode() needs sentences")
+        encoder = self._encoder_of(task)
         if output_value != "sentence_embedding":
             raise Error("unsupported", "only output_value='sentence_embedding' is supported, not %r" % output_value)
         precision = precision or "float32"  # None is what the evaluators of sentence-transformers say
@@ -176,12 +189,12 @@ class SentenceTransformer:
             return t.as_tensor(vectors) if single else [t.as_tensor(v) for v in vectors]
         return vectors
 
-    def encode_query(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
+    def encode_query(self, sentences: Any = None, prompt_name: str | None = None, **kwargs: Any) -> Any:
         """``encode`` for the task "query", and with the prompt of that name, where the model has them."""
         kwargs.setdefault("task", "query")
         return self.encode(sentences, prompt_name=prompt_name or self._first_prompt("query", "retrieval.query"), **kwargs)
 
-    def encode_document(self, sentences: Any, prompt_name: str | None = None, **kwargs: Any) -> Any:
+    def encode_document(self, sentences: Any = None, prompt_name: str | None = None, **kwargs: Any) -> Any:
         """``encode`` for the task "document", and with the prompt called "document", "passage" or "corpus", where the
         model has them."""
         kwargs.setdefault("task", "document")
@@ -190,8 +203,8 @@ class SentenceTransformer:
 
     def _encoder_of(self, task: str | None) -> Encoder:
         """A Router's modules are opened for one task, when that is first asked for."""
-        if task is None or not self._described.get("has_routes"):
-            return self._encoder
+        if task is None or self._closed or not self._described.get("has_routes"):
+            return self._encoder  # which says that it is closed
         if task not in self._of_tasks:
             length = self._encoder.max_seq_length if self._max_length_set else None
             self._of_tasks[task] = Encoder(
@@ -301,6 +314,10 @@ class SentenceTransformer:
         self._encoder = Encoder(self._encoder.name, notice=self._notice, max_length=n, precision=self._precision)
         self._of_tasks, self._max_length_set = {}, True
 
+    def get_model_kwargs(self) -> list[str]:
+        """Further arguments of ``encode`` that the model uses."""
+        return ["task"] if self._described.get("has_routes") else []
+
     def get_max_seq_length(self) -> int:
         return self.max_seq_length
 
@@ -356,6 +373,7 @@ class SentenceTransformer:
 
     def close(self) -> None:
         """Frees the model's memory; calls afterwards are errors."""
+        self._closed = True
         self._encoder.close()
         for encoder in self._of_tasks.values():
             encoder.close()

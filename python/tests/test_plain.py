@@ -162,9 +162,22 @@ class SentenceTransformer(Case):
         with self.assertRaises(calque.ArgumentError) as raised:
             model.encode(text, task="clustering")
         self.assertIn("query, document", str(raised.exception))
-        model.close()
-        with self.assertRaises(calque.ArgumentError):
-            model.encode_query(text)
+        for closed in (model, calque.SentenceTransformer(router)):
+            closed.close()
+            with self.assertRaises(calque.ArgumentError):
+                closed.encode_query(text)
+
+    def test_arguments(self) -> None:
+        model = calque.SentenceTransformer(TEACHER, processor_kwargs={})
+        self.assertEqual(model.encode(inputs=["A cat."]), model.encode(["A cat."]))
+        self.assertEqual(model.encode_query(inputs="A cat."), model.encode("A cat."))
+        self.assertEqual(model.encode("A cat.", pool=None, chunk_size=None, task="query"), model.encode("A cat."))
+        for wrong in ({"normalise_embeddings": True}, {"batchsize": 3}):
+            with self.subTest(wrong), self.assertRaises(ValueError) as raised:
+                model.encode("A cat.", **wrong)  # type: ignore[arg-type]
+            self.assertIn(next(iter(wrong)), str(raised.exception))
+        with self.assertRaises(ValueError):
+            model.encode()
 
     def test_revision(self) -> None:
         cached = self.folder / "models--org--model"
@@ -179,8 +192,9 @@ class SentenceTransformer(Case):
             self.assertNotEqual(first.encode("A cat."), second.encode("A cat."))
             with self.assertRaises(calque.Error):
                 calque.SentenceTransformer("org/model", revision="v3")
-        with self.assertRaises(calque.ArgumentError):
-            calque.SentenceTransformer(TEACHER, revision="main")
+        for wrong in (TEACHER, None):
+            with self.assertRaises(calque.ArgumentError):
+                calque.SentenceTransformer(wrong, revision="main")
 
     def test_mapping(self) -> None:
         model = calque.SentenceTransformer(TEACHER)
@@ -383,7 +397,7 @@ class Interface(Case):
         whole = os.path.realpath(calque._library.library()._name)
         bytes_ = Path(whole).read_bytes()
         for name, contents, reason in (
-            ("half.so", bytes_[: len(bytes_) // 2], "is damaged: it has %d of " % (len(bytes_) // 2)),
+            ("half.so", bytes_[: len(bytes_) // 2], "is truncated: it has %d of " % (len(bytes_) // 2)),
             ("short.so", bytes_[:40], "too short"),
             ("text.so", b"<html>" * 100, "ELF"),
             ("program.so", Path(sys.executable).read_bytes(), ""),
