@@ -41,7 +41,7 @@ typedef struct cq_encoder_options { /* group "encoder" */
                       * as in sentence-transformers. CQ_ERR_ARGUMENT for other models */
   const char *task;  /* "query" or "document": the prompt is the model's "query", or the first of its "document",
                       * "passage" and "corpus", where no other is asked for; of a model with a Router (Asym), the
-                      * task's modules, and of one with an adaptation for each task (jina-embeddings-v3), its weights:
+                      * task's modules, and of one with a LoRA adapter for each task (jina-embeddings-v3), its weights:
                       * such models may have tasks of other names. NULL: the model's defaults. CQ_ERR_ARGUMENT for a
                       * task that is unknown */
 } cq_encoder_options;

@@ -238,7 +238,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
-  if (type == &cq_transformer_type) e->has_routes = ((cq_transformer *)module)->has_adaptations;
+  if (type == &cq_transformer_type) e->has_routes = ((cq_transformer *)module)->has_adapters;
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (type != &cq_transformer_type) return CQ_OK;
 
@@ -412,13 +412,30 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
 
 /* --- opening --- */
 
+static bool has_adapters(const cq_encoder *e) {
+  return e->modules[0]->type == &cq_transformer_type && ((const cq_transformer *)e->modules[0])->has_adapters;
+}
+
+/* A model with the weights of one task has that task's prompt alone, by default: saved, it is a model of that task. */
+static cq_status keep_prompt(cq_encoder *e, cq_error *error) {
+  const char *name = e->task_prompt_name;
+  json_t *kept = json_object();
+  if (name) cq_json_set(&kept, name, json_incref(json_object_get(e->prompts, name)));
+  if (!kept || (e->config && json_object_set_new(e->config, "prompts", kept))) return cq_fail_memory(error, "prompts");
+  if (!e->config) json_decref(kept);
+  e->prompts = e->config ? json_object_get(e->config, "prompts") : NULL;
+  e->task_prompt_name = e->default_prompt_name =
+      name && e->prompts ? json_object_iter_key(json_object_iter(e->prompts)) : NULL;
+  return CQ_OK;
+}
+
 /* The modules or weights are the task's already, where they depend on it; then names of other tasks than
  * sentence-transformers' two are the model's own. */
 static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
   if (!e->has_routes && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);
   e->task_prompt_name = cq_task_prompt(e->prompts, task);
-  return CQ_OK;
+  return has_adapters(e) ? keep_prompt(e, error) : CQ_OK;
 }
 
 #define O cq_encoder_options

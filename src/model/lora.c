@@ -29,7 +29,7 @@ static cq_status no_task(const json_t *tasks, const char *task, const char *path
     if (more < 0 || n + (size_t)more >= sizeof names) break;
     n += (size_t)more;
   }
-  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no adaptation for the task '%s', there are %s", task, names);
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no LoRA adapter for the task '%s', there are %s", task, names);
 }
 
 cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, const char *path, cq_error *error) {
@@ -52,12 +52,13 @@ cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, con
   out->scale = (float)(alpha / (double)out->rank);
   if (!task) return CQ_OK;
   out->task = find_task(tasks, task);
-  if (out->task < 0 && !strcmp(task, "query")) out->task = find_task(tasks, "retrieval.query");
-  if (out->task < 0 && !strcmp(task, "document")) out->task = find_task(tasks, "retrieval.passage");
-  return out->task < 0 ? no_task(tasks, task, path, error) : CQ_OK;
+  const bool is_query = !strcmp(task, "query"), is_document = !strcmp(task, "document");
+  if (out->task < 0 && is_query) out->task = find_task(tasks, "retrieval.query");
+  if (out->task < 0 && is_document) out->task = find_task(tasks, "retrieval.passage");
+  return out->task >= 0 || is_query || is_document ? CQ_OK : no_task(tasks, task, path, error);
 }
 
-cq_status cq_lora_forget(json_t *config, cq_error *error) {
+cq_status cq_lora_strip_config(json_t *config, cq_error *error) {
   static const char *const keys[] = {"lora_adaptations",
                                      "lora_alpha",
                                      "lora_dropout_p",

@@ -1,5 +1,4 @@
-/* Adaptations of low rank (LoRA, Hu et al. 2021), one for each task, in the file of the model itself: as
- * jina-embeddings-v3 has them.
+/* LoRA adapters (Hu et al. 2021), one for each task, stored in the model's own file: as jina-embeddings-v3 has them.
  *
  *   config.json         "lora_adaptations": ["retrieval.query", "retrieval.passage", ...], "lora_rank": 4, "lora_alpha": 1
  *   X.weight is         X.parametrizations.weight.original    [rows, cols]
@@ -23,7 +22,8 @@ typedef struct cq_lora {
 } cq_lora;
 
 /* What config.json says. task: one of its names; "query" and "document" stand for retrieval.query and
- * retrieval.passage; NULL: none. Errors: CQ_ERR_FORMAT; CQ_ERR_ARGUMENT for a task that it does not have. */
+ * retrieval.passage, and for no adapter where there are none of these; NULL: none. Errors: CQ_ERR_FORMAT;
+ * CQ_ERR_ARGUMENT for another task that it does not have. */
 CQ_MUST_USE cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, const char *path,
                                    cq_error *error);
 
@@ -33,7 +33,7 @@ CQ_MUST_USE cq_status cq_lora_add(cq_param *p, cq_weights *w, const char *const 
                                   bool is_table, cq_arena *arena, cq_error *error);
 
 /* Makes config.json that of a model with the weights of one task, as transformers has it: jina_embeddings_v3, without
- * adaptations. */
-CQ_MUST_USE cq_status cq_lora_forget(json_t *config, cq_error *error);
+ * adapters. */
+CQ_MUST_USE cq_status cq_lora_strip_config(json_t *config, cq_error *error);
 
 #endif

@@ -39,6 +39,6 @@ cq_status cq_module_type_unknown(const char *type, const char *path, cq_error *e
   char list[512] = "";
   for (size_t i = 0, used = 0; i < n && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", types[i]->name);
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "module type '%.100s' is not supported%s%s (%s are)", type,
-                      near ? "; the closest that is: " : "", near ? near : "", list);
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "module type '%.100s' is not supported%s%s (supported: %s)",
+                      type, near ? "; the closest supported one: " : "", near ? near : "", list);
 }

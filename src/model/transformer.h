@@ -33,7 +33,7 @@ typedef struct cq_transformer {
   cq_transformer_layer *layers;
   cq_stack stack;
   bool is_stack;
-  bool has_adaptations; /* its file has weights for each of several tasks (lora.h) */
+  bool has_adapters; /* its file has LoRA adapters for several tasks (lora.h) */
   int64_t n_positions;
   double norm_eps;
   int64_t n_layers, group_size, repeats;

@@ -75,9 +75,9 @@ static void wrong_module_lists(void **state) {
       {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.BoW\"}]", CQ_ERR_UNSUPPORTED,
        "sentence_transformers.models.BoW"},
       {"[{\"path\":\"\",\"type\":\"other.Transformer\"}]", CQ_ERR_UNSUPPORTED,
-       "other.Transformer' is not supported; the closest that is: Transformer (Transformer, Pooling"},
+       "other.Transformer' is not supported; the closest supported one: Transformer (supported: Transformer, Pooling"},
       {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.Normalise\"}]", CQ_ERR_UNSUPPORTED,
-       "the closest that is: Normalize"},
+       "the closest supported one: Normalize"},
       {"[{\"path\":\"../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
       {"[{\"path\":\"a/../../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
       {"[{\"path\":\"/etc\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
@@ -448,9 +448,10 @@ static void wrong_families(void **state) {
     expect_refused("modernbert", "config.json", text, cases[i].status, "config.json", cases[i].word);
   }
   expect_refused("modernbert", "config.json", "{\"model_type\":\"modernbert-decoder\"}", CQ_ERR_UNSUPPORTED,
-                 "config.json", "'modernbert-decoder' is not supported; the closest that is: modernbert (bert, ");
+                 "config.json",
+                 "'modernbert-decoder' is not supported; the closest supported one: modernbert (supported: bert, ");
   expect_refused("modernbert", "config.json", "{\"model_type\":\"xq\"}", CQ_ERR_UNSUPPORTED, "config.json",
-                 "'xq' is not supported (bert, ");
+                 "'xq' is not supported (supported: bert, ");
   expect_refused("modernbert", "config.json", "{\"model_type\":\"modernbert\"}", CQ_ERR_FORMAT, "config.json",
                  "key 'hidden_size' is missing");
   expect_refused("nomic", "config.json", "{\"model_type\":\"nomic_bert\",\"prenorm\":true}", CQ_ERR_UNSUPPORTED,

@@ -1,6 +1,7 @@
 #include "model/families/family.h"
 
 #include "base/error.h"
+#include "format/json.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,11 +32,15 @@ static bool has_string(const json_t *config, const char *key, const char *value)
   return found && strcmp(found, value) == 0;
 }
 
+static bool is_when(const json_t *config, const cq_family *f) {
+  if (!f->when[0]) return true;
+  return f->when[1] ? has_string(config, f->when[0], f->when[1]) : cq_json_has(config, f->when[0]);
+}
+
 const cq_family *cq_family_find(const json_t *config) {
   for (size_t i = 0; i < N_FAMILIES; i++) {
     const cq_family *f = families[i];
-    if (has_string(config, "model_type", f->model_type) && (!f->when[0] || has_string(config, f->when[0], f->when[1])))
-      return f;
+    if (has_string(config, "model_type", f->model_type) && is_when(config, f)) return f;
   }
   return NULL;
 }
@@ -67,6 +72,6 @@ cq_status cq_family_unknown(const char *model_type, const char *const *others, s
     const size_t run = common_run(model_type, known);
     if (run > longest) longest = run, closest = known;
   }
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%.64s' is not supported%s%s (%s are)", model_type,
-                      closest ? "; the closest that is: " : "", closest ? closest : "", list);
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%.64s' is not supported%s%s (supported: %s)",
+                      model_type, closest ? "; the closest supported one: " : "", closest ? closest : "", list);
 }

@@ -85,7 +85,7 @@ typedef struct cq_config_source {
 typedef struct cq_family cq_family;
 struct cq_family {
   const char *model_type;
-  const char *when[2];     /* only where this key has this string; NULL: always */
+  const char *when[2];     /* only where this key has this string, or, NULL, is there; NULL: always */
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;

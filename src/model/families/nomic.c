@@ -46,6 +46,8 @@ static const char *const fixed[][2] = {{"prenorm", "false"},
                                        {NULL, NULL}};
 static const char *const ignored[] = {"cls.", "bert.cls.", "pooler.", "bert.pooler.", NULL};
 
+static const char *const fixed_transformers[][2] = {{"hidden_act", "\"silu\""}, {NULL, NULL}};
+
 static cq_status plan_nomic_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
   const cq_rotary_keys keys = {NULL, "rope_theta", 1000, true};
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
@@ -88,7 +90,7 @@ const cq_family cq_family_nomic = {
 };
 
 const cq_family cq_family_nomic_transformers = {
-    .when = {"hidden_act", "silu"},
+    .when = {"hidden_size"},
     .keys = {.dim = "hidden_size",
              .n_layers = "num_hidden_layers",
              .n_heads = "num_attention_heads",
@@ -101,6 +103,7 @@ const cq_family cq_family_nomic_transformers = {
              .dropout = "hidden_dropout_prob",
              .attention_dropout = "attention_probs_dropout_prob"},
     .biases = CQ_BIAS_NORMS,
+    .fixed = fixed_transformers,
     .plan = plan_nomic_transformers,
     NOMIC,
 };

@@ -274,7 +274,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   if (status) return status;
   taker k = {.t = t, .family = family, .plan = &plan, .arena = source->arena, .error = error};
   status = cq_lora_read(&k.lora, t->config, source->task, path, error);
-  t->has_adaptations = k.lora.n_tasks > 0;
+  t->has_adapters = k.lora.n_tasks > 0;
   if (!status) status = take_embedding(&k, &t->embedding, source->language);
   for (int i = 0; !status && i < plan.n_layers; i++) status = take_block(&k, &t->stack.blocks[i], i);
   if (!status && family->names.relative_bias)
@@ -283,7 +283,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   if (!status) status = take_norm(&k, &t->stack.last_norm, "", family->names.last_norm, plan.dim);
   if (!status) status = cq_weights_all_taken(t->weights, family->ignored, error);
   if (status) return status;
-  if (t->has_adaptations && (status = cq_lora_forget(t->config, error))) return status;
+  if (t->has_adapters && (status = cq_lora_strip_config(t->config, error))) return status;
   t->base.n_params = k.next;
   cq_transformer_set_dropouts(t, plan.dropout, plan.attention_dropout);
   t->base.output_dim = plan.dim;
