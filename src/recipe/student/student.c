@@ -115,6 +115,10 @@ static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
+/* Of more text than this a sample is drawn: SentencePiece's trainer takes tens of bytes for each byte of it, and what a
+ * vocabulary could learn from more is little. */
+enum { MAX_VOCABULARY_SENTENCES = 3000000 };
+
 /* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, const cq_tokenizer *old, cq_error *error) {
@@ -125,6 +129,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
   const cq_sentencepiece_training training = {.vocab_size = vocab_size,
                                               .bpe = o->vocabulary == CQ_VOCABULARY_BPE,
                                               .character_coverage = o->character_coverage,
+                                              .max_sentences = MAX_VOCABULARY_SENTENCES,
                                               .lowercase = lowercase,
                                               .fold_variants = o->fold_variants,
                                               .keep = o->keep_words ? old : NULL};
