@@ -26,6 +26,8 @@ SCRIPTS = {
     "Hiragana": (0x3041, 0x3093), "Katakana": (0x30A1, 0x30FA), "Han": (0x4E00, 0x5E00), "Hangul": (0xAC00, 0xB000),
 }  # fmt: skip
 NEEDS_CODE = ("jina-v2",)  # opens as plain BERT, without the linear biases that its published code adds
+# What this version of transformers does not open: published layouts with code of their own, old classes and values.
+NOT_OPENED = ("deberta-spm", "gte", "jina-v3", "modernbert-biases", "nomic", "xlmr-model")
 UNSPACED = ("Thai", "Khmer", "Hiragana", "Katakana", "Han")
 PER_SCRIPT = 15
 
@@ -47,24 +49,22 @@ def main():
     root, texts = sys.argv[1], sentences()
     logging.set_verbosity_error()
     warnings.simplefilter("ignore")
-    worst_of_all, skipped = 0.0, []
+    n_models, failed = 0, []
     for name in sorted(os.listdir(root)):
         directory = os.path.join(root, name)
-        if not os.path.exists(os.path.join(directory, "expected.npy")) or name in NEEDS_CODE:
+        if not os.path.exists(os.path.join(directory, "expected.npy")) or name in NEEDS_CODE + NOT_OPENED:
             continue
-        try:
-            theirs = SentenceTransformer(directory, device="cpu")
-            a = np.stack([theirs.encode(t, show_progress_bar=False) for t in texts])  # one by one: no padding
-        except Exception as error:  # of another version, or code of its own
-            skipped.append("%s (%s)" % (name, str(error).split("\n")[0][:60]))
-            continue
+        theirs = SentenceTransformer(directory, device="cpu")
+        a = np.stack([theirs.encode(t, show_progress_bar=False) for t in texts])  # one by one: no padding
         b = np.asarray(calque.SentenceTransformer(directory).encode(texts))
-        lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
-        cosine = np.divide((a * b).sum(1), lengths, out=np.ones(len(a)), where=lengths > 0)
+        assert np.isfinite(a).all() and (np.linalg.norm(a, axis=1) > 0).all(), name
+        cosine = (a * b).sum(1) / (np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1))
         print("%-26s 1 - cosine at most %8.1e, difference %8.1e" % (name, 1 - cosine.min(), np.abs(a - b).max()))
-        worst_of_all = max(worst_of_all, 1 - cosine.min())
-    print("not opened by this version:", "; ".join(skipped) or "none")
-    return worst_of_all > 1e-6
+        n_models += 1
+        if not 1 - cosine.min() <= 1e-6:  # of numbers that are none, too
+            failed.append(name)
+    print("%d models; %s" % (n_models, "failed: " + ", ".join(failed) if failed else "all agree"))
+    return bool(failed) or n_models < 70
 
 
 if __name__ == "__main__":

@@ -3,9 +3,10 @@ transformers gives for them.
 
     HF_HUB_OFFLINE=1 python reference/golden_families.py tests/golden/models [NAME ...]
 
-needs torch and transformers (made with 4.57; those whose name ends in -5, which have to be asked for, with 5.24). ModernBERT's vectors are transformers'. Nomic BERT, GTE and JinaBERT are
-not in transformers: their vectors come from the plain functions below, written from the papers and the keys and names of
-the published configurations; they were not compared with the published code. Sentences and the tokenizer are those of
+needs torch and transformers (made with 4.57; those whose name ends in -5, which have to be asked for, with 5.24).
+ModernBERT's vectors are transformers', and so are all of 5.24. The published layouts of Nomic BERT, GTE and JinaBERT have
+code of their own, which is not in transformers: their vectors come from the plain functions below, written from the
+papers and the keys and names of the published configurations. Sentences and the tokenizer are those of
 reference/golden_models.py, which has to have run: NAME takes the tokenizer files of bert-cased. Files as there. Windows
 of local attention are far shorter than the sentences, so that what lies outside of them matters.
 """

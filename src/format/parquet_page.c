@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <zlib.h>
 
+enum { FIRST_BUFFER = 1 << 16 }; /* bytes: of the first buffer, beside 8 times the compressed size */
 /* Pages have about 1 MiB; those of some writers a whole row group. */
-enum { FIRST_BUFFER = 1 << 16 }; /* bytes, and 8 times as many as are compressed */
 #define MAX_PAGE CQ_BUFFER_BYTES((size_t)1 << 30)
 
 enum { DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 };

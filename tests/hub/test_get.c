@@ -631,7 +631,7 @@ static void test_memory(void **state) {
   assert_int_equal(end_again(&other), 0);
 }
 
-/* What the tests start as a process of its own; -1: no such role. */
+/* What the tests start as a process of its own. */
 static int act(const char *role) {
   cq_error error;
   char *directory = NULL;
@@ -642,7 +642,8 @@ static int act(const char *role) {
     cq_free(directory);
     return status ? 1 : 0;
   }
-  return -1;
+  fprintf(stderr, "%s: no such role\n", role);
+  return 2;
 }
 
 int main(int argc, char **argv) {

@@ -1,4 +1,4 @@
-/* The test's own program once more, for what needs a process of its own. A process that has threads must not fork and
+/* Runs this test program again in a new process. A process that has threads must not fork and
  * go on: a lock that another thread held, such as the allocator's, would stay locked in the child for ever. */
 #ifndef SUPPORT_AGAIN_H
 #define SUPPORT_AGAIN_H

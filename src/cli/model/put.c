@@ -40,8 +40,8 @@ const cli_command cli_model_put = {
     .max_arguments = 2,
     .description =
         "Sends a model's directory to the hub as one commit, and prints its address. A repository that does not exist "
-        "yet is "
-        "created. README.md becomes the model's page: --license, --language, --base-model and --dataset complete what "
+        "yet is created. README.md becomes the model's page: --license, --language, --base-model and --dataset "
+        "complete what "
         "training wrote into it, and an example of its use is added; the directory's own stays as it is. Files that "
         "the repository has with other contents are an error, unless --replace is given.\n\n"
         "It needs a token that may write: HF_TOKEN, or log in once with 'hf auth login'. ORGANISATION may be the name "
