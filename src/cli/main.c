@@ -2,6 +2,7 @@
  *
  * To add a command: write src/cli/ROOM/NAME.c after the pattern in command.h, declare it below, and give it a row in the
  * table. Its help text, option parsing and error messages follow from the declaration. */
+#include "calque/ranks.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/frame/stop.h"
@@ -47,6 +48,8 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   if (code == CLI_OK) code = cli_options_parse(command, path, &values, argc, argv, arguments, &n_arguments, &help);
   if (code == CLI_OK && help) {
     cli_help(command, path);
+  } else if (code == CLI_OK && cq_ranks_are_started() && !command->takes_ranks) {
+    code = cli_fail("%s: mpirun has started several of it, which distill and finetune take so far", path);
   } else if (code == CLI_OK) {
     const cli_call call = {.command = command,
                            .path = path,

@@ -32,6 +32,15 @@ for n in 2 3 4; do
 done
 [ "$(grep -c '"type":"step"' of-4/log.jsonl)" -eq 8 ] || fail "the log has not one line a step"
 
+# Fine-tuning, whose losses need all vectors of a batch.
+finetune=(finetune --model "$TEACHER" --pairs de.tsv --steps 4 --batch 12)
+expect 0 "${finetune[@]}" --output tuned
+ranks 3 0 "${finetune[@]}" --threads 1 --output tuned-3
+same tuned/model.safetensors tuned-3/model.safetensors
+ranks 2 1 extend "$TEACHER" --to de=de.tsv --steps 4 --output extended
+stderr_has "calque extend: mpirun has started several of it"
+[ ! -e extended ] || fail "a model was written"
+
 # A rank is killed; the rest of the run has another number of ranks.
 timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
 for _ in $(seq 600); do [ ! -e killed.work/checkpoint ] || break; sleep 0.1; done

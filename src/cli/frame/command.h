@@ -94,6 +94,7 @@ struct cli_command {
    * command's. */
   const cli_part *parts;
   void (*library_defaults)(void *library); /* where they are others than the library's; NULL: nowhere */
+  bool takes_ranks;                        /* mpirun may start several of it (calque/ranks.h) */
   int (*run)(const cli_call *call);
   const cli_command *const *children; /* a group: NULL-terminated, and none of the above but name and texts */
 };

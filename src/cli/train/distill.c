@@ -29,5 +29,6 @@ const cli_command cli_distill = {
                "    --dev de=dev/en-de.tsv.gz --dev ru=dev/en-ru.tsv.gz --output multilingual",
     .group = "distill",
     CLI_TRAINING_OPTIONS,
+    .takes_ranks = true,
     .run = run_distill,
 };

@@ -31,5 +31,6 @@ const cli_command cli_finetune = {
                "    --output bert-nli-sts",
     .group = "finetune",
     CLI_TRAINING_OPTIONS,
+    .takes_ranks = true,
     .run = run_finetune,
 };
