@@ -37,9 +37,13 @@ finetune=(finetune --model "$TEACHER" --pairs de.tsv --steps 4 --batch 12)
 expect 0 "${finetune[@]}" --output tuned
 ranks 3 0 "${finetune[@]}" --threads 1 --output tuned-3
 same tuned/model.safetensors tuned-3/model.safetensors
-ranks 2 1 extend "$TEACHER" --to de=de.tsv --steps 4 --output extended
-stderr_has "calque extend: mpirun has started several of it"
-[ ! -e extended ] || fail "a model was written"
+extend=(extend "$TEACHER" --to de=de.tsv --vocab-size 2000 --steps 30)
+expect 0 "${extend[@]}" --output extended
+ranks 2 0 "${extend[@]}" --threads 1 --output extended-2
+same extended/model.safetensors extended-2/model.safetensors
+absent extended-2.extend
+ranks 2 1 mine --model "$TEACHER" de.tsv
+stderr_has "calque mine: mpirun has started several of it"
 
 # A rank is killed; the rest of the run has another number of ranks.
 timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &

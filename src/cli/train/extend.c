@@ -8,7 +8,7 @@ static int run_extend(const cli_call *call) {
   cq_training_options shown = {.output = o->output, .resume = o->resume}; /* for what is common to all training */
   o->model = call->arguments[0];
   int code = cli_training_begin(&t, call, &shown);
-  o->progress = shown.progress, o->progress_context = shown.progress_context;
+  o->progress = shown.progress, o->progress_context = shown.progress_context, o->ranks = shown.ranks;
   if (code == CLI_OK) {
     cq_error error = {0};
     cq_training_result result = {0};
@@ -33,5 +33,6 @@ const cli_command cli_extend = {
     .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
     .group = "extend",
     CLI_TRAINING_OPTIONS,
+    .takes_ranks = true,
     .run = run_extend,
 };

@@ -17,6 +17,7 @@
 #include "model/language.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/texts.h"
+#include "train/ranks.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -125,11 +126,12 @@ static cq_status check_extend(const void *options, cq_error *error) {
 }
 #undef O
 
-const cq_option_group cq_group_extend = {
-    .name = "extend",
-    CQ_ROWS(cq_extend_options, option_rows),
-    .check = check_extend,
-    CQ_FIELDS(CQ_FIELD(cq_extend_options, model), CQ_CALLBACK(cq_extend_options, progress))};
+const cq_option_group cq_group_extend = {.name = "extend",
+                                         CQ_ROWS(cq_extend_options, option_rows),
+                                         .check = check_extend,
+                                         CQ_FIELDS(CQ_FIELD(cq_extend_options, model),
+                                                   CQ_CALLBACK(cq_extend_options, progress),
+                                                   CQ_FIELD(cq_extend_options, ranks))};
 
 /* What goes with a kind of student: docs/results.md has what other values give. */
 typedef struct recipe {
@@ -402,6 +404,7 @@ static cq_status train(cq_training_result *result, const extending *e, cq_error 
   run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
   run.checkpoint_every = run.evaluate_every;
   run.progress = o->progress, run.progress_context = o->progress_context;
+  run.ranks = o->ranks;
   return distill(result, e, &run, error);
 }
 
@@ -427,21 +430,26 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
     status = cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
                           e->language ? "trained" : o->output, error);
   if (status) return status;
+  const bool leads = cq_ranks_rank(o->ranks) == 0;
+  if (!leads) status = cq_ranks_meet(o->ranks, NULL, error); /* rank 0 makes the plan, the text and the student */
+  if (status) return status;
   const bool under_way = cq_file_exists(e->plan);
-  if (!o->replace && !under_way && cq_file_exists(o->output))
+  if (leads && !o->replace && !under_way && cq_file_exists(o->output))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (replace overwrites it)");
-  if (under_way && !o->resume)
+  if (leads && under_way && !o->resume)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
                         o->output);
   if (under_way) {
     status = read_plan(e, error);
     if (!status) cq_extend_texts_find_dev(&e->texts);
   } else {
-    status = make_plan(e, error);
+    status = leads ? make_plan(e, error)
+                   : cq_fail_file(error, CQ_ERR_IO, e->plan, "not here: all ranks must see the directory of rank 0");
   }
+  if (!status && leads) status = cq_ranks_meet(o->ranks, NULL, error);
   if (status) return status;
   status = e->language ? train_language(result, e, o->replace || under_way, error) : train(result, e, error);
-  if (!status) cq_directory_remove(e->work);
+  if (!status && leads) cq_directory_remove(e->work);
   return status;
 }
 
@@ -450,6 +458,8 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   cq_status status = cq_options_take(&o, &cq_group_extend, options, error);
   if (status) return status;
   if (!o.model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model to extend is needed");
+  if (o.own_vocabulary && cq_ranks_count(o.ranks) > 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a vocabulary of its own is trained by one process");
   extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
   *e = (extending){.o = &o, .recipe = &recipes[o.kind], .ctx = ctx, .started = cq_seconds(CLOCK_MONOTONIC)};
