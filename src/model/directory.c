@@ -278,7 +278,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
       status = cq_module_type_unknown(type_name, directory, error);
     else if (snprintf(below, sizeof below, "%s%s%s", path, *path ? "/" : "", id) >= (int)sizeof below)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "the path is too long");
-    if (!status) status = open_module(e, type, below, options, error);
+    if (!status && type) status = open_module(e, type, below, options, error);
     if (status) break;
   }
   if (!status && options->notice && !options->task) {

@@ -2,6 +2,7 @@
 #include "calque/lines.h"
 #include "cli/mteb/mteb.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ static bool rows_add(mteb_rows *r, const cq_slice *columns, size_t n_columns, ui
     r->capacity = capacity;
   }
   size_t n_bytes = 1;
+  assert(n_columns > 0); /* the first has the text */
   for (size_t c = 0; c < n_columns; c++) n_bytes += columns[c].n;
   char *text = malloc(n_bytes);
   if (!text) return false;
