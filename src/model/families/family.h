@@ -17,6 +17,13 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
+/* Those of BERT, which many that came after have as well. */
+#define CQ_KEYS_OF_BERT                                                                                                \
+  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
+  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
+  .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
+  .attention_dropout = "attention_probs_dropout_prob"
+
 /* Names of tensors without ".weight" and ".bias". NULL: there is none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;

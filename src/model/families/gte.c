@@ -29,17 +29,7 @@ static const char *const ignored[] = {
 #define GTE                                                                                                            \
   .prefixes = {"new."}, .post = true, .up_first = true, .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,    \
   .norm_eps = 1e-12, .activation = "gelu", .max_positions = 8192, .fixed = fixed, .ignored = ignored,                  \
-  .keys = {.dim = "hidden_size",                                                                                       \
-           .n_layers = "num_hidden_layers",                                                                            \
-           .n_heads = "num_attention_heads",                                                                           \
-           .feed_forward = "intermediate_size",                                                                        \
-           .vocab = "vocab_size",                                                                                      \
-           .n_positions = "max_position_embeddings",                                                                   \
-           .n_types = "type_vocab_size",                                                                               \
-           .activation = "hidden_act",                                                                                 \
-           .norm_eps = "layer_norm_eps",                                                                               \
-           .dropout = "hidden_dropout_prob",                                                                           \
-           .attention_dropout = "attention_probs_dropout_prob"},                                                       \
+  .keys = {CQ_KEYS_OF_BERT, .activation = "hidden_act"},                                                               \
   .names = {.words = "embeddings.word_embeddings",                                                                     \
             .types = "embeddings.token_type_embeddings",                                                               \
             .embedding_norm = "embeddings.LayerNorm",                                                                  \

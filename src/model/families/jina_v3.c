@@ -24,18 +24,7 @@ static const char *const ignored[] = {"pooler.", "roberta.pooler.", "lm_head.", 
 
 #define JINA_V3                                                                                                        \
   .prefixes = {"roberta."}, .post = true, .biases = CQ_BIAS_ALL, .norm_eps = 1e-5, .activation = "gelu",               \
-  .max_positions = 8194, .fixed = fixed, .ignored = ignored,                                                           \
-  .keys = {.dim = "hidden_size",                                                                                       \
-           .n_layers = "num_hidden_layers",                                                                            \
-           .n_heads = "num_attention_heads",                                                                           \
-           .feed_forward = "intermediate_size",                                                                        \
-           .vocab = "vocab_size",                                                                                      \
-           .n_positions = "max_position_embeddings",                                                                   \
-           .n_types = "type_vocab_size",                                                                               \
-           .activation = "hidden_act",                                                                                 \
-           .norm_eps = "layer_norm_eps",                                                                               \
-           .dropout = "hidden_dropout_prob",                                                                           \
-           .attention_dropout = "attention_probs_dropout_prob"},                                                       \
+  .max_positions = 8194, .fixed = fixed, .ignored = ignored, .keys = {CQ_KEYS_OF_BERT, .activation = "hidden_act"},    \
   .names = {.words = "embeddings.word_embeddings",                                                                     \
             .types = "embeddings.token_type_embeddings",                                                               \
             .embedding_norm = "emb_ln",                                                                                \

@@ -91,17 +91,7 @@ const cq_family cq_family_nomic = {
 
 const cq_family cq_family_nomic_transformers = {
     .when = {"hidden_size"},
-    .keys = {.dim = "hidden_size",
-             .n_layers = "num_hidden_layers",
-             .n_heads = "num_attention_heads",
-             .feed_forward = "intermediate_size",
-             .vocab = "vocab_size",
-             .head_dim = "head_dim",
-             .n_positions = "max_position_embeddings",
-             .n_types = "type_vocab_size",
-             .norm_eps = "layer_norm_eps",
-             .dropout = "hidden_dropout_prob",
-             .attention_dropout = "attention_probs_dropout_prob"},
+    .keys = {CQ_KEYS_OF_BERT, .head_dim = "head_dim"},
     .biases = CQ_BIAS_NORMS,
     .fixed = fixed_transformers,
     .plan = plan_nomic_transformers,
