@@ -17,10 +17,12 @@ export function startDocument(serverInfo, hits, removed) {
   list = hits;
   onRemoved = removed;
   const dialog = $('#document');
-  dialog.addEventListener('close', () => update({ doc: '', at: '' }, { push: true }));
+  // The address changes first, and that closes the panel: "close" comes only later, perhaps after Back.
+  const leave = () => update({ doc: '', at: '' }, { push: true });
+  for (const kind of ['cancel', 'close']) dialog.addEventListener(kind, leave);
   // A click beside the panel lands on the dialog itself.
-  dialog.addEventListener('click', (event) => { if (event.target === dialog) dialog.close(); });
-  $('#document-close').addEventListener('click', () => dialog.close());
+  dialog.addEventListener('click', (event) => { if (event.target === dialog) leave(); });
+  $('#document-close').addEventListener('click', leave);
   $('#document-previous').addEventListener('click', () => step(-1));
   $('#document-next').addEventListener('click', () => step(1));
   dialog.addEventListener('keydown', (event) => {
