@@ -1,4 +1,4 @@
-#include "train/mpi_plugin.h"
+#include "ranks/mpi_plugin.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -102,6 +102,7 @@ typedef struct wires {
 typedef struct wired_rank {
   wires *wires;
   int rank;
+  cq_messages messages;
   cq_tree_exchange *exchange;
 } wired_rank;
 
@@ -135,8 +136,8 @@ static void wire_up(wires *w, wired_rank ranks[], int n_ranks) {
     }
   for (int i = 0; i < n_ranks; i++) {
     ranks[i] = (wired_rank){.wires = w, .rank = i};
-    const cq_transport t = {i, n_ranks, send_wire, receive_wire, &ranks[i]};
-    assert_int_equal(cq_tree_exchange_new(&ranks[i].exchange, &t, cq_kernels_best(), NULL), CQ_OK);
+    ranks[i].messages.transport = (cq_transport){i, n_ranks, send_wire, receive_wire, &ranks[i]};
+    assert_int_equal(cq_tree_exchange_new(&ranks[i].exchange, &ranks[i].messages, cq_kernels_best(), NULL), CQ_OK);
   }
 }
 
@@ -278,7 +279,7 @@ static void check_encoders(const char *model, int n_ranks, int n_shards, bool jo
     if (hash_of_params(&many[i].encoder->params) != hash_of_params(&alone.encoder->params))
       fail_msg("%s, %d shards, %d ranks, %s, %s: rank %d has other bits", model, n_shards, n_ranks,
                jointly ? "jointly" : "one by one", by_messages ? "by messages" : "through memory", i);
-    assert_true((cq_tree_exchange_bytes(wired[i].exchange) > 0) == by_messages);
+    assert_true((wired[i].messages.n_bytes > 0) == by_messages);
     assert_true(many[i].loss == alone.loss && many[i].norm == alone.norm && alone.norm > 0);
     cq_trainer_free(many[i].trainer);
     cq_encoder_free(many[i].encoder);
@@ -316,7 +317,7 @@ static void *sum_up(void *item) {
   s->status = e->sum_dense(e->context, s->values, s->n, &s->error);
   if (!s->status) s->status = e->sum_dense(e->context, s->values, 0, &s->error);
   if (!s->status) s->status = e->sum_scalars(e->context, s->scalars, 3, &s->error);
-  if (!s->status) s->status = cq_tree_exchange_broadcast(s->rank->exchange, s->text, sizeof s->text, &s->error);
+  if (!s->status) s->status = cq_messages_broadcast(&s->rank->messages, s->text, sizeof s->text, &s->error);
   if (s->status)
     for (int i = 0; i < s->rank->wires->n_ranks; i++) /* the others are not to wait for this one */
       if (i != s->rank->rank) shutdown(s->rank->wires->ends[s->rank->rank][i], SHUT_RDWR);

@@ -17,7 +17,7 @@
 #include "model/language.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/texts.h"
-#include "train/ranks.h"
+#include "ranks/ranks.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,9 +2,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-
 #include "base/memory.h"
 #include "calque/version.h"
+#include "tensor/kernels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -18,6 +18,8 @@ cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_tas
   cq_status status = r->leads ? cq_work_directory_open(&r->work, options->output, options->log_path, options->resume,
                                                        options->replace, error)
                               : cq_work_directory_follow(&r->work, options->output, error);
+  cq_messages *messages = cq_ranks_messages(options->ranks);
+  if (!status && messages) status = cq_tree_exchange_new(&r->exchange, messages, cq_kernels_best(), error);
   return status ? status : cq_ranks_broadcast(options->ranks, &r->work.under_way, sizeof r->work.under_way, error);
 }
 
@@ -26,6 +28,11 @@ void cq_run_close(cq_run *r) {
   (void)ignored;
   cq_checkpoint_close(r->resumed);
   cq_work_directory_close(&r->work);
+  cq_tree_exchange_free(r->exchange);
+}
+
+const cq_exchange *cq_run_exchange(const cq_run *r) {
+  return r->exchange ? cq_tree_exchange_of(r->exchange) : &cq_exchange_local;
 }
 
 cq_status cq_run_start(cq_run *r, cq_error *error) {

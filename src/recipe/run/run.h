@@ -11,12 +11,13 @@
 #define RECIPE_RUN_RUN_H
 
 #include "nn/param.h"
+#include "ranks/ranks.h"
 #include "recipe/run/identity.h"
 #include "recipe/run/run_log.h"
 #include "recipe/run/work_directory.h"
 #include "store/checkpoint.h"
-#include "train/ranks.h"
 #include "train/schedule.h"
+#include "train/tree_exchange.h"
 
 /* What is trained in one stretch, under one schedule. */
 typedef struct cq_run_stage {
@@ -75,17 +76,20 @@ typedef struct cq_run {
   cq_run_stage stage; /* at hand */
   cq_schedule_plan plan;
   cq_run_state state;
-  cq_checkpoint *resumed; /* until its stage has begun; NULL: none */
-  bool leads;             /* rank 0: it writes */
-  bool stopped;           /* by tell, or by the task */
-  bool over;              /* the task wants no more steps of the stage */
-  double started;         /* seconds: when the stage was begun or gone on with */
-  uint64_t first_step;    /* that was done then */
+  cq_checkpoint *resumed;     /* until its stage has begun; NULL: none */
+  cq_tree_exchange *exchange; /* of the ranks; NULL: this process is alone */
+  bool leads;                 /* rank 0: it writes */
+  bool stopped;               /* by tell, or by the task */
+  bool over;                  /* the task wants no more steps of the stage */
+  double started;             /* seconds: when the stage was begun or gone on with */
+  uint64_t first_step;        /* that was done then */
 } cq_run;
 
 /* Names the work directory and checks what is there. What lies at r counts as open from here on, whatever is returned. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
+/* How a trainer's gradients are summed. */
+const cq_exchange *cq_run_exchange(const cq_run *r);
 /* Makes the work directory and takes it for this process. */
 CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
 /* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity; CQ_ERR_LIMIT

@@ -157,7 +157,7 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
       .accumulate = o->accumulate,
       .seed = o->seed,
       .dropout = o->dropout != 0,
-      .exchange = cq_ranks_exchange(o->ranks),
+      .exchange = cq_run_exchange(&r->run),
       .optimizer = cq_training_optimizer(r),
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);

@@ -1,11 +1,12 @@
-/* The exchange of a run's ranks; ranks NULL: this process is alone. */
-#ifndef TRAIN_RANKS_H
-#define TRAIN_RANKS_H
+/* What the ranks of a run (calque/ranks.h) say to each other; ranks NULL: this process is alone, and all is said. */
+#ifndef RANKS_RANKS_H
+#define RANKS_RANKS_H
 
 #include "calque/ranks.h"
-#include "train/tree_exchange.h"
+#include "ranks/messages.h"
 
-const cq_exchange *cq_ranks_exchange(const cq_ranks *ranks);
+/* NULL where this process is alone. Good as long as the ranks are open. */
+cq_messages *cq_ranks_messages(cq_ranks *ranks);
 /* Bytes of rank 0, on all ranks. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error);
 /* Waits until all ranks are here; *any, which may be NULL, becomes true everywhere when it is so anywhere. Errors:

@@ -1,18 +1,16 @@
-#include "train/ranks.h"
+#include "ranks/ranks.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/plugin.h"
-#include "tensor/kernels.h"
-#include "train/mpi_plugin.h"
+#include "ranks/mpi_plugin.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 struct cq_ranks {
   const cq_mpi_plugin *plugin;
-  cq_tree_exchange *exchange;
-  int rank, n;
+  cq_messages messages;
   char host[CQ_MPI_HOST];
 };
 
@@ -40,36 +38,33 @@ cq_status cq_ranks_open(cq_ranks **out, cq_error *error) {
   *out = NULL;
   cq_ranks *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ranks");
+  cq_transport *t = &r->messages.transport;
   cq_status status = load_mpi(&r->plugin, error);
   if (!status && atomic_exchange(&was_started, true))
     status = cq_fail(error, CQ_ERR_ARGUMENT, "Open MPI was started in this process already");
-  if (!status && r->plugin->start(&r->rank, &r->n, r->host, message, sizeof message))
+  if (!status && r->plugin->start(&t->rank, &t->n_ranks, r->host, message, sizeof message))
     status = cq_fail(error, CQ_ERR_IO, "Open MPI: %s", message);
-  const cq_transport transport = {.rank = r->rank,
-                                  .n_ranks = r->n,
-                                  .send = r->plugin ? r->plugin->send : NULL,
-                                  .receive = r->plugin ? r->plugin->receive : NULL};
-  if (!status) status = cq_tree_exchange_new(&r->exchange, &transport, cq_kernels_best(), error);
-  if (status)
+  if (status) {
     cq_free(r);
-  else
-    *out = r;
-  return status;
+    return status;
+  }
+  t->send = r->plugin->send, t->receive = r->plugin->receive;
+  *out = r;
+  return CQ_OK;
 }
 
 void cq_ranks_close(cq_ranks *ranks) {
   if (!ranks) return;
   ranks->plugin->finish();
-  cq_tree_exchange_free(ranks->exchange);
   cq_free(ranks);
 }
 
 int cq_ranks_rank(const cq_ranks *ranks) {
-  return ranks ? ranks->rank : 0;
+  return ranks ? ranks->messages.transport.rank : 0;
 }
 
 int cq_ranks_count(const cq_ranks *ranks) {
-  return ranks ? ranks->n : 1;
+  return ranks ? ranks->messages.transport.n_ranks : 1;
 }
 
 const char *cq_ranks_host(const cq_ranks *ranks) {
@@ -77,25 +72,24 @@ const char *cq_ranks_host(const cq_ranks *ranks) {
 }
 
 uint64_t cq_ranks_bytes(const cq_ranks *ranks) {
-  return ranks ? cq_tree_exchange_bytes(ranks->exchange) : 0;
+  return ranks ? ranks->messages.n_bytes : 0;
 }
 
 void cq_ranks_end_all(cq_ranks *ranks, int code) {
   ranks->plugin->end_all(code);
 }
 
-const cq_exchange *cq_ranks_exchange(const cq_ranks *ranks) {
-  return ranks ? cq_tree_exchange_of(ranks->exchange) : &cq_exchange_local;
+cq_messages *cq_ranks_messages(cq_ranks *ranks) {
+  return ranks ? &ranks->messages : NULL;
 }
 
 cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error) {
-  return ranks ? cq_tree_exchange_broadcast(ranks->exchange, bytes, n, error) : CQ_OK;
+  return ranks ? cq_messages_broadcast(&ranks->messages, bytes, n, error) : CQ_OK;
 }
 
 cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error) {
-  const cq_exchange *e = cq_ranks_exchange(ranks);
   double n = any && *any ? 1 : 0;
-  const cq_status status = e->sum_scalars(e->context, &n, 1, error);
+  const cq_status status = ranks ? cq_messages_sum(&ranks->messages, &n, 1, error) : CQ_OK;
   if (any) *any = n > 0;
   return status;
 }

@@ -2,8 +2,8 @@
  * several processes, so that MPI is there for nobody else.
  *
  * Functions return 0, or 1 with a reason in message [size]. All are called by one thread. */
-#ifndef TRAIN_MPI_PLUGIN_H
-#define TRAIN_MPI_PLUGIN_H
+#ifndef RANKS_MPI_PLUGIN_H
+#define RANKS_MPI_PLUGIN_H
 
 #include <stddef.h>
 
