@@ -19,6 +19,16 @@ cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const
   return CQ_OK;
 }
 
+/* Tells that the module's gradients are complete. */
+static void pass_module(const cq_module *module, const cq_gradients *gradients) {
+  for (size_t i = 0; i < module->n_params; i++) { /* in the order of the file: the first has the lowest offset */
+    const cq_param *p = &module->params[i];
+    if (p->frozen || p->table) continue;
+    cq_gradients_pass(gradients, &p, 1);
+    return;
+  }
+}
+
 cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch, cq_tensor dy,
                               const cq_tape *tape, cq_gradients *gradients, cq_error *error) {
   for (size_t i = encoder->n_modules; i-- > 0;) {
@@ -31,6 +41,7 @@ cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, cons
     cq_status status =
         module->type->backward(worker, module, batch, tape->inputs[i], dy, &dx, tape->saved[i], gradients, error);
     if (status) return status;
+    pass_module(module, gradients);
     dy = dx;
   }
   return CQ_OK;

@@ -290,9 +290,11 @@ static cq_status transformer_backward(cq_worker *worker, const cq_module *module
   if (t->is_stack) status = cq_stack_backward(worker, &t->stack, batch, gradients, dy, 1, &record->stack, error);
   if (record->bias && !t->relative.table->frozen)
     status = cq_relative_bias_gradients(worker, &t->relative, batch, &dbias, error);
-  for (int64_t i = t->is_stack ? 0 : cq_transformer_depth(t); !status && i-- > 0;)
+  for (int64_t i = t->is_stack ? 0 : cq_transformer_depth(t); !status && i-- > 0;) {
     status = cq_transformer_backward(worker, layer_at(t, i), batch, gradients, dy, record->bias, dbias,
                                      (uint32_t)(1 + i * SITES_PER_LAYER), &record->layers[i], error);
+    if (!status && !dbias && t->repeats == 1) cq_transformer_pass(layer_at(t, i), gradients);
+  }
   if (!status && dbias) status = cq_relative_bias_backward(worker, &t->relative, batch, gradients, dbias, error);
   if (!status)
     status = cq_embedding_backward(worker, &t->embedding, batch, gradients, dy, 0, &record->embedding, error);

@@ -109,6 +109,21 @@ cq_status cq_block_backward(cq_worker *worker, const cq_block *l, const cq_batch
   return status;
 }
 
+void cq_block_pass(const cq_block *l, const cq_gradients *gradients) {
+  const cq_attention *a = &l->attention;
+  const cq_feed_forward *f = &l->ffn;
+  const cq_linear *linears[] = {&a->query, &a->key,  &a->value, &a->fused, &a->output,
+                                &f->up,    &f->gate, &f->down,  &f->fused};
+  const cq_norm *norms[] = {&a->q_norm,          &a->k_norm,     &l->before_attention,
+                            &l->after_attention, &l->before_ffn, &l->after_ffn};
+  enum { N_LINEARS = sizeof linears / sizeof *linears, N_NORMS = sizeof norms / sizeof *norms };
+  const cq_param *params[2 * (N_LINEARS + N_NORMS)];
+  size_t n = 0;
+  for (size_t i = 0; i < N_LINEARS; i++) params[n++] = linears[i]->weight, params[n++] = linears[i]->bias;
+  for (size_t i = 0; i < N_NORMS; i++) params[n++] = norms[i]->gamma, params[n++] = norms[i]->beta;
+  cq_gradients_pass(gradients, params, n);
+}
+
 void cq_block_free(cq_block *l) {
   cq_attention_free(&l->attention);
   cq_feed_forward_free(&l->ffn);

@@ -131,6 +131,16 @@ cq_gradients cq_gradients_first(const cq_gradients *g, const cq_params *first) {
   return (cq_gradients){.dense = g->dense, .n_dense = first->n_dense, .tables = g->tables, .n_tables = first->n_tables};
 }
 
+void cq_gradients_pass(const cq_gradients *g, const cq_param *const *params, size_t n) {
+  int64_t lowest = g->n_dense;
+  if (!g->passed) return;
+  for (size_t i = 0; i < n; i++) {
+    const cq_param *p = params[i];
+    if (p && !p->frozen && !p->table && p->offset < lowest) lowest = p->offset;
+  }
+  g->passed(g->context, lowest);
+}
+
 cq_status cq_gradient_slots(int32_t *slots, cq_gradients *g, const cq_param *p, const int32_t *ids, int64_t n,
                             cq_error *error) {
   assert(p->table);

@@ -76,6 +76,10 @@ typedef struct cq_gradients {
   int64_t n_dense;
   cq_table_gradient *tables;
   int n_tables;
+  /* Told by backward when it has passed a layer, from the last to the first: nothing at or behind dense + offset is added
+   * to any more. NULL: nobody waits for it. */
+  void (*passed)(void *context, int64_t offset);
+  void *context; /* of passed */
 } cq_gradients;
 
 CQ_MUST_USE cq_status cq_gradients_new(cq_gradients *out, const cq_params *params, cq_error *error);
@@ -89,6 +93,10 @@ static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
   assert(!p->table && !p->frozen);
   return g->dense + p->offset;
 }
+
+/* For backward, behind a layer whose dense parameters these are, none of a later layer before them; NULL, frozen ones and
+ * tables do not count. */
+void cq_gradients_pass(const cq_gradients *g, const cq_param *const *params, size_t n);
 
 /* The slots of n rows of a table, making (zeroed) slots for rows not yet touched; rows [slot] is then at
  * tables[p->offset].rows + slot * dim, until the next call. slots [n] is the caller's. */

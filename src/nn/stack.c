@@ -61,9 +61,11 @@ cq_status cq_stack_backward(cq_worker *worker, const cq_stack *l, const cq_batch
     status = cq_relative_bias_gradients(worker, &l->relative, batch, &dbias, error);
   inputs.dbias = dbias;
   if (!status && l->last_norm.gamma) cq_norm_backward(worker, &l->last_norm, gradients, dy, dy, &saved->last_norm);
-  for (int64_t i = l->n_blocks; !status && i-- > 0;)
+  for (int64_t i = l->n_blocks; !status && i-- > 0;) {
     status = cq_block_backward(worker, &l->blocks[i], batch, gradients, dy, &inputs, site_of_block(first_site, i),
                                &saved->blocks[i], error);
+    if (!status && !dbias) cq_block_pass(&l->blocks[i], gradients); /* the bias is all blocks' */
+  }
   if (!status && dbias) status = cq_relative_bias_backward(worker, &l->relative, batch, gradients, dbias, error);
   cq_workspace_release(&worker->workspace, mark);
   return status;

@@ -77,6 +77,15 @@ cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer 
   return status;
 }
 
+void cq_transformer_pass(const cq_transformer_layer *l, const cq_gradients *gradients) {
+  const cq_attention *a = &l->attention;
+  const cq_param *params[] = {
+      a->query.weight, a->query.bias, a->key.weight,    a->key.bias,    a->value.weight,         a->value.bias,
+      a->fused.weight, a->fused.bias, a->output.weight, a->output.bias, l->attention_norm.gamma, l->attention_norm.beta,
+      l->up.weight,    l->up.bias,    l->down.weight,   l->down.bias,   l->output_norm.gamma,    l->output_norm.beta};
+  cq_gradients_pass(gradients, params, sizeof params / sizeof *params);
+}
+
 void cq_transformer_free(cq_transformer_layer *l) {
   cq_attention_free(&l->attention);
   cq_linear_free(&l->up);

@@ -65,16 +65,20 @@ static double loss_of(problem *p) {
   return sum;
 }
 
-static void gradients_of(problem *p, cq_gradients *g) {
+static void add_gradients(problem *p, cq_gradients *g) {
   cq_tape tape;
   cq_tensor y;
-  assert_int_equal(cq_gradients_new(g, &p->encoder->params, NULL), CQ_OK);
   assert_int_equal(cq_encoder_forward(&p->worker, p->encoder, &p->batch, &y, &tape, NULL), CQ_OK);
   float *dy = cq_workspace_take(&p->worker.workspace, (size_t)(y.rows * y.cols) * sizeof *dy);
   memcpy(dy, p->weights, (size_t)(y.rows * y.cols) * sizeof *dy);
   assert_int_equal(
       cq_encoder_backward(&p->worker, p->encoder, &p->batch, cq_tensor_f32(dy, y.rows, y.cols), &tape, g, NULL), CQ_OK);
   cq_workspace_release(&p->worker.workspace, (cq_mark){0});
+}
+
+static void gradients_of(problem *p, cq_gradients *g) {
+  assert_int_equal(cq_gradients_new(g, &p->encoder->params, NULL), CQ_OK);
+  add_gradients(p, g);
 }
 
 /* The gradient of element i of a parameter. */
@@ -187,6 +191,49 @@ static void gradients_agree_under_dropout(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof models / sizeof *models; i++) check_model(models[i], true, 3e-2, 2e-3);
   check_model("t5-gated", true, 2e-3, 2e-2);
+}
+
+/* What backward has passed, it adds nothing to any more. */
+typedef struct passing {
+  cq_gradients *g;
+  float *then;    /* [n_dense] as it was when it was passed */
+  int64_t lowest; /* passed until now */
+  int n;          /* times it got lower */
+} passing;
+
+static void note_passed(void *context, int64_t offset) {
+  passing *p = context;
+  if (offset >= p->lowest) return;
+  memcpy(p->then + offset, p->g->dense + offset, (size_t)(p->lowest - offset) * sizeof *p->then);
+  p->lowest = offset, p->n++;
+}
+
+static void what_is_passed_stays(void **state) {
+  static const struct {
+    const char *name;
+    int n; /* layers and modules with dense parameters, where they are told apart */
+  } models[] = {{"labse", 3},         {"distilbert-dense", 3}, {"mpnet-mean", 1}, {"bert-xlmr", 2},
+                {"albert-groups", 1}, {"modernbert", 3},       {"nomic", 3},      {"gte", 3},
+                {"llama-linear", 3},  {"gemma3-dense", 4},     {"t5", 1},         {"lstm-forward", 1},
+                {"cnn", 1},           {"xlmr-xl", 2}};
+  (void)state;
+  for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+    problem p;
+    cq_gradients g;
+    set_up(&p, models[m].name);
+    assert_int_equal(cq_gradients_new(&g, &p.encoder->params, NULL), CQ_OK);
+    passing seen = {&g, malloc((size_t)g.n_dense * sizeof(float)), g.n_dense, 0};
+    g.passed = note_passed, g.context = &seen;
+    add_gradients(&p, &g);
+    if (memcmp(seen.then + seen.lowest, g.dense + seen.lowest, (size_t)(g.n_dense - seen.lowest) * sizeof *g.dense) !=
+        0)
+      fail_msg("%s: gradients were added to behind what was passed", models[m].name);
+    if (seen.n < models[m].n) fail_msg("%s: told %d times, expected %d", models[m].name, seen.n, models[m].n);
+    assert_int_equal(seen.lowest, 0);
+    free(seen.then);
+    cq_gradients_free(&g);
+    tear_down(&p);
+  }
 }
 
 /* PyTorch's gradients (reference/golden_families.py) of all parameters, each against its own largest. */
@@ -320,11 +367,9 @@ static void gradients_in_bf16_are_near(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_lack_of_room_changes_no_gradient),
-      cmocka_unit_test(gradients_agree_with_differences),
-      cmocka_unit_test(gradients_agree_under_dropout),
-      cmocka_unit_test(gradients_agree_with_pytorch),
-      cmocka_unit_test(prompts_are_left_out),
+      cmocka_unit_test(a_lack_of_room_changes_no_gradient), cmocka_unit_test(gradients_agree_with_differences),
+      cmocka_unit_test(gradients_agree_under_dropout),      cmocka_unit_test(what_is_passed_stays),
+      cmocka_unit_test(gradients_agree_with_pytorch),       cmocka_unit_test(prompts_are_left_out),
       cmocka_unit_test(gradients_in_bf16_are_near),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
