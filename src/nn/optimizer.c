@@ -185,27 +185,34 @@ typedef struct reduction {
   const cq_kernels *kernels;
 } reduction;
 
+void cq_gradients_reduce_dense(cq_gradients *shards, int n_shards, int64_t first, int64_t n,
+                               const cq_kernels *kernels) {
+  for (int step = 1; step < n_shards; step *= 2)
+    for (int i = 0; i + step < n_shards; i += 2 * step)
+      kernels->add(shards[i].dense + first, shards[i + step].dense + first, n);
+}
+
+cq_status cq_gradients_reduce_tables(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_error *error) {
+  for (int step = 1; step < n_shards; step *= 2)
+    for (int i = 0; i + step < n_shards; i += 2 * step) {
+      cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
+      if (status) return status;
+    }
+  return CQ_OK;
+}
+
 static void reduce_chunk(void *context, size_t item, int worker) {
   const reduction *r = context;
-  const int64_t first = (int64_t)item * CHUNK, left = r->shards[0].n_dense - first, n = left < CHUNK ? left : CHUNK;
+  const int64_t first = (int64_t)item * CHUNK, left = r->shards[0].n_dense - first;
   (void)worker;
-  for (int step = 1; step < r->n_shards; step *= 2) {
-    for (int i = 0; i + step < r->n_shards; i += 2 * step)
-      r->kernels->add(r->shards[i].dense + first, r->shards[i + step].dense + first, n);
-  }
+  cq_gradients_reduce_dense(r->shards, r->n_shards, first, left < CHUNK ? left : CHUNK, r->kernels);
 }
 
 cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_context *ctx,
                               cq_error *error) {
   reduction r = {shards, n_shards, kernels};
   cq_context_run(ctx, (size_t)chunks_of(shards[0].n_dense), reduce_chunk, &r);
-  for (int step = 1; step < n_shards; step *= 2) {
-    for (int i = 0; i + step < n_shards; i += 2 * step) {
-      cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
-      if (status) return status;
-    }
-  }
-  return CQ_OK;
+  return cq_gradients_reduce_tables(shards, n_shards, kernels, error);
 }
 
 /* ---- update ---- */

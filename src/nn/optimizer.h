@@ -50,6 +50,11 @@ void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx);
 CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
                                           cq_context *ctx, cq_error *error);
 
+/* The two halves of it: floats first to first + n of the dense gradients, and all tables. */
+void cq_gradients_reduce_dense(cq_gradients *shards, int n_shards, int64_t first, int64_t n, const cq_kernels *kernels);
+CQ_MUST_USE cq_status cq_gradients_reduce_tables(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
+                                                 cq_error *error);
+
 /* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Rows of tables in the
  * gradient must have been caught up. *norm: the gradients' length after `scale`, before clipping. */
 void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_context *ctx, double *norm);

@@ -7,14 +7,14 @@
 
 cq_status cq_messages_send(cq_messages *m, int to, const void *bytes, size_t n, cq_error *error) {
   char message[256] = "";
-  m->n_bytes += n;
+  m->n_sent += n;
   if (!n || !m->transport.send(m->transport.context, to, bytes, n, message, sizeof message)) return CQ_OK;
   return cq_fail(error, CQ_ERR_IO, "rank %d cannot send to rank %d: %s", m->transport.rank, to, message);
 }
 
 cq_status cq_messages_receive(cq_messages *m, int from, void *bytes, size_t n, cq_error *error) {
   char message[256] = "";
-  m->n_bytes += n;
+  m->n_received += n;
   if (!n || !m->transport.receive(m->transport.context, from, bytes, n, message, sizeof message)) return CQ_OK;
   return cq_fail(error, CQ_ERR_IO, "rank %d cannot receive from rank %d: %s", m->transport.rank, from, message);
 }

@@ -52,6 +52,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   if (!status)
     status = cq_update_new(&t->update, "", &encoder->params, encoder->kernels, options->n_shards, options->exchange,
                            &options->optimizer, pack_encoder, encoder, error);
+  if (!status) status = cq_update_overlap(&t->update, error);
   if (status) {
     cq_trainer_free(t);
     return status;
@@ -97,6 +98,11 @@ static cq_gradients *trainer_gradients(const cq_trainer *t, const cq_shard *s) {
   return cq_update_gradients(&t->update, s->number, t->shards.first_own);
 }
 
+/* The number of a shard among this rank's. */
+static int own_number(const cq_trainer *t, const cq_shard *s) {
+  return s->number - t->shards.first_own;
+}
+
 /* ---- vectors by themselves: forward and backward block by block ---- */
 
 static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
@@ -128,9 +134,11 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
   for (size_t i = s->first, end = s->first + s->n; !status && i < end;) {
     size_t n = 1;
     while (i + n < end && starts[i + n + 1] - starts[i] <= BLOCK_TOKENS) n++;
+    if (i + n == end && t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
     status = compute_gradients(t, &t->workers[worker], s, i, n);
     i += n;
   }
+  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
   return status;
 }
 
@@ -153,7 +161,20 @@ static cq_status joint_backward_shard(void *context, cq_shard *s, int worker) {
   const int64_t dim = t->batch.dim;
   (void)worker;
   const cq_tensor dy = cq_tensor_f32(t->batch.gradient + (int64_t)s->first * dim, (int64_t)s->n, dim);
-  return cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
+  if (t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
+  const cq_status status =
+      cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
+  return status;
+}
+
+/* Before the backward pass that completes an accumulation: from here on sums over all ranks may begin. */
+static void begin_sums(cq_trainer *t) {
+  cq_overlap *o = &t->update.overlap;
+  if (!o->exchange || (t->n_batches + 1) % (uint64_t)t->options.accumulate != 0) return;
+  cq_overlap_start(o);
+  for (int i = 0; i < t->shards.n_own; i++)
+    if (t->shards.items[t->shards.first_own + i].n == 0) cq_overlap_pass(o, i);
 }
 
 static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *context, double *value, cq_error *error) {
@@ -162,6 +183,7 @@ static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *contex
   cq_status status = cq_shards_run(&t->shards, 0, joint_forward_shard, t, t->ctx, error);
   if (!status) status = cq_shards_share(&t->shards, 0, b->vectors, b->dim, error);
   if (!status) status = loss(context, value, b->gradient, b->vectors, b->n, error);
+  if (!status) begin_sums(t);
   return status ? status : cq_shards_run(&t->shards, 0, joint_backward_shard, t, t->ctx, error);
 }
 
@@ -192,7 +214,9 @@ static cq_status end_batch(cq_trainer *t, cq_status status, cq_step_report *repo
   t->n_batches++;
   if (t->n_batches % (uint64_t)t->options.accumulate != 0) return CQ_OK;
   report->updated = true;
-  return cq_update_apply(&report->gradient_norm, &t->update, 1.0 / t->options.accumulate, t->ctx, error);
+  status = cq_update_apply(&report->gradient_norm, &t->update, 1.0 / t->options.accumulate, t->ctx, error);
+  report->n_gradients = t->update.n_floats;
+  return status;
 }
 
 cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
@@ -200,7 +224,9 @@ cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *con
   double sums[CQ_SHARD_SUMS];
   cq_status status = begin_batch(t, texts, n, report, error);
   t->targets = targets;
+  if (!status) begin_sums(t);
   if (!status) status = cq_shards_run(&t->shards, 0, compute_shard, t, t->ctx, error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
   if (!status) status = cq_shards_sum(sums, &t->shards, 0, error);
   if (!status) report->loss = sums[0] / ((double)n * (double)t->batch.dim);
   return end_batch(t, status, report, error);
@@ -210,6 +236,7 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
                                   cq_step_report *report, cq_error *error) {
   cq_status status = begin_batch(t, texts, n, report, error);
   if (!status) status = compute_jointly(t, loss, context, &report->loss, error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
   return end_batch(t, status, report, error);
 }
 

@@ -31,6 +31,7 @@ typedef struct cq_step_report {
   double gradient_norm; /* before clipping; of the last update */
   bool updated;         /* false while batches are accumulated */
   uint64_t n_sentences, n_tokens, n_truncated;
+  int64_t n_gradients; /* of the last update: floats, of tables the touched rows */
 } cq_step_report;
 
 /* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each sentence

@@ -30,6 +30,14 @@ for n in 2 3 4; do
   [ "$(grep -c 'wrote of-' stderr)" -eq 1 ] || fail "not one rank tells: $(cat stderr)"
   absent of-$n.work
 done
+grep -q '^4 ranks: rank 0 has sent [0-9.]* MB and received [0-9.]* MB a step' stderr || fail "no word of what was exchanged"
+# Each gradient goes to another rank once and comes back once: two ranks exchange little more.
+ranks 2 0 "${short[@]}" --threads 1 --output counted
+awk '/^2 ranks: rank 0 has sent/ { seen = 1; if ($7 > 1.1 * $(NF - 1) || $11 > 1.1 * $(NF - 1) || $7 < 0.9 * $(NF - 1)) exit 1 }
+  END { exit !seen }' stderr || fail "more was exchanged than the gradients: $(grep ranks: stderr)"
+ranks 2 0 "${short[@]}" --exchange bf16 --threads 1 --output narrow
+awk '/^2 ranks: rank 0 has sent/ { seen = 1; if ($7 > 1.1 * $(NF - 1)) exit 1 } END { exit !seen }' stderr || fail "bf16: $(grep ranks: stderr)"
+cmp -s alone/model.safetensors narrow/model.safetensors && fail "gradients that were rounded made the same model"
 [ "$(grep -c '"type":"step"' of-4/log.jsonl)" -eq 8 ] || fail "the log has not one line a step"
 
 # Fine-tuning, whose losses need all vectors of a batch.
@@ -62,6 +70,12 @@ mpirun -n 1 "$PROGRAM" "${short[@]}" --output unlike : -n 1 "$PROGRAM" "${short[
 stderr_has "rank 1 of 2 on $(uname -n)"
 stderr_has "rank 0: the run under way has lr 2e-05, not 0.5"
 [ ! -e unlike ] || fail "a model was written"
+last="a full disk on one rank"
+(trap '' XFSZ; mpirun -n 1 bash -c 'ulimit -f 64; exec "$@"' - "$PROGRAM" "${short[@]}" --output full : -n 1 "$PROGRAM" "${short[@]}" \
+  --output full >stdout 2>stderr </dev/null) && fail "a full disk is no success"
+stderr_has "rank 0 of 2 on $(uname -n)"
+stderr_has "File too large"
+[ ! -e full ] || fail "a model was written"
 last="a rank without the student"
 mpirun -n 1 "$PROGRAM" "${short[@]}" --output missing : -n 1 "$PROGRAM" "${distill[@]}" --student nowhere --steps 8 --evaluate-every 4 --output missing \
   >stdout 2>stderr </dev/null && fail "a rank without the student is no success"

@@ -19,7 +19,8 @@ cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_tas
                                                        options->replace, error)
                               : cq_work_directory_follow(&r->work, options->output, error);
   cq_messages *messages = cq_ranks_messages(options->ranks);
-  if (!status && messages) status = cq_tree_exchange_new(&r->exchange, messages, cq_kernels_best(), error);
+  if (!status && messages)
+    status = cq_tree_exchange_new(&r->exchange, messages, options->narrow_exchange, cq_kernels_best(), error);
   return status ? status : cq_ranks_broadcast(options->ranks, &r->work.under_way, sizeof r->work.under_way, error);
 }
 

@@ -57,7 +57,8 @@ typedef struct cq_run_options {
   int patience;         /* a stage ends after so many evaluations without a better one; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
-  cq_ranks *ranks; /* that do the same run together, of which rank 0 writes; NULL: this process alone */
+  cq_ranks *ranks;      /* that do the same run together, of which rank 0 writes; NULL: this process alone */
+  bool narrow_exchange; /* their gradients travel as bf16 (train/tree_exchange.h) */
 } cq_run_options;
 
 /* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */

@@ -192,6 +192,8 @@ static bool is_averaged(const cq_training *r, uint64_t step) {
 /* One update, accumulated batches and all. */
 static cq_status update_encoder(double *loss, void *context, cq_error *error) {
   cq_training *r = context;
+  const cq_messages *m = cq_ranks_messages(r->o->ranks);
+  const uint64_t sent = m ? m->n_sent : 0, received = m ? m->n_received : 0;
   cq_step_report report = {0};
   const double begun = cq_seconds(CLOCK_MONOTONIC);
   const uint64_t step = r->run.state.step + 1;
@@ -203,6 +205,10 @@ static cq_status update_encoder(double *loss, void *context, cq_error *error) {
     r->sentences += report.n_sentences;
   }
   r->gradient_norm = report.gradient_norm;
+  if (m) {
+    r->exchanged.n_updates++, r->exchanged.n_gradients += (uint64_t)report.n_gradients;
+    r->exchanged.sent += m->n_sent - sent, r->exchanged.received += m->n_received - received;
+  }
   if (is_averaged(r, step)) {
     cq_trainer_settle(r->trainer);
     cq_average_add(&r->average, r->ctx);
@@ -225,9 +231,24 @@ static cq_status swap_average(cq_training *r, cq_error *error) {
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
+/* What the ranks have exchanged, beside what is the least of it: each gradient once. */
+static void tell_exchanged(cq_training *r) {
+  const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
+  const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;
+  char text[200];
+  if (r->exchanged.n_updates == 0) return;
+  snprintf(
+      text, sizeof text,
+      "%d ranks: rank 0 has sent %.2f MB and received %.2f MB a step; dense gradients and touched rows are %.2f MB",
+      cq_ranks_count(r->o->ranks), (double)r->exchanged.sent * mb, (double)r->exchanged.received * mb,
+      (double)r->exchanged.n_gradients * n_bytes * mb);
+  cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
+}
+
 static cq_status end_training(void *context, cq_error *error) {
   cq_training *r = context;
   cq_trainer_settle(r->trainer);
+  tell_exchanged(r);
   if (r->truncated) {
     char text[160];
     snprintf(text, sizeof text,
@@ -395,7 +416,8 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
                                   .schedule = o->schedule,
                                   .learning_rate = o->learning_rate,
                                   .table_learning_rate = o->embedding_learning_rate,
-                                  .ranks = o->ranks};
+                                  .ranks = o->ranks,
+                                  .narrow_exchange = o->exchange == CQ_TRAINING_BF16};
   const cq_run_task stages = {.n_stages = 1,
                               .begin = begin_training,
                               .update = update_encoder,
