@@ -50,6 +50,16 @@ expect 0 "${extend[@]}" --output extended
 ranks 2 0 "${extend[@]}" --threads 1 --output extended-2
 same extended/model.safetensors extended-2/model.safetensors
 absent extended-2.extend
+
+# Autoencoders, three stages' worth of kinds of batches.
+gzip -dc "$SOURCE/sample/train/en-es.tsv.gz" | head -n 40 >es.tsv
+autoencode=(autoencode train)
+options=(en,es=es.tsv --dev en,es=es.tsv --embedding 16 --hidden 16 --latent 16 --batch 8 --shards 4 --together 2)
+expect 0 "${autoencode[@]}" translating "${options[@]}"
+ranks 3 0 "${autoencode[@]}" translating-3 "${options[@]}" --threads 1
+(cd translating && find . -name '*.safetensors') >weights
+[ "$(wc -l <weights)" -eq 8 ] || fail "expected 8 files of weights: $(cat weights)"
+while read -r file; do same "translating/$file" "translating-3/$file"; done <weights
 ranks 2 1 mine --model "$TEACHER" de.tsv
 stderr_has "calque mine: mpirun has started several of it"
 
