@@ -20,7 +20,16 @@ typedef struct cq_optimizer_options {
    * again. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
+  /* Of each table only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
+   * others; n_parts 0: all rows. */
+  int part, n_parts;
 } cq_optimizer_options;
+
+/* The rows of a table that part `part` of n_parts has: *first to, but not including, *end. */
+static inline void cq_table_part(int64_t *first, int64_t *end, const cq_param *table, int part, int n_parts) {
+  *first = n_parts ? table->rows * part / n_parts : 0;
+  *end = n_parts ? table->rows * (part + 1) / n_parts : table->rows;
+}
 
 typedef struct cq_optimizer {
   cq_optimizer_options options;

@@ -85,3 +85,36 @@ cq_status cq_messages_sum(cq_messages *m, double *values, size_t n, cq_error *er
   cq_free(s.received);
   return status ? status : cq_messages_broadcast(m, values, s.n, error);
 }
+
+/* --- parts --- */
+
+static size_t part_begin(const size_t *ends, int rank) {
+  return rank ? ends[rank - 1] : 0;
+}
+
+cq_status cq_messages_share(cq_messages *m, void *bytes, const size_t *ends, cq_error *error) {
+  const int rank = m->transport.rank, n = m->transport.n_ranks, next = (rank + 1) % n, last = (rank + n - 1) % n;
+  char *at = bytes;
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < n - 1; i++) {
+    const int given = (rank - i + n) % n, taken = (given - 1 + n) % n;
+    const size_t give = part_begin(ends, given), take = part_begin(ends, taken);
+    /* Even ranks give first, odd ones take first: none waits for one that waits for it. */
+    if (rank % 2) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);
+    if (!status) status = cq_messages_send(m, next, at + give, ends[given] - give, error);
+    if (!status && rank % 2 == 0) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);
+  }
+  return status;
+}
+
+cq_status cq_messages_collect(cq_messages *m, void *bytes, const size_t *ends, cq_error *error) {
+  char *at = bytes;
+  cq_status status = CQ_OK;
+  if (m->transport.rank > 0) {
+    const size_t begin = part_begin(ends, m->transport.rank);
+    return cq_messages_send(m, 0, at + begin, ends[m->transport.rank] - begin, error);
+  }
+  for (int i = 1; !status && i < m->transport.n_ranks; i++)
+    status = cq_messages_receive(m, i, at + ends[i - 1], ends[i] - ends[i - 1], error);
+  return status;
+}

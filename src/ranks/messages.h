@@ -47,5 +47,10 @@ CQ_MUST_USE cq_status cq_messages_down(const cq_messages *m, cq_message_fn take,
 CQ_MUST_USE cq_status cq_messages_broadcast(cq_messages *m, void *bytes, size_t n, cq_error *error);
 /* Sums over all ranks, on all ranks, with the same bits. */
 CQ_MUST_USE cq_status cq_messages_sum(cq_messages *m, double *values, size_t n, cq_error *error);
+/* Bytes [ends[n_ranks - 1]] in a part for each rank, which ends there: each rank has its own, and gets the others'. They go
+ * round in a ring. */
+CQ_MUST_USE cq_status cq_messages_share(cq_messages *m, void *bytes, const size_t *ends, cq_error *error);
+/* The same for rank 0 alone: the others' bytes stay as they are. */
+CQ_MUST_USE cq_status cq_messages_collect(cq_messages *m, void *bytes, const size_t *ends, cq_error *error);
 
 #endif

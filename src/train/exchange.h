@@ -33,6 +33,9 @@ typedef struct cq_exchange {
   void (*begin_dense)(void *context, float *values, int64_t n);
   cq_status (*finish_dense)(void *context, cq_error *error);
   void (*abandon)(void *context);
+  /* Parts of bytes (ranks/messages.h); NULL: tables are not shared out (train/table_parts.h). */
+  cq_status (*share)(void *context, void *bytes, const size_t *ends, cq_error *error);
+  cq_status (*collect)(void *context, void *bytes, const size_t *ends, cq_error *error);
 } cq_exchange;
 
 /* This process is the only one: it has all shards, and every sum already. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "train/shards.h"
+#include "train/table_parts.h"
 #include "train/update.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct cq_trainer {
   cq_context *ctx;
   cq_trainer_options options;
   cq_update update;
+  cq_table_parts tables;
   cq_shards shards;
   cq_worker *workers; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
   int n_workers;
@@ -49,9 +51,16 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   /* The student's default prompt: it is trained as it will be used. */
   if (!status) status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, ctx, error);
+  const bool shares_tables = options->shard_tables && options->exchange && options->exchange->share;
+  cq_optimizer_options optimizer = options->optimizer;
+  if (shares_tables) optimizer.part = options->exchange->rank, optimizer.n_parts = options->exchange->n_ranks;
   if (!status)
     status = cq_update_new(&t->update, "", &encoder->params, encoder->kernels, options->n_shards, options->exchange,
-                           &options->optimizer, pack_encoder, encoder, error);
+                           &optimizer, pack_encoder, encoder, error);
+  if (!status && shares_tables) {
+    t->tables = (cq_table_parts){.optimizer = &t->update.optimizer, .exchange = options->exchange};
+    cq_table_parts_give_up(&t->tables, true);
+  }
   if (!status) status = cq_update_overlap(&t->update, error);
   if (status) {
     cq_trainer_free(t);
@@ -64,6 +73,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
 
 void cq_trainer_free(cq_trainer *t) {
   if (!t) return;
+  cq_table_parts_free(&t->tables);
   cq_update_free(&t->update);
   cq_shards_free(&t->shards);
   for (int w = 0; t->workers && w < t->n_workers; w++) cq_workspace_free(&t->workers[w].workspace);
@@ -198,8 +208,9 @@ static cq_status begin_batch(cq_trainer *t, const cq_slice *texts, size_t n, cq_
   report->n_tokens = t->batch.ids.n;
   for (size_t i = 0; !status && i < t->encoder->params.n; i++) {
     const cq_param *p = t->encoder->params.items[i];
-    if (p->table && !p->frozen)
-      status = cq_optimizer_catch_up(&t->update.optimizer, p, t->batch.ids.ids, (int64_t)t->batch.ids.n, t->ctx, error);
+    if (!p->table || p->frozen) continue;
+    status = cq_optimizer_catch_up(&t->update.optimizer, p, t->batch.ids.ids, (int64_t)t->batch.ids.n, t->ctx, error);
+    if (!status) status = cq_table_parts_fetch(&t->tables, p, t->batch.ids.ids, t->batch.ids.n, error);
   }
   if (!status) cq_shards_cut(&t->shards, 0, &t->batch);
   return status;
@@ -216,6 +227,7 @@ static cq_status end_batch(cq_trainer *t, cq_status status, cq_step_report *repo
   report->updated = true;
   status = cq_update_apply(&report->gradient_norm, &t->update, 1.0 / t->options.accumulate, t->ctx, error);
   report->n_gradients = t->update.n_floats;
+  cq_table_parts_give_up(&t->tables, false);
   return status;
 }
 
@@ -240,8 +252,13 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
   return end_batch(t, status, report, error);
 }
 
-void cq_trainer_settle(cq_trainer *t) {
+cq_status cq_trainer_settle(cq_trainer *t, cq_error *error) {
   cq_optimizer_flush(&t->update.optimizer, t->ctx);
+  return cq_table_parts_fetch_all(&t->tables, error);
+}
+
+cq_status cq_trainer_collect(cq_trainer *t, cq_error *error) {
+  return cq_table_parts_collect(&t->tables, error);
 }
 
 /* ---- state ---- */
@@ -254,5 +271,7 @@ cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *erro
 
 cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error) {
   cq_status status = cq_checkpoint_read(&t->n_batches, sizeof t->n_batches, c, "batches", error);
-  return status ? status : cq_update_restore(&t->update, c, t->ctx, error);
+  if (!status) status = cq_update_restore(&t->update, c, t->ctx, error);
+  cq_table_parts_give_up(&t->tables, true);
+  return status;
 }

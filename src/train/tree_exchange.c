@@ -223,6 +223,20 @@ static cq_status sum_rows(void *context, cq_gradients *gradients, cq_error *erro
   return status ? status : cq_messages_down(x->messages, take_rows, give_rows, &r, error);
 }
 
+/* --- parts --- */
+
+static cq_status share(void *context, void *bytes, const size_t *ends, cq_error *error) {
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : cq_messages_share(x->messages, bytes, ends, error);
+}
+
+static cq_status collect(void *context, void *bytes, const size_t *ends, cq_error *error) {
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : cq_messages_collect(x->messages, bytes, ends, error);
+}
+
 /* --- making --- */
 
 cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *messages, bool narrow, const cq_kernels *kernels,
@@ -239,6 +253,8 @@ cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *messages, bo
                                        .begin_dense = begin_dense,
                                        .finish_dense = finish_dense,
                                        .abandon = abandon,
+                                       .share = share,
+                                       .collect = collect,
                                        .context = x},
                           .messages = messages,
                           .kernels = kernels,

@@ -63,13 +63,19 @@ while read -r file; do same "translating/$file" "translating-3/$file"; done <wei
 ranks 2 1 mine --model "$TEACHER" de.tsv
 stderr_has "calque mine: mpirun has started several of it"
 
+# Tables shared out: the same bits, whole at every evaluation, in the checkpoint and in the end.
+for n in 2 3; do
+  ranks $n 0 "${short[@]}" --shard-tables --threads 1 --output shared-$n
+  same alone/model.safetensors shared-$n/model.safetensors
+done
+
 # A rank is killed; the rest of the run has another number of ranks.
 timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
 for _ in $(seq 600); do [ ! -e killed.work/checkpoint ] || break; sleep 0.1; done
 pkill -KILL -n -f "$tmp.*--output killed\$|calque distill .*--output killed\$"
 wait $! && fail "a run whose rank was killed is no success"
 [ -e killed.work/checkpoint ] || fail "nothing is left to resume"
-ranks 3 0 "${long[@]}" --output killed --resume
+ranks 3 0 "${long[@]}" --output killed --resume --shard-tables
 expect 0 "${long[@]}" --output whole
 same whole/model.safetensors killed/model.safetensors
 
@@ -80,6 +86,10 @@ mpirun -n 1 "$PROGRAM" "${short[@]}" --output unlike : -n 1 "$PROGRAM" "${short[
 stderr_has "rank 1 of 2 on $(uname -n)"
 stderr_has "rank 0: the run under way has lr 2e-05, not 0.5"
 [ ! -e unlike ] || fail "a model was written"
+last="two ranks, of which one shards tables"
+mpirun -n 1 "$PROGRAM" "${short[@]}" --output unlike : -n 1 "$PROGRAM" "${short[@]}" --shard-tables --output unlike \
+  >stdout 2>stderr </dev/null && fail "ranks with other options are no success"
+stderr_has "rank 0 keeps tables whole, this rank shards them"
 last="a full disk on one rank"
 (trap '' XFSZ; mpirun -n 1 bash -c 'ulimit -f 64; exec "$@"' - "$PROGRAM" "${short[@]}" --output full : -n 1 "$PROGRAM" "${short[@]}" \
   --output full >stdout 2>stderr </dev/null) && fail "a full disk is no success"

@@ -249,7 +249,7 @@ static void *train_encoder(void *item) {
     free(target);
     return NULL;
   }
-  cq_trainer_settle(r->trainer);
+  r->status = cq_trainer_settle(r->trainer, NULL);
   free(target);
   return NULL;
 }
@@ -258,6 +258,7 @@ static void open_rank(encoder_rank *r, const char *model, int n_shards, bool joi
                       const cq_exchange *exchange) {
   char path[512];
   const cq_trainer_options o = {.n_shards = n_shards,
+                                .shard_tables = n_shards != 6, /* where the exchange can */
                                 .accumulate = 2,
                                 .seed = 5,
                                 .dropout = true,
