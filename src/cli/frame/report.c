@@ -13,6 +13,7 @@
 /* ---- standard error ---- */
 
 static bool quiet;
+static char origin[320]; /* of errors, among several processes */
 
 void cli_be_quiet(void) {
   quiet = true;
@@ -22,9 +23,13 @@ bool cli_is_quiet(void) {
   return quiet;
 }
 
-static void say_line(const char *format, va_list list) {
+void cli_report_origin(const char *text) {
+  snprintf(origin, sizeof origin, "%s", text);
+}
+
+static void say_line(const char *begin, const char *format, va_list list) {
   fflush(stdout); /* so that the two streams stay in order on a terminal */
-  fputs("calque: ", stderr);
+  fprintf(stderr, "calque: %s", begin);
   vfprintf(stderr, format, list);
   fputc('\n', stderr);
 }
@@ -32,7 +37,7 @@ static void say_line(const char *format, va_list list) {
 int(cli_usage)(const char *path, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_line(format, list);
+  say_line(origin, format, list);
   va_end(list);
   fprintf(stderr, "Try '%s --help'.\n", path);
   return CLI_USAGE;
@@ -41,7 +46,7 @@ int(cli_usage)(const char *path, const char *format, ...) {
 int(cli_fail)(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_line(format, list);
+  say_line(origin, format, list);
   va_end(list);
   return CLI_FAILED;
 }
@@ -54,7 +59,7 @@ void cli_note(const char *format, ...) {
   va_list list;
   if (quiet) return;
   va_start(list, format);
-  say_line(format, list);
+  say_line("", format, list);
   va_end(list);
 }
 
