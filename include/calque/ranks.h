@@ -21,6 +21,7 @@
 #include "calque/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -44,6 +45,10 @@ CQ_API const char *cq_ranks_host(const cq_ranks *ranks); /* the name of this pro
 
 /* Bytes that this rank has sent and received until now. */
 CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
+
+/* Sums of n numbers over all ranks, on all ranks, with the same bits. Does nothing for NULL. Errors: CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error);
 
 /* All ranks must be about to do the same: lines of a name, a tab and a value, of which the first that is not as rank 0 has
  * it is an error. calque's version is compared as well. Does nothing for NULL. Errors: CQ_ERR_ARGUMENT: "rank 0 has lr

@@ -90,6 +90,10 @@ cq_messages *cq_ranks_messages(cq_ranks *ranks) {
   return ranks ? &ranks->messages : NULL;
 }
 
+cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error) {
+  return ranks ? cq_messages_sum(&ranks->messages, values, n, error) : CQ_OK;
+}
+
 cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error) {
   return ranks ? cq_messages_broadcast(&ranks->messages, bytes, n, error) : CQ_OK;
 }

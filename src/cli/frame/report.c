@@ -14,6 +14,7 @@
 
 static bool quiet;
 static char origin[320]; /* of errors, among several processes */
+static bool errors_wait;
 
 void cli_be_quiet(void) {
   quiet = true;
@@ -23,11 +24,13 @@ bool cli_is_quiet(void) {
   return quiet;
 }
 
-void cli_report_origin(const char *text) {
+void cli_report_origin(const char *text, bool waits) {
   snprintf(origin, sizeof origin, "%s", text);
+  errors_wait = waits;
 }
 
 static void say_line(const char *begin, const char *format, va_list list) {
+  if (errors_wait && begin[0]) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   fflush(stdout); /* so that the two streams stay in order on a terminal */
   fprintf(stderr, "calque: %s", begin);
   vfprintf(stderr, format, list);
