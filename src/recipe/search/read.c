@@ -30,8 +30,7 @@ typedef struct reading {
   cq_index *index;
   const cq_index_read_options *o;
   cq_context *ctx;
-  size_t batch, batch_bytes; /* of all ranks */
-  cq_document *waiting;      /* [batch], in the arena */
+  cq_document *waiting; /* [batch], in the arena */
   size_t n, n_bytes;
   cq_arena arena;
   cq_index_read_result result;
@@ -56,7 +55,7 @@ static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error)
   r->waiting[r->n] = *d;
   cq_document_move_fields(&r->waiting[r->n++], block);
   r->n_bytes += n_bytes;
-  return r->n == r->batch || r->n_bytes >= r->batch_bytes ? add_waiting(r, error) : CQ_OK;
+  return r->n == r->o->batch || r->n_bytes >= BATCH_BYTES ? add_waiting(r, error) : CQ_OK;
 }
 
 /* --- mirroring --- */
@@ -155,8 +154,7 @@ cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_
   if (status) return status;
   *result = (cq_index_read_result){0};
   if (cq_ranks_rank(o.ranks) > 0) return help_reading(index, &o, ctx, error);
-  r.batch = o.batch * (size_t)cq_ranks_count(o.ranks), r.batch_bytes = BATCH_BYTES * (size_t)cq_ranks_count(o.ranks);
-  r.waiting = cq_alloc_array(r.batch, sizeof *r.waiting);
+  r.waiting = cq_alloc_array(o.batch, sizeof *r.waiting);
   status = r.waiting ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
   if (!status) status = begin_ranks(index, o.ranks, error);
   if (!status) status = read_all(&r, documents, error);
