@@ -35,9 +35,11 @@ typedef struct cq_divided_options {
   const char *output;
   const char *identity; /* whatever else decides the result, as lines */
   size_t header_bytes,
-      row_bytes;   /* of the output; row_bytes 0: rows are of any length, there is no header, and each range
+      row_bytes; /* of the output; row_bytes 0: rows are of any length, there is no header, and each range
                                      is written to a file of its own */
-  cq_ranks *ranks; /* NULL: this process alone */
+  double
+      save_every_s; /* seconds between two times that a rank says what it has done; 0: one, below 0: after each range */
+  cq_ranks *ranks;  /* NULL: this process alone */
 } cq_divided_options;
 
 /* Strings as long as the cq_divided lives, paths as long as the options'. */

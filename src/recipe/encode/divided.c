@@ -7,7 +7,7 @@
  *   OUTPUT.unfinished/rows-7    or, where rows are of any length, those of range 7
  *   OUTPUT.unfinished/done-1    of rank 1: identity, then a byte for each range, which says whether it is done
  *
- * A range counts as done when its rows are on disk and its rank has said so, which is at most SAVE_S seconds later. */
+ * A range counts as done when its rows are on disk and its rank has said so, which is about a second later. */
 #include "calque/extra/divided.h"
 
 #include "base/clock.h"
@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 enum { MIN_RANGE = 16 << 10, MAX_RANGE = 1 << 20, WANTED_RANGES = 256, COLUMNS = 64 };
-static const double SAVE_S = 1;
 
 typedef struct range {
   size_t file;
@@ -400,7 +399,8 @@ cq_status cq_divided_done(cq_divided *d, cq_error *error) {
   d->done[d->given] = 2; /* its rows may still be in the system's memory */
   if (!d->has_unsaved) d->unsaved = d->given;
   d->has_unsaved = true;
-  return cq_seconds(CLOCK_MONOTONIC) - d->saved >= SAVE_S ? save_done(d, error) : CQ_OK;
+  const double every = d->o.save_every_s > 0 ? d->o.save_every_s : d->o.save_every_s < 0 ? 0 : 1;
+  return cq_seconds(CLOCK_MONOTONIC) - d->saved >= every ? save_done(d, error) : CQ_OK;
 }
 
 /* --- the end --- */
