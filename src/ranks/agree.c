@@ -15,7 +15,8 @@ void cq_agree_text(cq_builder *lines, const char *name, const char *value) {
 }
 
 static bool agree_option(void *lines, const cq_option *row, const char *value) {
-  if (row->effect == CQ_CHANGES_RESULT) cq_agree_text(lines, row->name, value);
+  const bool is_model = strcmp(row->name, "model") == 0; /* its contents are compared, wherever it is */
+  if (row->effect == CQ_CHANGES_RESULT) cq_agree_text(lines, row->name, is_model && value ? "given" : value);
   return true;
 }
 

@@ -23,7 +23,7 @@ CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error)
 
 /* Tabs and line ends within a value are made blanks; value NULL: not set. */
 void cq_agree_text(cq_builder *lines, const char *name, const char *value);
-/* A line for each option that changes the result, named as on the command line. */
+/* A line for each option that changes the result, named as on the command line; of a model only that it is given. */
 void cq_agree_options(cq_builder *lines, const cq_option_group *group, const void *options);
 
 #endif

@@ -42,8 +42,8 @@ expect 0 "${extend[@]}" --output extended
 ranks 2 0 "${extend[@]}" --threads 1 --output extended-2
 same extended/model.safetensors extended-2/model.safetensors
 absent extended-2.extend
-ranks 2 1 mine --model "$TEACHER" de.tsv
-stderr_has "calque mine: mpirun has started several of it"
+ranks 2 1 cluster --model "$TEACHER" de.tsv
+stderr_has "calque cluster: mpirun has started several of it"
 
 # A rank is killed; the rest of the run has another number of ranks.
 timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
