@@ -26,6 +26,7 @@
 #include "calque/encoder.h"
 #include "calque/lexical.h"
 #include "calque/options.h"
+#include "calque/ranks.h"
 
 #include <stdbool.h>
 
@@ -111,6 +112,10 @@ typedef struct cq_index_read_options { /* group "index_read" */
   bool mirror;  /* the index ends with these documents and no others: those that it has as they are stay */
   bool (*progress)(void *context, uint64_t n_read); /* after each batch; false stops the call; may be NULL */
   void *progress_context;
+  cq_ranks
+      *ranks; /* that encode the passages together (calque/ranks.h): rank 0 reads the documents and changes the index;
+                      the others, whose index is not for writing and whose documents are NULL, encode what rank 0 sends
+                      until it has read all, and have nothing to commit. NULL: this process alone */
 } cq_index_read_options;
 CQ_DEFAULT_OPTIONS(cq_index_read_options, cq_index_read_default_options, "index_read")
 

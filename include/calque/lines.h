@@ -17,6 +17,7 @@
 #include "calque/status.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,11 @@ typedef struct cq_lines cq_lines;
 
 /* Errors: CQ_ERR_IO (not found, is a directory). */
 CQ_API CQ_MUST_USE cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error);
+/* The lines of a plain file whose first byte is one of [begin, end): parts that are side by side have each line once.
+ * lines_before: how many lines come before, where their numbers are to be those of the file. Errors: as above;
+ * CQ_ERR_UNSUPPORTED for a file that is compressed, or not a regular one. */
+CQ_API CQ_MUST_USE cq_status cq_lines_open_part(cq_lines **out, const char *path, uint64_t begin, uint64_t end,
+                                                uint64_t lines_before, cq_error *error);
 CQ_API void cq_lines_close(cq_lines *lines);
 
 /* The next line without its newline, valid until the next call; out->data is NULL at the end of the file.

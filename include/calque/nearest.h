@@ -15,6 +15,7 @@
 
 #include "calque/context.h"
 #include "calque/options.h"
+#include "calque/ranks.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -53,6 +54,10 @@ typedef struct cq_nearest_options { /* group "nearest" */
   double checkpoint_every_s;
   cq_nearest_progress_fn progress;
   void *progress_context;
+  cq_ranks *ranks; /* that search together (calque/ranks.h): x, y and these options are read on rank 0, the others take
+                      NULL and 0 rows; results are on rank 0, lists of the others are empty. Each compares a block of x
+                      with all of y, and has a checkpoint of its own, CHECKPOINT.RANK-of-N.STEP, to be resumed by as many
+                      ranks. NULL: this process alone */
 } cq_nearest_options;
 CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, "nearest")
 

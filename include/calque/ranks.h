@@ -1,4 +1,4 @@
-/* Several processes that train one model, on one machine or several, started by Open MPI:
+/* Several processes that do one thing together, on one machine or several, started by Open MPI:
  *
  *   mpirun -n 4 calque distill ...
  *
@@ -8,9 +8,11 @@
  *   if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait for ever
  *   cq_ranks_close(ranks);
  *
- * Each holds the whole model and computes some shards of every batch; gradients are summed in an order that does not
- * depend on the number of processes, so the model has the same bits as one process gives it. Rank 0 alone writes: the
+ * Results have the bits that one process gives. Training: each holds the whole model and computes some shards of every
+ * batch; gradients are summed in an order that does not depend on the number of processes. Rank 0 alone writes: the
  * model, checkpoints, the log. The others must be able to read the same files, the directory of the run among them.
+ * Mining (cq_mine, cq_nearest) and adding to an index (cq_index_add): rank 0 reads and writes; the others get from it what
+ * they encode and compare. Encoding files: calque/extra/divided.h.
  *
  * Threads: all calls that use ranks come from the thread that opened them. */
 #ifndef CALQUE_RANKS_H
@@ -19,6 +21,7 @@
 #include "calque/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -42,6 +45,15 @@ CQ_API const char *cq_ranks_host(const cq_ranks *ranks); /* the name of this pro
 
 /* Bytes that this rank has sent and received until now. */
 CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
+
+/* Sums of n numbers over all ranks, on all ranks, with the same bits. Does nothing for NULL. Errors: CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error);
+
+/* All ranks must be about to do the same: lines of a name, a tab and a value, of which the first that is not as rank 0 has
+ * it is an error. calque's version is compared as well. Does nothing for NULL. Errors: CQ_ERR_ARGUMENT: "rank 0 has lr
+ * 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_ranks_agree(cq_ranks *ranks, const char *lines, cq_error *error);
 
 /* Ends all ranks, this process as well, with that exit code. */
 CQ_API void cq_ranks_end_all(cq_ranks *ranks, int code);

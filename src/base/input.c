@@ -135,6 +135,10 @@ void cq_input_close(cq_input *in) {
   cq_free(in);
 }
 
+const char *cq_input_compression(const cq_input *in) {
+  return in->compression ? in->compression->name : NULL;
+}
+
 const char *cq_input_path(const cq_input *in) {
   return in->path;
 }

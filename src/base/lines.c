@@ -24,6 +24,7 @@ struct cq_lines {
   bool text_over;                       /* nothing more will be put into text: the file ended or failed */
   cq_error failure; /* why, reported when the lines before it are out; status CQ_OK: it ended well */
   bool broken;
+  bool is_inside; /* the first line is not the file's */
   uint64_t number;
 };
 
@@ -50,6 +51,11 @@ cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error) {
   if (status) return status;
   const cq_byte_source source = cq_input_source(in);
   return cq_lines_of(out, &source, error);
+}
+
+void cq_lines_begin_inside(cq_lines *l, uint64_t lines_before) {
+  l->is_inside = true;
+  l->number = lines_before;
 }
 
 void cq_lines_close(cq_lines *l) {
@@ -123,7 +129,7 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   }
   cq_slice line = {l->text + l->begin, (size_t)((newline ? newline : l->text + l->end) - l->text) - l->begin};
   l->begin = l->scanned = newline ? l->begin + line.n + 1 : l->end;
-  if (l->number == 0 && line.n >= 3 && !memcmp(line.data, "\xEF\xBB\xBF", 3)) {
+  if (l->number == 0 && !l->is_inside && line.n >= 3 && !memcmp(line.data, "\xEF\xBB\xBF", 3)) {
     line.data += 3;
     line.n -= 3;
     if (line.n == 0 && !newline) return CQ_OK; /* a mark and nothing else: an empty file */

@@ -258,29 +258,31 @@ const void *cq_npy_data(const cq_npy *npy) {
 
 /* ---- writing ---- */
 
-#define HEADER_BYTES 128
-
 struct cq_npy_writer {
   cq_writer writer;
   cq_npy_type dtype;
   int64_t rows, columns;
 };
 
-static cq_status write_npy_header(cq_npy_writer *w, cq_error *error) {
-  char text[HEADER_BYTES + 1];
-  memset(text, ' ', sizeof text);
-  memcpy(text, magic, sizeof magic);
-  text[6] = 1;
-  text[7] = 0;
-  text[8] = HEADER_BYTES - 10;
-  text[9] = 0;
+void cq_npy_header(char out[CQ_NPY_HEADER_BYTES], cq_npy_type dtype, int64_t rows, int64_t columns) {
+  memset(out, ' ', CQ_NPY_HEADER_BYTES);
+  memcpy(out, magic, sizeof magic);
+  out[6] = 1;
+  out[7] = 0;
+  out[8] = CQ_NPY_HEADER_BYTES - 10;
+  out[9] = 0;
   /* Two numbers of at most 19 digits leave room to spare. */
-  int n = snprintf(text + 10, HEADER_BYTES - 10,
-                   "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ", %" PRId64 "), }",
-                   types[w->dtype].descr, w->rows, w->columns);
-  text[10 + n] = ' ';
-  text[HEADER_BYTES - 1] = '\n';
-  return cq_writer_bytes(&w->writer, text, HEADER_BYTES, error);
+  int n = snprintf(out + 10, CQ_NPY_HEADER_BYTES - 10,
+                   "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ", %" PRId64 "), }", types[dtype].descr,
+                   rows, columns);
+  out[10 + n] = ' ';
+  out[CQ_NPY_HEADER_BYTES - 1] = '\n';
+}
+
+static cq_status write_npy_header(cq_npy_writer *w, cq_error *error) {
+  char text[CQ_NPY_HEADER_BYTES];
+  cq_npy_header(text, w->dtype, w->rows, w->columns);
+  return cq_writer_bytes(&w->writer, text, sizeof text, error);
 }
 
 cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type dtype, int64_t columns,

@@ -53,9 +53,16 @@ cq_status cq_ranks_open(cq_ranks **out, cq_error *error) {
   return CQ_OK;
 }
 
+cq_status cq_ranks_over(cq_ranks **out, const cq_transport *transport, cq_error *error) {
+  *out = cq_alloc_zeroed(sizeof **out);
+  if (!*out) return cq_fail_memory(error, "ranks");
+  (*out)->messages.transport = *transport;
+  return CQ_OK;
+}
+
 void cq_ranks_close(cq_ranks *ranks) {
   if (!ranks) return;
-  ranks->plugin->finish();
+  if (ranks->plugin) ranks->plugin->finish();
   cq_free(ranks);
 }
 
@@ -81,6 +88,10 @@ void cq_ranks_end_all(cq_ranks *ranks, int code) {
 
 cq_messages *cq_ranks_messages(cq_ranks *ranks) {
   return ranks ? &ranks->messages : NULL;
+}
+
+cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error) {
+  return ranks ? cq_messages_sum(&ranks->messages, values, n, error) : CQ_OK;
 }
 
 cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error) {

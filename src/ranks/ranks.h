@@ -2,8 +2,14 @@
 #ifndef RANKS_RANKS_H
 #define RANKS_RANKS_H
 
+#include "base/options.h"
+#include "base/slice.h"
 #include "calque/ranks.h"
 #include "ranks/messages.h"
+
+/* Ranks over any transport, of which nothing but messages is asked. Errors: CQ_ERR_MEMORY. Release with
+ * cq_ranks_close. */
+CQ_MUST_USE cq_status cq_ranks_over(cq_ranks **out, const cq_transport *transport, cq_error *error);
 
 /* NULL where this process is alone. Good as long as the ranks are open. */
 cq_messages *cq_ranks_messages(cq_ranks *ranks);
@@ -12,5 +18,12 @@ CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n,
 /* Waits until all ranks are here; *any, which may be NULL, becomes true everywhere when it is so anywhere. Errors:
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error);
+
+/* --- lines of cq_ranks_agree --- */
+
+/* Tabs and line ends within a value are made blanks; value NULL: not set. */
+void cq_agree_text(cq_builder *lines, const char *name, const char *value);
+/* A line for each option that changes the result, named as on the command line; of a model only that it is given. */
+void cq_agree_options(cq_builder *lines, const cq_option_group *group, const void *options);
 
 #endif

@@ -48,8 +48,8 @@ cq_status cq_exact_lengths(double **out, const cq_row_set *rows, const char *sid
     const float *row = cq_row(rows, i);
     lengths[i] = sqrt(kernels->exact_dot(row, row, (int64_t)rows->dim));
     if (!isfinite(lengths[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu of the %s vectors holds a number that is not finite", i + 1,
-                     side);
+      return cq_fail(error, CQ_ERR_ARGUMENT, "row %zu of the %s vectors holds a number that is not finite",
+                     rows->first + i + 1, side);
   }
   return CQ_OK;
 }

@@ -92,7 +92,7 @@ cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, siz
                  .bounds = bounds,
                  .n_rows = n,
                  .of_worker = cq_alloc_array_zeroed(n_workers, sizeof *g.of_worker)};
-  const cq_row_set rows = {x, o.x_rows, n, dim};
+  const cq_row_set rows = {.data = x, .at = o.x_rows, .n = n, .dim = dim};
   const cq_pass_of of = {.x = rows,
                          .y = rows,
                          .within = true,

@@ -49,7 +49,7 @@ cq_status cq_search_save(const char *path, cq_identity key, size_t done, const c
   return status;
 }
 
-cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_y, cq_neighbours *of_x,
+cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y, cq_neighbours *of_x,
                          cq_neighbours *of_y, cq_error *error) {
   cq_checkpoint *c;
   state s;
@@ -61,10 +61,19 @@ cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t
   if (!status && cq_identity_equal(s.key, key)) {
     status = pass_lists(NULL, c, x_names, of_x, error);
     if (!status && of_y) status = pass_lists(NULL, c, y_names, of_y, error);
-    if (!status && (s.done > n_y || !are_rows(of_x, n_y) || (of_y && !are_rows(of_y, of_x->n))))
+    if (!status && (s.done > n_y || !are_rows(of_x, n_y) || (of_y && !are_rows(of_y, n_x))))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "names rows that are not there");
     if (!status) *done = (size_t)s.done;
   }
   cq_checkpoint_close(c);
   return status;
+}
+
+bool cq_search_is_of(const char *path, cq_identity key) {
+  cq_checkpoint *c;
+  state s;
+  if (cq_checkpoint_open(&c, path, NULL)) return false;
+  const bool is = !cq_checkpoint_read(&s, sizeof s, c, "search", NULL) && cq_identity_equal(s.key, key);
+  cq_checkpoint_close(c);
+  return is;
 }

@@ -22,7 +22,7 @@ static cq_status there_and_back(const cq_neighbours *x, const cq_neighbours *y, 
   cq_neighbours x_back = lists(N_X, 2), y_back = lists(N_Y, 3);
   const char *path = test_path("state");
   assert_int_equal(cq_search_save(path, key, done, x, y, NULL), CQ_OK);
-  const cq_status status = cq_search_load(got, path, same ? key : other, N_Y, &x_back, y ? &y_back : NULL, NULL);
+  const cq_status status = cq_search_load(got, path, same ? key : other, N_X, N_Y, &x_back, y ? &y_back : NULL, NULL);
   if (!status && same) {
     assert_memory_equal(x_back.index, x->index, N_X * K * sizeof *x->index);
     assert_memory_equal(x_back.cosine, x->cosine, N_X * K * sizeof *x->cosine);
@@ -38,7 +38,7 @@ static void a_search_comes_back(void **state) {
   (void)state;
   size_t done = 9;
   cq_neighbours x = lists(N_X, 0), y = lists(N_Y, 1);
-  assert_int_equal(cq_search_load(&done, test_path("nowhere"), (cq_identity){1, 2}, N_Y, &x, &y, NULL), CQ_OK);
+  assert_int_equal(cq_search_load(&done, test_path("nowhere"), (cq_identity){1, 2}, N_X, N_Y, &x, &y, NULL), CQ_OK);
   assert_int_equal(done, 0);
   for (int both = 0; both < 2; both++) {
     assert_int_equal(there_and_back(&x, both ? &y : NULL, 4, true, &done), CQ_OK);

@@ -123,15 +123,18 @@ int cli_autoencode_begin(cli_autoencode_run *r, const cli_call *call) {
 int cli_autoencode_failed(cli_autoencode_run *r, const cli_call *call, cq_status status, const cq_error *error) {
   cli_progress_clear(&r->progress);
   if (!status) return CLI_OK;
-  if (status != CQ_ERR_STOPPED) return cli_ranks_fail(r->ranks, error);
-  if (cq_ranks_rank(r->ranks) > 0) return CLI_FAILED;
+  if (status == CQ_ERR_STOPPED && cq_ranks_rank(r->ranks) > 0) return CLI_FAILED;
   const int code = cli_fail_error(error);
+  if (status != CQ_ERR_STOPPED) {
+    cli_ranks_close(r->ranks, code);
+    r->ranks = NULL;
+  }
   if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, r->o->resume);
   return code;
 }
 
 void cli_autoencode_end(cli_autoencode_run *r) {
-  cq_ranks_close(r->ranks);
+  cli_ranks_close(r->ranks, CLI_OK);
   cq_context_free(r->ctx);
   cq_options_free(r->options);
 }

@@ -3,13 +3,18 @@
  *   files ──▶ chunk of --batch lines ──▶ encoder ──▶ precision ──▶ JSON lines | .npy | raw numbers
  *
  * Memory holds one chunk, whatever the input's length. int8 needs each dimension's range before the first row can be
- * written: from --calibration, or from a first pass over the input when it can be read twice. */
+ * written: from --calibration, or from a first pass over the input when it can be read twice.
+ *
+ * Several ranks share out ranges of the input's bytes, and write their rows into the unfinished output
+ * (calque/extra/divided.h). */
 #include "cli/autoencode/autoencode.h"
 #include "cli/encode/sentences.h"
 #include "cli/frame/command.h"
 #include "cli/frame/output.h"
+#include "cli/frame/ranks.h"
 #include "cli/frame/report.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -75,6 +80,9 @@ typedef struct job {
   FILE *stream;
   cq_encode_stats stats;
   cli_place first_truncated;
+  cq_ranks *ranks; /* NULL: this process alone */
+  cq_divided *divided;
+  uint64_t n_rows; /* that this rank has written */
 } job;
 
 static int format_of(int *format, const cli_call *call, const char *output) {
@@ -151,6 +159,60 @@ static int ranges_of_npy(job *j, const char *path) {
   return code;
 }
 
+/* Over the sentences of this rank's share, in own [2, dim]; of none: no range, infinity to -infinity. */
+static int ranges_of_share(double *own, job *j) {
+  cq_divided_range range;
+  for (size_t d = 0; d < 2 * j->dim; d++) own[d] = d < j->dim ? INFINITY : -INFINITY;
+  for (size_t i = 0; cq_divided_share(&range, j->divided, i); i++) {
+    cli_sentences in = {.paths = &range.path,
+                        .n_paths = 1,
+                        .columns = {j->in.columns[0]},
+                        .n_columns = 1,
+                        .rows = j->in.rows,
+                        .skip_bad = j->in.skip_bad,
+                        .range = &range};
+    const int code = range.n_rows ? ranges_of_sentences(j, &in) : CLI_OK;
+    cli_sentences_close(&in);
+    if (code) return code;
+    for (size_t d = 0; range.n_rows && d < 2 * j->dim; d++)
+      own[d] = d < j->dim ? fmin(own[d], (double)j->ranges[d]) : fmax(own[d], (double)j->ranges[d]);
+  }
+  return CLI_OK;
+}
+
+/* For the next run, if this one does not end. */
+static int save_ranges(const job *j, const char *path) {
+  cq_error error = {0};
+  cq_npy_writer *w;
+  if (cq_ranks_rank(j->ranks) > 0) return CLI_OK;
+  if (cq_npy_writer_open(&w, path, CQ_NPY_F32, (int64_t)j->dim, &error)) return cli_fail_error(&error);
+  if (!cq_npy_writer_rows(w, j->ranges, 2, &error))
+    return cq_npy_writer_commit(w, &error) ? cli_fail_error(&error) : CLI_OK;
+  cq_npy_writer_abort(w);
+  return cli_fail_error(&error);
+}
+
+/* Over all sentences, of which each rank encodes a share; a run that goes on finds them. */
+static int ranges_of_divided(job *j) {
+  const size_t n = 2 * j->dim;
+  char path[4096];
+  if (snprintf(path, sizeof path, "%s/ranges.npy", cq_divided_directory(j->divided)) >= (int)sizeof path)
+    return cli_fail("%s: the path is too long", j->args->output);
+  if (cq_divided_n_done(j->divided)) return ranges_of_npy(j, path);
+  double *own = malloc(n * sizeof *own), *all = NULL;
+  int code = own ? ranges_of_share(own, j) : cli_fail("out of memory");
+  if (code == CLI_OK && !(all = cli_ranks_gather(own, n, j->ranks))) code = CLI_FAILED;
+  for (int r = 0; code == CLI_OK && r < cq_ranks_count(j->ranks); r++)
+    for (size_t i = 0; i < n; i++) {
+      const double value = all[(size_t)r * n + i];
+      own[i] = i < j->dim ? fmin(own[i], value) : fmax(own[i], value);
+    }
+  for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
+  free(own);
+  free(all);
+  return code ? code : save_ranges(j, path);
+}
+
 static int find_ranges(job *j, const cli_call *call) {
   const char *path = j->args->calibration;
   size_t n = path ? strlen(path) : 0;
@@ -163,6 +225,7 @@ static int find_ranges(job *j, const cli_call *call) {
     cli_sentences_close(&in);
     return code;
   }
+  if (j->ranks) return ranges_of_divided(j);
   if (!cli_sentences_can_repeat(&j->in))
     return cli_usage(call->path, "--output-type int8 needs --calibration FILE when the input can be read only once");
   int code = ranges_of_sentences(j, &j->in);
@@ -170,8 +233,9 @@ static int find_ranges(job *j, const cli_call *call) {
   return code;
 }
 
+static const cq_npy_type types[] = {CQ_NPY_F32, CQ_NPY_I8, CQ_NPY_I8, CQ_NPY_U8}; /* by output type */
+
 static int open_output(job *j) {
-  static const cq_npy_type types[] = {CQ_NPY_F32, CQ_NPY_I8, CQ_NPY_I8, CQ_NPY_U8};
   cq_error error = {0};
   cq_status status = CQ_OK;
   const char *path = j->args->output;
@@ -202,28 +266,33 @@ static void write_json(job *j, cq_slice text, size_t row) {
   fputs("]}\n", j->stream);
 }
 
+static size_t bytes_of_row(const job *j) {
+  return j->n_columns * (j->args->output_type == TYPE_F32 ? sizeof(float) : 1);
+}
+
 static int write_chunk(job *j) {
   cq_error error = {0};
   size_t n = j->in.n;
   const void *rows = j->args->output_type == TYPE_F32 ? (const void *)j->vectors : j->small;
-  size_t row_bytes = j->n_columns * (j->args->output_type == TYPE_F32 ? sizeof(float) : 1);
+  size_t row_bytes = bytes_of_row(j);
   switch (j->args->output_type) {
   case TYPE_INT8: cq_quantize_int8(j->small, j->vectors, n, j->dim, j->ranges); break;
   case TYPE_BINARY: cq_quantize_binary(j->small, j->vectors, n, j->dim); break;
   case TYPE_UBINARY: cq_quantize_ubinary((unsigned char *)j->small, j->vectors, n, j->dim); break;
   default: break;
   }
-  if (j->format == FORMAT_NPY) {
+  if (j->npy) {
     if (cq_npy_writer_rows(j->npy, rows, n, &error)) return cli_fail_error(&error);
     return CLI_OK;
   }
-  if (j->format == FORMAT_RAW)
+  if (j->format != FORMAT_JSONL)
     fwrite(rows, row_bytes, n, j->stream);
   else
     for (size_t i = 0; i < n; i++) write_json(j, j->in.slices[i], i);
   /* Someone may wait for these vectors before writing more. */
   if (!j->args->output) return cli_flush_output() ? CLI_OK : CLI_FAILED;
   if (!ferror(j->stream)) return CLI_OK;
+  if (j->divided) return cli_fail("%s: cannot write: %s", j->args->output, strerror(errno));
   cli_output_fail(&j->file, &error);
   return cli_fail_error(&error);
 }
@@ -274,6 +343,140 @@ static void print_remarks(const job *j) {
              strcmp(j->first_truncated.path, "-") ? j->first_truncated.path : "<stdin>", j->first_truncated.line);
 }
 
+/* --- several ranks --- */
+
+/* All ranks are about to do the same; *lines receives what, to be freed. */
+static int agree_to_encode(char **lines, const job *j, const cli_call *call) {
+  char fingerprint[33];
+  cq_error error = {0};
+  char *options_text = cli_ranks_lines(call);
+  size_t size = 0;
+  FILE *out = open_memstream(lines, &size);
+  if (cq_encoder_fingerprint(fingerprint, j->encoder, &error)) {
+    if (out) fclose(out);
+    free(options_text);
+    return cli_fail_error(&error);
+  }
+  if (out)
+    fprintf(out, "%sthe model of fingerprint\t%s\nprecision\t%s\n", options_text ? options_text : "", fingerprint,
+            cq_precision_name(cq_encoder_precision(j->encoder)));
+  for (size_t i = 0; out && i < call->n_arguments; i++) fprintf(out, "the file\t%s\n", call->arguments[i]);
+  const bool failed = !options_text || !out || fclose(out) != 0;
+  free(options_text);
+  if (failed) return cli_fail("out of memory");
+  return cq_ranks_agree(j->ranks, *lines, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
+static int check_divisible(const cli_call *call, const char *output) {
+  bool from_standard_input = call->n_arguments == 0;
+  for (size_t i = 0; i < call->n_arguments; i++)
+    from_standard_input = from_standard_input || !strcmp(call->arguments[i], "-");
+  if (from_standard_input)
+    return cli_fail("standard input cannot be divided among several ranks: name the files to encode");
+  return output ? CLI_OK : cli_fail("several ranks cannot share standard output: name a file with --output");
+}
+
+static int open_divided_input(job *j, const cli_call *call) {
+  cq_error error = {0};
+  char *lines = NULL;
+  int code = agree_to_encode(&lines, j, call);
+  if (code == CLI_OK) {
+    const cq_divided_options o = {.paths = call->arguments,
+                                  .n_paths = call->n_arguments,
+                                  .column = j->args->column,
+                                  .skip_bad = j->args->skip_bad,
+                                  .output = j->args->output,
+                                  .identity = lines,
+                                  .header_bytes = j->format == FORMAT_NPY ? CQ_NPY_HEADER_BYTES : 0,
+                                  .row_bytes = j->format == FORMAT_JSONL ? 0 : bytes_of_row(j),
+                                  .ranks = j->ranks};
+    if (cq_divided_open(&j->divided, &o, &error)) code = cli_fail_error(&error);
+  }
+  free(lines);
+  if (code == CLI_OK && cq_divided_n_done(j->divided))
+    cli_note("going on where %" PRIu64 " of %" PRIu64 " sentences are encoded", cq_divided_n_done(j->divided),
+             cq_divided_n_rows(j->divided));
+  return code;
+}
+
+/* From here on j->in has the lines of a range. */
+static void read_range(job *j, const cq_divided_range *range) {
+  cli_sentences_close(&j->in);
+  j->in.paths = &range->path, j->in.n_paths = 1, j->in.range = range;
+}
+
+static int write_range(job *j, const cq_divided_range *range) {
+  cq_error error = {0};
+  const bool in_place = j->format != FORMAT_JSONL;
+  j->stream = fopen(range->output, in_place ? "r+b" : "wb");
+  if (!j->stream || fseeko(j->stream, (off_t)range->at, SEEK_SET) != 0)
+    return cli_fail("%s: cannot write: %s", range->output, strerror(errno));
+  read_range(j, range);
+  int code = CLI_OK;
+  uint64_t n = 0;
+  while (code == CLI_OK) {
+    if (cli_sentences_next(&j->in, &error)) code = cli_sentences_fail(&j->in, &error);
+    if (code || j->in.n == 0) break;
+    code = encode_chunk(j, &j->in);
+    if (code == CLI_OK && (n += j->in.n) > range->n_rows)
+      code = cli_fail("%s: has changed while it was read", range->path);
+    if (code == CLI_OK) code = write_chunk(j);
+  }
+  if (code == CLI_OK && n != range->n_rows) code = cli_fail("%s: has changed while it was read", range->path);
+  errno = 0;
+  if (fclose(j->stream) != 0 && code == CLI_OK) code = cli_fail("%s: cannot write: %s", range->output, strerror(errno));
+  j->stream = NULL;
+  j->n_rows += n;
+  if (code == CLI_OK && cq_divided_done(j->divided, &error)) code = cli_fail_error(&error);
+  return code;
+}
+
+static int write_ranges(job *j) {
+  cli_progress progress = cli_progress_start();
+  cq_divided_range range;
+  int code = CLI_OK;
+  const uint64_t n_all = (cq_divided_n_rows(j->divided) - cq_divided_n_done(j->divided)) /
+                         (uint64_t)cq_ranks_count(j->ranks); /* of this rank, about */
+  while (code == CLI_OK && cq_divided_next(&range, j->divided)) {
+    char rate[64];
+    code = write_range(j, &range);
+    snprintf(rate, sizeof rate, "%.0f sentences/s a rank",
+             (double)j->n_rows / (cli_now_s() - progress.started_s + 1e-9));
+    if (code == CLI_OK)
+      cli_progress_draw(&progress, "encoded by rank 0", j->n_rows < n_all ? j->n_rows : n_all, n_all, rate, false);
+  }
+  cli_progress_clear(&progress);
+  return code;
+}
+
+/* Of all ranks together: how many sentences were truncated, and the first of them in the order of the files. */
+static int gather_remarks(job *j, const cli_call *call) {
+  double own[4] = {(double)j->stats.n_truncated, (double)j->stats.n_sentences, INFINITY, 0};
+  for (size_t i = 0; j->stats.n_truncated && i < call->n_arguments; i++)
+    if (j->first_truncated.path == call->arguments[i]) own[2] = (double)i, own[3] = (double)j->first_truncated.line;
+  double *all = cli_ranks_gather(own, 4, j->ranks);
+  if (!all) return CLI_FAILED;
+  const double *first = all;
+  j->stats = (cq_encode_stats){0};
+  for (int i = 0; i < cq_ranks_count(j->ranks); i++) {
+    const double *r = all + 4 * (size_t)i;
+    j->stats.n_truncated += (uint64_t)r[0], j->stats.n_sentences += (uint64_t)r[1];
+    if (r[2] < first[2] || (r[2] <= first[2] && r[3] < first[3])) first = r;
+  }
+  if (j->stats.n_truncated) j->first_truncated = (cli_place){call->arguments[(size_t)first[2]], (uint64_t)first[3]};
+  j->in.n_skipped = cq_divided_n_skipped(j->divided);
+  free(all);
+  return CLI_OK;
+}
+
+static int finish_divided(job *j, const cli_call *call) {
+  cq_error error = {0};
+  char header[CQ_NPY_HEADER_BYTES];
+  cq_npy_header(header, types[j->args->output_type], (int64_t)cq_divided_n_rows(j->divided), (int64_t)j->n_columns);
+  if (cq_divided_finish(j->divided, header, &error)) return cli_fail_error(&error);
+  return gather_remarks(j, call);
+}
+
 static int open_encoder(cq_encoder **out, const struct args *args) {
   char path[4096];
   if (!args->language) return cli_open_model(out, args->model, args->encoder);
@@ -297,6 +500,7 @@ static int run_encode(const cli_call *call) {
   if (code) return code;
   if (args->calibration && args->output_type != TYPE_INT8)
     return cli_usage(call->path, "--calibration is for --output-type int8 only");
+  if ((code = cli_ranks_open(&j.ranks)) || (j.ranks && (code = check_divisible(call, args->output)))) goto done;
   code = CLI_FAILED;
   if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_encode_dim(j.encoder, args->encode);
@@ -307,10 +511,16 @@ static int run_encode(const cli_call *call) {
     cli_fail("out of memory");
     goto done;
   }
+  if (j.ranks && (code = open_divided_input(&j, call))) goto done;
   if (args->output_type == TYPE_INT8 && (code = find_ranges(&j, call))) goto done;
-  code = open_output(&j);
-  if (code == CLI_OK) code = write_vectors(&j);
-  if (code == CLI_OK) code = commit_output(&j);
+  if (j.ranks) {
+    code = write_ranges(&j);
+    if (code == CLI_OK) code = finish_divided(&j, call);
+  } else {
+    code = open_output(&j);
+    if (code == CLI_OK) code = write_vectors(&j);
+    if (code == CLI_OK) code = commit_output(&j);
+  }
   if (code == CLI_OK) print_remarks(&j);
 done:
   if (j.npy) cq_npy_writer_abort(j.npy);
@@ -321,6 +531,8 @@ done:
   free(j.ranges);
   cq_context_free(j.ctx);
   cq_encoder_free(j.encoder);
+  cq_divided_close(j.divided);
+  cli_ranks_close(j.ranks, code);
   return code;
 }
 
@@ -338,6 +550,7 @@ const cli_command cli_encode = {
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
+    .takes_ranks = true,
     .run = run_encode,
 };
 

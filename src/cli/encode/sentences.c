@@ -57,7 +57,9 @@ static cq_status take_input_line(cli_sentences *in, cq_slice line, cq_error *err
 }
 
 static cq_status open_next(cli_sentences *in, cq_error *error) {
-  cq_status status = cq_lines_open(&in->lines, in->n_paths ? in->paths[in->next_path] : "-", error);
+  const cq_divided_range *r = in->range;
+  cq_status status = r ? cq_lines_open_part(&in->lines, r->path, r->begin, r->end, r->lines_before, error)
+                       : cq_lines_open(&in->lines, in->n_paths ? in->paths[in->next_path] : "-", error);
   in->next_path++;
   in->n_in_file = 0;
   return status;
@@ -81,7 +83,7 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
     if (in->n > 0 && is_standard_input(in) && !cq_lines_ready(in->lines)) return CQ_OK;
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {
-      if (in->n_in_file == 0)
+      if (in->n_in_file == 0 && !in->range)
         return fail_sentence(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), 0, "the file is empty");
       cq_lines_close(in->lines);
       in->lines = NULL;

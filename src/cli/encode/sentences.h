@@ -9,6 +9,7 @@
 #define CLI_ENCODE_SENTENCES_H
 
 #include "calque/calque.h"
+#include "calque/extra/divided.h"
 
 #include <stdbool.h>
 
@@ -21,10 +22,11 @@ typedef struct cli_sentences {
   /* set by the caller */
   const char *const *paths; /* "-" is standard input; none at all as well */
   size_t n_paths;
-  int columns[2]; /* 1-based TSV columns; 0: the whole line */
-  int n_columns;  /* sentences taken from each line, 1 or 2 */
-  size_t rows;    /* lines in a chunk */
-  bool skip_bad;  /* count lines that are not UTF-8 or lack a column, and go on */
+  int columns[2];                /* 1-based TSV columns; 0: the whole line */
+  int n_columns;                 /* sentences taken from each line, 1 or 2 */
+  size_t rows;                   /* lines in a chunk */
+  bool skip_bad;                 /* count lines that are not UTF-8 or lack a column, and go on */
+  const cq_divided_range *range; /* read these lines of the one path, which may be none; NULL: all */
   /* the chunk, valid until the next call */
   cq_slice *slices;  /* [n, n_columns] */
   cli_place *places; /* [n] */

@@ -13,6 +13,8 @@
 /* ---- standard error ---- */
 
 static bool quiet;
+static char origin[320]; /* of errors, among several processes */
+static bool errors_wait;
 
 void cli_be_quiet(void) {
   quiet = true;
@@ -22,9 +24,15 @@ bool cli_is_quiet(void) {
   return quiet;
 }
 
-static void say_line(const char *format, va_list list) {
+void cli_report_origin(const char *text, bool waits) {
+  snprintf(origin, sizeof origin, "%s", text);
+  errors_wait = waits;
+}
+
+static void say_line(const char *begin, const char *format, va_list list) {
+  if (errors_wait && begin[0]) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
   fflush(stdout); /* so that the two streams stay in order on a terminal */
-  fputs("calque: ", stderr);
+  fprintf(stderr, "calque: %s", begin);
   vfprintf(stderr, format, list);
   fputc('\n', stderr);
 }
@@ -32,7 +40,7 @@ static void say_line(const char *format, va_list list) {
 int(cli_usage)(const char *path, const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_line(format, list);
+  say_line(origin, format, list);
   va_end(list);
   fprintf(stderr, "Try '%s --help'.\n", path);
   return CLI_USAGE;
@@ -41,7 +49,7 @@ int(cli_usage)(const char *path, const char *format, ...) {
 int(cli_fail)(const char *format, ...) {
   va_list list;
   va_start(list, format);
-  say_line(format, list);
+  say_line(origin, format, list);
   va_end(list);
   return CLI_FAILED;
 }
@@ -54,7 +62,7 @@ void cli_note(const char *format, ...) {
   va_list list;
   if (quiet) return;
   va_start(list, format);
-  say_line(format, list);
+  say_line("", format, list);
   va_end(list);
 }
 

@@ -1,9 +1,11 @@
 /* calque index add: documents of any format, many at a time. */
 #include "cli/frame/command.h"
+#include "cli/frame/ranks.h"
 #include "cli/frame/report.h"
 #include "cli/search/index.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 struct args {
   size_t size;
@@ -73,6 +75,7 @@ int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_option
   const cq_status status = cq_index_read(index, in, &r, &o, ctx, &error);
   cli_progress_clear(&progress);
   if (status) return cli_fail_error(&error);
+  if (cq_ranks_rank(how->ranks) > 0) return CLI_OK;
   if (!r.n_added && !r.n_unchanged && !r.n_blank && !r.n_skipped) return cli_fail("there are no documents to add");
   if (cq_index_commit(index, &error)) return cli_fail_error(&error);
   note_read(index, &r, n_before, n_passages_before);
@@ -83,15 +86,32 @@ static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *c
   static const char *const standard_input[] = {"-"};
   const struct args *args = call->options;
   const size_t n_paths = call->n_arguments - 1;
+  const bool leads = cq_ranks_rank(args->read->ranks) == 0;
   cq_index_options o = cq_index_default_options();
   o.model = args->model, o.precision = (cq_precision)args->precision;
-  o.writing = true, o.notice = cli_notice;
+  o.writing = leads, o.notice = cli_notice;
   o.passage_tokens = (size_t)args->passage_tokens, o.passage_overlap = (size_t)args->passage_overlap;
   args->documents->notice = cli_notice;
   if (args->ids) args->documents->format = CQ_DOCUMENTS_TSV;
-  cq_status status = cq_documents_open(in, n_paths ? call->arguments + 1 : standard_input, n_paths ? n_paths : 1,
-                                       args->documents, error);
+  cq_status status = CQ_OK;
+  if (leads)
+    status = cq_documents_open(in, n_paths ? call->arguments + 1 : standard_input, n_paths ? n_paths : 1,
+                               args->documents, error);
   return status ? status : cq_index_open(index, call->arguments[0], &o, error);
+}
+
+/* mpirun may have started several, which must be about to do the same. */
+static int join_adding_ranks(cq_ranks **out, const cli_call *call) {
+  const struct args *args = call->options;
+  cq_error error = {0};
+  int code = cli_ranks_open(out);
+  if (code || !*out) return code;
+  args->read->ranks = *out;
+  char *lines = cli_ranks_lines(call);
+  if (!lines) return cli_fail("out of memory");
+  if (cq_ranks_agree(*out, lines, &error)) code = cli_fail_error(&error);
+  free(lines);
+  return code;
 }
 
 static int run_index_add(const cli_call *call) {
@@ -100,12 +120,15 @@ static int run_index_add(const cli_call *call) {
   cq_index *index = NULL;
   cq_context *ctx = NULL;
   cq_error error = {0};
-  int code = cli_open_context(&ctx, args->threads);
+  cq_ranks *ranks;
+  int code = join_adding_ranks(&ranks, call);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && open_all(&index, &in, call, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) code = cli_index_read(index, in, args->read, ctx);
   cq_documents_close(in);
   cq_index_free(index);
   cq_context_free(ctx);
+  cli_ranks_close(ranks, code);
   return code;
 }
 
@@ -125,5 +148,6 @@ const cli_command cli_index_add = {
                "calque index add news.index handbook/ reports.jsonl.zst",
     CLI_OPTIONS(struct args, options),
     .parts = parts,
+    .takes_ranks = true,
     .run = run_index_add,
 };

@@ -2,6 +2,7 @@
  * vectors. */
 #include "cli/frame/command.h"
 #include "cli/frame/output.h"
+#include "cli/frame/ranks.h"
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
@@ -54,6 +55,7 @@ static int run_mine(const cli_call *call) {
   cq_error error = {0};
   cq_context *ctx = NULL;
   cq_mining *mining = NULL;
+  cq_ranks *ranks = NULL;
   cli_progress line = cli_progress_start();
   o->source = call->arguments[0], o->target = call->n_arguments == 2 ? call->arguments[1] : NULL;
   o->notice = cli_notice, o->progress = cli_progress_watch, o->progress_context = &line;
@@ -62,21 +64,25 @@ static int run_mine(const cli_call *call) {
     code = cli_usage(call->path, "--text needs sentences, and a --model to encode them");
   if (code == CLI_OK && args->n_languages != 0 && args->n_languages != 2)
     code = cli_usage(call->path, "--languages needs two codes, as in de,en");
-  if (code == CLI_OK) code = check_mine_output(args->output);
+  if (code == CLI_OK) code = cli_ranks_open(&ranks);
+  const bool leads = cq_ranks_rank(ranks) == 0;
+  o->ranks = ranks;
+  if (code == CLI_OK && leads) code = check_mine_output(args->output);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, o, ctx, &error) ? CLI_FAILED : CLI_OK;
     cli_progress_clear(&line);
     if (code) cli_fail_error(&error);
   }
-  if (code == CLI_OK && o->gold) {
+  if (code == CLI_OK && leads && o->gold) {
     const cq_f1_point *p = cq_mining_tuned(mining);
     cli_note("threshold %.6g: precision %.2f, recall %.2f, F1 %.2f (%zu pairs, %zu of them right)", p->threshold,
              100 * p->precision, 100 * p->recall, 100 * p->f1, p->n_taken, p->n_correct);
   }
-  if (code == CLI_OK) code = write_pairs(args, mining);
+  if (code == CLI_OK && leads) code = write_pairs(args, mining);
   cq_mining_free(mining);
   cq_context_free(ctx);
+  cli_ranks_close(ranks, code);
   return code;
 }
 
@@ -97,5 +103,6 @@ const cli_command cli_mine = {
     .group = "mine",
     .taken = as_arguments,
     CLI_OPTIONS(struct args, options),
+    .takes_ranks = true,
     .run = run_mine,
 };

@@ -95,7 +95,11 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
 
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error) {
   cli_progress_clear(&t->line);
-  if (status && t->ranks && status != CQ_ERR_STOPPED) return cli_ranks_fail(t->ranks, error);
+  if (status && t->ranks && status != CQ_ERR_STOPPED) {
+    cli_ranks_close(t->ranks, cli_fail_error(error));
+    t->ranks = NULL;
+    return CLI_FAILED;
+  }
   if (cq_ranks_rank(t->ranks) > 0) return status ? CLI_FAILED : CLI_OK;
   if (!status) {
     report_training(t, result);
@@ -110,6 +114,6 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
 }
 
 void cli_training_end(cli_training *t) {
-  cq_ranks_close(t->ranks);
+  cli_ranks_close(t->ranks, CLI_OK);
   cq_context_free(t->ctx);
 }

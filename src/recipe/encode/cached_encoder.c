@@ -5,13 +5,14 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "model/encoder.h"
+#include "recipe/encode/shared_encoder.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHUNK = 2048 }; /* texts encoded between two appends: what a crash may cost */
+enum { CHUNK = 2048 }; /* texts that each rank encodes between two appends: what a crash may cost */
 
 cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -110,11 +111,12 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   if (status) return status;
   note_damage(t);
   cq_encode_stats stats = {0};
-  float *vectors = cq_alloc_array(CHUNK * (size_t)t->dim, sizeof *vectors);
+  const size_t chunk = CHUNK * (size_t)cq_ranks_count(t->ranks);
+  float *vectors = cq_alloc_array(cq_min(chunk, n_missing), (size_t)t->dim * sizeof *vectors);
   if (!vectors) status = cq_fail_memory(error, "vectors");
-  for (size_t first = 0; !status && first < n_missing; first += CHUNK) {
-    const size_t count = n_missing - first < CHUNK ? n_missing - first : CHUNK;
-    status = cq_encoder_encode(vectors, &stats, t->encoder, missing + first, count, NULL, ctx, error);
+  for (size_t first = 0; !status && first < n_missing; first += chunk) {
+    const size_t count = cq_min(n_missing - first, chunk);
+    status = cq_shared_encode(vectors, &stats, t->encoder, missing + first, count, t->ranks, ctx, error);
     if (!status) status = check_finite_vectors(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))

@@ -3,6 +3,7 @@
 #define RECIPE_ENCODE_CACHED_ENCODER_H
 
 #include "calque/encoder.h"
+#include "calque/ranks.h"
 #include "store/vector_store.h"
 
 typedef struct cq_cached_encoder {
@@ -13,6 +14,7 @@ typedef struct cq_cached_encoder {
   cq_notice_fn notice;
   void *notice_context;
   uint64_t n_damaged; /* vectors that the notice has told of */
+  cq_ranks *ranks;    /* that encode together (shared_encoder.h), this being rank 0; NULL: this process alone */
 } cq_cached_encoder;
 
 /* CACHE/NAME, CACHE by default $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: CQ_ERR_ARGUMENT when there is

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "recipe/encode/shared_encoder.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -54,12 +55,28 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
   if (!status)
     status = cq_cached_encoder_open(store, how->model, how->precision, how->cache_directory, how->notice,
                                     how->notice_context, error);
+  store->ranks = how->ranks;
+  if (!status) status = cq_shared_encoder_agree(store->encoder, how->ranks, error);
   for (size_t i = 0; !status && i < n; i++)
     status = cq_cached_encoder_prepare(store, out[i].corpus.sentences, out[i].corpus.n, ctx, how->progress,
                                        how->progress_context, error);
+  if (!status) status = cq_shared_encode_end(how->ranks, error);
   if (!status) status = cq_cached_encoder_map(store, error);
   for (size_t i = 0; !status && i < n; i++) status = locate_vectors(&out[i], store, error);
   if (!status) cq_cached_encoder_dismiss(store);
+  return status;
+}
+
+/* Ranks that have no file: they encode for rank 0. */
+static cq_status help_embedding(const cq_embedding *how, cq_context *ctx, cq_error *error) {
+  cq_encoder_options options = cq_encoder_default_options();
+  cq_encoder *encoder = NULL;
+  options.precision = how->precision;
+  options.notice = how->notice, options.notice_context = how->notice_context;
+  cq_status status = cq_encoder_open(&encoder, how->model, &options, error);
+  if (!status) status = cq_shared_encoder_agree(encoder, how->ranks, error);
+  if (!status) status = cq_shared_encode_serve(encoder, how->ranks, ctx, error);
+  cq_encoder_free(encoder);
   return status;
 }
 
@@ -74,6 +91,7 @@ static cq_status open_vectors(cq_embedded *e, const char *path, size_t raw_dim, 
 cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                            const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
+  if (cq_ranks_rank(how->ranks) > 0) return how->model ? help_embedding(how, ctx, error) : CQ_OK;
   if (how->model) return embed_files(out, store, paths, n, how, ctx, error);
   for (size_t i = 0; !status && i < n; i++) status = open_vectors(&out[i], paths[i], how->raw_dim, error);
   if (!status && n == 2 && out[0].dim != out[1].dim)

@@ -35,6 +35,7 @@ typedef struct cq_embedding {
   void *notice_context;
   cq_cached_progress progress;
   void *progress_context;
+  cq_ranks *ranks; /* rank 0 gets the rows; the others encode what it sends them, and get none */
 } cq_embedding;
 
 /* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is

@@ -8,6 +8,7 @@
 #include "document/passages.h"
 #include "format/json.h"
 #include "model/encoder.h"
+#include "recipe/encode/shared_encoder.h"
 
 #include <math.h>
 #include <string.h>
@@ -170,7 +171,7 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
   if (!status) status = make_passages(&a, documents, n, error);
   if (!status && !(vectors = cq_alloc_array(a.n_records, dim * sizeof *vectors)))
     status = cq_fail_memory(error, "documents");
-  if (!status) status = cq_encoder_encode(vectors, &stats, a.encoder, a.texts, a.n_records, NULL, ctx, error);
+  if (!status) status = cq_shared_encode(vectors, &stats, a.encoder, a.texts, a.n_records, index->ranks, ctx, error);
   if (!status) status = check_finite(&a, vectors, n, dim, error);
   if (!status) {
     pthread_mutex_lock(&index->shared->writing);

@@ -71,8 +71,8 @@ cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_
   *out = NULL;
   if (status) return status;
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,          o->cache_directory, o->raw_dim, o->precision, o->skip_bad, o->notice,
-                            o->notice_context, cq_watched_tell,    &w};
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->skip_bad,
+                            o->notice, o->notice_context,  cq_watched_tell, &w,           NULL};
   cq_clustering *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "clustering");
   status = cq_embedded_open(&c->file, &c->store, &o->file, 1, &how, ctx, error);

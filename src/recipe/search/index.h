@@ -50,6 +50,7 @@ struct cq_index {
   cq_notice_fn notice;
   void *notice_context;
   uint64_t n_truncated; /* passages since the last commit; under shared->writing */
+  cq_ranks *ranks;      /* that encode documents, while they are read; NULL: this process alone */
 };
 
 /* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */

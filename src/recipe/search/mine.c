@@ -14,6 +14,7 @@
 #include "base/number.h"
 #include "calque/lines.h"
 #include "model/precision.h"
+#include "ranks/ranks.h"
 #include "recipe/encode/embedded.h"
 #include "search/filter.h"
 #include "search/options.h"
@@ -76,20 +77,21 @@ static cq_status check_mine(const void *options, cq_error *error) {
 }
 
 static const cq_option_part parts[] = {{&cq_group_margin, offsetof(cq_mine_options, margin), NULL}};
-const cq_option_group cq_group_mine = {
-    .name = "mine",
-    CQ_ROWS(cq_mine_options, option_rows),
-    .parts = parts,
-    .n_parts = 1,
-    .check = check_mine,
-    CQ_FIELDS(CQ_CALLBACK(cq_mine_options, notice), CQ_CALLBACK(cq_mine_options, progress))};
+const cq_option_group cq_group_mine = {.name = "mine",
+                                       CQ_ROWS(cq_mine_options, option_rows),
+                                       .parts = parts,
+                                       .n_parts = 1,
+                                       .check = check_mine,
+                                       CQ_FIELDS(CQ_CALLBACK(cq_mine_options, notice),
+                                                 CQ_CALLBACK(cq_mine_options, progress),
+                                                 CQ_FIELD(cq_mine_options, ranks))};
 
 /* --- sides --- */
 
 static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,          o->cache_directory, o->raw_dim, o->precision, o->skip_bad, o->notice,
-                            o->notice_context, cq_watched_tell,    &w};
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->skip_bad,
+                            o->notice, o->notice_context,  cq_watched_tell, &w,           o->ranks};
   return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, ctx,
                           error);
 }
@@ -246,6 +248,7 @@ static void tell_precision(const cq_mining *m, const double *precision, const cq
 /* The pairs' precision; leaves out from where it is too low. */
 static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_nearest_options *nearest,
                                     cq_context *ctx, cq_error *error) {
+  const bool leads = cq_ranks_rank(o->ranks) == 0;
   cq_margin_options margin = *o->margin;
   cq_decoys decoys[2] = {{0}};
   cq_mined_pair *found[2] = {NULL, NULL};
@@ -258,11 +261,11 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
     cq_neighbours within = {0};
     nearest->x_rows = s->rows, nearest->y_rows = NULL;
     status = cq_nearest_within(&within, s->vectors, s->n, s->dim, nearest, ctx, error);
-    if (!status) status = cq_margin_pairs_within(&found[side], &decoys[side].n, &within, &margin, error);
+    if (!status && leads) status = cq_margin_pairs_within(&found[side], &decoys[side].n, &within, &margin, error);
     decoys[side].pairs = found[side], decoys[side].n_rows = s->n;
     cq_neighbours_free(&within);
   }
-  if (!status) {
+  if (!status && leads) {
     cq_margin_precision(precision, m->pairs, m->n_pairs, decoys);
     while (m->n_pairs > 0 && precision[m->n_pairs - 1] < o->min_precision) m->n_pairs--;
     tell_precision(m, precision, o);
@@ -278,6 +281,7 @@ static bool wants_precision(const cq_mining *m, const cq_mine_options *o) {
 
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
+  const bool leads = cq_ranks_rank(o->ranks) == 0; /* the others help to search */
   cq_neighbours of_source = {0}, of_target = {0};
   cq_watched w = {o->progress, o->progress_context, "search"};
   char checkpoint[PATH_MAX];
@@ -285,6 +289,7 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
   nearest.k = o->k, nearest.first_pass = o->first_pass, nearest.checkpoint = checkpoint;
   nearest.x_rows = s->rows, nearest.y_rows = t->rows;
   nearest.progress = cq_watched_tell, nearest.progress_context = &w;
+  nearest.ranks = o->ranks;
   cq_error no_place = {0};
   cq_status status = CQ_OK;
   if (checkpoint_path(checkpoint, o, &no_place)) {
@@ -294,14 +299,28 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
   }
   if (m->n_sides == 1) {
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, ctx, error);
-    if (!status) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);
+    if (!status && leads) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);
   } else {
     status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
-    if (!status) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, o->margin, error);
-    if (!status && wants_precision(m, o)) status = estimate_precision(m, o, &nearest, ctx, error);
+    if (!status && leads) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, o->margin, error);
+    bool estimated = wants_precision(m, o);
+    if (!status) status = cq_ranks_broadcast(o->ranks, &estimated, sizeof estimated, error);
+    if (!status && estimated) status = estimate_precision(m, o, &nearest, ctx, error);
   }
   cq_neighbours_free(&of_source);
   cq_neighbours_free(&of_target);
+  return status;
+}
+
+/* All ranks must be about to mine the same. */
+static cq_status agree_to_mine(const cq_mine_options *o, cq_error *error) {
+  cq_builder lines = {0};
+  if (cq_ranks_count(o->ranks) == 1) return CQ_OK;
+  cq_agree_options(&lines, &cq_group_mine, o);
+  cq_builder_char(&lines, '\0');
+  const cq_status status =
+      lines.failed ? cq_fail_memory(error, "options") : cq_ranks_agree(o->ranks, lines.data, error);
+  cq_builder_free(&lines);
   return status;
 }
 
@@ -318,11 +337,13 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *c
   cq_mining *m = cq_alloc_zeroed(sizeof *m);
   if (!m) return cq_fail_memory(error, "mining");
   m->n_sides = o->target ? 2 : 1;
-  status = open_sides(m, o, ctx, error);
-  if (!status && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
+  const bool leads = cq_ranks_rank(o->ranks) == 0;
+  status = agree_to_mine(o, error);
+  if (!status) status = open_sides(m, o, ctx, error);
+  if (!status && leads && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
   if (!status) status = mine_pairs(m, o, ctx, error);
-  if (!status && o->drop) status = drop_filtered(m, o, error);
-  if (!status && o->gold) status = tune_threshold(m, &g, error);
+  if (!status && leads && o->drop) status = drop_filtered(m, o, error);
+  if (!status && leads && o->gold) status = tune_threshold(m, &g, error);
   gold_free(&g);
   if (status) {
     cq_mining_free(m);

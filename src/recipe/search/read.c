@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
+#include "recipe/encode/shared_encoder.h"
 
 enum { BATCH_BYTES = 4 << 20 };
 
@@ -20,9 +21,10 @@ static const cq_option option_rows[] = {
              "are removed")},
 };
 #undef O
-const cq_option_group cq_group_index_read = {.name = "index_read",
-                                             CQ_ROWS(cq_index_read_options, option_rows),
-                                             CQ_FIELDS(CQ_CALLBACK(cq_index_read_options, progress))};
+const cq_option_group cq_group_index_read = {
+    .name = "index_read",
+    CQ_ROWS(cq_index_read_options, option_rows),
+    CQ_FIELDS(CQ_CALLBACK(cq_index_read_options, progress), CQ_FIELD(cq_index_read_options, ranks))};
 
 typedef struct reading {
   cq_index *index;
@@ -128,15 +130,36 @@ static cq_status read_all(reading *r, cq_documents *documents, cq_error *error) 
   return status ? status : add_waiting(r, error);
 }
 
+/* This rank encodes what rank 0 reads. */
+static cq_status help_reading(cq_index *index, const cq_index_read_options *o, cq_context *ctx, cq_error *error) {
+  const cq_encoder *encoder;
+  cq_status status = cq_index_need_model(&encoder, index, NULL, error);
+  if (!status) status = cq_shared_encoder_agree(encoder, o->ranks, error);
+  return status ? status : cq_shared_encode_serve(encoder, o->ranks, ctx, error);
+}
+
+static cq_status begin_ranks(cq_index *index, cq_ranks *ranks, cq_error *error) {
+  const cq_encoder *encoder;
+  if (cq_ranks_count(ranks) == 1) return CQ_OK;
+  const cq_status status = cq_index_need_model(&encoder, index, NULL, error);
+  index->ranks = ranks;
+  return status ? status : cq_shared_encoder_agree(encoder, ranks, error);
+}
+
 cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_result *result,
                         const cq_index_read_options *options, cq_context *ctx, cq_error *error) {
   cq_index_read_options o;
   reading r = {.index = index, .o = &o, .ctx = ctx};
   cq_status status = cq_options_take(&o, &cq_group_index_read, options, error);
   if (status) return status;
+  *result = (cq_index_read_result){0};
+  if (cq_ranks_rank(o.ranks) > 0) return help_reading(index, &o, ctx, error);
   r.waiting = cq_alloc_array(o.batch, sizeof *r.waiting);
   status = r.waiting ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
+  if (!status) status = begin_ranks(index, o.ranks, error);
   if (!status) status = read_all(&r, documents, error);
+  if (!status) status = cq_shared_encode_end(o.ranks, error);
+  index->ranks = NULL;
   if (!status) status = remove_unseen(&r, error);
   if (!status) r.result.n_skipped = cq_documents_n_skipped(documents);
   if (!status) *result = r.result;

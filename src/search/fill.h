@@ -1,0 +1,23 @@
+/* One pass over all cosines of two sets of rows, which goes on with lists of neighbours. */
+#ifndef SEARCH_FILL_H
+#define SEARCH_FILL_H
+
+#include "calque/nearest.h"
+#include "search/rows.h"
+
+typedef struct cq_filling {
+  cq_row_set x, y; /* in the lists rows are called by their number from x.first and y.first on */
+  bool within;     /* y is x: of each two rows one pair */
+  cq_first_pass first_pass;
+  cq_neighbours *of_x,
+      *of_y;   /* of the rows of x and of y, as far as they have come; of_y NULL: not wanted, or within */
+  size_t done; /* rows of y that have been offered to them */
+  cq_status (*chunk_done)(void *context, size_t done, cq_error *error); /* told now and then; NULL: nobody is */
+  void *context;
+} cq_filling;
+
+/* Offers all pairs of rows of x and the rows of y after the first `done` to the lists. Errors: CQ_ERR_ARGUMENT as
+ * cq_nearest; CQ_ERR_MEMORY; that of chunk_done, which ends it. */
+CQ_MUST_USE cq_status cq_lists_fill(const cq_filling *filling, cq_context *ctx, cq_error *error);
+
+#endif

@@ -1,0 +1,12 @@
+/* A search for neighbours that several ranks do together: ring.c. */
+#ifndef SEARCH_RING_H
+#define SEARCH_RING_H
+
+#include "search/fill.h"
+
+/* filling->x, y, first_pass, of_x (empty, as of_y) are rank 0's; within and whether of_y is wanted are the same on all.
+ * Errors: as cq_nearest; CQ_ERR_ARGUMENT where another number of ranks has begun the search; CQ_ERR_IO. */
+CQ_MUST_USE cq_status cq_ring_nearest(const cq_filling *filling, const cq_nearest_options *options, cq_context *ctx,
+                                      cq_error *error);
+
+#endif
