@@ -16,10 +16,11 @@ build: ## build the library and the program
 	@scripts/install-dependencies --check
 	@$(MAKE) --no-print-directory compile
 
-.PHONY: compile
-compile:
+.PHONY: configure compile
+configure:
 	@mkdir -p $(BUILD)
 	@[ -f $(BUILD)/build.ninja ] || cmake --preset release $(CONFIGURE) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+compile: configure
 	@echo "building in $(BUILD)"
 	@$(call quietly,$(BUILD)/build.log,cmake --build $(BUILD) --parallel $(JOBS) $(if $(TARGET),--target $(TARGET)))
 
@@ -38,8 +39,9 @@ dependencies: ## install the Debian packages that are missing (asks sudo when no
 
 install: ## install to PREFIX (/usr/local), staged below DESTDIR; builds what is missing, no tests
 	@scripts/install-dependencies --check
-	@$(MAKE) --no-print-directory compile TARGET=installed
+	@$(MAKE) --no-print-directory configure
 	@cmake -D CMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@$(MAKE) --no-print-directory compile TARGET=installed
 	@$(call quietly,$(BUILD)/install.log,cmake --install $(BUILD))
 	@scripts/after-install $(BUILD) $(DESTDIR)
 

@@ -39,7 +39,7 @@ static void try_search(const uint8_t *data, size_t n) {
   cq_error error = {0};
   size_t done;
   const cq_identity key = cq_hash128("search", 6);
-  const cq_status status = cq_search_load(&done, input_file(data, n), key, N_Y, &x, &y, &error);
+  const cq_status status = cq_search_load(&done, input_file(data, n), key, N_X, N_Y, &x, &y, &error);
   CHECK(status ? error.message[0] != 0 : done <= N_Y);
   for (size_t i = 0; !status && done && i < N_X * K; i++) CHECK(x.index[i] < N_Y || x.index[i] == UINT32_MAX);
   for (size_t i = 0; !status && done && i < N_Y * K; i++) CHECK(y.index[i] < N_X || y.index[i] == UINT32_MAX);
