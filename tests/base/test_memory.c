@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/slice.h"
+#include <unistd.h>
 
 static bool is_aligned(const void *p) {
   return (uintptr_t)p % CQ_ALIGNMENT == 0;
@@ -202,8 +203,34 @@ static void the_builder_grows_and_remembers_failure(void **state) {
   assert_false(cq_slice_equal(cq_slice_of("a"), cq_slice_of("b")));
 }
 
+/* Large ones are zeros that take no memory before they are written to; pages are given back, and what lies around them
+ * stays. */
+static void pages_are_zeros(void **state) {
+  enum { N = (3 << 20) + 12345, FIRST = 100000, END = 2000001 };
+  (void)state;
+  const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+  unsigned char *p = cq_alloc_zeroed(N);
+  assert_non_null(p);
+  for (size_t i = 0; i < N; i++) assert_int_equal(p[i], 0);
+  memset(p, 0xA5, N);
+  cq_release_pages(p + FIRST, END - FIRST);
+  size_t n_released = 0;
+  for (size_t i = 0; i < N; i++) {
+    const uintptr_t first = (uintptr_t)(p + i) / page * page; /* of its page */
+    const bool within = first >= (uintptr_t)(p + FIRST) && first + page <= (uintptr_t)(p + END);
+    assert_int_equal(p[i], within ? 0 : 0xA5);
+    n_released += within;
+  }
+  assert_true(n_released > END - FIRST - 2 * page);
+  cq_release_pages(p, 0);
+  cq_release_pages(p + 7, 5);
+  assert_int_equal(p[7], 0xA5);
+  cq_free(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(pages_are_zeros),
       cmocka_unit_test(allocations_are_aligned),
       cmocka_unit_test(sizes_that_overflow_give_null),
       cmocka_unit_test(growing_keeps_the_content),
