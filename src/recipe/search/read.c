@@ -1,6 +1,6 @@
 /* Documents of a reader into an index, many at a time: reader -> batch -> change.c. Mirrored, an index ends with the
  * reader's documents and no others, and those that it has as they are cost no encoding. */
-#include "recipe/search/index.h"
+#include "recipe/search/backend.h"
 
 #include "base/document.h"
 #include "base/error.h"
@@ -60,6 +60,8 @@ static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error)
 
 static cq_status begin_mirror(reading *r, cq_error *error) {
   if (!r->o->mirror) return CQ_OK;
+  if (r->index->backend->no_mirror)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, r->index->directory, "%s", r->index->backend->no_mirror);
   r->before = cq_index_store_hold(r->index->store);
   r->n_before = cq_index_snapshot_info(r->before).n;
   r->seen = cq_alloc_array_zeroed((size_t)r->n_before + 1, sizeof *r->seen);
