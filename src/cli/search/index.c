@@ -283,12 +283,13 @@ static const cli_command index_compact = {
 };
 
 static const cli_command *const children[] = {
-    &index_new,         &cli_index_add, &index_remove, &index_get,   &index_approximate,
-    &cli_index_hubness, &index_compact, &index_info,   &index_check, NULL};
+    &index_new,      &cli_index_add, &index_remove, &index_get, &index_approximate, &cli_index_hubness, &index_compact,
+    &cli_index_copy, &index_info,    &index_check,  NULL};
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "document index for semantic search: new, add, remove, get, approximate, hubness, compact, info, check",
+    .summary =
+        "document index for semantic search: new, add, remove, get, approximate, hubness, compact, copy, info, check",
     .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
                    "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
                    "index as it was. One process writes at a time; searching never waits.",

@@ -1,8 +1,8 @@
 /* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are, and
  * how they are found, is one of two tables of functions:
  *
- *   cq_index_files      a directory: files that only grow, and documents in SQLite (files.c, search_files.c)
- *   cq_index_database   postgresql://...: tables of a database with pgvector (database.c, search_database.c)
+ *   cq_index_files              a directory: files that only grow, and documents in SQLite (files.c, search_files.c)
+ *   cq_index_database_backend   postgresql://...: tables of a database with pgvector (database.h)
  *
  * Above the seam are models, passages, vectors, the fusion of lists and snippets; below it are transactions, lists of
  * passages, and documents. */
@@ -61,8 +61,8 @@ typedef struct cq_index_making {
 
 struct cq_index_backend {
   cq_status (*create)(const char *place, const cq_index_making *making, cq_error *error);
-  /* Opens index->place; sets model, fingerprint, dim and tasks. close() is called in any case. */
-  cq_status (*open)(cq_index *index, cq_error *error);
+  /* Sets directory, which messages name, model, fingerprint, dim and tasks. close() is called in any case. */
+  cq_status (*open)(cq_index *index, const char *place, cq_error *error);
   void (*close)(cq_index *index);
   cq_status (*refresh)(cq_index *index, bool *changed, cq_error *error);
   cq_status (*check)(const cq_index *index, cq_context *ctx, cq_error *error);
@@ -95,7 +95,7 @@ struct cq_index_backend {
   void (*end)(cq_index_searching *s);
 };
 
-extern const struct cq_index_backend cq_index_files;
+extern const struct cq_index_backend cq_index_files, cq_index_database_backend;
 
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,

@@ -21,7 +21,8 @@ static cq_status remember_shape(cq_index *index, cq_error *error) {
   return ok ? CQ_OK : cq_fail_memory(error, index->directory);
 }
 
-static cq_status open_files(cq_index *index, cq_error *error) {
+static cq_status open_files(cq_index *index, const char *place, cq_error *error) {
+  if (!(index->directory = cq_strdup(place))) return cq_fail_memory(error, place);
   const cq_status status = cq_index_store_open(&index->store, index->directory, index->is_writing, error);
   return status ? status : remember_shape(index, error);
 }

@@ -9,6 +9,7 @@
 #include "model/encoder.h"
 #include "model/precision.h"
 #include "model/router.h"
+#include "store/postgresql.h"
 #include "text/analyzer.h"
 
 #include <inttypes.h>
@@ -45,8 +46,7 @@ static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *
 }
 
 static const struct cq_index_backend *backend_of(const char *place) {
-  (void)place;
-  return &cq_index_files;
+  return cq_pg_is_address(place) ? &cq_index_database_backend : &cq_index_files;
 }
 
 cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error) {
@@ -228,23 +228,20 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   cq_status status = cq_options_take(&o, &cq_group_index, options, error);
   if (status) return status;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
-  if (!index) return cq_fail_memory(error, directory);
+  if (!index) return cq_fail_memory(error, "index");
   index->backend = backend_of(directory);
   index->is_writing = o.writing, index->precision = o.precision;
   index->passage_tokens = o.passage_tokens, index->passage_overlap = o.passage_overlap;
   index->notice = o.notice, index->notice_context = o.notice_context;
-  index->directory = cq_strdup(directory);
   index->query_model = o.query_model ? cq_strdup(o.query_model) : NULL;
   index->shared = cq_alloc_zeroed(sizeof *index->shared);
-  status = index->directory && index->shared && (!o.query_model || index->query_model)
-               ? CQ_OK
-               : cq_fail_memory(error, directory);
+  status = index->shared && (!o.query_model || index->query_model) ? CQ_OK : cq_fail_memory(error, "index");
   if (index->shared) {
     pthread_mutex_init(&index->shared->opening, NULL);
     pthread_mutex_init(&index->shared->holding, NULL);
     pthread_mutex_init(&index->shared->writing, NULL);
   }
-  if (!status) status = index->backend->open(index, error);
+  if (!status) status = index->backend->open(index, directory, error);
   if (!status && o.model) status = cq_index_need_model(&encoder, index, o.model, error);
   if (!status && o.query_model) status = cq_index_need_query_model(&encoder, index, error);
   if (status)
@@ -273,6 +270,10 @@ void cq_index_free(cq_index *index) {
   cq_free(index->query_model);
   cq_free(index->directory);
   cq_free(index);
+}
+
+bool cq_index_is_address(const char *place) {
+  return cq_pg_is_address(place);
 }
 
 cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {

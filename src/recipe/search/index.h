@@ -43,7 +43,8 @@ struct cq_index {
   char *query_model;                      /* NULL: queries are encoded by `model` */
   int64_t dim;
   bool tasks;            /* documents and queries are encoded each by the model's prompt and modules for them */
-  cq_index_store *store; /* files only */
+  cq_index_store *store; /* of files; NULL: it is in a database */
+  struct cq_index_database *database; /* database.h; NULL: it is of files */
   bool is_writing;
   cq_index_shared *shared;
   cq_precision precision;
