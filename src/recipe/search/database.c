@@ -118,6 +118,7 @@ cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
   if (cq_pg_n_rows(pg, r) == 1) {
     counts.n_documents = (size_t)cq_pg_number(pg, r, 0, 0), counts.n_passages = (size_t)cq_pg_number(pg, r, 0, 1);
     counts.n_approximate = cq_pg_number(pg, r, 0, 2) ? counts.n_passages : 0;
+    atomic_store(&index->database->has_hnsw, cq_pg_number(pg, r, 0, 2) != 0);
   }
   cq_pg_result_free(pg, r);
   keep_counts(index->database, counts);
@@ -504,24 +505,34 @@ static cq_status commit_changes(cq_index *index, cq_error *error) {
   return status;
 }
 
-static cq_status approximate_database(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error) {
+/* Under the lock of writers, who must wait for an index to be made anyway: of two processes that make one, the second
+ * finds it made. The first may be one that was killed, and whose statement the server still carries out. */
+cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error) {
   cq_index_database *db = index->database;
   cq_pg *pg;
-  (void)ctx;
-  if (method == CQ_APPROXIMATE_IVF)
-    return fail_place(db->pool, CQ_ERR_UNSUPPORTED, "a database has an HNSW index: --method hnsw", error);
   cq_status status = cq_pg_take(&pg, db->pool, error);
   if (status) return status;
-  status = cq_pg_run_all(NULL, pg, "DROP INDEX IF EXISTS passage_embedding", error);
-  if (!status && method == CQ_APPROXIMATE_HNSW)
+  status = cq_pg_run_all(NULL, pg, "BEGIN; SELECT 1 FROM calque_index FOR UPDATE", error);
+  if (!status) status = cq_database_read_counts(index, pg, error);
+  const bool is_there = !status && atomic_load(&db->has_hnsw);
+  if (!status && is_there && !only_missing) status = cq_pg_run_all(NULL, pg, "DROP INDEX passage_embedding", error);
+  if (!status && is_wanted && !(is_there && only_missing))
     status =
         cq_pg_run_all(NULL, pg,
                       db->is_half ? "CREATE INDEX passage_embedding ON passage USING hnsw (embedding halfvec_ip_ops)"
                                   : "CREATE INDEX passage_embedding ON passage USING hnsw (embedding vector_ip_ops)",
                       error);
+  if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
   if (!status) status = cq_database_read_counts(index, pg, error);
   cq_pg_give(pg);
   return status;
+}
+
+static cq_status approximate_database(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error) {
+  (void)ctx;
+  if (method == CQ_APPROXIMATE_IVF)
+    return fail_place(index->database->pool, CQ_ERR_UNSUPPORTED, "a database has an HNSW index: --method hnsw", error);
+  return cq_database_approximate(index, method == CQ_APPROXIMATE_HNSW, false, error);
 }
 
 const struct cq_index_backend cq_index_database_backend = {

@@ -32,6 +32,7 @@ typedef struct cq_database_waiting {
 typedef struct cq_index_database {
   cq_pg_pool *pool;
   bool is_half;          /* embeddings are of type halfvec */
+  atomic_bool has_hnsw;  /* when counts were read */
   pthread_mutex_t mutex; /* of counts */
   cq_index_counts counts;
   /* with index->shared->writing: */
@@ -74,6 +75,8 @@ CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_err
 CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_error *error);
 /* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty or too long. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
+/* Makes the HNSW index, anew or where it is missing, or drops it. */
+CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
 /* Makes the tables of a new index. */
 CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half,
                                          cq_error *error);

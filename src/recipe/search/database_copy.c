@@ -170,9 +170,7 @@ static cq_status copy_batches(copying *c, cq_error *error) {
 /* The next copy begins at the beginning. */
 static cq_status finish_copy(copying *c, cq_error *error) {
   const cq_database_batch nothing = {.source = ""};
-  cq_status status = CQ_OK;
-  if (c->o->hnsw && cq_index_approximated(c->to) == 0)
-    status = c->to->backend->approximate(c->to, CQ_APPROXIMATE_HNSW, NULL, error);
+  const cq_status status = c->o->hnsw ? cq_database_approximate(c->to, true, true, error) : CQ_OK;
   return status ? status : cq_database_write(c->to, &nothing, error);
 }
 
