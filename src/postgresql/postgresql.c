@@ -95,12 +95,10 @@ static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *probl
   return 1;
 }
 
-/* A server that ends says so on connections that wait, or closes them: there is something to read. */
+/* A server that ends a connection says so, or closes it: there is something to read where nothing was asked. */
 static bool is_alive(cq_pg_link *link) {
   struct pollfd p = {.fd = PQsocket(link->it), .events = POLLIN};
-  if (PQstatus(link->it) != CONNECTION_OK) return false;
-  if (poll(&p, 1, 0) == 0) return true;
-  return PQconsumeInput(link->it) && PQstatus(link->it) == CONNECTION_OK && poll(&p, 1, 0) == 0;
+  return PQstatus(link->it) == CONNECTION_OK && poll(&p, 1, 0) == 0;
 }
 
 /* The name of a kept statement, prepared if need be; NULL: there is no room. */

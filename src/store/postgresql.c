@@ -347,6 +347,10 @@ cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_erro
   return CQ_OK;
 }
 
+bool cq_pg_is_lost(const cq_pg *pg) {
+  return pg->is_lost;
+}
+
 const char *cq_pg_sqlstate(const cq_pg *pg) {
   return pg->sqlstate;
 }

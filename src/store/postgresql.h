@@ -53,6 +53,7 @@ CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *
 /* Several statements without values; the last one's rows as text. out may be NULL. */
 CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
+bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have been done */
 /* The SQLSTATE of the statement that failed last: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 

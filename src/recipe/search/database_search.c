@@ -93,8 +93,12 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, of->index->directory,
                         "a database has no hubness to correct for (CSLS): an index of files may have it");
   cq_status status = add_conditions(s, of->options, error);
-  if (!status) status = cq_pg_take(&s->pg, of->index->database->pool, error);
-  if (!status) status = begin_snapshot(s, of->options, error);
+  for (int tries = 2; !status && tries > 0; tries--) { /* one that waited may turn out to be lost */
+    status = cq_pg_take(&s->pg, of->index->database->pool, error);
+    if (status || !(status = begin_snapshot(s, of->options, error)) || !cq_pg_is_lost(s->pg) || tries == 1) break;
+    cq_pg_give(s->pg);
+    s->pg = NULL, status = CQ_OK;
+  }
   if (status) return status;
   of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end where there are no more */
   of->has_passages = s->n_documents < s->n_passages;

@@ -352,8 +352,12 @@ cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_
   const cq_analyzer *analyzer;
   cq_status status = cq_index_need_analyzer(&analyzer, index, error);
   if (!status) status = cq_analysis_open(&w.analysis, analyzer, error);
-  if (!status) status = cq_pg_take(&w.pg, index->database->pool, error);
-  if (!status) status = lock_index(&w, error);
+  for (int tries = 2; !status && tries > 0; tries--) { /* one that waited may turn out to be lost */
+    status = cq_pg_take(&w.pg, index->database->pool, error);
+    if (status || !(status = lock_index(&w, error)) || !cq_pg_is_lost(w.pg) || tries == 1) break;
+    cq_pg_give(w.pg);
+    w.pg = NULL, status = CQ_OK;
+  }
   if (!status) status = delete_documents(&w, error);
   if (!status) status = write_documents(&w, error);
   if (!status) status = write_terms(&w, error);
