@@ -207,38 +207,62 @@ static void close_database(cq_index *index) {
 
 /* --- making --- */
 
+/* The search path begins with the schema. */
 static const char tables[] =
-    "CREATE TABLE %s.calque_index (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), name text NOT NULL, "
-    "version int NOT NULL, model text NOT NULL, fingerprint text NOT NULL, dim int NOT NULL, tasks boolean NOT NULL, "
-    "passage_tokens bigint NOT NULL, passage_overlap bigint NOT NULL, vectors text NOT NULL, "
-    "n_documents bigint NOT NULL DEFAULT 0, n_passages bigint NOT NULL DEFAULT 0, n_occurrences bigint NOT NULL "
-    "DEFAULT "
-    "0, next_document bigint NOT NULL DEFAULT 0, next_passage bigint NOT NULL DEFAULT 0, copy_source text, "
-    "copied_until "
-    "bigint NOT NULL DEFAULT 0);"
-    "CREATE TABLE %s.document (number bigint PRIMARY KEY, id text COLLATE \"C\" NOT NULL UNIQUE, language text COLLATE "
+    "CREATE TABLE calque_index (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), name text NOT NULL, "
+    "version "
+    "int NOT NULL, model text NOT NULL, fingerprint text NOT NULL, dim int NOT NULL, tasks boolean NOT NULL, "
+    "passage_tokens bigint NOT NULL, passage_overlap bigint NOT NULL, vectors text NOT NULL, n_documents bigint NOT "
+    "NULL "
+    "DEFAULT 0, n_passages bigint NOT NULL DEFAULT 0, n_occurrences bigint NOT NULL DEFAULT 0, next_document bigint "
+    "NOT "
+    "NULL DEFAULT 0, next_passage bigint NOT NULL DEFAULT 0, copy_source text, copied_until bigint NOT NULL DEFAULT 0, "
+    "is_whole boolean NOT NULL DEFAULT false);"
+    "CREATE TABLE document (number bigint PRIMARY KEY, id text COLLATE \"C\" NOT NULL UNIQUE, language text COLLATE "
     "\"C\" NOT NULL, title text COLLATE \"C\" NOT NULL, url text COLLATE \"C\" NOT NULL, text text COLLATE \"C\" NOT "
     "NULL, metadata jsonb NOT NULL);"
-    "CREATE INDEX document_language ON %s.document (language);"
-    "CREATE TABLE %s.passage (number bigint PRIMARY KEY, document bigint NOT NULL, position int NOT NULL, starts int "
-    "NOT "
+    "CREATE TABLE passage (number bigint PRIMARY KEY, document bigint NOT NULL, position int NOT NULL, starts int NOT "
     "NULL, ends int NOT NULL, embedding %s(%d) NOT NULL);"
-    "CREATE INDEX passage_document ON %s.passage (document);"
-    "CREATE TABLE %s.words (passage bigint PRIMARY KEY, document bigint NOT NULL, length int NOT NULL, terms bigint[] "
-    "NOT "
+    "CREATE TABLE words (passage bigint PRIMARY KEY, document bigint NOT NULL, length int NOT NULL, terms bigint[] NOT "
     "NULL);"
-    "CREATE INDEX words_document ON %s.words (document);"
-    "CREATE INDEX words_terms ON %s.words USING gin (terms) WITH (fastupdate = off);"
-    "CREATE TABLE %s.term (hash bigint PRIMARY KEY, n_passages bigint NOT NULL, n_occurrences bigint NOT NULL) WITH "
+    "CREATE TABLE term (hash bigint PRIMARY KEY, n_passages bigint NOT NULL, n_occurrences bigint NOT NULL) WITH "
     "(fillfactor = 70);";
 
-static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index_making *m, bool is_half,
+/* Terms ascend: the first of equals counts its passage. */
+static const char rest[] =
+    "INSERT INTO term SELECT h, count(*) FILTER (WHERE terms[i - 1] IS DISTINCT FROM h), count(*) FROM words, "
+    "unnest(terms) WITH ORDINALITY AS u(h, i) GROUP BY h;"
+    "CREATE INDEX document_language ON document (language);"
+    "CREATE INDEX passage_document ON passage (document);"
+    "CREATE INDEX words_document ON words (document);"
+    "CREATE INDEX words_terms ON words USING gin (terms) WITH (fastupdate = off);"
+    "UPDATE calque_index SET is_whole = true;";
+
+cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
+  cq_pg *pg;
+  cq_pg_result *r;
+  cq_error ignored;
+  cq_status status = cq_pg_take(&pg, index->database->pool, error);
+  if (status) return status;
+  status = cq_pg_run_all(&r, pg, "BEGIN; SELECT is_whole FROM calque_index FOR UPDATE", error);
+  const bool is_whole = !status && cq_pg_n_rows(pg, r) == 1 && cq_pg_text_number(pg, r, 0, 0);
+  if (!status) cq_pg_result_free(pg, r);
+  if (!status && !is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
+  if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
+  /* who may not is not the worse for it */
+  if (!status && !is_whole)
+    (void)!cq_pg_run_all(NULL, pg, "ANALYZE document; ANALYZE passage; ANALYZE words; ANALYZE term", &ignored);
+  cq_pg_give(pg);
+  return status;
+}
+
+static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index_making *m, bool is_half, bool is_whole,
                                cq_error *error) {
   cq_builder sql = {0};
-  const char *s = cq_pg_pool_quoted(pool);
   cq_pg_result *r = NULL;
-  cq_builder_printf(&sql, "CREATE SCHEMA IF NOT EXISTS %s;", s);
-  cq_builder_printf(&sql, tables, s, s, s, s, is_half ? "halfvec" : "vector", m->dim, s, s, s, s, s);
+  const char *type = is_half ? "halfvec" : "vector";
+  cq_builder_printf(&sql, "CREATE SCHEMA IF NOT EXISTS %s;", cq_pg_pool_quoted(pool));
+  cq_builder_printf(&sql, tables, type, m->dim);
   cq_status status = sql.failed ? cq_fail_memory(error, "index") : cq_pg_run_all(NULL, pg, sql.data, error);
   if (status && strcmp(cq_pg_sqlstate(pg), "42P07") == 0)
     status =
@@ -246,19 +270,21 @@ static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index
                      "the schema '%s' has such tables already; another name: ?schema=NAME", cq_pg_pool_schema(pool));
   cq_builder_clear(&sql);
   cq_builder_printf(&sql,
-                    "INSERT INTO %s.calque_index (name, version, model, fingerprint, dim, tasks, passage_tokens, "
+                    "INSERT INTO calque_index (name, version, model, fingerprint, dim, tasks, passage_tokens, "
                     "passage_overlap, vectors) VALUES ('calque index', %d, $1::text, $2::text, %d, %s, %zu, %zu, '%s')",
-                    s, CQ_DATABASE_VERSION, m->dim, m->tasks ? "true" : "false", m->passage_tokens, m->passage_overlap,
-                    is_half ? "halfvec" : "vector");
+                    CQ_DATABASE_VERSION, m->dim, m->tasks ? "true" : "false", m->passage_tokens, m->passage_overlap,
+                    type);
   const cq_pg_value values[] = {{m->model, strlen(m->model)}, {m->fingerprint, strlen(m->fingerprint)}};
   if (!status && sql.failed) status = cq_fail_memory(error, "index");
   if (!status) status = cq_pg_run(&r, pg, sql.data, values, 2, error);
+  if (!status && is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
   cq_pg_result_free(pg, r);
   cq_builder_free(&sql);
   return status;
 }
 
-cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half, cq_error *error) {
+cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half, bool is_whole,
+                             cq_error *error) {
   cq_pg_pool *pool;
   cq_pg *pg = NULL;
   cq_error ignored = {0};
@@ -269,7 +295,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
-  if (!status) status = create_tables(pg, pool, making, is_half, error);
+  if (!status) status = create_tables(pg, pool, making, is_half, is_whole, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
   cq_pg_give(pg);
   cq_pg_pool_close(pool);
@@ -277,7 +303,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
 }
 
 static cq_status create_database(const char *place, const cq_index_making *making, cq_error *error) {
-  return cq_database_create(place, making, false, error);
+  return cq_database_create(place, making, false, true, error);
 }
 
 /* --- reading --- */

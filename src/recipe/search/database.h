@@ -3,7 +3,8 @@
  * Its tables are in a schema of their own, "calque" unless the address has schema=NAME:
  *
  *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept, how
- *                  much there is, the next numbers, and how far a copy has come
+ *                  much there is, the next numbers, how far a copy has come, and whether it is whole: a first
+ *                  copy makes indexes of tables, and counts terms, at its end
  *   document       number, id, language, title, url, text, metadata (jsonb)
  *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec, of
  *                  length 1)
@@ -54,7 +55,6 @@ typedef struct cq_database_batch {
   int64_t copied_until;
 } cq_database_batch;
 
-CQ_MUST_USE cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error);
 /* The terms of a text as hashes, ascending; *terms[*n] valid until the next call with the same room. */
 typedef struct cq_database_terms {
   int64_t *items;
@@ -63,6 +63,42 @@ typedef struct cq_database_terms {
 CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *analysis, cq_slice text,
                                           cq_error *error);
 int64_t cq_database_hash(cq_slice term);
+
+/* How the counts of a term change. */
+typedef struct cq_database_term_change {
+  int64_t hash, n_passages, n_occurrences;
+} cq_database_term_change;
+
+/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after another. */
+typedef struct cq_database_writing {
+  cq_index *index;
+  cq_pg *pg;
+  const cq_database_batch *batch;
+  int64_t first_document, first_passage;   /* that rows were prepared for */
+  int64_t locked_document, locked_passage; /* that they must have */
+  bool is_whole;                           /* terms are counted already */
+  int64_t next_document, next_passage;
+  int64_t n_documents, n_passages, n_occurrences; /* how these change */
+  cq_database_term_change *changes;
+  size_t n_changes, capacity;
+  cq_builder documents, passages, words; /* rows of COPY */
+  cq_analysis *analysis;
+  cq_database_terms terms;
+  cq_builder text;
+} cq_database_writing;
+
+/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread may
+ * prepare a batch while another sends one. */
+CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
+                                          int64_t next_document, int64_t next_passage, cq_error *error);
+/* The transaction. A failed one has changed nothing, unless the connection was lost at its very end. */
+CQ_MUST_USE cq_status cq_database_send(cq_database_writing *w, cq_error *error);
+void cq_database_writing_free(cq_database_writing *w);
+/* Both. */
+CQ_MUST_USE cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error);
+
+/* What a first copy leaves for its end: counts of terms, and indexes of tables. Nothing where that was done. */
+CQ_MUST_USE cq_status cq_database_make_whole(cq_index *index, cq_error *error);
 
 /* A vector in PostgreSQL's binary format, of length 1; bytes is room for 4 + 4 dim. Returns how many it has. */
 size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t dim, bool is_half);
@@ -77,9 +113,9 @@ CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_e
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
-/* Makes the tables of a new index. */
+/* Makes the tables of a new index; is_whole: their indexes as well (cq_database_make_whole). */
 CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half,
-                                         cq_error *error);
+                                         bool is_whole, cq_error *error);
 
 /* --- searching: database_search.c --- */
 

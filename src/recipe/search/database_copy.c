@@ -8,6 +8,7 @@
 #include "calque/index_copy.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static cq_status make_target(const copying *c, const char *address, cq_error *er
                                   .tasks = c->info.tasks,
                                   .passage_tokens = c->from->passage_tokens,
                                   .passage_overlap = c->from->passage_overlap};
-  return cq_database_create(address, &making, c->o->halfvec, error);
+  return cq_database_create(address, &making, c->o->halfvec, false, error);
 }
 
 static cq_status open_target(copying *c, const char *address, cq_error *error) {
@@ -145,32 +146,93 @@ static void clear_batch(batch *b) {
   cq_arena_free(&b->arena);
 }
 
-static cq_status copy_batches(copying *c, cq_error *error) {
-  batch b = {.documents = cq_alloc_array(c->o->batch, sizeof *b.documents),
-             .additions = cq_alloc_array(c->o->batch, sizeof *b.additions)};
-  cq_status status = b.documents && b.additions ? CQ_OK : cq_fail_memory(error, "documents");
-  while (!status && c->record < c->info.n) {
-    status = fill_batch(&b, c, error);
-    const cq_database_batch whole = {
-        .additions = b.additions, .n = b.n, .vectors = b.vectors, .source = c->source, .copied_until = c->record};
-    if (!status) status = cq_database_write(c->to, &whole, error);
-    c->n_done += status ? 0 : b.n;
-    if (!status && c->o->progress && !c->o->progress(c->o->progress_context, (uint64_t)c->record, (uint64_t)c->info.n))
-      status = cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call goes on behind it");
-    clear_batch(&b);
+/* A batch being read and made rows of, while the one before is sent. */
+typedef struct step {
+  copying *c;
+  batch b;
+  cq_database_batch whole;
+  cq_database_writing rows;
+  int64_t next_document, next_passage; /* guessed */
+  cq_status status;
+  cq_error error;
+} step;
+
+static void *prepare_step(void *context) {
+  step *s = context;
+  copying *c = s->c;
+  clear_batch(&s->b);
+  s->status = fill_batch(&s->b, c, &s->error);
+  s->whole = (cq_database_batch){.additions = s->b.additions,
+                                 .n = s->b.n,
+                                 .vectors = s->b.vectors,
+                                 .source = c->source,
+                                 .copied_until = c->record};
+  if (!s->status)
+    s->status = cq_database_prepare(&s->rows, c->to, &s->whole, s->next_document, s->next_passage, &s->error);
+  return NULL;
+}
+
+static cq_status send_step(step *s, copying *c, cq_error *error) {
+  const cq_status status = cq_database_send(&s->rows, error);
+  if (status) return status;
+  c->n_done += s->b.n;
+  if (!c->o->progress || c->o->progress(c->o->progress_context, (uint64_t)s->whole.copied_until, (uint64_t)c->info.n))
+    return CQ_OK;
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call goes on behind it");
+}
+
+/* steps[0] is sent while steps[1] is prepared, then the other way round. c->record is the preparing thread's. */
+static cq_status copy_steps(step steps[2], copying *c, cq_error *error) {
+  cq_status status = CQ_OK;
+  int at = 0;
+  bool is_ready = false;
+  while (!status && (is_ready || c->record < c->info.n)) {
+    step *now = &steps[at], *next = &steps[1 - at];
+    pthread_t thread;
+    bool is_running = false;
+    if (!is_ready) prepare_step(now);
+    if ((status = now->status)) {
+      if (error) *error = now->error;
+      break;
+    }
+    const bool is_more = c->record < c->info.n;
+    next->next_document = now->rows.next_document, next->next_passage = now->rows.next_passage;
+    if (is_more) is_running = pthread_create(&thread, NULL, prepare_step, next) == 0;
+    status = send_step(now, c, error);
+    if (is_running) pthread_join(thread, NULL);
+    is_ready = is_running;
+    at = 1 - at;
   }
-  clear_batch(&b);
-  cq_free(b.documents);
-  cq_free(b.additions);
-  cq_free(b.passages);
-  cq_free(b.vectors);
+  return status;
+}
+
+static cq_status copy_batches(copying *c, cq_error *error) {
+  step *steps = cq_alloc_array_zeroed(2, sizeof *steps);
+  cq_status status = steps ? CQ_OK : cq_fail_memory(error, "documents");
+  for (int i = 0; steps && i < 2; i++) {
+    steps[i].c = c;
+    steps[i].b.documents = cq_alloc_array(c->o->batch, sizeof *steps[i].b.documents);
+    steps[i].b.additions = cq_alloc_array(c->o->batch, sizeof *steps[i].b.additions);
+    if (!steps[i].b.documents || !steps[i].b.additions) status = cq_fail_memory(error, "documents");
+  }
+  if (!status) status = copy_steps(steps, c, error);
+  for (int i = 0; steps && i < 2; i++) {
+    clear_batch(&steps[i].b);
+    cq_free(steps[i].b.documents);
+    cq_free(steps[i].b.additions);
+    cq_free(steps[i].b.passages);
+    cq_free(steps[i].b.vectors);
+    cq_database_writing_free(&steps[i].rows);
+  }
+  cq_free(steps);
   return status;
 }
 
 /* The next copy begins at the beginning. */
 static cq_status finish_copy(copying *c, cq_error *error) {
   const cq_database_batch nothing = {.source = ""};
-  const cq_status status = c->o->hnsw ? cq_database_approximate(c->to, true, true, error) : CQ_OK;
+  cq_status status = cq_database_make_whole(c->to, error);
+  if (!status && c->o->hnsw) status = cq_database_approximate(c->to, true, true, error);
   return status ? status : cq_database_write(c->to, &nothing, error);
 }
 

@@ -35,6 +35,7 @@ typedef cq_index_candidates candidates;
 typedef struct searching {
   cq_pg *pg;
   int64_t n_documents, n_passages, n_occurrences;
+  bool is_whole;        /* terms are counted */
   cq_builder condition; /* on d; empty: none */
   cq_pg_values values;  /* $1, $2, ... of the condition; others come behind them */
 } searching;
@@ -73,14 +74,14 @@ static cq_status begin_snapshot(searching *s, const cq_search_options *o, cq_err
   cq_builder_printf(&sql,
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; "
                     "SET LOCAL hnsw.ef_search = %zu; SET LOCAL hnsw.iterative_scan = strict_order; "
-                    "SELECT n_documents, n_passages, n_occurrences FROM calque_index",
+                    "SELECT n_documents, n_passages, n_occurrences, is_whole FROM calque_index",
                     effort);
   cq_status status = sql.failed ? cq_fail_memory(error, "search") : cq_pg_run_all(&r, s->pg, sql.data, error);
   cq_builder_free(&sql);
   if (status) return status;
   if (cq_pg_n_rows(s->pg, r) == 1) {
     s->n_documents = cq_pg_text_number(s->pg, r, 0, 0), s->n_passages = cq_pg_text_number(s->pg, r, 0, 1);
-    s->n_occurrences = cq_pg_text_number(s->pg, r, 0, 2);
+    s->n_occurrences = cq_pg_text_number(s->pg, r, 0, 2), s->is_whole = cq_pg_text_number(s->pg, r, 0, 3);
   }
   cq_pg_result_free(s->pg, r);
   return CQ_OK;
@@ -313,6 +314,9 @@ cq_status cq_database_by_words(candidates *lists, cq_index_searching *of, size_t
   const searching *s = of->state;
   cq_lexical_options o = cq_lexical_default_options();
   cq_scoring scoring = {0};
+  if (!s->is_whole)
+    return cq_fail_file(error, CQ_ERR_UNAVAILABLE, of->index->directory,
+                        "the index is still being copied: at the end of that it can be searched by words");
   o.model = of->options->words_model, o.mu = of->options->words_mu;
   const cq_collection_counts counts = {(double)s->n_passages, (double)s->n_occurrences};
   cq_status status = cq_scoring_open(&scoring, &o, counts, LENGTHS, error);

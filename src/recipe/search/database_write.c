@@ -81,26 +81,10 @@ cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *a
   return CQ_OK;
 }
 
-/* How the counts of a term change. */
-typedef struct term_change {
-  int64_t hash, n_passages, n_occurrences;
-} term_change;
+typedef cq_database_term_change term_change;
+typedef cq_database_writing writing;
 
-typedef struct writing {
-  cq_index *index;
-  cq_pg *pg;
-  const cq_database_batch *batch;
-  int64_t next_document, next_passage;
-  int64_t n_documents, n_passages, n_occurrences; /* how these change */
-  term_change *changes;
-  size_t n_changes, capacity;
-  cq_builder documents, passages, words; /* rows of COPY */
-  cq_analysis *analysis;
-  cq_database_terms terms;
-  cq_builder text;
-} writing;
-
-static void free_writing(writing *w) {
+void cq_database_writing_free(cq_database_writing *w) {
   cq_free(w->changes);
   cq_builder_free(&w->documents);
   cq_builder_free(&w->passages);
@@ -278,10 +262,14 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   return CQ_OK;
 }
 
-static cq_status write_documents(writing *w, cq_error *error) {
+/* The rows of the batch, from these numbers on. */
+static cq_status prepare_rows(writing *w, int64_t next_document, int64_t next_passage, cq_error *error) {
   const size_t dim = (size_t)w->index->dim;
   const float *vector = w->batch->vectors;
   unsigned char *bytes = cq_alloc(4 + 4 * dim);
+  cq_builder_clear(&w->documents), cq_builder_clear(&w->passages), cq_builder_clear(&w->words);
+  w->next_document = w->first_document = next_document, w->next_passage = w->first_passage = next_passage;
+  w->n_documents = w->n_passages = w->n_occurrences = 0, w->n_changes = 0;
   cq_status status = bytes ? CQ_OK : cq_fail_memory(error, "documents");
   for (size_t i = 0; !status && i < w->batch->n; i++) {
     const cq_index_addition *a = &w->batch->additions[i];
@@ -294,7 +282,12 @@ static cq_status write_documents(writing *w, cq_error *error) {
   cq_free(bytes);
   if (!status && (w->documents.failed || w->passages.failed || w->words.failed))
     status = cq_fail_memory(error, "documents");
-  if (!status && w->batch->n) {
+  return status;
+}
+
+static cq_status write_rows(writing *w, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (w->batch->n) {
     status = cq_pg_copy(w->pg, "COPY document FROM STDIN (FORMAT binary)", &w->documents, error);
     if (!status) status = cq_pg_copy(w->pg, "COPY passage FROM STDIN (FORMAT binary)", &w->passages, error);
     if (!status) status = cq_pg_copy(w->pg, "COPY words FROM STDIN (FORMAT binary)", &w->words, error);
@@ -309,12 +302,14 @@ static cq_status lock_index(writing *w, cq_error *error) {
   cq_pg_result *r;
   cq_status status = cq_pg_run_all(NULL, w->pg, "BEGIN; SET LOCAL lock_timeout = '10s'", error);
   if (status) return status;
-  status = cq_pg_run_kept(&r, w->pg, "SELECT next_document, next_passage FROM calque_index FOR UPDATE", NULL, 0, error);
+  status = cq_pg_run_kept(&r, w->pg, "SELECT next_document, next_passage, is_whole FROM calque_index FOR UPDATE", NULL,
+                          0, error);
   if (status) return status;
   if (cq_pg_n_rows(w->pg, r) != 1)
     status = cq_fail_file(error, CQ_ERR_FORMAT, w->index->directory, "its table calque_index has no row");
   else
-    w->next_document = cq_pg_number(w->pg, r, 0, 0), w->next_passage = cq_pg_number(w->pg, r, 0, 1);
+    w->locked_document = cq_pg_number(w->pg, r, 0, 0), w->locked_passage = cq_pg_number(w->pg, r, 0, 1),
+    w->is_whole = cq_pg_number(w->pg, r, 0, 2) != 0;
   cq_pg_result_free(w->pg, r);
   return status;
 }
@@ -347,24 +342,47 @@ static cq_status write_counts(writing *w, cq_error *error) {
   return status;
 }
 
-cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error) {
-  writing w = {.index = index, .batch = batch};
+cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
+                              int64_t next_document, int64_t next_passage, cq_error *error) {
   const cq_analyzer *analyzer;
-  cq_status status = cq_index_need_analyzer(&analyzer, index, error);
-  if (!status) status = cq_analysis_open(&w.analysis, analyzer, error);
-  for (int tries = 2; !status && tries > 0; tries--) { /* one that waited may turn out to be lost */
-    status = cq_pg_take(&w.pg, index->database->pool, error);
-    if (status || !(status = lock_index(&w, error)) || !cq_pg_is_lost(w.pg) || tries == 1) break;
-    cq_pg_give(w.pg);
-    w.pg = NULL, status = CQ_OK;
+  cq_status status = CQ_OK;
+  w->index = index, w->batch = batch;
+  if (!w->analysis) {
+    status = cq_index_need_analyzer(&analyzer, index, error);
+    if (!status) status = cq_analysis_open(&w->analysis, analyzer, error);
   }
-  if (!status) status = delete_documents(&w, error);
-  if (!status) status = write_documents(&w, error);
-  if (!status) status = write_terms(&w, error);
-  if (!status) status = write_counts(&w, error);
-  if (!status) status = cq_pg_run_all(NULL, w.pg, "COMMIT", error);
-  if (!status) (void)!cq_database_read_counts(index, w.pg, NULL);
-  cq_pg_give(w.pg);
-  free_writing(&w);
+  return status ? status : prepare_rows(w, next_document, next_passage, error);
+}
+
+cq_status cq_database_send(cq_database_writing *w, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int tries = 2; tries > 0; tries--) { /* one that waited may turn out to be lost */
+    status = cq_pg_take(&w->pg, w->index->database->pool, error);
+    if (status || !(status = lock_index(w, error)) || !cq_pg_is_lost(w->pg) || tries == 1) break;
+    cq_pg_give(w->pg);
+    w->pg = NULL;
+  }
+  if (!status && (w->locked_document != w->first_document || w->locked_passage != w->first_passage))
+    status = prepare_rows(w, w->locked_document, w->locked_passage, error);
+  if (!status) status = delete_documents(w, error);
+  if (!status) status = write_rows(w, error);
+  if (!status && w->is_whole) status = write_terms(w, error);
+  if (!status) status = write_counts(w, error);
+  if (!status) status = cq_pg_run_all(NULL, w->pg, "COMMIT", error);
+  cq_pg_give(w->pg);
+  w->pg = NULL;
+  return status;
+}
+
+cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error) {
+  cq_database_writing w = {0};
+  cq_pg *pg;
+  cq_status status = cq_database_prepare(&w, index, batch, -1, -1, error);
+  if (!status) status = cq_database_send(&w, error);
+  cq_database_writing_free(&w);
+  if (!status && !cq_pg_take(&pg, index->database->pool, NULL)) {
+    (void)!cq_database_read_counts(index, pg, NULL);
+    cq_pg_give(pg);
+  }
   return status;
 }
