@@ -2,7 +2,7 @@
  *
  *   vectors   candidates by pgvector (HNSW where there is one, else all), in order of its inner products
  *             ──▶ their vectors ──▶ cosines in double precision
- *   words     passages that have any of the query's rarest terms, as many as MAX_CANDIDATES of them ──▶ their terms
+ *   words     passages that have any of the query's rarest terms, ten times as many as are asked for ──▶ their terms
  *             ──▶ scores by all of the query's terms, as lexical/score.h has them
  *   hits      the documents of those that are left
  *
@@ -21,9 +21,10 @@
 #include <string.h>
 
 enum {
-  MAX_CANDIDATES = 2000, /* passages whose terms are looked at, for the rarest terms that have no more together */
+  MIN_CANDIDATES = 2000, /* passages whose terms are looked at, for the rarest terms that have no more together */
   MAX_OF_ONE = 50000,    /* of a term that all others are commoner than */
-  MARGIN = 16,           /* more neighbours than are asked for: f32 sums may order the last ones in another way */
+  MARGIN = 16,           /* more neighbours than are asked for, exactly: f32 sums may order the last ones otherwise */
+  FILTERED_EFFORT = 4,
   MIN_EFFORT = 40,
   MAX_EFFORT = 1000, /* pgvector's limit of hnsw.ef_search */
   LENGTHS = 1024,    /* in the table of scores; longer passages are computed */
@@ -69,7 +70,8 @@ static cq_status begin_snapshot(searching *s, const cq_search_options *o, cq_err
   cq_builder sql = {0};
   cq_pg_result *r;
   const size_t wanted = o->ranking == CQ_RANK_HYBRID && o->depth > o->k ? o->depth : o->k;
-  size_t effort = o->effort ? o->effort : wanted;
+  /* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops some. */
+  size_t effort = o->effort ? o->effort : s->condition.n ? FILTERED_EFFORT * wanted : wanted;
   effort = effort < MIN_EFFORT ? MIN_EFFORT : cq_min(effort, MAX_EFFORT);
   cq_builder_printf(&sql,
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; "
@@ -147,7 +149,7 @@ static cq_status find_neighbours(candidates *list, const cq_index_searching *of,
       "SELECT p.number, p.document, p.embedding FROM passage p%s%s ORDER BY %sp.embedding <#> $%zu::%s%s LIMIT %zu",
       s->condition.n ? " JOIN document d ON d.number = p.document WHERE " : "", s->condition.n ? s->condition.data : "",
       of->options->exact ? "(" : "", s->values.n + 1, index->database->is_half ? "halfvec" : "vector",
-      of->options->exact ? ") + 0" : "", k + MARGIN);
+      of->options->exact ? ") + 0" : "", of->options->exact ? k + MARGIN : k);
   const cq_pg_value value = {bytes, cq_database_put_vector(bytes, query, dim, index->database->is_half)};
   cq_status status = run_search(&r, s, &sql, &value, 1, error);
   cq_builder_free(&sql);
@@ -259,7 +261,7 @@ static double score_terms(const query_term *terms, size_t n, cq_slice array, uin
 /* Passages that have any of the rarest terms, those that have the least together. by_rarity orders terms; *n: how many of
  * them are looked for. */
 static size_t choose_rarest(const query_term *terms, size_t n, size_t k, bool exact) {
-  const int64_t most = 10 * (int64_t)k > MAX_CANDIDATES ? 10 * (int64_t)k : MAX_CANDIDATES;
+  const int64_t most = 10 * (int64_t)k > MIN_CANDIDATES ? 10 * (int64_t)k : MIN_CANDIDATES;
   int64_t sum = 0;
   size_t n_taken = 0, n_found = 0;
   for (; n_taken < n; n_taken++) {
