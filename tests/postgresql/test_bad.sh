@@ -11,12 +11,15 @@ stderr_has "there is no index in the schema 'calque'"
 expect 1 index copy files.index --to "$ADDRESS?schema="
 stderr_has "schema= has 1 to 63 bytes"
 expect 1 index copy files.index --to somewhere
-stderr_has "copied to postgresql://"
+stderr_has "copied to postgresql://...: that is another"
 expect 2 index copy files.index
 stderr_has "--to"
 expect 1 index info "$ADDRESS?sslmode=maybe"
 expect 1 index info "postgresql://calque:secret@[x/bad"
 stderr_has "libpq cannot read the address"
+grep -q secret stderr && fail "the password is shown"
+
+expect 0 index new --model "$TEACHER" "postgresql://calque:secret@127.0.0.1:$PGPORT/bad?schema=shown"
 grep -q secret stderr && fail "the password is shown"
 
 # nobody there; a wrong password; a name that is none

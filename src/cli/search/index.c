@@ -14,13 +14,18 @@ struct new_args {
 
 static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
 
+/* An address may have a password. */
+static const char *shown_place(const char *place) {
+  return cq_index_is_address(place) ? "an index in the database" : place;
+}
+
 static int run_index_new(const cli_call *call) {
   const struct new_args *args = call->options;
   cq_index_options o = cq_index_default_options();
   cq_error error = {0};
   o.model = args->model, o.notice = cli_notice;
   if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
-  cli_note("made %s for the model %s", call->arguments[0], args->model);
+  cli_note("made %s for the model %s", shown_place(call->arguments[0]), args->model);
   return CLI_OK;
 }
 

@@ -244,7 +244,7 @@ cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_resu
   if (!from->store)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "only an index of files is copied: pg_dump copies a database");
   if (!cq_index_is_address(to))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an index is copied to postgresql://..., not to '%.200s'", to);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an index is copied to postgresql://...: that is another kind of place");
   copying c = {.from = from, .o = &o, .snapshot = cq_index_store_hold(from->store)};
   c.info = cq_index_snapshot_info(c.snapshot);
   c.info.model = from->model, c.info.fingerprint = from->fingerprint;
