@@ -2,6 +2,7 @@
  * transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
 #include "recipe/search/database.h"
 
+#include "base/document.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
@@ -12,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BATCH_BYTES = 64 << 20 };
+enum { BATCH_BYTES = 64 << 20, AT_A_TIME = 512 };
 
 #define O cq_index_copy_options
 static const cq_option option_rows[] = {
@@ -104,38 +105,52 @@ typedef struct batch {
   cq_arena arena;
 } batch;
 
-static cq_status add_document(batch *b, copying *c, cq_error *error) {
-  const int64_t first = c->record;
-  const size_t dim = (size_t)c->info.dim, before = b->n_passages;
+/* Where documents that are visited go. */
+typedef struct filling {
+  copying *c;
+  batch *b;
+} filling;
+
+/* The document and its passages, which follow its first record. */
+static cq_status add_document(void *context, int64_t first, const cq_document *borrowed, cq_error *error) {
+  const filling *f = context;
+  const copying *c = f->c;
+  batch *b = f->b;
+  const size_t dim = (size_t)c->info.dim, before = b->n_passages, n_bytes = cq_document_bytes(borrowed);
   const float *vectors = cq_index_snapshot_vectors(c->snapshot);
+  if (!cq_index_snapshot_is_live(c->snapshot, first)) return CQ_OK;
   cq_document *d = &b->documents[b->n];
-  cq_status status = cq_index_snapshot_document(d, &b->arena, c->snapshot, first, error);
-  if (status) return status;
-  for (; c->record < c->info.n; c->record++) {
-    const cq_index_passage p = cq_index_snapshot_passage(c->snapshot, c->record);
+  char *block = cq_arena_alloc(&b->arena, n_bytes + 1);
+  if (!block) return cq_fail_memory(error, "documents");
+  *d = *borrowed;
+  cq_document_move_fields(d, block);
+  for (int64_t record = first; record < c->info.n; record++) {
+    const cq_index_passage p = cq_index_snapshot_passage(c->snapshot, record);
     if (p.first != first) break;
-    if (!cq_index_snapshot_is_sound(c->snapshot, c->record))
-      return cq_index_snapshot_fail(c->snapshot, c->record, error);
+    if (!cq_index_snapshot_is_sound(c->snapshot, record)) return cq_index_snapshot_fail(c->snapshot, record, error);
     if (!cq_reserve((void **)&b->passages, &b->passages_capacity, b->n_passages + 1, sizeof *b->passages) ||
         !cq_reserve((void **)&b->vectors, &b->vectors_capacity, b->n_passages + 1, dim * sizeof *b->vectors))
       return cq_fail_memory(error, "documents");
     b->passages[b->n_passages] = p;
-    memcpy(b->vectors + b->n_passages * dim, vectors + (size_t)c->record * dim, dim * sizeof *vectors);
+    memcpy(b->vectors + b->n_passages * dim, vectors + (size_t)record * dim, dim * sizeof *vectors);
     b->n_passages++;
     b->n_bytes += dim * sizeof *vectors;
   }
-  b->n_bytes += d->text.n + d->metadata.n;
+  b->n_bytes += n_bytes;
   b->additions[b->n++] = (cq_index_addition){d, NULL, b->n_passages - before};
   return cq_database_check_document(d, error);
 }
 
+/* Documents from c->record on; a range of so many records begins no more documents than that. */
 static cq_status fill_batch(batch *b, copying *c, cq_error *error) {
+  filling f = {c, b};
   cq_status status = CQ_OK;
-  while (!status && b->n < c->o->batch && b->n_bytes < BATCH_BYTES && c->record < c->info.n)
-    if (cq_index_snapshot_is_live(c->snapshot, c->record))
-      status = add_document(b, c, error);
-    else
-      c->record++;
+  while (!status && b->n < c->o->batch && b->n_bytes < BATCH_BYTES && c->record < c->info.n) {
+    const int64_t room = (int64_t)cq_min(c->o->batch - b->n, AT_A_TIME), left = c->info.n - c->record;
+    const int64_t end = c->record + (room < left ? room : left);
+    status = cq_index_snapshot_visit(c->snapshot, c->record, end, add_document, &f, error);
+    c->record = end;
+  }
   size_t at = 0;
   for (size_t i = 0; i < b->n; at += b->additions[i++].n_passages) b->additions[i].passages = b->passages + at;
   return status;

@@ -96,13 +96,13 @@ void cq_database_writing_free(cq_database_writing *w) {
 
 /* terms ascend; sign 1: they come, -1: they go. */
 static cq_status change_terms(writing *w, const int64_t *terms, size_t n, int sign, cq_error *error) {
+  w->n_occurrences += sign * (int64_t)n;
   if (!cq_reserve((void **)&w->changes, &w->capacity, w->n_changes + n, sizeof *w->changes))
     return cq_fail_memory(error, "terms");
   for (size_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && terms[end] == terms[i]; end++) continue;
     w->changes[w->n_changes++] = (term_change){terms[i], sign, sign * (int64_t)(end - i)};
   }
-  w->n_occurrences += sign * (int64_t)n;
   return CQ_OK;
 }
 
