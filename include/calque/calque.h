@@ -23,6 +23,7 @@
 #include "calque/finetune.h"
 #include "calque/hub.h"
 #include "calque/index.h"
+#include "calque/index_copy.h"
 #include "calque/language.h"
 #include "calque/lexical.h"
 #include "calque/lines.h"

@@ -15,6 +15,13 @@
  * when it is committed, all at once: a process killed at any moment leaves the index as it was before or as it is
  * after. One process has an index open for writing at a time; readers need not wait.
  *
+ * In place of a directory, create and open take the address of a PostgreSQL database with pgvector:
+ * postgresql://USER@HOST/DATABASE?schema=NAME, for libpq but for schema, which names the index within the database.
+ * Several processes and machines may then change the index at the same time, and each sees what others have committed
+ * at once. What such an index has no use for (hubness, compaction, checks, mirroring) is CQ_ERR_UNSUPPORTED. A server that
+ * does not answer is CQ_ERR_UNAVAILABLE, for any function. No message has a password. Documents that wait for a commit are
+ * in memory.
+ *
  * Threads: all functions may be called on one index by any number of threads at once, but for cq_index_free. Those that
  * change it wait for each other. A search works on one snapshot, the newest one when it begins, and its hits keep that
  * snapshot: no commit changes what a search or its hits see. A commit is seen at once by the handle that it was made
@@ -63,6 +70,8 @@ CQ_API CQ_MUST_USE cq_status cq_index_create(const char *directory, const cq_ind
 CQ_API CQ_MUST_USE cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options,
                                            cq_error *error);
 CQ_API void cq_index_free(cq_index *index); /* hits stay */
+/* Whether a place is a database's address, and no directory. */
+CQ_API bool cq_index_is_address(const char *place);
 /* Looks for what another process has committed since, for the searches that begin from now on: some microseconds where
  * there is nothing, else the time to map the files and to find the lines of new documents.
  *   changed  whether there was something; may be NULL

@@ -36,6 +36,7 @@ typedef enum cq_status {
   CQ_ERR_MEMORY,      /* an allocation failed */
   CQ_ERR_LIMIT,       /* a limit was exceeded that the caller asked to be strict about */
   CQ_ERR_STOPPED,     /* a callback asked to stop */
+  CQ_ERR_UNAVAILABLE, /* a server does not answer, or not in time; it may later */
 } cq_status;
 
 /* What went wrong, where and why. `message` is one complete line that already names the file and place. */

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-CODES = ("ok", "argument", "io", "format", "unsupported", "memory", "limit", "stopped")
+CODES = ("ok", "argument", "io", "format", "unsupported", "memory", "limit", "stopped", "unavailable")
 
 
 class Error(Exception):

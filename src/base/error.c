@@ -39,6 +39,7 @@ const char *cq_status_name(cq_status status) {
   case CQ_ERR_MEMORY: return "memory";
   case CQ_ERR_LIMIT: return "limit";
   case CQ_ERR_STOPPED: return "stopped";
+  case CQ_ERR_UNAVAILABLE: return "unavailable";
   }
   return "unknown";
 }

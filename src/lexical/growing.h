@@ -93,6 +93,12 @@ CQ_MUST_USE cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_anal
 CQ_MUST_USE cq_status cq_lexical_weigh(double *weights, const cq_lexical_set *set, cq_slice query,
                                        const cq_slice *texts, size_t n, cq_error *error);
 
+/* The same for counts that are elsewhere: in how many of n_documents a term is. */
+typedef uint64_t (*cq_count_term_fn)(const void *context, cq_slice term);
+CQ_MUST_USE cq_status cq_lexical_weigh_by(double *weights, const cq_analyzer *analyzer, cq_slice query,
+                                          const cq_slice *texts, size_t n, cq_count_term_fn count, const void *context,
+                                          uint64_t n_documents, cq_error *error);
+
 /* A text's terms, weight 1 each, released with cq_lexical_query_free. */
 CQ_MUST_USE cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text,
                                              cq_error *error);

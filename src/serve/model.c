@@ -36,6 +36,7 @@ static void free_model(serve_model *m) {
 
 static cq_status find_directory(uint64_t out[2], const char *path, cq_error *error) {
   struct stat st;
+  if (cq_index_is_address(path)) return CQ_OK;
   if (stat(path, &st)) {
     if (error) {
       *error = (cq_error){.status = CQ_ERR_IO};
@@ -58,6 +59,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     cq_index_options o = cq_index_default_options();
     o.model = options->model, o.precision = options->precision, o.writing = options->writable;
     o.notice = options->notice;
+    m->is_shared = cq_index_is_address(options->index);
     status = find_directory(m->directory, options->index, error);
     if (!status) status = cq_index_open(&m->index, options->index, &o, error);
     if (!status && !name) name = cq_index_model(m->index);
@@ -83,7 +85,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
 
 cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options, cq_error *error) {
   uint64_t directory[2];
-  if (!options->writable) return serve_model_open(out, options, error);
+  if (!options->writable || cq_index_is_address(options->index)) return serve_model_open(out, options, error);
   const cq_status status = find_directory(directory, options->index, error);
   if (status) return status;
   if (memcmp(directory, old->directory, sizeof directory) != 0) return serve_model_open(out, options, error);

@@ -13,7 +13,8 @@ typedef struct serve_model {
   const cq_encoder *encoder; /* the index's, where there is one */
   cq_encoder *own;           /* NULL: it is the index's */
   cq_index *index;           /* NULL: there is none */
-  uint64_t directory[2];     /* device and inode of the index's */
+  bool is_shared;            /* the index is in a database, where others may change it */
+  uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
   char *name;                /* as clients call it: the last component of the path */
   char fingerprint[33];
   size_t dim;
@@ -27,7 +28,7 @@ typedef struct serve_model {
 
 typedef struct serve_model_options {
   const char *model; /* NULL: the index's */
-  const char *index; /* NULL: none */
+  const char *index; /* a directory, or a database's address; NULL: none */
   const char *task;  /* of a model without an index, as cq_encoder_options'; NULL: the model's defaults */
   cq_precision precision;
   bool writable;
@@ -36,7 +37,7 @@ typedef struct serve_model_options {
 
 /* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
-/* Opens what lies at the same paths now. An index that this process writes is locked by it, so that no other can have
+/* Opens what lies at the same paths now. An index of files that this process writes is locked by it, so that no other can have
  * changed it: unless another one was put in its place, *out is the old one, with one user more. Errors: as above, and
  * CQ_ERR_IO when the index is gone. */
 CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,

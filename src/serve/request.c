@@ -66,6 +66,7 @@ void serve_fail_error(serve_request *r, const cq_error *error) {
   const serve_mistake mistake = error->status == CQ_ERR_ARGUMENT || error->status == CQ_ERR_FORMAT ? SERVE_INVALID
                                 : error->status == CQ_ERR_LIMIT                                    ? SERVE_TOO_LONG
                                 : error->status == CQ_ERR_UNSUPPORTED                              ? SERVE_UNSUPPORTED
+                                : error->status == CQ_ERR_UNAVAILABLE                              ? SERVE_UNHEALTHY
                                                                                                    : SERVE_INTERNAL;
   serve_fail(r, mistake, NULL, "%s", error->message);
 }

@@ -135,12 +135,17 @@ static void prepare_info(serve_request *r) {
   serve_answer(r);
 }
 
-/* A health check encodes a text. One that succeeded a moment ago counts, so that many checks cost no more than one. */
+/* A health check encodes a text, and asks the database where the index is in one. One that succeeded a moment ago counts, so that many checks cost no more than one. */
 static void prepare_health(serve_request *r) {
   const uint64_t last = atomic_load(&r->shared->healthy_ms), now = serve_now_ms();
   if (last && now - last < 1000) {
     serve_put_text(&r->answer, "{\"status\":\"ok\"}");
     serve_answer(r);
+    return;
+  }
+  cq_error error;
+  if (r->model->is_shared && cq_index_refresh(r->model->index, NULL, &error)) {
+    serve_fail(r, SERVE_UNHEALTHY, NULL, "%s", error.message);
     return;
   }
   if (!serve_add_text(r, (cq_slice){"health", 6}, "inputs", "a text", &(serve_input_options){0})) return;

@@ -196,6 +196,12 @@ cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq
   return cq_document_store_read(out, arena, s->documents, first, error);
 }
 
+cq_status cq_index_snapshot_visit(const cq_index_snapshot *s, int64_t from, int64_t to,
+                                  cq_status (*visit)(void *, int64_t, const cq_document *, cq_error *), void *context,
+                                  cq_error *error) {
+  return cq_document_store_visit(s->documents, from, to, visit, context, error);
+}
+
 cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *s, cq_slice id, cq_error *error) {
   const cq_status status = cq_document_store_find(first, s->documents, id, s->m.n, error);
   if (!status && *first >= 0 && cq_index_bit(s->deleted, *first)) *first = -1;

@@ -106,6 +106,12 @@ bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq_index_snapshot *snapshot,
                                                  int64_t first, cq_error *error);
+/* Calls `visit` with the documents whose first records are in [from, to), deleted ones among them, ascending, borrowed; an
+ * error of its ends it. Faster than one by one. */
+CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot, int64_t from, int64_t to,
+                                              cq_status (*visit)(void *context, int64_t first,
+                                                                 const cq_document *document, cq_error *error),
+                                              void *context, cq_error *error);
 /* The first record of the live document with an id; -1: there is none. */
 CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
                                              cq_error *error);

@@ -14,13 +14,18 @@ struct new_args {
 
 static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
 
+/* An address may have a password. */
+static const char *shown_place(const char *place) {
+  return cq_index_is_address(place) ? "an index in the database" : place;
+}
+
 static int run_index_new(const cli_call *call) {
   const struct new_args *args = call->options;
   cq_index_options o = cq_index_default_options();
   cq_error error = {0};
   o.model = args->model, o.notice = cli_notice;
   if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
-  cli_note("made %s for the model %s", call->arguments[0], args->model);
+  cli_note("made %s for the model %s", shown_place(call->arguments[0]), args->model);
   return CLI_OK;
 }
 
@@ -283,12 +288,13 @@ static const cli_command index_compact = {
 };
 
 static const cli_command *const children[] = {
-    &index_new,         &cli_index_add, &index_remove, &index_get,   &index_approximate,
-    &cli_index_hubness, &index_compact, &index_info,   &index_check, NULL};
+    &index_new,      &cli_index_add, &index_remove, &index_get, &index_approximate, &cli_index_hubness, &index_compact,
+    &cli_index_copy, &index_info,    &index_check,  NULL};
 
 const cli_command cli_index = {
     .name = "index",
-    .summary = "document index for semantic search: new, add, remove, get, approximate, hubness, compact, info, check",
+    .summary =
+        "document index for semantic search: new, add, remove, get, approximate, hubness, compact, copy, info, check",
     .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
                    "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
                    "index as it was. One process writes at a time; searching never waits.",

@@ -4,7 +4,7 @@
 
 #include "cli/frame/command.h"
 
-extern const cli_command cli_index_add, cli_index_hubness;
+extern const cli_command cli_index_add, cli_index_copy, cli_index_hubness;
 
 /* Adds a reader's documents, commits, and says what changed. */
 int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *options, cq_context *ctx);

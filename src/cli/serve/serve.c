@@ -12,7 +12,7 @@
 
 struct args {
   size_t size;
-  const char *model, *task, *host, *api_key_file, *access_log;
+  const char *model, *task, *store, *host, *api_key_file, *access_log;
   int port, threads, precision, deadline_ms, receive_s, max_connections;
   size_t max_body, max_tokens, queue_tokens;
   bool insecure, writable, health;
@@ -24,6 +24,10 @@ static const cq_option options[] = {
      .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
     {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
              "encode for this task, 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
+    {CQ_TEXT(
+         struct args, "store", store, CHANGES, "ADDRESS",
+         "postgresql://USER@HOST/DATABASE?schema=NAME: the index is in this database; several servers may share it"),
+     .otherwise = "the INDEX"},
     {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
              "listen on this address; one that other machines can reach needs an API key or --insecure"),
      .text = "127.0.0.1"},
@@ -100,7 +104,7 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
 
 static int run(const cli_call *call) {
   struct args args = *(const struct args *)call->options;
-  const char *index = call->n_arguments ? call->arguments[0] : NULL;
+  const char *index = call->n_arguments ? call->arguments[0] : args.store;
   const bool is_folder = index && cli_is_document_folder(index);
   char own[4096];
   cq_context *ctx;
@@ -108,6 +112,9 @@ static int run(const cli_call *call) {
     cq_error error = {0};
     return serve_health(args.host, args.port, &error) ? cli_fail_error(&error) : CLI_OK;
   }
+  if (args.store && call->n_arguments) return cli_usage(call->path, "--store stands in place of an INDEX");
+  if (args.store && !cq_index_is_address(args.store))
+    return cli_usage(call->path, "--store is postgresql://..., not '%s'", args.store);
   if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
@@ -134,7 +141,9 @@ const cli_command cli_serve = {
         "(/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); /openapi.json describes "
         "all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed first, into FOLDER/.calque, "
         "or into the user's cache where the folder cannot be written to; at the next start only what has changed. "
-        "Without either, sentences can be encoded and compared. Only this machine can reach the server unless --host "
+        "--store names an index in PostgreSQL instead ('calque index copy' fills one): a server that cannot reach the "
+        "database answers 503 and tries again. Without any, sentences can be encoded and compared. Only this machine "
+        "can reach the server unless --host "
         "says otherwise. SIGTERM ends it after the requests in progress; SIGHUP opens the model and the index again "
         "without losing a request.",
     .example = "calque serve Documents\n"

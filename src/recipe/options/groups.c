@@ -37,6 +37,7 @@
   X(hub)                                                                                                               \
   X(hub_put)                                                                                                           \
   X(index)                                                                                                             \
+  X(index_copy)                                                                                                        \
   X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \
   X(lexical_build)                                                                                                     \

@@ -1,5 +1,5 @@
-/* Changes of an index: documents -> passages -> vectors -> store/index_store.h. */
-#include "recipe/search/index.h"
+/* Changes of an index: documents -> passages -> vectors -> backend.h. */
+#include "recipe/search/backend.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -166,7 +166,7 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
   const size_t dim = (size_t)index->dim;
   cq_encode_stats stats = {0};
   float *vectors = NULL;
-  cq_status status = cq_index_store_check_writing(index->store, error);
+  cq_status status = index->backend->check_writing(index, error);
   if (!status) status = cq_index_need_model(&a.encoder, index, NULL, error);
   if (!status) status = make_passages(&a, documents, n, error);
   if (!status && !(vectors = cq_alloc_array(a.n_records, dim * sizeof *vectors)))
@@ -175,7 +175,7 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
   if (!status) status = check_finite(&a, vectors, n, dim, error);
   if (!status) {
     pthread_mutex_lock(&index->shared->writing);
-    status = cq_index_store_append(index->store, a.additions, n, vectors, error);
+    status = index->backend->append(index, a.additions, n, vectors, error);
     if (!status) index->n_truncated += stats.n_truncated;
     pthread_mutex_unlock(&index->shared->writing);
   }
@@ -186,40 +186,23 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
 
 cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
-  const cq_status status = cq_index_store_remove(index->store, ids, n, n_removed, error);
+  const cq_status status = index->backend->remove(index, ids, n, n_removed, error);
   pthread_mutex_unlock(&index->shared->writing);
-  return status;
-}
-
-static cq_status approximate(cq_index *index, bool graph, cq_context *ctx, cq_error *error) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* stays the newest: this thread is the writer */
-  const cq_index_info info = cq_index_snapshot_info(snapshot);
-  char path[PATH_MAX];
-  cq_status status = info.n ? cq_index_store_approximate(path, index->store, info.approximate + 1, error)
-                            : cq_fail(error, CQ_ERR_ARGUMENT, "an index without documents cannot be approximated");
-  if (!status) status = cq_index_snapshot_verify(snapshot, ctx, error);
-  if (!status)
-    status = cq_approximate_build(path, graph, cq_index_snapshot_vectors(snapshot), (size_t)info.n, (size_t)info.dim,
-                                  ctx, error);
-  cq_index_snapshot_release(snapshot);
   return status;
 }
 
 cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
-  cq_status status = cq_index_store_check_writing(index->store, error);
-  if (!status && method != CQ_APPROXIMATE_NONE) status = approximate(index, method == CQ_APPROXIMATE_HNSW, ctx, error);
-  if (!status) status = cq_index_store_set_approximate(index->store, method != CQ_APPROXIMATE_NONE, error);
+  cq_status status = index->backend->check_writing(index, error);
+  if (!status) status = index->backend->approximate(index, method, ctx, error);
   pthread_mutex_unlock(&index->shared->writing);
   return status;
 }
 
 cq_status cq_index_commit(cq_index *index, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
-  cq_status status = cq_index_store_check_writing(index->store, error);
-  if (!status) status = cq_index_write_words(index, NULL, error);
-  if (!status) status = cq_index_write_hubness(index, NULL, error);
-  if (!status) status = cq_index_store_commit(index->store, error);
+  cq_status status = index->backend->check_writing(index, error);
+  if (!status) status = index->backend->commit(index, error);
   const uint64_t n_truncated = index->n_truncated;
   if (!status) index->n_truncated = 0;
   pthread_mutex_unlock(&index->shared->writing);

@@ -2,7 +2,7 @@
  *
  * The queries are kept in the index, so that a passage that is added later gets its number by the same ones. Where no
  * queries are known, passages of the index stand for them; then a passage is no neighbour of itself. */
-#include "recipe/search/index.h"
+#include "recipe/search/backend.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -142,6 +142,8 @@ static cq_status measure_anew(cq_index *index, const cq_slice *queries, size_t n
 
 cq_status cq_index_hubness(cq_index *index, const cq_slice *queries, size_t n_queries, size_t k, cq_context *ctx,
                            cq_error *error) {
+  if (index->backend->no_hubness)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, index->directory, "%s", index->backend->no_hubness);
   pthread_mutex_lock(&index->shared->writing);
   cq_status status = cq_index_store_check_writing(index->store, error);
   if (!status)

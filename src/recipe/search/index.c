@@ -1,5 +1,5 @@
-/* Search by meaning, put together: texts -> vectors -> store/index_store.h, and back by search/top.h. */
-#include "recipe/search/index.h"
+/* Search by meaning, put together: an index, its models, and where it is kept (backend.h). */
+#include "recipe/search/backend.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -9,6 +9,7 @@
 #include "model/encoder.h"
 #include "model/precision.h"
 #include "model/router.h"
+#include "store/postgresql.h"
 #include "text/analyzer.h"
 
 #include <inttypes.h>
@@ -44,6 +45,10 @@ static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
 }
 
+static const struct cq_index_backend *backend_of(const char *place) {
+  return cq_pg_is_address(place) ? &cq_index_database_backend : &cq_index_files;
+}
+
 cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error) {
   char fingerprint[33], place[PATH_MAX];
   cq_index_options o;
@@ -62,7 +67,9 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   }
   /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
-  if (!status) status = cq_index_store_create(directory, name, fingerprint, cq_encoder_dim(encoder), tasks, error);
+  const cq_index_making making = {name,  fingerprint,      encoder ? cq_encoder_dim(encoder) : 0,
+                                  tasks, o.passage_tokens, o.passage_overlap};
+  if (!status) status = backend_of(directory)->create(directory, &making, error);
   cq_encoder_free(encoder);
   return status;
 }
@@ -84,7 +91,7 @@ static cq_status accept_old(const cq_index *index, const char *name, const char 
   if (index->notice) index->notice(index->notice_context, text);
   if (!index->is_writing) return CQ_OK;
   pthread_mutex_lock(&index->shared->writing);
-  const cq_status status = cq_index_store_set_fingerprint(index->store, fingerprint, error);
+  const cq_status status = index->backend->set_fingerprint((cq_index *)(uintptr_t)index, fingerprint, error);
   pthread_mutex_unlock(&index->shared->writing);
   return status;
 }
@@ -214,18 +221,6 @@ cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index,
   return status;
 }
 
-static cq_status remember_shape(cq_index *index, cq_error *error) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
-  const cq_index_info info = cq_index_snapshot_info(snapshot);
-  index->dim = info.dim;
-  index->tasks = info.tasks;
-  index->model = cq_strdup(info.model);
-  bool ok = index->model != NULL;
-  if (info.fingerprint) ok = (index->fingerprint = cq_strdup(info.fingerprint)) && ok;
-  cq_index_snapshot_release(snapshot);
-  return ok ? CQ_OK : cq_fail_memory(error, index->directory);
-}
-
 cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options, cq_error *error) {
   const cq_encoder *encoder;
   cq_index_options o;
@@ -233,23 +228,20 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   cq_status status = cq_options_take(&o, &cq_group_index, options, error);
   if (status) return status;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
-  if (!index) return cq_fail_memory(error, directory);
+  if (!index) return cq_fail_memory(error, "index");
+  index->backend = backend_of(directory);
   index->is_writing = o.writing, index->precision = o.precision;
   index->passage_tokens = o.passage_tokens, index->passage_overlap = o.passage_overlap;
   index->notice = o.notice, index->notice_context = o.notice_context;
-  index->directory = cq_strdup(directory);
   index->query_model = o.query_model ? cq_strdup(o.query_model) : NULL;
   index->shared = cq_alloc_zeroed(sizeof *index->shared);
-  status = index->directory && index->shared && (!o.query_model || index->query_model)
-               ? CQ_OK
-               : cq_fail_memory(error, directory);
+  status = index->shared && (!o.query_model || index->query_model) ? CQ_OK : cq_fail_memory(error, "index");
   if (index->shared) {
     pthread_mutex_init(&index->shared->opening, NULL);
     pthread_mutex_init(&index->shared->holding, NULL);
     pthread_mutex_init(&index->shared->writing, NULL);
   }
-  if (!status) status = cq_index_store_open(&index->store, directory, o.writing, error);
-  if (!status) status = remember_shape(index, error);
+  if (!status) status = index->backend->open(index, directory, error);
   if (!status && o.model) status = cq_index_need_model(&encoder, index, o.model, error);
   if (!status && o.query_model) status = cq_index_need_query_model(&encoder, index, error);
   if (status)
@@ -272,7 +264,7 @@ void cq_index_free(cq_index *index) {
     pthread_mutex_destroy(&index->shared->writing);
   }
   cq_free(index->shared);
-  cq_index_store_close(index->store);
+  index->backend->close(index);
   cq_free(index->fingerprint);
   cq_free(index->model);
   cq_free(index->query_model);
@@ -280,42 +272,23 @@ void cq_index_free(cq_index *index) {
   cq_free(index);
 }
 
+bool cq_index_is_address(const char *place) {
+  return cq_pg_is_address(place);
+}
+
 cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {
   bool is_newer;
-  const cq_status status = cq_index_store_refresh(index->store, &is_newer, error);
+  const cq_status status = index->backend->refresh(index, &is_newer, error);
   if (changed) *changed = is_newer;
   return status;
 }
 
 cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store); /* its deletions have been compared */
-  const cq_index_info info = cq_index_snapshot_info(snapshot);
-  cq_index_word_set *words = NULL;
-  char path[PATH_MAX];
-  cq_status status = cq_index_hold_words(&words, index, snapshot, error);
-  if (!status) status = cq_lexical_set_verify(words->set, error);
-  if (!status) status = cq_index_snapshot_verify(snapshot, ctx, error);
-  if (!status) status = cq_index_store_verify_queries(index->store, snapshot, error);
-  if (!status && info.n_approximate > 0) {
-    status = cq_index_store_approximate(path, index->store, info.approximate, error);
-    if (!status) status = cq_index_snapshot_verify_approximate(snapshot, path, error);
-  }
-  cq_index_release_words(index, words);
-  cq_index_snapshot_release(snapshot);
-  return status;
-}
-
-/* Numbers of the newest snapshot. */
-static cq_index_info newest_info(const cq_index *index) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
-  cq_index_info info = cq_index_snapshot_info(snapshot);
-  info.model = index->model, info.fingerprint = index->fingerprint;
-  cq_index_snapshot_release(snapshot);
-  return info;
+  return index->backend->check(index, ctx, error);
 }
 
 size_t cq_index_size(const cq_index *index) {
-  return (size_t)newest_info(index).n_documents;
+  return index->backend->count(index).n_documents;
 }
 
 int cq_index_dim(const cq_index *index) {
@@ -327,7 +300,7 @@ const char *cq_index_model(const cq_index *index) {
 }
 
 size_t cq_index_n_passages(const cq_index *index) {
-  return (size_t)newest_info(index).n_live;
+  return index->backend->count(index).n_passages;
 }
 
 /* Languages counted, in a block of memory that ends with their codes. */
@@ -338,7 +311,7 @@ typedef struct language_counts {
   bool failed;
 } language_counts;
 
-static void count_language(void *context, cq_slice code) {
+static void count_language(void *context, cq_slice code, size_t n) {
   language_counts *c = context;
   if (c->failed) return;
   if (c->n == 0 || !cq_slice_equal(c->items[c->n - 1].code, code)) { /* codes come one after the other */
@@ -347,15 +320,14 @@ static void count_language(void *context, cq_slice code) {
     if (c->failed) return;
     c->items[c->n++] = (cq_index_language){{copy, code.n}, 0};
   }
-  c->items[c->n - 1].n_documents++;
+  c->items[c->n - 1].n_documents += n;
 }
 
-static cq_status copy_languages(cq_index_language **out, size_t *n, const cq_index_snapshot *snapshot,
-                                cq_error *error) {
+cq_status cq_index_languages(cq_index_language **out, size_t *n, const cq_index *index, cq_error *error) {
   language_counts counts = {0};
   size_t n_bytes = 0;
   *out = NULL, *n = 0;
-  cq_status status = cq_index_snapshot_languages(snapshot, count_language, &counts, error);
+  cq_status status = index->backend->languages(index, count_language, &counts, error);
   for (size_t i = 0; i < counts.n; i++) n_bytes += counts.items[i].code.n;
   if (!status && !counts.failed) *out = cq_alloc(counts.n * sizeof **out + n_bytes + 1);
   if (!status && !*out) status = cq_fail_memory(error, "languages");
@@ -371,19 +343,12 @@ static cq_status copy_languages(cq_index_language **out, size_t *n, const cq_ind
   return status;
 }
 
-cq_status cq_index_languages(cq_index_language **out, size_t *n, const cq_index *index, cq_error *error) {
-  cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
-  const cq_status status = copy_languages(out, n, snapshot, error);
-  cq_index_snapshot_release(snapshot);
-  return status;
-}
-
 size_t cq_index_approximated(const cq_index *index) {
-  return (size_t)newest_info(index).n_approximate;
+  return index->backend->count(index).n_approximate;
 }
 
 size_t cq_index_n_hubness_queries(const cq_index *index) {
-  return (size_t)newest_info(index).n_queries;
+  return index->backend->count(index).n_queries;
 }
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder) {

@@ -38,11 +38,13 @@ typedef struct cq_index_shared {
 } cq_index_shared;
 
 struct cq_index {
-  char *directory, *model, *fingerprint; /* fingerprint NULL: an index of calque 0.1 */
-  char *query_model;                     /* NULL: queries are encoded by `model` */
+  const struct cq_index_backend *backend; /* backend.h */
+  char *directory, *model, *fingerprint;  /* fingerprint NULL: an index of calque 0.1 */
+  char *query_model;                      /* NULL: queries are encoded by `model` */
   int64_t dim;
-  bool tasks; /* documents and queries are encoded each by the model's prompt and modules for them */
-  cq_index_store *store;
+  bool tasks;            /* documents and queries are encoded each by the model's prompt and modules for them */
+  cq_index_store *store; /* of files; NULL: it is in a database */
+  struct cq_index_database *database; /* database.h; NULL: it is of files */
   bool is_writing;
   cq_index_shared *shared;
   cq_precision precision;
@@ -80,11 +82,9 @@ void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
 void cq_index_approximation_free(cq_index_approximation *approximation);
 void cq_index_word_set_free(cq_index_word_set *words);
 
-/* The best sentence of each hit [n_queries, k], of which a query has n [n_queries]. vectors [n_queries, dim]: of the
- * queries, for CQ_SNIPPET_VECTORS. words: the snapshot's, for CQ_SNIPPET_WORDS. */
-CQ_MUST_USE cq_status cq_index_find_best(cq_hit *hits, const size_t *n, size_t k, size_t n_queries,
-                                         const cq_index *index, const cq_lexical_set *words, const cq_slice *queries,
-                                         const float *vectors, cq_snippet snippet, cq_context *ctx, cq_error *error);
+/* The best sentence of each hit of a search that is not at its end, as its options say. */
+struct cq_index_searching;
+CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
 
 /* --- hubness, as it is written: hubness.c --- */
 

@@ -1,6 +1,6 @@
 /* Documents of a reader into an index, many at a time: reader -> batch -> change.c. Mirrored, an index ends with the
  * reader's documents and no others, and those that it has as they are cost no encoding. */
-#include "recipe/search/index.h"
+#include "recipe/search/backend.h"
 
 #include "base/document.h"
 #include "base/error.h"
@@ -62,6 +62,8 @@ static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error)
 
 static cq_status begin_mirror(reading *r, cq_error *error) {
   if (!r->o->mirror) return CQ_OK;
+  if (r->index->backend->no_mirror)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, r->index->directory, "%s", r->index->backend->no_mirror);
   r->before = cq_index_store_hold(r->index->store);
   r->n_before = cq_index_snapshot_info(r->before).n;
   r->seen = cq_alloc_array_zeroed((size_t)r->n_before + 1, sizeof *r->seen);
@@ -152,8 +154,11 @@ cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_
   reading r = {.index = index, .o = &o, .ctx = ctx};
   cq_status status = cq_options_take(&o, &cq_group_index_read, options, error);
   if (status) return status;
-  *result = (cq_index_read_result){0};
-  if (cq_ranks_rank(o.ranks) > 0) return help_reading(index, &o, ctx, error);
+  if (cq_ranks_rank(o.ranks) > 0) {
+    status = help_reading(index, &o, ctx, error);
+    if (!status) *result = (cq_index_read_result){0};
+    return status;
+  }
   r.waiting = cq_alloc_array(o.batch, sizeof *r.waiting);
   status = r.waiting ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
   if (!status) status = begin_ranks(index, o.ranks, error);

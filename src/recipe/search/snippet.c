@@ -1,5 +1,5 @@
 /* The best sentence of each hit's passage: by words, or by vectors. */
-#include "recipe/search/index.h"
+#include "recipe/search/backend.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -58,14 +58,14 @@ static cq_status split_hits(sentences *s, cq_hit *hits, const size_t *n, size_t 
 /* --- by words --- */
 
 /* The hits of a query follow one another, and so do their sentences. */
-static cq_status choose_by_words(sentences *s, const cq_lexical_set *set, const cq_slice *queries, cq_error *error) {
+static cq_status choose_by_words(sentences *s, const cq_index_searching *search, cq_error *error) {
   double *weights = cq_alloc_array(s->n, sizeof *weights);
   cq_status status = weights ? CQ_OK : cq_fail_memory(error, "sentences");
   for (size_t first = 0, end; !status && first < s->n_hits; first = end) {
     for (end = first; end < s->n_hits && s->query[end] == s->query[first]; end++) continue;
     const size_t from = s->starts[first];
-    status =
-        cq_lexical_weigh(weights + from, set, queries[s->query[first]], s->items + from, s->starts[end] - from, error);
+    status = search->index->backend->weigh(weights + from, search, search->queries[s->query[first]], s->items + from,
+                                           s->starts[end] - from, error);
   }
   for (size_t h = 0; !status && h < s->n_hits; h++) {
     size_t best = s->starts[h];
@@ -103,15 +103,14 @@ static cq_status choose_by_vectors(sentences *s, const cq_index *index, const fl
   return status;
 }
 
-cq_status cq_index_find_best(cq_hit *hits, const size_t *n, size_t k, size_t n_queries, const cq_index *index,
-                             const cq_lexical_set *words, const cq_slice *queries, const float *vectors,
-                             cq_snippet snippet, cq_context *ctx, cq_error *error) {
+cq_status cq_index_find_best(cq_hits *hits, const cq_index_searching *search, cq_error *error) {
   sentences s = {0};
+  const cq_snippet snippet = search->options->snippet;
   if (snippet == CQ_SNIPPET_NONE) return CQ_OK;
-  cq_status status = split_hits(&s, hits, n, k, n_queries, error);
+  cq_status status = split_hits(&s, hits->all, hits->n, hits->k, hits->n_queries, error);
   if (!status && s.n)
-    status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, words, queries, error)
-                                         : choose_by_vectors(&s, index, vectors, ctx, error);
+    status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, search, error)
+                                         : choose_by_vectors(&s, search->index, search->vectors, search->ctx, error);
   free_sentences(&s);
   return status;
 }

@@ -1,5 +1,5 @@
 /* The index by words as it is written: a part for the records of each commit, few parts by merging. */
-#include "recipe/search/index.h"
+#include "recipe/search/backend.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -157,6 +157,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
 /* The words of what stays are written before the manifest counts the new generation: no reader finds an index without. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};
+  if (index->backend->no_compaction)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, index->directory, "%s", index->backend->no_compaction);
   pthread_mutex_lock(&index->shared->writing);
   cq_status status = cq_index_store_check_writing(index->store, error);
   if (!status) status = cq_index_store_check_committed(index->store, error);

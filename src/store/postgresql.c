@@ -1,0 +1,451 @@
+#include "store/postgresql.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/plugin.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { FIRST_PAUSE_MS = 100, MAX_PAUSE_MS = 5000, WAIT_FOR_CONNECTION_S = 10 };
+
+struct cq_pg {
+  cq_pg_pool *pool;
+  cq_pg_link *link;
+  cq_pg *next; /* of those that wait to be taken */
+  bool is_lost;
+  char sqlstate[6];
+};
+
+struct cq_pg_pool {
+  const cq_pg_plugin *plugin;
+  char *address, *name, *begin; /* begin NULL: nothing */
+  char schema[CQ_PG_SCHEMA], quoted[2 * CQ_PG_SCHEMA + 3];
+  int max;
+  pthread_mutex_t mutex; /* of what follows */
+  pthread_cond_t given;
+  cq_pg *idle;
+  int n_open;
+  uint64_t pause_ms, again_ms; /* again_ms: no connection is tried before; 0: none has failed */
+  char reason[CQ_PG_PROBLEM];
+};
+
+static uint64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* --- addresses --- */
+
+static const char *const schemes[] = {"postgresql://", "postgres://"};
+
+bool cq_pg_is_address(const char *place) {
+  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
+    if (strncmp(place, schemes[i], strlen(schemes[i])) == 0) return true;
+  return false;
+}
+
+static int hex_digit(char c) {
+  const char *digits = "0123456789abcdef", *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
+  return found ? (int)(found - digits) : -1;
+}
+
+/* The value of schema=..., %XX resolved. */
+static cq_status read_schema(cq_pg_pool *pool, cq_slice value, cq_error *error) {
+  size_t n = 0;
+  for (size_t i = 0; i < value.n && n < sizeof pool->schema; i++) {
+    char c = value.data[i];
+    if (c == '%' && i + 2 < value.n && hex_digit(value.data[i + 1]) >= 0 && hex_digit(value.data[i + 2]) >= 0) {
+      c = (char)(16 * hex_digit(value.data[i + 1]) + hex_digit(value.data[i + 2]));
+      i += 2;
+    }
+    pool->schema[n++] = c;
+  }
+  if (n == 0 || n >= sizeof pool->schema || memchr(pool->schema, 0, n))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the address of a database: schema= has 1 to %d bytes", CQ_PG_SCHEMA - 1);
+  pool->schema[n] = 0;
+  return CQ_OK;
+}
+
+/* "schema" is ours, and libpq must not see it; what is shown has neither user nor password nor options. */
+static cq_status read_address(cq_pg_pool *pool, const char *address, cq_error *error) {
+  cq_builder rest = {0}, name = {0};
+  const char *options = strchr(address, '?');
+  const size_t n_base = options ? (size_t)(options - address) : strlen(address);
+  const char *place = address;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < n_base; i++)
+    if (address[i] == '@') place = address + i + 1;
+  if (place == address) place = strstr(address, "://") + 3;
+  cq_builder_bytes(&rest, address, n_base);
+  snprintf(pool->schema, sizeof pool->schema, "calque");
+  char mark = '?';
+  for (const char *at = options; at && *at && !status;) {
+    const size_t n = strcspn(++at, "&");
+    if (n >= 7 && strncmp(at, "schema=", 7) == 0) {
+      status = read_schema(pool, (cq_slice){at + 7, n - 7}, error);
+    } else if (n) {
+      cq_builder_char(&rest, mark);
+      cq_builder_bytes(&rest, at, n);
+      mark = '&';
+    }
+    at += n;
+  }
+  char *q = pool->quoted;
+  *q++ = '"';
+  for (const char *c = pool->schema; *c; c++) {
+    if (*c == '"') *q++ = '"';
+    *q++ = *c;
+  }
+  *q++ = '"', *q = 0;
+  cq_builder_text(&name, "postgresql://");
+  cq_builder_bytes(&name, place, n_base - (size_t)(place - address));
+  if (strcmp(pool->schema, "calque") != 0) cq_builder_printf(&name, "?schema=%s", pool->schema);
+  pool->address = rest.data, pool->name = name.data;
+  return status || (!rest.failed && !name.failed) ? status : cq_fail_memory(error, "the address of a database");
+}
+
+/* --- the pool --- */
+
+static cq_status load_plugin(const cq_pg_plugin **out, cq_error *error) {
+  const void *table;
+  cq_error reason = {0};
+  if (cq_plugin_open(&table, "libcalque_postgresql.so", CQ_PG_PLUGIN_SYMBOL, &reason))
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "an index in PostgreSQL needs calque's plugin for it: %s",
+                   reason.message);
+  *out = table;
+  if ((*out)->version == CQ_PG_PLUGIN_VERSION) return CQ_OK;
+  return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for PostgreSQL is of version %d, not %d", (*out)->version,
+                 CQ_PG_PLUGIN_VERSION);
+}
+
+cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error) {
+  cq_pg_pool *pool = cq_alloc_zeroed(sizeof *pool);
+  *out = NULL;
+  if (!pool) return cq_fail_memory(error, "connections");
+  pool->max = max_connections, pool->pause_ms = FIRST_PAUSE_MS;
+  pthread_condattr_t monotonic;
+  pthread_condattr_init(&monotonic);
+  pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+  pthread_mutex_init(&pool->mutex, NULL);
+  pthread_cond_init(&pool->given, &monotonic);
+  pthread_condattr_destroy(&monotonic);
+  cq_status status = read_address(pool, address, error);
+  if (!status) status = load_plugin(&pool->plugin, error);
+  if (status)
+    cq_pg_pool_close(pool);
+  else
+    *out = pool;
+  return status;
+}
+
+static void close_connection(cq_pg *pg) {
+  pg->pool->plugin->close(pg->link);
+  cq_free(pg);
+}
+
+static void close_idle(cq_pg_pool *pool) {
+  for (cq_pg *pg; (pg = pool->idle);) {
+    pool->idle = pg->next;
+    pool->n_open--;
+    close_connection(pg);
+  }
+}
+
+void cq_pg_pool_close(cq_pg_pool *pool) {
+  if (!pool) return;
+  close_idle(pool);
+  assert(pool->n_open == 0);
+  pthread_mutex_destroy(&pool->mutex);
+  pthread_cond_destroy(&pool->given);
+  cq_free(pool->address);
+  cq_free(pool->name);
+  cq_free(pool->begin);
+  cq_free(pool);
+}
+
+const char *cq_pg_pool_name(const cq_pg_pool *pool) {
+  return pool->name;
+}
+
+const char *cq_pg_pool_schema(const cq_pg_pool *pool) {
+  return pool->schema;
+}
+
+const char *cq_pg_pool_quoted(const cq_pg_pool *pool) {
+  return pool->quoted;
+}
+
+cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error) {
+  char *copy = cq_strdup(sql);
+  if (!copy) return cq_fail_memory(error, "connections");
+  pthread_mutex_lock(&pool->mutex);
+  cq_free(pool->begin);
+  pool->begin = copy;
+  close_idle(pool);
+  pthread_mutex_unlock(&pool->mutex);
+  return CQ_OK;
+}
+
+static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
+  static const struct {
+    const char *prefix;
+    cq_status status;
+  } kinds[] = {
+      {"53100", CQ_ERR_IO},          /* disk_full */
+      {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
+      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
+      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
+      {"40", CQ_ERR_UNAVAILABLE},    /* serialisation, deadlock */
+      {"58", CQ_ERR_IO},
+      {"0A", CQ_ERR_UNSUPPORTED},
+      {"", CQ_ERR_ARGUMENT},
+  };
+  size_t i = 0;
+  snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", p->sqlstate);
+  if (p->is_lost) pg->is_lost = true;
+  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
+  return cq_fail_file(error, p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status, pg->pool->name, "%s",
+                      p->message);
+}
+
+/* Connects; without the mutex. */
+static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *problem, cq_error *error) {
+  cq_pg_result *result = NULL;
+  cq_pg *pg = cq_alloc_zeroed(sizeof *pg);
+  *out = NULL;
+  if (!pg) return cq_fail_memory(error, pool->name);
+  pg->pool = pool;
+  if (pool->plugin->connect(&pg->link, pool->address, problem)) {
+    cq_free(pg);
+    return cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s", problem->message);
+  }
+  if (pool->begin && pool->plugin->run_all(&result, pg->link, pool->begin, problem)) {
+    const cq_status status = fail_problem(pg, problem, error);
+    close_connection(pg);
+    return status;
+  }
+  if (result) pool->plugin->free_result(result);
+  *out = pg;
+  return CQ_OK;
+}
+
+static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
+  cq_pg_problem problem = {0};
+  pool->n_open++;
+  pthread_mutex_unlock(&pool->mutex);
+  const cq_status status = connect_now(out, pool, &problem, error);
+  pthread_mutex_lock(&pool->mutex);
+  if (!status) {
+    pool->pause_ms = FIRST_PAUSE_MS, pool->again_ms = 0;
+    return CQ_OK;
+  }
+  pool->n_open--;
+  pool->again_ms = now_ms() + pool->pause_ms;
+  pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
+  snprintf(pool->reason, sizeof pool->reason, "%s", problem.message);
+  pthread_cond_signal(&pool->given);
+  return status;
+}
+
+cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
+  struct timespec limit;
+  cq_status status = CQ_OK;
+  *out = NULL;
+  clock_gettime(CLOCK_MONOTONIC, &limit);
+  limit.tv_sec += WAIT_FOR_CONNECTION_S;
+  pthread_mutex_lock(&pool->mutex);
+  while (!status && !*out) {
+    const uint64_t now = now_ms();
+    if (pool->idle) {
+      cq_pg *pg = pool->idle;
+      pool->idle = pg->next;
+      if (pool->plugin->is_alive(pg->link)) {
+        *out = pg;
+      } else {
+        pool->n_open--;
+        close_connection(pg);
+      }
+    } else if (pool->n_open < pool->max && pool->again_ms > now) {
+      status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s (tried again in %.1f s)", pool->reason,
+                            (double)(pool->again_ms - now) * 1e-3);
+    } else if (pool->n_open < pool->max) {
+      status = open_one(out, pool, error);
+    } else if (pthread_cond_timedwait(&pool->given, &pool->mutex, &limit)) {
+      status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "all %d connections have been busy for %d seconds",
+                            pool->max, WAIT_FOR_CONNECTION_S);
+    }
+  }
+  pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
+void cq_pg_give(cq_pg *pg) {
+  cq_pg_problem problem;
+  cq_pg_result *result = NULL;
+  if (!pg) return;
+  cq_pg_pool *pool = pg->pool;
+  /* outside of a transaction a notice says so, which nobody hears */
+  const bool is_fine = !pg->is_lost && !pool->plugin->run_all(&result, pg->link, "ROLLBACK", &problem);
+  if (result) pool->plugin->free_result(result);
+  pthread_mutex_lock(&pool->mutex);
+  if (is_fine) {
+    pg->next = pool->idle;
+    pool->idle = pg;
+  } else {
+    pool->n_open--;
+  }
+  pthread_cond_signal(&pool->given);
+  pthread_mutex_unlock(&pool->mutex);
+  if (!is_fine) close_connection(pg);
+}
+
+/* --- statements --- */
+
+static cq_status run_values(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
+                            bool is_kept, cq_error *error) {
+  cq_pg_problem problem;
+  *out = NULL;
+  return pg->pool->plugin->run(out, pg->link, sql, values, n, is_kept, &problem) ? fail_problem(pg, &problem, error)
+                                                                                 : CQ_OK;
+}
+
+cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
+                    cq_error *error) {
+  return run_values(out, pg, sql, values, n, false, error);
+}
+
+cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
+                         cq_error *error) {
+  return run_values(out, pg, sql, values, n, true, error);
+}
+
+cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error) {
+  cq_pg_problem problem;
+  cq_pg_result *result = NULL;
+  if (out) *out = NULL;
+  if (pg->pool->plugin->run_all(&result, pg->link, sql, &problem)) return fail_problem(pg, &problem, error);
+  if (out)
+    *out = result;
+  else
+    pg->pool->plugin->free_result(result);
+  return CQ_OK;
+}
+
+cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error) {
+  static const char header[19] = "PGCOPY\n\377\r\n\0", trailer[2] = "\377\377";
+  const cq_pg_plugin *p = pg->pool->plugin;
+  cq_pg_problem problem;
+  if (p->copy_begin(pg->link, sql, &problem) || p->copy_put(pg->link, header, sizeof header, &problem) ||
+      p->copy_put(pg->link, rows->data, rows->n, &problem) ||
+      p->copy_put(pg->link, trailer, sizeof trailer, &problem) || p->copy_end(pg->link, NULL, &problem))
+    return fail_problem(pg, &problem, error);
+  return CQ_OK;
+}
+
+bool cq_pg_is_lost(const cq_pg *pg) {
+  return pg->is_lost;
+}
+
+const char *cq_pg_sqlstate(const cq_pg *pg) {
+  return pg->sqlstate;
+}
+
+size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result) {
+  return pg->pool->plugin->n_rows(result);
+}
+
+cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
+  cq_slice s;
+  s.data = pg->pool->plugin->value(result, row, column, &s.n);
+  return s.data ? s : (cq_slice){"", 0};
+}
+
+int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
+  const cq_slice s = cq_pg_bytes(pg, result, row, column);
+  switch (s.n) {
+  case 1: return *s.data;
+  case 2: return (int16_t)cq_pg_get_16(s.data);
+  case 4: return (int32_t)cq_pg_get_32(s.data);
+  case 8: return (int64_t)cq_pg_get_64(s.data);
+  default: return 0;
+  }
+}
+
+int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
+  const cq_slice s = cq_pg_bytes(pg, result, row, column);
+  return s.n && *s.data == 't' ? 1 : strtoll(s.data, NULL, 10); /* libpq ends values with a zero */
+}
+
+void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result) {
+  if (result) pg->pool->plugin->free_result(result);
+}
+
+/* --- the binary format: big-endian --- */
+
+void cq_pg_put_16(cq_builder *b, uint16_t value) {
+  const char bytes[2] = {(char)(value >> 8), (char)value};
+  cq_builder_bytes(b, bytes, sizeof bytes);
+}
+
+void cq_pg_put_32(cq_builder *b, uint32_t value) {
+  const uint32_t big = __builtin_bswap32(value); /* calque is built for little-endian machines only */
+  cq_builder_bytes(b, (const char *)&big, sizeof big);
+}
+
+void cq_pg_put_64(cq_builder *b, uint64_t value) {
+  const uint64_t big = __builtin_bswap64(value);
+  cq_builder_bytes(b, (const char *)&big, sizeof big);
+}
+
+/* One dimension, no nulls, from 1 on; an empty array has no dimension. */
+void cq_pg_put_array(cq_builder *b, uint32_t type, size_t n) {
+  cq_pg_put_32(b, n ? 1 : 0);
+  cq_pg_put_32(b, 0);
+  cq_pg_put_32(b, type);
+  if (n == 0) return;
+  cq_pg_put_32(b, (uint32_t)n);
+  cq_pg_put_32(b, 1);
+}
+
+void cq_pg_put_int8s(cq_builder *b, const int64_t *values, size_t n) {
+  cq_pg_put_array(b, CQ_PG_INT8, n);
+  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)values[i]);
+}
+
+void cq_pg_put_field(cq_builder *b, const void *bytes, size_t n) {
+  cq_pg_put_32(b, (uint32_t)n);
+  if (n) cq_builder_bytes(b, bytes, n);
+}
+
+void cq_pg_put_field_32(cq_builder *b, uint32_t value) {
+  cq_pg_put_32(b, 4);
+  cq_pg_put_32(b, value);
+}
+
+void cq_pg_put_field_64(cq_builder *b, uint64_t value) {
+  cq_pg_put_32(b, 8);
+  cq_pg_put_64(b, value);
+}
+
+uint16_t cq_pg_get_16(const void *at) {
+  uint16_t big;
+  memcpy(&big, at, sizeof big);
+  return __builtin_bswap16(big);
+}
+
+uint32_t cq_pg_get_32(const void *at) {
+  uint32_t big;
+  memcpy(&big, at, sizeof big);
+  return __builtin_bswap32(big);
+}
+
+uint64_t cq_pg_get_64(const void *at) {
+  uint64_t big;
+  memcpy(&big, at, sizeof big);
+  return __builtin_bswap64(big);
+}

@@ -1,0 +1,88 @@
+/* A database: its address, and a handful of connections to it that threads share.
+ *
+ *   cq_pg_pool_open(&pool, "postgresql://me@host/news?schema=calque", 8, &err);
+ *   cq_pg_take(&pg, pool, &err);                     // waits for a connection, not for ever
+ *   cq_pg_run(&result, pg, "SELECT ... WHERE id = $1", values, 1, &err);
+ *   cq_pg_result_free(pg, result), cq_pg_give(pg);   // an open transaction is rolled back
+ *
+ * Passwords: an address is shown without its user, its password and its options (cq_pg_pool_name). A database that goes away
+ * is tried again, after pauses from 0.1 to 5 seconds; meanwhile cq_pg_take fails at once, with the reason.
+ *
+ * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time; CQ_ERR_IO when it
+ * refuses for want of room; CQ_ERR_ARGUMENT for data that it does not take; CQ_ERR_UNSUPPORTED without the plugin.
+ *
+ * Threads: a pool is for all, what is taken from it for one. */
+#ifndef STORE_POSTGRESQL_H
+#define STORE_POSTGRESQL_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+#include "store/postgresql_plugin.h"
+
+#include <stdint.h>
+
+typedef struct cq_pg_pool cq_pg_pool;
+typedef struct cq_pg cq_pg; /* a connection that was taken */
+
+/* Whether a place is the address of a database, and no directory. */
+bool cq_pg_is_address(const char *place);
+
+enum { CQ_PG_SCHEMA = 64 };
+
+/* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has a
+ * NUL; CQ_ERR_UNSUPPORTED without the plugin. */
+CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
+void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
+const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
+const char *cq_pg_pool_schema(const cq_pg_pool *pool);
+/* The schema's name as SQL has it: in quotation marks. */
+const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
+/* SQL that each connection begins with, from the next one on. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
+
+CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
+void cq_pg_give(cq_pg *pg); /* NULL is legal */
+
+/* --- statements --- */
+
+CQ_MUST_USE cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
+                                cq_error *error);
+/* The same for statements that come again and again: prepared once. */
+CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values,
+                                     size_t n, cq_error *error);
+/* Several statements without values; the last one's rows as text. out may be NULL. */
+CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
+CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
+bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have been done */
+/* The SQLSTATE of the statement that failed last: "42P01". */
+const char *cq_pg_sqlstate(const cq_pg *pg);
+
+size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result);
+cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);
+int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row,
+                     size_t column); /* int2, int4, int8, bool */
+int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column); /* of run_all */
+void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result);                                     /* NULL is legal */
+
+/* --- PostgreSQL's binary format, appended --- */
+
+void cq_pg_put_16(cq_builder *b, uint16_t value);
+void cq_pg_put_32(cq_builder *b, uint32_t value);
+void cq_pg_put_64(cq_builder *b, uint64_t value);
+/* An array of n elements of a type, which follow, each with its length before it. */
+enum { CQ_PG_INT8 = 20, CQ_PG_TEXT = 25 };
+void cq_pg_put_array(cq_builder *b, uint32_t type, size_t n);
+void cq_pg_put_int8s(cq_builder *b, const int64_t *values, size_t n); /* the whole array */
+/* A field of COPY: its length before it. */
+void cq_pg_put_field(cq_builder *b, const void *bytes, size_t n);
+void cq_pg_put_field_32(cq_builder *b, uint32_t value);
+void cq_pg_put_field_64(cq_builder *b, uint64_t value);
+uint16_t cq_pg_get_16(const void *at);
+uint32_t cq_pg_get_32(const void *at);
+uint64_t cq_pg_get_64(const void *at);
+
+static inline cq_pg_value cq_pg_value_of(const cq_builder *b) {
+  return (cq_pg_value){b->data, b->n};
+}
+
+#endif

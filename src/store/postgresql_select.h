@@ -1,0 +1,25 @@
+/* Filters (store/filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never written. */
+#ifndef STORE_POSTGRESQL_SELECT_H
+#define STORE_POSTGRESQL_SELECT_H
+
+#include "base/arena.h"
+#include "store/filter.h"
+#include "store/postgresql.h"
+
+enum { CQ_PG_MAX_VALUES = 1280 };
+
+/* What $1, $2, ... stand for. Start from {0}. */
+typedef struct cq_pg_values {
+  cq_pg_value *items;
+  size_t n, capacity;
+  cq_arena arena; /* has their bytes, where they are nobody else's */
+} cq_pg_values;
+/* The number of a new value, whose bytes are copied. Errors: CQ_ERR_MEMORY; CQ_ERR_LIMIT for more than
+ * CQ_PG_MAX_VALUES. */
+CQ_MUST_USE cq_status cq_pg_add_value(size_t *number, cq_pg_values *values, const void *data, size_t n,
+                                      cq_error *error);
+void cq_pg_values_free(cq_pg_values *values);
+
+CQ_MUST_USE cq_status cq_pg_select(cq_builder *sql, cq_pg_values *values, const cq_filter *filter, cq_error *error);
+
+#endif
