@@ -22,6 +22,7 @@
 #include "calque/context.h"
 #include "calque/encoder.h"
 #include "calque/options.h"
+#include "calque/ranks.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"
 
@@ -161,6 +162,7 @@ typedef struct cq_autoencode_options {
   uint64_t seed;
   cq_autoencode_progress_fn progress;
   void *progress_context;
+  cq_ranks *ranks; /* that train together (calque/ranks.h); NULL: this process alone */
 } cq_autoencode_options;
 
 /* What translates: bidirectional, max pooling, vectors of length one, drawn together by in-batch contrast (InfoNCE) and by

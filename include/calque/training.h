@@ -91,6 +91,13 @@ typedef struct cq_training_options {
   int average;
   bool freeze_body; /* of the model begun from only the vocabulary's embeddings are trained; the rest keeps its bits */
   cq_ranks *ranks;  /* that train together (calque/ranks.h); NULL: this process alone */
+  /* In what gradients travel between ranks. BF16: half the bytes, each rounded wherever it comes through, so that the
+   * model depends on the number of ranks */
+  cq_training_precision exchange;
+  /* Each rank keeps a part of the word embeddings and of their optimiser's state, and gets the rows that a batch needs:
+   * memory for large vocabularies. An evaluation brings all rows to all ranks, a checkpoint all state to rank 0, for as
+   * long as it takes. The model has the same bits */
+  bool shard_tables;
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
 CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")

@@ -3,6 +3,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static _Atomic long fail_countdown;
 static _Atomic bool has_failed;
@@ -51,9 +53,36 @@ bool cq_has_room(size_t n_bytes) {
   return p != NULL;
 }
 
+/* The whole pages within an allocation: from *first to *last, which may be before it. */
+static void whole_pages(char **first, char **last, void *bytes, size_t n) {
+  const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes;
+  *first = (char *)bytes + (page - begin % page) % page;
+  *last = (char *)bytes + n - (begin + n) % page;
+}
+
+void cq_release_pages(void *bytes, size_t n) {
+  char *first, *last;
+  whole_pages(&first, &last, bytes, n);
+  /* Where the system does not take them, they are zeroed, and stay. */
+  if (n > 0 && first < last && madvise(first, (size_t)(last - first), MADV_DONTNEED))
+    memset(first, 0, (size_t)(last - first));
+}
+
+enum { LARGE = 1 << 20 };
+
+/* The same with what lies before and behind the pages: memory is taken when it is written to, and not before. */
+static void zero_pages(char *bytes, size_t n) {
+  char *first, *last;
+  whole_pages(&first, &last, bytes, n);
+  memset(bytes, 0, (size_t)(first - bytes));
+  memset(last, 0, (size_t)(bytes + n - last));
+  cq_release_pages(bytes, n);
+}
+
 void *cq_alloc_zeroed(size_t n_bytes) {
-  void *p = cq_alloc(n_bytes);
-  if (p) memset(p, 0, n_bytes);
+  char *p = cq_alloc(n_bytes);
+  if (p && n_bytes < LARGE) memset(p, 0, n_bytes);
+  if (p && n_bytes >= LARGE) zero_pages(p, n_bytes);
   return p;
 }
 

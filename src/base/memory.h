@@ -22,6 +22,10 @@ void *cq_realloc_small(void *p, size_t n_bytes);
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
 
+/* Gives the whole pages within n bytes of an allocation back to the system: they read as zeros until they are written to
+ * again. What else lies in the first and the last page stays. */
+void cq_release_pages(void *bytes, size_t n);
+
 /* Makes room for one more element in a growing array; false on failure (the array stays).
  *   if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) ... */
 bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size);

@@ -49,8 +49,8 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   if (code == CLI_OK && help) {
     cli_help(command, path);
   } else if (code == CLI_OK && cq_ranks_are_started() && !command->takes_ranks) {
-    code = cli_fail("%s: mpirun has started several of it, which extend, distill, finetune, encode, mine and index add "
-                    "take so far",
+    code = cli_fail("%s: mpirun has started several of it, which only extend, distill, finetune, autoencode train, "
+                    "encode, mine and index add take",
                     path);
   } else if (code == CLI_OK) {
     const cli_call call = {.command = command,

@@ -1,7 +1,12 @@
+#define _POSIX_C_SOURCE 200809L
 #include "ranks/mpi_plugin.h"
 
 #include <mpi.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <time.h>
 
 enum { MAX_MESSAGE = 1 << 30, TAG = 7 }; /* bytes: MPI counts in int */
 
@@ -16,7 +21,11 @@ static int explain(int code, char *message, size_t size) {
 static int start(int *rank, int *n_ranks, char host[CQ_MPI_HOST], char *message, size_t size) {
   char name[MPI_MAX_PROCESSOR_NAME + 1] = "";
   int n, code, provided;
-  if ((code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided))) return explain(code, message, size);
+  if ((code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided))) return explain(code, message, size);
+  if (provided < MPI_THREAD_SERIALIZED) {
+    snprintf(message, size, "it was built without threads");
+    return 1;
+  }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   if ((code = MPI_Comm_rank(MPI_COMM_WORLD, rank)) || (code = MPI_Comm_size(MPI_COMM_WORLD, n_ranks)) ||
       (code = MPI_Get_processor_name(name, &n)))
@@ -25,12 +34,41 @@ static int start(int *rank, int *n_ranks, char host[CQ_MPI_HOST], char *message,
   return 0;
 }
 
+static atomic_bool interrupted;
+
+static void interrupt(void *context) {
+  (void)context;
+  atomic_store(&interrupted, true);
+}
+
+/* Waits for a message without keeping a core busy, which others of this machine may need: at first it looks again and
+ * again, then it sleeps in between. */
+static int wait_for(MPI_Request *request, MPI_Status *status, char *message, size_t size) {
+  enum { SPINS = 200, NANOSECONDS = 50000 };
+  for (int i = 0, done = 0;; i++) {
+    const int code = MPI_Test(request, &done, status);
+    if (code) return explain(code, message, size);
+    if (done) return 0;
+    if (atomic_load(&interrupted)) {
+      snprintf(message, size, "the run has ended");
+      return 1;
+    }
+    if (i < SPINS)
+      sched_yield();
+    else
+      nanosleep(&(struct timespec){.tv_nsec = NANOSECONDS}, NULL);
+  }
+}
+
 static int send(void *context, int to, const void *bytes, size_t n, char *message, size_t size) {
   (void)context;
   for (const char *at = bytes; n > 0;) {
     const int part = n < MAX_MESSAGE ? (int)n : MAX_MESSAGE;
-    const int code = MPI_Send(at, part, MPI_BYTE, to, TAG, MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_Status status;
+    const int code = MPI_Isend(at, part, MPI_BYTE, to, TAG, MPI_COMM_WORLD, &request);
     if (code) return explain(code, message, size);
+    if (wait_for(&request, &status, message, size)) return 1;
     at += part, n -= (size_t)part;
   }
   return 0;
@@ -40,10 +78,12 @@ static int receive(void *context, int from, void *bytes, size_t n, char *message
   (void)context;
   for (char *at = bytes; n > 0;) {
     const int part = n < MAX_MESSAGE ? (int)n : MAX_MESSAGE;
+    MPI_Request request;
     MPI_Status status;
-    int got = 0, code = MPI_Recv(at, part, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &status);
-    if (!code) code = MPI_Get_count(&status, MPI_BYTE, &got);
+    int got = 0, code = MPI_Irecv(at, part, MPI_BYTE, from, TAG, MPI_COMM_WORLD, &request);
     if (code) return explain(code, message, size);
+    if (wait_for(&request, &status, message, size)) return 1;
+    if ((code = MPI_Get_count(&status, MPI_BYTE, &got))) return explain(code, message, size);
     if (got != part) {
       snprintf(message, size, "%d bytes came, expected %d: the ranks run different programs", got, part);
       return 1;
@@ -67,6 +107,7 @@ __attribute__((visibility("default"))) const cq_mpi_plugin cq_mpi_plugin_table =
     .start = start,
     .send = send,
     .receive = receive,
+    .interrupt = interrupt,
     .finish = finish,
     .end_all = end_all,
 };

@@ -73,13 +73,18 @@ typedef struct catching_up {
   cq_optimizer *o[2]; /* in the order of a turn; the first may be NULL */
   int64_t ahead[2];   /* their steps less turns */
   const cq_param *table;
-  const int32_t *ids; /* NULL: all rows */
-  int64_t n;
+  const int32_t *ids; /* NULL: n rows from first_row on */
+  int64_t first_row, n;
   cq_adamw *steps[2]; /* the numbers of turns first ... last */
   int64_t first, last;
 } catching_up;
 
 enum { ROWS_PER_ITEM = 256 };
+
+/* The row that is the i-th. */
+static int64_t row_at(const catching_up *c, int64_t i) {
+  return c->ids ? c->ids[i] : c->first_row + i;
+}
 
 static catching_up catching_up_of(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n) {
   catching_up c = {.o = {o->before, o}, .table = table, .ids = ids, .n = n};
@@ -103,7 +108,7 @@ static void catch_up_rows(void *context, size_t item, int worker) {
                 end = first + ROWS_PER_ITEM < c->n ? first + ROWS_PER_ITEM : c->n;
   (void)worker;
   for (int64_t i = first; i < end; i++) {
-    const int64_t row = c->ids ? c->ids[i] : i, turn = turn_of_row(c, row);
+    const int64_t row = row_at(c, i), turn = turn_of_row(c, row);
     for (int64_t t = turn < c->first ? c->first : turn + 1; t <= c->last; t++)
       for (int k = 0; k < 2; k++) {
         cq_optimizer *o = c->o[k];
@@ -121,7 +126,7 @@ static void catch_up_distinct(catching_up *c, cq_context *ctx) {
   const int64_t present = (int64_t)c->o[1]->step;
   int64_t oldest = present;
   for (int64_t i = 0; i < c->n; i++) {
-    const int64_t turn = turn_of_row(c, c->ids ? c->ids[i] : i);
+    const int64_t turn = turn_of_row(c, row_at(c, i));
     if (turn < oldest) oldest = turn;
   }
   /* Some hundred steps' numbers at a time: rows are brought along in stages of bounded memory. */
@@ -147,7 +152,8 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
   uint32_t *row_steps = o->row_steps[table->offset];
   int32_t *behind = cq_alloc_array((size_t)n, sizeof *behind);
   uint32_t *kept = cq_alloc_array((size_t)n, sizeof *kept);
-  int64_t n_behind = 0;
+  int64_t n_behind = 0, first, end;
+  cq_table_part(&first, &end, table, o->options.part, o->options.n_parts);
   if (!behind || !kept) {
     cq_free(behind);
     cq_free(kept);
@@ -155,6 +161,7 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
   }
   /* Each row once, for two workers must not meet on one: a row already listed shows a step from the future. */
   for (int64_t i = 0; i < n; i++) {
+    if (ids[i] < first || ids[i] >= end) continue;
     if (row_steps[ids[i]] > o->step || turn_of_row(&c, ids[i]) >= (int64_t)o->step) continue;
     kept[n_behind] = row_steps[ids[i]];
     behind[n_behind++] = ids[i];
@@ -172,7 +179,10 @@ void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx) {
   for (size_t i = 0; i < o->params->n; i++) {
     const cq_param *p = o->params->items[i];
     if (!p->table || p->frozen) continue;
-    catching_up c = catching_up_of(o, p, NULL, p->rows);
+    int64_t first, end;
+    cq_table_part(&first, &end, p, o->options.part, o->options.n_parts);
+    catching_up c = catching_up_of(o, p, NULL, end - first);
+    c.first_row = first;
     catch_up_distinct(&c, ctx);
   }
 }
@@ -185,27 +195,34 @@ typedef struct reduction {
   const cq_kernels *kernels;
 } reduction;
 
+void cq_gradients_reduce_dense(cq_gradients *shards, int n_shards, int64_t first, int64_t n,
+                               const cq_kernels *kernels) {
+  for (int step = 1; step < n_shards; step *= 2)
+    for (int i = 0; i + step < n_shards; i += 2 * step)
+      kernels->add(shards[i].dense + first, shards[i + step].dense + first, n);
+}
+
+cq_status cq_gradients_reduce_tables(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_error *error) {
+  for (int step = 1; step < n_shards; step *= 2)
+    for (int i = 0; i + step < n_shards; i += 2 * step) {
+      cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
+      if (status) return status;
+    }
+  return CQ_OK;
+}
+
 static void reduce_chunk(void *context, size_t item, int worker) {
   const reduction *r = context;
-  const int64_t first = (int64_t)item * CHUNK, left = r->shards[0].n_dense - first, n = left < CHUNK ? left : CHUNK;
+  const int64_t first = (int64_t)item * CHUNK, left = r->shards[0].n_dense - first;
   (void)worker;
-  for (int step = 1; step < r->n_shards; step *= 2) {
-    for (int i = 0; i + step < r->n_shards; i += 2 * step)
-      r->kernels->add(r->shards[i].dense + first, r->shards[i + step].dense + first, n);
-  }
+  cq_gradients_reduce_dense(r->shards, r->n_shards, first, left < CHUNK ? left : CHUNK, r->kernels);
 }
 
 cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels, cq_context *ctx,
                               cq_error *error) {
   reduction r = {shards, n_shards, kernels};
   cq_context_run(ctx, (size_t)chunks_of(shards[0].n_dense), reduce_chunk, &r);
-  for (int step = 1; step < n_shards; step *= 2) {
-    for (int i = 0; i + step < n_shards; i += 2 * step) {
-      cq_status status = cq_gradients_add_tables(&shards[i], &shards[i + step], kernels, error);
-      if (status) return status;
-    }
-  }
-  return CQ_OK;
+  return cq_gradients_reduce_tables(shards, n_shards, kernels, error);
 }
 
 /* ---- update ---- */
@@ -248,7 +265,10 @@ static void update_param(void *context, size_t item, int worker) {
     return;
   }
   const cq_table_gradient *t = &u->gradients->tables[p->offset];
+  int64_t first, end;
+  cq_table_part(&first, &end, p, o->options.part, o->options.n_parts);
   for (size_t s = 0; s < t->n; s++) {
+    if (t->row_of[s] < first || t->row_of[s] >= end) continue;
     float *value = p->value + (int64_t)t->row_of[s] * p->cols;
     const int64_t at = o->table_at[p->offset] + t->row_of[s] * p->cols;
     o->kernels->adamw(value, o->m + at, o->v + at, t->rows + (int64_t)s * t->dim, p->cols, &step);

@@ -20,7 +20,16 @@ typedef struct cq_optimizer_options {
    * again. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
+  /* Of each table only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
+   * others; n_parts 0: all rows. */
+  int part, n_parts;
 } cq_optimizer_options;
+
+/* The rows of a table that part `part` of n_parts has: *first to, but not including, *end. */
+static inline void cq_table_part(int64_t *first, int64_t *end, const cq_param *table, int part, int n_parts) {
+  *first = n_parts ? table->rows * part / n_parts : 0;
+  *end = n_parts ? table->rows * (part + 1) / n_parts : table->rows;
+}
 
 typedef struct cq_optimizer {
   cq_optimizer_options options;
@@ -49,6 +58,11 @@ void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx);
 /* Sums the shards into shards[0] over a fixed tree: ((0 + 1) + (2 + 3)) + ..., whatever the number of threads. */
 CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
                                           cq_context *ctx, cq_error *error);
+
+/* The two halves of it: floats first to first + n of the dense gradients, and all tables. */
+void cq_gradients_reduce_dense(cq_gradients *shards, int n_shards, int64_t first, int64_t n, const cq_kernels *kernels);
+CQ_MUST_USE cq_status cq_gradients_reduce_tables(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
+                                                 cq_error *error);
 
 /* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Rows of tables in the
  * gradient must have been caught up. *norm: the gradients' length after `scale`, before clipping. */

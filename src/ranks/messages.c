@@ -7,14 +7,14 @@
 
 cq_status cq_messages_send(cq_messages *m, int to, const void *bytes, size_t n, cq_error *error) {
   char message[256] = "";
-  m->n_bytes += n;
+  m->n_sent += n;
   if (!n || !m->transport.send(m->transport.context, to, bytes, n, message, sizeof message)) return CQ_OK;
   return cq_fail(error, CQ_ERR_IO, "rank %d cannot send to rank %d: %s", m->transport.rank, to, message);
 }
 
 cq_status cq_messages_receive(cq_messages *m, int from, void *bytes, size_t n, cq_error *error) {
   char message[256] = "";
-  m->n_bytes += n;
+  m->n_received += n;
   if (!n || !m->transport.receive(m->transport.context, from, bytes, n, message, sizeof message)) return CQ_OK;
   return cq_fail(error, CQ_ERR_IO, "rank %d cannot receive from rank %d: %s", m->transport.rank, from, message);
 }
@@ -84,4 +84,37 @@ cq_status cq_messages_sum(cq_messages *m, double *values, size_t n, cq_error *er
   cq_status status = cq_messages_up(m, add_span, give_span, &s, error);
   cq_free(s.received);
   return status ? status : cq_messages_broadcast(m, values, s.n, error);
+}
+
+/* --- parts --- */
+
+static size_t part_begin(const size_t *ends, int rank) {
+  return rank ? ends[rank - 1] : 0;
+}
+
+cq_status cq_messages_share(cq_messages *m, void *bytes, const size_t *ends, cq_error *error) {
+  const int rank = m->transport.rank, n = m->transport.n_ranks, next = (rank + 1) % n, last = (rank + n - 1) % n;
+  char *at = bytes;
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < n - 1; i++) {
+    const int given = (rank - i + n) % n, taken = (given - 1 + n) % n;
+    const size_t give = part_begin(ends, given), take = part_begin(ends, taken);
+    /* Even ranks give first, odd ones take first: none waits for one that waits for it. */
+    if (rank % 2) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);
+    if (!status) status = cq_messages_send(m, next, at + give, ends[given] - give, error);
+    if (!status && rank % 2 == 0) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);
+  }
+  return status;
+}
+
+cq_status cq_messages_collect(cq_messages *m, void *bytes, const size_t *ends, cq_error *error) {
+  char *at = bytes;
+  cq_status status = CQ_OK;
+  if (m->transport.rank > 0) {
+    const size_t begin = part_begin(ends, m->transport.rank);
+    return cq_messages_send(m, 0, at + begin, ends[m->transport.rank] - begin, error);
+  }
+  for (int i = 1; !status && i < m->transport.n_ranks; i++)
+    status = cq_messages_receive(m, i, at + ends[i - 1], ends[i] - ends[i - 1], error);
+  return status;
 }

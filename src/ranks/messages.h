@@ -14,17 +14,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Blocking, in the order of the calls. Each returns 0, or 1 with a reason in message [size]. */
+/* Blocking, in the order of the calls, of which there is one at a time, by whichever thread. Each returns 0, or 1 with a
+ * reason in message [size]. */
 typedef struct cq_transport {
   int rank, n_ranks;
   int (*send)(void *context, int to, const void *bytes, size_t n, char *message, size_t size);
   int (*receive)(void *context, int from, void *bytes, size_t n, char *message, size_t size);
+  /* By any thread, while another sends or receives: that and all that comes later fails. */
+  void (*interrupt)(void *context);
   void *context; /* borrowed */
 } cq_transport;
 
 typedef struct cq_messages {
   cq_transport transport;
-  uint64_t n_bytes; /* that this rank has sent and received until now */
+  uint64_t n_sent, n_received; /* bytes until now */
 } cq_messages;
 
 /* Errors of all functions: CQ_ERR_IO, naming both ranks and the reason. */
@@ -44,5 +47,10 @@ CQ_MUST_USE cq_status cq_messages_down(const cq_messages *m, cq_message_fn take,
 CQ_MUST_USE cq_status cq_messages_broadcast(cq_messages *m, void *bytes, size_t n, cq_error *error);
 /* Sums over all ranks, on all ranks, with the same bits. */
 CQ_MUST_USE cq_status cq_messages_sum(cq_messages *m, double *values, size_t n, cq_error *error);
+/* Bytes [ends[n_ranks - 1]] in a part for each rank, which ends there: each rank has its own, and gets the others'. They go
+ * round in a ring. */
+CQ_MUST_USE cq_status cq_messages_share(cq_messages *m, void *bytes, const size_t *ends, cq_error *error);
+/* The same for rank 0 alone: the others' bytes stay as they are. */
+CQ_MUST_USE cq_status cq_messages_collect(cq_messages *m, void *bytes, const size_t *ends, cq_error *error);
 
 #endif

@@ -1,13 +1,13 @@
 /* What calque asks of Open MPI: a table of functions in a library of its own (src/mpi/), loaded when mpirun has started
  * several processes, so that MPI is there for nobody else.
  *
- * Functions return 0, or 1 with a reason in message [size]. All are called by one thread. */
+ * Functions return 0, or 1 with a reason in message [size]. They are called one at a time, but for interrupt. */
 #ifndef RANKS_MPI_PLUGIN_H
 #define RANKS_MPI_PLUGIN_H
 
 #include <stddef.h>
 
-enum { CQ_MPI_PLUGIN_VERSION = 1, CQ_MPI_HOST = 256 };
+enum { CQ_MPI_PLUGIN_VERSION = 2, CQ_MPI_HOST = 256 };
 
 typedef struct cq_mpi_plugin {
   int version; /* CQ_MPI_PLUGIN_VERSION */
@@ -15,8 +15,9 @@ typedef struct cq_mpi_plugin {
   int (*start)(int *rank, int *n_ranks, char host[CQ_MPI_HOST], char *message, size_t size);
   int (*send)(void *context, int to, const void *bytes, size_t n, char *message, size_t size);
   int (*receive)(void *context, int from, void *bytes, size_t n, char *message, size_t size);
-  void (*finish)(void);      /* waits for the other ranks */
-  void (*end_all)(int code); /* ends all ranks, this one as well, with that exit code */
+  void (*interrupt)(void *context); /* ranks/messages.h */
+  void (*finish)(void);             /* waits for the other ranks */
+  void (*end_all)(int code);        /* ends all ranks, this one as well, with that exit code */
 } cq_mpi_plugin;
 
 /* The one symbol of the library. */

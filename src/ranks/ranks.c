@@ -48,7 +48,7 @@ cq_status cq_ranks_open(cq_ranks **out, cq_error *error) {
     cq_free(r);
     return status;
   }
-  t->send = r->plugin->send, t->receive = r->plugin->receive;
+  t->send = r->plugin->send, t->receive = r->plugin->receive, t->interrupt = r->plugin->interrupt;
   *out = r;
   return CQ_OK;
 }
@@ -79,7 +79,7 @@ const char *cq_ranks_host(const cq_ranks *ranks) {
 }
 
 uint64_t cq_ranks_bytes(const cq_ranks *ranks) {
-  return ranks ? ranks->messages.n_bytes : 0;
+  return ranks ? ranks->messages.n_sent + ranks->messages.n_received : 0;
 }
 
 void cq_ranks_end_all(cq_ranks *ranks, int code) {

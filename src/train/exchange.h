@@ -26,6 +26,16 @@ typedef struct cq_exchange {
   cq_status (*sum_rows)(void *context, cq_gradients *gradients, cq_error *error);
   cq_status (*sum_scalars)(void *context, double *values, size_t n, cq_error *error);
   void *context;
+  /* Sums of gradients that begin while others are computed (train/overlap.h); NULL: all are summed at the end, by
+   * sum_dense. begin_dense returns at once, may be called by any thread, and takes values until finish_dense, which waits
+   * for all of them. abandon waits for none: no function of the exchange succeeds after it. */
+  int64_t chunk; /* floats of a sum that begins early */
+  void (*begin_dense)(void *context, float *values, int64_t n);
+  cq_status (*finish_dense)(void *context, cq_error *error);
+  void (*abandon)(void *context);
+  /* Parts of bytes (ranks/messages.h); NULL: tables are not shared out (train/table_parts.h). */
+  cq_status (*share)(void *context, void *bytes, const size_t *ends, cq_error *error);
+  cq_status (*collect)(void *context, void *bytes, const size_t *ends, cq_error *error);
 } cq_exchange;
 
 /* This process is the only one: it has all shards, and every sum already. */

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "train/shards.h"
+#include "train/table_parts.h"
 #include "train/update.h"
 
 #include <math.h>
@@ -19,6 +20,7 @@ struct cq_trainer {
   cq_context *ctx;
   cq_trainer_options options;
   cq_update update;
+  cq_table_parts tables;
   cq_shards shards;
   cq_worker *workers; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
   int n_workers;
@@ -49,9 +51,17 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   /* The student's default prompt: it is trained as it will be used. */
   if (!status) status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, ctx, error);
+  const bool shares_tables = options->shard_tables && options->exchange && options->exchange->share;
+  cq_optimizer_options optimizer = options->optimizer;
+  if (shares_tables) optimizer.part = options->exchange->rank, optimizer.n_parts = options->exchange->n_ranks;
   if (!status)
     status = cq_update_new(&t->update, "", &encoder->params, encoder->kernels, options->n_shards, options->exchange,
-                           &options->optimizer, pack_encoder, encoder, error);
+                           &optimizer, pack_encoder, encoder, error);
+  if (!status && shares_tables) {
+    t->tables = (cq_table_parts){.optimizer = &t->update.optimizer, .exchange = options->exchange};
+    cq_table_parts_give_up(&t->tables, true);
+  }
+  if (!status) status = cq_update_overlap(&t->update, error);
   if (status) {
     cq_trainer_free(t);
     return status;
@@ -63,6 +73,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
 
 void cq_trainer_free(cq_trainer *t) {
   if (!t) return;
+  cq_table_parts_free(&t->tables);
   cq_update_free(&t->update);
   cq_shards_free(&t->shards);
   for (int w = 0; t->workers && w < t->n_workers; w++) cq_workspace_free(&t->workers[w].workspace);
@@ -97,6 +108,11 @@ static cq_gradients *trainer_gradients(const cq_trainer *t, const cq_shard *s) {
   return cq_update_gradients(&t->update, s->number, t->shards.first_own);
 }
 
+/* The number of a shard among this rank's. */
+static int own_number(const cq_trainer *t, const cq_shard *s) {
+  return s->number - t->shards.first_own;
+}
+
 /* ---- vectors by themselves: forward and backward block by block ---- */
 
 static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
@@ -128,9 +144,11 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
   for (size_t i = s->first, end = s->first + s->n; !status && i < end;) {
     size_t n = 1;
     while (i + n < end && starts[i + n + 1] - starts[i] <= BLOCK_TOKENS) n++;
+    if (i + n == end && t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
     status = compute_gradients(t, &t->workers[worker], s, i, n);
     i += n;
   }
+  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
   return status;
 }
 
@@ -153,7 +171,20 @@ static cq_status joint_backward_shard(void *context, cq_shard *s, int worker) {
   const int64_t dim = t->batch.dim;
   (void)worker;
   const cq_tensor dy = cq_tensor_f32(t->batch.gradient + (int64_t)s->first * dim, (int64_t)s->n, dim);
-  return cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
+  if (t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
+  const cq_status status =
+      cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
+  return status;
+}
+
+/* Before the backward pass that completes an accumulation: from here on sums over all ranks may begin. */
+static void begin_sums(cq_trainer *t) {
+  cq_overlap *o = &t->update.overlap;
+  if (!o->exchange || (t->n_batches + 1) % (uint64_t)t->options.accumulate != 0) return;
+  cq_overlap_start(o);
+  for (int i = 0; i < t->shards.n_own; i++)
+    if (t->shards.items[t->shards.first_own + i].n == 0) cq_overlap_pass(o, i);
 }
 
 static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *context, double *value, cq_error *error) {
@@ -162,6 +193,7 @@ static cq_status compute_jointly(cq_trainer *t, cq_joint_loss loss, void *contex
   cq_status status = cq_shards_run(&t->shards, 0, joint_forward_shard, t, t->ctx, error);
   if (!status) status = cq_shards_share(&t->shards, 0, b->vectors, b->dim, error);
   if (!status) status = loss(context, value, b->gradient, b->vectors, b->n, error);
+  if (!status) begin_sums(t);
   return status ? status : cq_shards_run(&t->shards, 0, joint_backward_shard, t, t->ctx, error);
 }
 
@@ -176,8 +208,9 @@ static cq_status begin_batch(cq_trainer *t, const cq_slice *texts, size_t n, cq_
   report->n_tokens = t->batch.ids.n;
   for (size_t i = 0; !status && i < t->encoder->params.n; i++) {
     const cq_param *p = t->encoder->params.items[i];
-    if (p->table && !p->frozen)
-      status = cq_optimizer_catch_up(&t->update.optimizer, p, t->batch.ids.ids, (int64_t)t->batch.ids.n, t->ctx, error);
+    if (!p->table || p->frozen) continue;
+    status = cq_optimizer_catch_up(&t->update.optimizer, p, t->batch.ids.ids, (int64_t)t->batch.ids.n, t->ctx, error);
+    if (!status) status = cq_table_parts_fetch(&t->tables, p, t->batch.ids.ids, t->batch.ids.n, error);
   }
   if (!status) cq_shards_cut(&t->shards, 0, &t->batch);
   return status;
@@ -192,7 +225,10 @@ static cq_status end_batch(cq_trainer *t, cq_status status, cq_step_report *repo
   t->n_batches++;
   if (t->n_batches % (uint64_t)t->options.accumulate != 0) return CQ_OK;
   report->updated = true;
-  return cq_update_apply(&report->gradient_norm, &t->update, 1.0 / t->options.accumulate, t->ctx, error);
+  status = cq_update_apply(&report->gradient_norm, &t->update, 1.0 / t->options.accumulate, t->ctx, error);
+  report->n_gradients = t->update.n_floats;
+  cq_table_parts_give_up(&t->tables, false);
+  return status;
 }
 
 cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
@@ -200,7 +236,9 @@ cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *con
   double sums[CQ_SHARD_SUMS];
   cq_status status = begin_batch(t, texts, n, report, error);
   t->targets = targets;
+  if (!status) begin_sums(t);
   if (!status) status = cq_shards_run(&t->shards, 0, compute_shard, t, t->ctx, error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
   if (!status) status = cq_shards_sum(sums, &t->shards, 0, error);
   if (!status) report->loss = sums[0] / ((double)n * (double)t->batch.dim);
   return end_batch(t, status, report, error);
@@ -210,11 +248,17 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
                                   cq_step_report *report, cq_error *error) {
   cq_status status = begin_batch(t, texts, n, report, error);
   if (!status) status = compute_jointly(t, loss, context, &report->loss, error);
+  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
   return end_batch(t, status, report, error);
 }
 
-void cq_trainer_settle(cq_trainer *t) {
+cq_status cq_trainer_settle(cq_trainer *t, cq_error *error) {
   cq_optimizer_flush(&t->update.optimizer, t->ctx);
+  return cq_table_parts_fetch_all(&t->tables, error);
+}
+
+cq_status cq_trainer_collect(cq_trainer *t, cq_error *error) {
+  return cq_table_parts_collect(&t->tables, error);
 }
 
 /* ---- state ---- */
@@ -227,5 +271,7 @@ cq_status cq_trainer_save(cq_trainer *t, cq_checkpoint_writer *w, cq_error *erro
 
 cq_status cq_trainer_restore(cq_trainer *t, const cq_checkpoint *c, cq_error *error) {
   cq_status status = cq_checkpoint_read(&t->n_batches, sizeof t->n_batches, c, "batches", error);
-  return status ? status : cq_update_restore(&t->update, c, t->ctx, error);
+  if (!status) status = cq_update_restore(&t->update, c, t->ctx, error);
+  cq_table_parts_give_up(&t->tables, true);
+  return status;
 }

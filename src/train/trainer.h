@@ -16,6 +16,7 @@ typedef struct cq_trainer_options {
   bool dropout;   /* use the model's dropouts */
   cq_optimizer_options optimizer;
   const cq_exchange *exchange; /* with other processes; NULL: there are none */
+  bool shard_tables;           /* among them (train/table_parts.h) */
 } cq_trainer_options;
 
 typedef struct cq_trainer cq_trainer;
@@ -31,6 +32,7 @@ typedef struct cq_step_report {
   double gradient_norm; /* before clipping; of the last update */
   bool updated;         /* false while batches are accumulated */
   uint64_t n_sentences, n_tokens, n_truncated;
+  int64_t n_gradients; /* of the last update: floats, of tables the touched rows */
 } cq_step_report;
 
 /* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each sentence
@@ -55,8 +57,10 @@ uint64_t cq_trainer_batches(const cq_trainer *t);
 uint64_t cq_trainer_updates(const cq_trainer *t);
 
 /* Brings all parameters to the present step, so that the encoder may be evaluated or saved. Training goes on unharmed.
- */
-void cq_trainer_settle(cq_trainer *t);
+ * Called by all ranks. Errors: the exchange's, where tables are shared out. */
+CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
+/* Before rank 0 saves: it gets what others keep of tables. Called by all ranks. Errors: the exchange's. */
+CQ_MUST_USE cq_status cq_trainer_collect(cq_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an
  * accumulation). Errors of restoring: CQ_ERR_FORMAT when the checkpoint is of another model. */

@@ -2,19 +2,56 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "format/safetensors.h"
+#include "tensor/levels.h"
+#include "train/sum_thread.h"
 
 #include <string.h>
 
-enum { CHUNK = 1 << 20 }; /* floats that are received and added at once */
+enum { CHUNK = 1 << 20 }; /* floats: enough for a network's speed, few enough that most sums begin early */
 
 struct cq_tree_exchange {
   cq_exchange exchange;
   cq_messages *messages;
   const cq_kernels *kernels;
-  float *chunk; /* [CHUNK] */
+  cq_sum_thread *thread;
+  float *chunk;     /* [CHUNK] */
+  uint16_t *halves; /* [CHUNK] where gradients travel as bf16; NULL: as they are */
   unsigned char *rows;
   size_t rows_capacity;
 };
+
+/* --- floats on their way, as they are or in bf16 --- */
+
+static cq_status send_floats(cq_tree_exchange *x, int to, const float *values, size_t n, bool narrow, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t at = 0, part; !status && at < n; at += part) {
+    part = cq_min(n - at, CHUNK);
+    for (size_t i = 0; narrow && i < part; i++) x->halves[i] = cq_bf16_of(values[at + i]);
+    status = narrow ? cq_messages_send(x->messages, to, x->halves, part * sizeof *x->halves, error)
+                    : cq_messages_send(x->messages, to, values + at, part * sizeof *values, error);
+  }
+  return status;
+}
+
+static cq_status receive_floats(cq_tree_exchange *x, int from, float *values, size_t n, bool narrow, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t at = 0, part; !status && at < n; at += part) {
+    part = cq_min(n - at, CHUNK);
+    if (!narrow) {
+      status = cq_messages_receive(x->messages, from, values + at, part * sizeof *values, error);
+    } else {
+      status = cq_messages_receive(x->messages, from, x->halves, part * sizeof *x->halves, error);
+      for (size_t i = 0; !status && i < part; i++) values[at + i] = cq_bf16_to_f32(x->halves[i]);
+    }
+  }
+  return status;
+}
+
+/* What others are about to receive in bf16, this rank takes as they will see it. */
+static void round_floats(float *values, size_t n) {
+  for (size_t i = 0; i < n; i++) values[i] = cq_bf16_to_f32(cq_bf16_of(values[i]));
+}
 
 /* --- sums of numbers --- */
 
@@ -22,6 +59,7 @@ typedef struct floats {
   cq_tree_exchange *exchange;
   float *values;
   size_t n;
+  bool narrow;
 } floats;
 
 static cq_status add_floats(void *context, int rank, cq_error *error) {
@@ -30,38 +68,66 @@ static cq_status add_floats(void *context, int rank, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t at = 0, n; !status && at < f->n; at += n) {
     n = cq_min(f->n - at, CHUNK);
-    status = cq_messages_receive(x->messages, rank, x->chunk, n * sizeof *x->chunk, error);
+    status = receive_floats(x, rank, x->chunk, n, f->narrow, error);
     if (!status) x->kernels->add(f->values + at, x->chunk, (int64_t)n);
   }
   return status;
 }
 
-/* In the chunks that add_floats receives. */
 static cq_status give_floats(void *context, int rank, cq_error *error) {
   const floats *f = context;
-  cq_status status = CQ_OK;
-  for (size_t at = 0, n; !status && at < f->n; at += n) {
-    n = cq_min(f->n - at, CHUNK);
-    status = cq_messages_send(f->exchange->messages, rank, f->values + at, n * sizeof *f->values, error);
-  }
-  return status;
+  return send_floats(f->exchange, rank, f->values, f->n, f->narrow, error);
+}
+
+static cq_status take_floats(void *context, int rank, cq_error *error) {
+  const floats *f = context;
+  return receive_floats(f->exchange, rank, f->values, f->n, f->narrow, error);
+}
+
+static cq_status sum_floats(cq_tree_exchange *x, float *values, int64_t n, bool narrow, cq_error *error) {
+  floats f = {x, values, (size_t)n, narrow};
+  cq_status status = cq_messages_up(x->messages, add_floats, give_floats, &f, error);
+  if (!status && narrow && x->exchange.rank == 0) round_floats(values, f.n);
+  return status ? status : cq_messages_down(x->messages, take_floats, give_floats, &f, error);
 }
 
 static cq_status sum_dense(void *context, float *values, int64_t n, cq_error *error) {
-  cq_messages *m = ((cq_tree_exchange *)context)->messages;
-  floats f = {context, values, (size_t)n};
-  const cq_status status = cq_messages_up(m, add_floats, give_floats, &f, error);
-  return status ? status : cq_messages_broadcast(m, values, f.n * sizeof *values, error);
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : sum_floats(x, values, n, false, error);
 }
 
 static cq_status sum_scalars(void *context, double *values, size_t n, cq_error *error) {
-  return cq_messages_sum(((cq_tree_exchange *)context)->messages, values, n, error);
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : cq_messages_sum(x->messages, values, n, error);
+}
+
+/* In the thread of its own. */
+static cq_status sum_gradients(void *context, float *values, int64_t n, cq_error *error) {
+  cq_tree_exchange *x = context;
+  return sum_floats(x, values, n, x->halves, error);
+}
+
+static void begin_dense(void *context, float *values, int64_t n) {
+  cq_sum_thread_begin(((cq_tree_exchange *)context)->thread, values, n);
+}
+
+static cq_status finish_dense(void *context, cq_error *error) {
+  return cq_sum_thread_finish(((cq_tree_exchange *)context)->thread, error);
+}
+
+static void abandon(void *context) {
+  cq_tree_exchange *x = context;
+  x->messages->transport.interrupt(x->messages->transport.context);
+  const cq_status ignored = cq_sum_thread_finish(x->thread, NULL); /* the step's failure is what is told */
+  (void)ignored;
 }
 
 /* --- sums of rows ---
  *
  *   length of the rest (uint64)
- *   of each table: number of rows (uint64), their numbers (int32 each), the rows (f32) */
+ *   of each table: number of rows (uint64), their numbers (int32 each), the rows (f32, or bf16) */
 
 static bool make_room(cq_tree_exchange *x, size_t n) {
   if (n <= x->rows_capacity) return true;
@@ -77,8 +143,9 @@ typedef struct table_rows {
 } table_rows;
 
 static cq_status give_rows(void *context, int rank, cq_error *error) {
-  cq_messages *m = ((table_rows *)context)->exchange->messages;
+  cq_tree_exchange *x = ((table_rows *)context)->exchange;
   const cq_gradients *g = ((table_rows *)context)->gradients;
+  cq_messages *m = x->messages;
   uint64_t n_bytes = 0;
   for (int i = 0; i < g->n_tables; i++) {
     const cq_table_gradient *t = &g->tables[i];
@@ -90,7 +157,7 @@ static cq_status give_rows(void *context, int rank, cq_error *error) {
     const uint64_t n = t->n;
     status = cq_messages_send(m, rank, &n, sizeof n, error);
     if (!status) status = cq_messages_send(m, rank, t->row_of, t->n * sizeof *t->row_of, error);
-    if (!status) status = cq_messages_send(m, rank, t->rows, t->n * (size_t)t->dim * sizeof *t->rows, error);
+    if (!status) status = send_floats(x, rank, t->rows, t->n * (size_t)t->dim, x->halves, error);
   }
   return status;
 }
@@ -113,7 +180,7 @@ static cq_status receive_rows(cq_tree_exchange *x, int rank, cq_gradients *g, bo
     int32_t *numbers = (int32_t *)(void *)x->rows;
     float *rows = (float *)(void *)(numbers + n);
     status = cq_messages_receive(x->messages, rank, numbers, (size_t)n * sizeof *numbers, error);
-    if (!status) status = cq_messages_receive(x->messages, rank, rows, (size_t)n * (size_t)dim * sizeof *rows, error);
+    if (!status) status = receive_floats(x, rank, rows, (size_t)n * (size_t)dim, x->halves, error);
     at += (size_t)n * row;
     const cq_param place = {.table = true, .offset = i};
     for (size_t k = 0; !status && k < n; k++) {
@@ -147,39 +214,66 @@ static cq_status take_rows(void *context, int rank, cq_error *error) {
 }
 
 static cq_status sum_rows(void *context, cq_gradients *gradients, cq_error *error) {
-  table_rows r = {context, gradients};
-  const cq_messages *m = r.exchange->messages;
-  const cq_status status = cq_messages_up(m, add_rows, give_rows, &r, error);
-  return status ? status : cq_messages_down(m, take_rows, give_rows, &r, error);
+  cq_tree_exchange *x = context;
+  table_rows r = {x, gradients};
+  cq_status status = cq_sum_thread_finish(x->thread, error);
+  if (!status) status = cq_messages_up(x->messages, add_rows, give_rows, &r, error);
+  for (int i = 0; !status && x->halves && x->exchange.rank == 0 && i < gradients->n_tables; i++)
+    round_floats(gradients->tables[i].rows, gradients->tables[i].n * (size_t)gradients->tables[i].dim);
+  return status ? status : cq_messages_down(x->messages, take_rows, give_rows, &r, error);
+}
+
+/* --- parts --- */
+
+static cq_status share(void *context, void *bytes, const size_t *ends, cq_error *error) {
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : cq_messages_share(x->messages, bytes, ends, error);
+}
+
+static cq_status collect(void *context, void *bytes, const size_t *ends, cq_error *error) {
+  cq_tree_exchange *x = context;
+  const cq_status status = cq_sum_thread_finish(x->thread, error);
+  return status ? status : cq_messages_collect(x->messages, bytes, ends, error);
 }
 
 /* --- making --- */
 
-cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *messages, const cq_kernels *kernels,
+cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *messages, bool narrow, const cq_kernels *kernels,
                                cq_error *error) {
   *out = NULL;
   cq_tree_exchange *x = cq_alloc_zeroed(sizeof *x);
-  float *chunk = x ? cq_alloc_array(CHUNK, sizeof *chunk) : NULL;
-  if (!chunk) {
-    cq_free(x);
-    return cq_fail_memory(error, "an exchange");
-  }
+  if (!x) return cq_fail_memory(error, "an exchange");
   *x = (cq_tree_exchange){.exchange = {.rank = messages->transport.rank,
                                        .n_ranks = messages->transport.n_ranks,
                                        .sum_dense = sum_dense,
                                        .sum_rows = sum_rows,
                                        .sum_scalars = sum_scalars,
+                                       .chunk = CHUNK,
+                                       .begin_dense = begin_dense,
+                                       .finish_dense = finish_dense,
+                                       .abandon = abandon,
+                                       .share = share,
+                                       .collect = collect,
                                        .context = x},
                           .messages = messages,
                           .kernels = kernels,
-                          .chunk = chunk};
-  *out = x;
-  return CQ_OK;
+                          .chunk = cq_alloc_array(CHUNK, sizeof *x->chunk),
+                          .halves = narrow ? cq_alloc_array(CHUNK, sizeof *x->halves) : NULL};
+  cq_status status = x->chunk && (x->halves || !narrow) ? CQ_OK : cq_fail_memory(error, "an exchange");
+  if (!status) status = cq_sum_thread_new(&x->thread, sum_gradients, x, error);
+  if (status)
+    cq_tree_exchange_free(x);
+  else
+    *out = x;
+  return status;
 }
 
 void cq_tree_exchange_free(cq_tree_exchange *x) {
   if (!x) return;
+  cq_sum_thread_free(x->thread);
   cq_free(x->chunk);
+  cq_free(x->halves);
   cq_free(x->rows);
   cq_free(x);
 }

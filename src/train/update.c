@@ -45,7 +45,14 @@ void cq_update_free(cq_update *u) {
   if (u->optimizer.params) cq_optimizer_free(&u->optimizer);
   for (int i = 0; u->gradients && !u->is_view && i < u->n_gradients; i++) cq_gradients_free(&u->gradients[i]);
   cq_free(u->gradients);
+  cq_overlap_free(&u->overlap);
   *u = (cq_update){0};
+}
+
+cq_status cq_update_overlap(cq_update *u, cq_error *error) {
+  assert(!u->is_view && !u->optimizer.before);
+  if (!u->exchange->begin_dense) return CQ_OK;
+  return cq_overlap_new(&u->overlap, u->gradients, u->n_gradients, u->optimizer.kernels, u->exchange, error);
 }
 
 /* --- updating --- */
@@ -57,15 +64,26 @@ static void clear_gradients(void *context, size_t item, int worker) {
 }
 
 void cq_update_clear(cq_update *u, cq_context *ctx) {
+  if (u->overlap.is_on) cq_overlap_abandon(&u->overlap);
   cq_context_run(ctx, (size_t)u->n_gradients, clear_gradients, u->gradients);
 }
 
 static cq_status sum_gradients(cq_update *u, cq_context *ctx, cq_error *error) {
   const cq_exchange *e = u->exchange;
+  const cq_kernels *kernels = u->optimizer.kernels;
   cq_gradients *sum = &u->gradients[0];
-  cq_status status = cq_gradients_reduce(u->gradients, u->n_gradients, u->optimizer.kernels, ctx, error);
-  if (!status) status = e->sum_dense(e->context, sum->dense, sum->n_dense, error);
-  return status ? status : e->sum_rows(e->context, sum, error);
+  cq_status status;
+  if (u->overlap.is_on) {
+    status = cq_overlap_finish(&u->overlap, error);
+    if (!status) status = cq_gradients_reduce_tables(u->gradients, u->n_gradients, kernels, error);
+  } else {
+    status = cq_gradients_reduce(u->gradients, u->n_gradients, kernels, ctx, error);
+    if (!status) status = e->sum_dense(e->context, sum->dense, sum->n_dense, error);
+  }
+  if (!status) status = e->sum_rows(e->context, sum, error);
+  u->n_floats = sum->n_dense;
+  for (int i = 0; i < sum->n_tables; i++) u->n_floats += (int64_t)sum->tables[i].n * sum->tables[i].dim;
+  return status;
 }
 
 cq_status cq_update_apply(double *norm, cq_update *u, double scale, cq_context *ctx, cq_error *error) {

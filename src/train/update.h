@@ -10,6 +10,7 @@
 #include "nn/optimizer.h"
 #include "store/checkpoint.h"
 #include "train/exchange.h"
+#include "train/overlap.h"
 
 /* Makes changed parameters ready to compute with. */
 typedef cq_status (*cq_pack)(void *owner, cq_context *ctx, cq_error *error);
@@ -22,6 +23,8 @@ typedef struct cq_update {
   int n_gradients;
   bool is_view; /* of the first parameters of another update */
   const cq_exchange *exchange;
+  cq_overlap overlap; /* {0}: sums do not begin early */
+  int64_t n_floats;   /* of the last sum: dense gradients and the touched rows of tables */
   cq_pack pack;
   void *owner;
 } cq_update;
@@ -41,6 +44,10 @@ void cq_update_free(cq_update *u);
 static inline cq_gradients *cq_update_gradients(const cq_update *u, int shard, int first_own) {
   return &u->gradients[shard - first_own];
 }
+
+/* From now on sums may begin while backward runs (cq_overlap_start), if the exchange can begin sums. Not for an update
+ * that has another before it, and not for that one. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_update_overlap(cq_update *u, cq_error *error);
 
 /* Updates by the gradients, each times scale (1 / accumulated batches). *norm: the gradient's length after that and
  * before clipping. Errors: CQ_ERR_LIMIT when that is not finite (the parameters are spoilt then), those of the exchange

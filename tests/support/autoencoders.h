@@ -17,14 +17,14 @@ static const char *const texts[2][N] = {
     {"c b", "e e d", "a", "b", "a b c d e f a b", "d a", "f f"},
 };
 static const cq_slice *batch_of(int side) {
-  static cq_slice slices[2][N];
+  static _Thread_local cq_slice slices[2][N];
   for (int i = 0; i < N; i++) slices[side][i] = cq_slice_of(texts[side][i]);
   return slices[side];
 }
 
 /* What a teacher might say: [N, DIM]. */
 static inline const float *targets_of(void) {
-  static float targets[N * DIM];
+  static _Thread_local float targets[N * DIM];
   for (int i = 0; i < N * DIM; i++) targets[i] = (float)(i * 7 % 11) * 0.2f - 1;
   return targets;
 }

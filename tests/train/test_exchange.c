@@ -1,6 +1,7 @@
 /* Training by several ranks, here threads with a model each that exchange gradients through memory: the bits must be
  * those of one process. */
 #include "support/autoencoders.h"
+#include "support/wires.h"
 
 #include "base/hash.h"
 #include "base/memory.h"
@@ -10,8 +11,6 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 enum { MAX_RANKS = 5, N_STEPS = 4 };
 
@@ -89,64 +88,39 @@ static cq_status sum_rows(void *context, cq_gradients *gradients, cq_error *erro
 static void gather(meeting *m, rank ranks[], int n_ranks) {
   *m = (meeting){.n_ranks = n_ranks};
   pthread_barrier_init(&m->barrier, NULL, (unsigned)n_ranks);
-  for (int i = 0; i < n_ranks; i++) ranks[i] = (rank){m, i, {i, n_ranks, sum_dense, sum_rows, sum_scalars, &ranks[i]}};
+  for (int i = 0; i < n_ranks; i++)
+    ranks[i] = (rank){.meeting = m,
+                      .number = i,
+                      .exchange = {.rank = i,
+                                   .n_ranks = n_ranks,
+                                   .sum_dense = sum_dense,
+                                   .sum_rows = sum_rows,
+                                   .sum_scalars = sum_scalars,
+                                   .context = &ranks[i]}};
 }
 
 /* --- the exchange over messages, here through sockets --- */
 
-typedef struct wires {
-  int ends[MAX_RANKS][MAX_RANKS]; /* [a][b]: a's end of what connects it with b */
-  int n_ranks, broken;            /* broken: the rank whose sending fails; -1: none */
-} wires;
-
-typedef struct wired_rank {
-  wires *wires;
-  int rank;
+typedef struct messenger {
+  wired_rank *wire;
   cq_messages messages;
   cq_tree_exchange *exchange;
-} wired_rank;
+  cq_exchange in_pieces; /* the same, whose sums begin early piece by piece, as those of a large model do */
+} messenger;
 
-static int send_wire(void *context, int to, const void *bytes, size_t n, char *message, size_t size) {
-  const wired_rank *r = context;
-  for (const char *at = bytes; n > 0;) {
-    const ssize_t sent = r->rank == r->wires->broken ? -1 : write(r->wires->ends[r->rank][to], at, n);
-    if (sent < 0) return snprintf(message, size, "the wire is cut") > 0;
-    at += sent, n -= (size_t)sent;
-  }
-  return 0;
-}
-
-static int receive_wire(void *context, int from, void *bytes, size_t n, char *message, size_t size) {
-  const wired_rank *r = context;
-  for (char *at = bytes; n > 0;) {
-    const ssize_t got = read(r->wires->ends[r->rank][from], at, n);
-    if (got <= 0) return snprintf(message, size, "nothing comes") > 0;
-    at += got, n -= (size_t)got;
-  }
-  return 0;
-}
-
-static void wire_up(wires *w, wired_rank ranks[], int n_ranks) {
-  *w = (wires){.n_ranks = n_ranks, .broken = -1};
-  for (int a = 0; a < n_ranks; a++)
-    for (int b = 0; b < a; b++) {
-      int pair[2];
-      assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-      w->ends[a][b] = pair[0], w->ends[b][a] = pair[1];
-    }
+static void open_messengers(messenger out[], wired_rank wires[], int n_ranks, bool narrow) {
+  wire_up(wires, n_ranks);
   for (int i = 0; i < n_ranks; i++) {
-    ranks[i] = (wired_rank){.wires = w, .rank = i};
-    ranks[i].messages.transport = (cq_transport){i, n_ranks, send_wire, receive_wire, &ranks[i]};
-    assert_int_equal(cq_tree_exchange_new(&ranks[i].exchange, &ranks[i].messages, cq_kernels_best(), NULL), CQ_OK);
+    out[i] = (messenger){.wire = &wires[i], .messages = {.transport = transport_of(&wires[i])}};
+    assert_int_equal(cq_tree_exchange_new(&out[i].exchange, &out[i].messages, narrow, cq_kernels_best(), NULL), CQ_OK);
+    out[i].in_pieces = *cq_tree_exchange_of(out[i].exchange);
+    out[i].in_pieces.chunk = 777;
   }
 }
 
-static void unwire(wires *w, wired_rank ranks[]) {
-  for (int a = 0; a < w->n_ranks; a++) {
-    cq_tree_exchange_free(ranks[a].exchange);
-    for (int b = 0; b < w->n_ranks; b++)
-      if (a != b) close(w->ends[a][b]);
-  }
+static void close_messengers(messenger all[], wired_rank wires[], int n_ranks) {
+  for (int i = 0; i < n_ranks; i++) cq_tree_exchange_free(all[i].exchange);
+  unwire(wires, n_ranks);
 }
 
 static void run_all(void *(*run)(void *), void *items, size_t size, int n_ranks) {
@@ -180,7 +154,9 @@ static void who_has_which_shards(void **state) {
 typedef struct encoder_rank {
   cq_encoder *encoder;
   cq_trainer *trainer;
-  bool jointly, failed;
+  messenger *messenger; /* NULL: alone, or by memory */
+  bool jointly;
+  cq_status status;
   double loss, norm; /* of the last step */
 } encoder_rank;
 
@@ -223,10 +199,13 @@ static void *train_encoder(void *item) {
     const cq_status status = r->jointly
                                  ? cq_trainer_step_jointly(r->trainer, slices, n, towards_targets, &dim, &report, NULL)
                                  : cq_trainer_step(r->trainer, slices, targets, n, &report, NULL);
-    r->failed |= status != CQ_OK;
     r->loss = report.loss, r->norm = report.gradient_norm;
+    if (!(r->status = status)) continue;
+    if (r->messenger) cut_wires(r->messenger->wire); /* the others are not to wait for this one */
+    free(target);
+    return NULL;
   }
-  cq_trainer_settle(r->trainer);
+  r->status = cq_trainer_settle(r->trainer, NULL);
   free(target);
   return NULL;
 }
@@ -235,6 +214,7 @@ static void open_rank(encoder_rank *r, const char *model, int n_shards, bool joi
                       const cq_exchange *exchange) {
   char path[512];
   const cq_trainer_options o = {.n_shards = n_shards,
+                                .shard_tables = n_shards != 6, /* where the exchange can */
                                 .accumulate = 2,
                                 .seed = 5,
                                 .dropout = true,
@@ -259,34 +239,46 @@ static uint64_t hash_of_params(const cq_params *params) {
   return hash;
 }
 
+static void open_wired(messenger messengers[], wired_rank wires[], encoder_rank many[], int n_ranks, const char *model,
+                       bool jointly, bool narrow) {
+  static const double rate = 1e-3;
+  open_messengers(messengers, wires, n_ranks, narrow);
+  for (int i = 0; i < n_ranks; i++) {
+    open_rank(&many[i], model, 6, jointly, &rate, &messengers[i].in_pieces);
+    many[i].messenger = &messengers[i];
+  }
+}
+
+static void close_rank(encoder_rank *r) {
+  cq_trainer_free(r->trainer);
+  cq_encoder_free(r->encoder);
+}
+
 static void check_encoders(const char *model, int n_ranks, int n_shards, bool jointly, bool by_messages) {
   static const double rate = 1e-3;
   encoder_rank alone, many[MAX_RANKS];
   meeting m;
   rank ranks[MAX_RANKS];
-  wires w;
-  wired_rank wired[MAX_RANKS];
+  messenger messengers[MAX_RANKS];
+  wired_rank wires[MAX_RANKS];
   open_rank(&alone, model, n_shards, jointly, &rate, NULL);
   train_encoder(&alone);
   gather(&m, ranks, n_ranks);
-  wire_up(&w, wired, n_ranks);
+  open_messengers(messengers, wires, n_ranks, false);
   for (int i = 0; i < n_ranks; i++)
-    open_rank(&many[i], model, n_shards, jointly, &rate,
-              by_messages ? cq_tree_exchange_of(wired[i].exchange) : &ranks[i].exchange);
+    open_rank(&many[i], model, n_shards, jointly, &rate, by_messages ? &messengers[i].in_pieces : &ranks[i].exchange);
   run_all(train_encoder, many, sizeof *many, n_ranks);
   for (int i = 0; i < n_ranks; i++) {
-    assert_false(many[i].failed || alone.failed);
+    assert_false(many[i].status || alone.status);
     if (hash_of_params(&many[i].encoder->params) != hash_of_params(&alone.encoder->params))
       fail_msg("%s, %d shards, %d ranks, %s, %s: rank %d has other bits", model, n_shards, n_ranks,
                jointly ? "jointly" : "one by one", by_messages ? "by messages" : "through memory", i);
-    assert_true((wired[i].messages.n_bytes > 0) == by_messages);
+    assert_true((messengers[i].messages.n_sent + messengers[i].messages.n_received > 0) == by_messages);
     assert_true(many[i].loss == alone.loss && many[i].norm == alone.norm && alone.norm > 0);
-    cq_trainer_free(many[i].trainer);
-    cq_encoder_free(many[i].encoder);
+    close_rank(&many[i]);
   }
-  cq_trainer_free(alone.trainer);
-  cq_encoder_free(alone.encoder);
-  unwire(&w, wired);
+  close_rank(&alone);
+  close_messengers(messengers, wires, n_ranks);
   pthread_barrier_destroy(&m.barrier);
 }
 
@@ -300,9 +292,79 @@ static void encoders_have_the_bits_of_one_process(void **state) {
       }
 }
 
+/* In bf16 all ranks have the same bits still, near those of one process. */
+static void gradients_travel_as_bf16(void **state) {
+  static const char *const models[] = {"bert-cased", "static-mean"};
+  static const double rate = 1e-3;
+  (void)state;
+  for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)
+    for (int m = 0; m < 4; m++) {
+      encoder_rank alone, many[MAX_RANKS];
+      messenger messengers[MAX_RANKS];
+      wired_rank wires[MAX_RANKS];
+      open_rank(&alone, models[m % 2], 6, m / 2, &rate, NULL);
+      train_encoder(&alone);
+      open_wired(messengers, wires, many, n_ranks, models[m % 2], m / 2, true);
+      run_all(train_encoder, many, sizeof *many, n_ranks);
+      for (int i = 0; i < n_ranks; i++) {
+        assert_int_equal(many[i].status, CQ_OK);
+        assert_true(hash_of_params(&many[i].encoder->params) == hash_of_params(&many[0].encoder->params));
+      }
+      const int64_t n = cq_params_floats(&alone.encoder->params);
+      double difference = 0;
+      for (int64_t k = 0; k < n; k++)
+        difference += fabs((double)alone.encoder->params.own[k] - (double)many[0].encoder->params.own[k]);
+      /* An update is of about the rate's size for each parameter. */
+      if (!(difference > 0 && difference < 0.05 * rate * N_STEPS * (double)n))
+        fail_msg("%s, %d ranks: parameters differ by %g on average", models[m % 2], n_ranks, difference / (double)n);
+      for (int i = 0; i < n_ranks; i++) close_rank(&many[i]);
+      close_rank(&alone);
+      close_messengers(messengers, wires, n_ranks);
+    }
+}
+
+/* A rank that cannot send any more, while sums are under way: all ranks fail, and none waits for ever. */
+static void a_cut_wire_ends_all_ranks(void **state) {
+  (void)state;
+  for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)
+    for (int broken = 0; broken < n_ranks; broken++)
+      for (int jointly = 0; jointly < 2; jointly++) {
+        encoder_rank many[MAX_RANKS];
+        messenger messengers[MAX_RANKS];
+        wired_rank wires[MAX_RANKS];
+        open_wired(messengers, wires, many, n_ranks, "bert-cased", jointly, false);
+        if (broken >= 0) wires[broken].broken = true;
+        run_all(train_encoder, many, sizeof *many, n_ranks);
+        for (int i = 0; i < n_ranks; i++) {
+          assert_int_equal(many[i].status, CQ_ERR_IO);
+          close_rank(&many[i]);
+        }
+        close_messengers(messengers, wires, n_ranks);
+      }
+}
+
+/* A loss that is not finite ends a step whose sums have begun. */
+static void a_failed_step_abandons_its_sums(void **state) {
+  (void)state;
+  for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++) {
+    encoder_rank many[MAX_RANKS];
+    messenger messengers[MAX_RANKS];
+    wired_rank wires[MAX_RANKS];
+    open_wired(messengers, wires, many, n_ranks, "bert-cased", false, false);
+    cq_param *words = many[0].encoder->params.items[0]; /* rank 0's alone */
+    for (int64_t i = 0; i < cq_param_floats(words); i++) words->value[i] = NAN;
+    run_all(train_encoder, many, sizeof *many, n_ranks);
+    for (int i = 0; i < n_ranks; i++) {
+      assert_int_equal(many[i].status, CQ_ERR_LIMIT);
+      close_rank(&many[i]);
+    }
+    close_messengers(messengers, wires, n_ranks);
+  }
+}
+
 /* Sums of several chunks, of nothing, and what was broadcast; a wire that is cut is named. */
 typedef struct summing {
-  wired_rank *rank;
+  messenger *rank;
   float *values;
   int64_t n;
   double scalars[3];
@@ -318,9 +380,7 @@ static void *sum_up(void *item) {
   if (!s->status) s->status = e->sum_dense(e->context, s->values, 0, &s->error);
   if (!s->status) s->status = e->sum_scalars(e->context, s->scalars, 3, &s->error);
   if (!s->status) s->status = cq_messages_broadcast(&s->rank->messages, s->text, sizeof s->text, &s->error);
-  if (s->status)
-    for (int i = 0; i < s->rank->wires->n_ranks; i++) /* the others are not to wait for this one */
-      if (i != s->rank->rank) shutdown(s->rank->wires->ends[s->rank->rank][i], SHUT_RDWR);
+  if (s->status) cut_wires(s->rank->wire); /* the others are not to wait for this one */
   return NULL;
 }
 
@@ -329,13 +389,13 @@ static void messages_of_any_length(void **state) {
   enum { N_VALUES = (1 << 20) + 4321 };
   for (int n_ranks = 1; n_ranks <= MAX_RANKS; n_ranks++)
     for (int broken = -1; broken < n_ranks && (n_ranks > 1 || broken < 0); broken++) {
-      wires w;
-      wired_rank wired[MAX_RANKS];
+      messenger messengers[MAX_RANKS];
+      wired_rank wires[MAX_RANKS];
       summing all[MAX_RANKS];
-      wire_up(&w, wired, n_ranks);
-      w.broken = broken;
+      open_messengers(messengers, wires, n_ranks, false);
+      if (broken >= 0) wires[broken].broken = true;
       for (int i = 0; i < n_ranks; i++) {
-        all[i] = (summing){.rank = &wired[i], .n = N_VALUES, .scalars = {i, 1, 0.5}};
+        all[i] = (summing){.rank = &messengers[i], .n = N_VALUES, .scalars = {i, 1, 0.5}};
         strcpy(all[i].text, i ? "-----" : "hello");
         all[i].values = malloc(N_VALUES * sizeof(float));
         for (int k = 0; k < N_VALUES; k++) all[i].values[k] = (float)(k % 7 + i);
@@ -362,7 +422,7 @@ static void messages_of_any_length(void **state) {
         assert_non_null(strstr(all[broken].error.message, expected));
         assert_non_null(strstr(all[broken].error.message, "the wire is cut"));
       }
-      unwire(&w, wired);
+      close_messengers(messengers, wires, n_ranks);
     }
 }
 
@@ -431,6 +491,9 @@ int main(void) {
       cmocka_unit_test(who_has_which_shards),
       cmocka_unit_test(messages_of_any_length),
       cmocka_unit_test(encoders_have_the_bits_of_one_process),
+      cmocka_unit_test(gradients_travel_as_bf16),
+      cmocka_unit_test(a_cut_wire_ends_all_ranks),
+      cmocka_unit_test(a_failed_step_abandons_its_sums),
       cmocka_unit_test(autoencoders_have_the_bits_of_one_process),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

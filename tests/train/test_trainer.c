@@ -210,7 +210,7 @@ static uint64_t train_and_hash(const char *model, int n_threads, int n_steps, bo
     if (i == 0) first = report.loss;
   }
   assert_true(report.loss < first);
-  cq_trainer_settle(trainer);
+  assert_int_equal(cq_trainer_settle(trainer, NULL), CQ_OK);
   const uint64_t hash =
       cq_hash64(encoder->params.own, (size_t)encoder->params.n_dense * sizeof(float), 0) ^
       cq_hash64(encoder->params.items[0]->value, (size_t)cq_param_floats(encoder->params.items[0]) * 4, 0);
@@ -315,7 +315,7 @@ static uint64_t train_frozen_and_hash(const char *model, int n_threads) {
   assert_int_equal(cq_trainer_new(&trainer, encoder, ctx, &options, NULL), CQ_OK);
   for (int i = 0; i < 6; i++)
     assert_int_equal(cq_trainer_step(trainer, e.texts + i % 3, e.targets + i % 3, N - 3, &report, NULL), CQ_OK);
-  cq_trainer_settle(trainer);
+  assert_int_equal(cq_trainer_settle(trainer, NULL), CQ_OK);
   for (size_t i = 0; i < encoder->params.n; i++) {
     const cq_param *is = encoder->params.items[i], *was = before->params.items[i];
     float *made[2];
@@ -496,7 +496,7 @@ static void a_restored_trainer_goes_on_to_the_same_bits(void **state) {
       }
       assert_int_equal(cq_trainer_step(trainer, e.texts + i % 4, e.targets + i % 4, 6, &report, NULL), CQ_OK);
     }
-    cq_trainer_settle(trainer);
+    assert_int_equal(cq_trainer_settle(trainer, NULL), CQ_OK);
     const size_t n = (size_t)encoder->params.n_dense;
     values[interrupted] = cq_alloc_array(n, sizeof(float));
     memcpy(values[interrupted], encoder->params.own, n * sizeof(float));

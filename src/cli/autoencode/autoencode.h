@@ -27,6 +27,7 @@ typedef struct cli_autoencode_run {
   cq_autoencode_options *o; /* their struct */
   cli_progress progress;
   cq_context *ctx;
+  cq_ranks *ranks; /* NULL: this process is alone */
   char codes[CLI_CODES];
 } cli_autoencode_run;
 

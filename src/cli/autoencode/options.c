@@ -1,4 +1,5 @@
 #include "cli/autoencode/autoencode.h"
+#include "cli/frame/ranks.h"
 #include "cli/frame/stop.h"
 
 #include <string.h>
@@ -49,6 +50,12 @@ static bool show_progress(void *context, const cq_autoencode_progress *p) {
            *remark ? "  " : "", p->contrast, p->distance);
   cli_progress_draw(progress, p->phase, p->step, p->n_steps, remark, p->step == p->n_steps);
   return !cli_stop_asked();
+}
+
+/* Of the ranks that only compute. */
+static bool show_nothing(void *context, const cq_autoencode_progress *p) {
+  (void)context, (void)p;
+  return true;
 }
 
 /* "fr,it", "it" or ",it" */
@@ -107,18 +114,27 @@ int cli_autoencode_begin(cli_autoencode_run *r, const cli_call *call) {
   if (code == CLI_OK) code = name_text_languages(r, r->o->dev, r->o->n_dev, call);
   if (code == CLI_OK) code = cli_open_context(&r->ctx, args->threads);
   if (code == CLI_OK) cli_stop_catch();
+  if (code == CLI_OK) code = cli_ranks_open(&r->ranks);
+  r->o->ranks = r->ranks;
+  if (cq_ranks_rank(r->ranks) > 0) r->o->progress = show_nothing;
   return code;
 }
 
 int cli_autoencode_failed(cli_autoencode_run *r, const cli_call *call, cq_status status, const cq_error *error) {
   cli_progress_clear(&r->progress);
   if (!status) return CLI_OK;
+  if (status == CQ_ERR_STOPPED && cq_ranks_rank(r->ranks) > 0) return CLI_FAILED;
   const int code = cli_fail_error(error);
+  if (status != CQ_ERR_STOPPED) {
+    cli_ranks_close(r->ranks, code);
+    r->ranks = NULL;
+  }
   if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, r->o->resume);
   return code;
 }
 
 void cli_autoencode_end(cli_autoencode_run *r) {
+  cli_ranks_close(r->ranks, CLI_OK);
   cq_context_free(r->ctx);
   cq_options_free(r->options);
 }

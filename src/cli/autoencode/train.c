@@ -13,7 +13,7 @@ static int run_train(const cli_call *call) {
     const cq_status status = cq_autoencode(&result, run.o, run.ctx, &error);
     code = cli_autoencode_failed(&run, call, status, &error);
   }
-  if (code == CLI_OK) {
+  if (code == CLI_OK && cq_ranks_rank(run.ranks) == 0) {
     cli_note("%" PRIu64 " pairs, %" PRIu64 " steps", result.n_pairs, result.n_steps);
     if (!isnan(result.dev[CQ_AUTOENCODE_BLEU]))
       cli_note("the model that is kept, on dev: BLEU %.2f, chrF %.2f, METEOR %.2f", result.dev[CQ_AUTOENCODE_BLEU],
@@ -44,5 +44,6 @@ const cli_command cli_autoencode_train = {
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     .options_size = sizeof(cli_autoencode_args),
     CLI_AUTOENCODE_OPTIONS,
+    .takes_ranks = true,
     .run = run_train,
 };

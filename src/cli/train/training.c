@@ -1,6 +1,7 @@
 /* A command that trains runs until it is done or stopped: SIGINT and SIGTERM end it after a checkpoint, and the message
  * says how to go on. */
 #include "cli/train/training.h"
+#include "cli/frame/ranks.h"
 #include "cli/frame/stop.h"
 
 #include <inttypes.h>
@@ -54,11 +55,9 @@ static bool watch_rank(void *context, const cq_training_progress *p) {
 
 /* ---- the call ---- */
 
-/* mpirun started several of this process. */
 static int join_ranks(cli_training *t, cq_training_options *own) {
-  cq_error error = {0};
-  if (!cq_ranks_are_started()) return CLI_OK;
-  if (cq_ranks_open(&t->ranks, &error)) return cli_fail_error(&error);
+  const int code = cli_ranks_open(&t->ranks);
+  if (code) return code;
   own->ranks = t->ranks;
   if (cq_ranks_rank(t->ranks) > 0) own->progress = watch_rank;
   return CLI_OK;
@@ -97,11 +96,9 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error) {
   cli_progress_clear(&t->line);
   if (status && t->ranks && status != CQ_ERR_STOPPED) {
-    fprintf(stderr, "calque: rank %d of %d on %s:\n", cq_ranks_rank(t->ranks), cq_ranks_count(t->ranks),
-            cq_ranks_host(t->ranks));
-    cli_fail_error(error);
-    fflush(NULL);
-    cq_ranks_end_all(t->ranks, CLI_FAILED);
+    cli_ranks_close(t->ranks, cli_fail_error(error));
+    t->ranks = NULL;
+    return CLI_FAILED;
   }
   if (cq_ranks_rank(t->ranks) > 0) return status ? CLI_FAILED : CLI_OK;
   if (!status) {
@@ -117,6 +114,6 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
 }
 
 void cli_training_end(cli_training *t) {
-  cq_ranks_close(t->ranks);
+  cli_ranks_close(t->ranks, CLI_OK);
   cq_context_free(t->ctx);
 }

@@ -208,6 +208,7 @@ static cq_autoencoder_options trainer_options(const run *r) {
   const bool encoders = stages[r->stage].encoders, decoders = stages[r->stage].decoders;
   return (cq_autoencoder_options){
       .n_shards = o->n_shards,
+      .exchange = cq_run_exchange(&r->course),
       .seed = o->seed,
       .feed = (cq_feed)o->feed,
       .reconstruction = decoders ? o->reconstruction : 0,
@@ -465,7 +466,8 @@ static cq_status open_run(run *r, cq_error *error) {
                                   .checkpoint_every = o->checkpoint_every,
                                   .patience = o->patience,
                                   .schedule = o->schedule,
-                                  .learning_rate = o->learning_rate};
+                                  .learning_rate = o->learning_rate,
+                                  .ranks = o->ranks};
   const cq_run_task task = {.n_stages = N_STAGES,
                             .begin = begin_autoencode_stage,
                             .update = autoencode_update,

@@ -61,6 +61,12 @@ static const cq_option option_rows[] = {
      .otherwise = "the model's"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
                "mixed precision: multiply in this while training; weights and the optimizer stay f32")},
+    {CQ_CHOICE(
+        O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
+        "with mpirun: gradients travel between ranks in this; bf16: half the bytes, rounded on their way, and the "
+        "model depends on the number of ranks")},
+    {CQ_FLAG(O, "shard-tables", shard_tables, KEEPS,
+             "with mpirun: each rank keeps a part of the word embeddings and of their optimizer's state")},
     {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, 0, 0, "STEPS",
             "measure on --dev and --sts; 0: only at the end")},
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, 0, 0, "STEPS",

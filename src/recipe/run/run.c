@@ -19,7 +19,8 @@ cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_tas
                                                        options->replace, error)
                               : cq_work_directory_follow(&r->work, options->output, error);
   cq_messages *messages = cq_ranks_messages(options->ranks);
-  if (!status && messages) status = cq_tree_exchange_new(&r->exchange, messages, cq_kernels_best(), error);
+  if (!status && messages)
+    status = cq_tree_exchange_new(&r->exchange, messages, options->narrow_exchange, cq_kernels_best(), error);
   return status ? status : cq_ranks_broadcast(options->ranks, &r->work.under_way, sizeof r->work.under_way, error);
 }
 
@@ -52,10 +53,11 @@ double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
 /* --- state --- */
 
 static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *error) {
-  if (!r->leads) return CQ_OK;
+  cq_status status = r->task.collect ? r->task.collect(r->task.context, error) : CQ_OK;
+  if (status || !r->leads) return status;
   const cq_slice lines = {identity->lines.data, identity->lines.n};
   cq_checkpoint_writer *w;
-  cq_status status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
+  status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
   if (!status) status = cq_checkpoint_writer_open(&w, r->work.checkpoint, error);
   if (status) return status;
   status = cq_checkpoint_writer_section(w, "identity", lines.data, lines.n, error);
@@ -79,6 +81,15 @@ static cq_status open_checkpoint(cq_run *r, const cq_run_identity *identity, cq_
   return status;
 }
 
+/* Rows go round among all ranks, or among none. */
+static cq_status compare_tables(const cq_run *r, cq_error *error) {
+  bool shard_tables = r->o.shard_tables;
+  cq_status status = cq_ranks_broadcast(r->o.ranks, &shard_tables, sizeof shard_tables, error);
+  if (status || shard_tables == r->o.shard_tables) return status;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 %s, this rank %s",
+                 shard_tables ? "shards tables" : "keeps tables whole", shard_tables ? "does not" : "shards them");
+}
+
 /* All ranks must be about to do the same. */
 static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_ranks *ranks = r->o.ranks;
@@ -97,6 +108,7 @@ static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity,
   if (!status && (n < n_version || memcmp(lines, first.data, n_version) != 0))
     status = cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 is of another version of calque than " CQ_VERSION);
   if (!status) status = cq_run_identity_compare(identity, lines + n_version, (size_t)n - n_version, "rank 0", error);
+  if (!status) status = compare_tables(r, error);
   cq_free(lines);
   cq_builder_free(&first);
   return status ? status : cq_ranks_meet(ranks, NULL, error);
@@ -164,17 +176,23 @@ static bool is_over(const cq_run *r) {
   return r->state.step == r->stage.n_steps || waits_too_long || r->over;
 }
 
+/* Measures, and all ranks learn whether one of them is to stop. */
+static cq_status evaluate_and_meet(cq_run *r, cq_error *error) {
+  const cq_status status = evaluate_run(r, error);
+  return status ? status : cq_ranks_meet(r->o.ranks, &r->stopped, error);
+}
+
 static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = check_weights(r, error);
-  if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_run(r, error);
-  while (!status && !(status = cq_ranks_meet(r->o.ranks, &r->stopped, error)) && !r->stopped && !is_over(r)) {
-    if ((status = update_run(r, error))) break;
+  if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_and_meet(r, error);
+  while (!status && !r->stopped && !is_over(r)) {
+    if ((status = update_run(r, error)) || (status = cq_ranks_meet(r->o.ranks, &r->stopped, error))) break;
     const uint64_t step = r->state.step, every = r->stage.evaluate_every;
     const bool last = step == r->stage.n_steps;
     const bool measures = r->stage.evaluates && (last || (every > 0 && step % every == 0));
     const bool saves = last || r->stopped || cq_is_due(step, r->o.checkpoint_every);
     if (measures || saves) status = check_weights(r, error);
-    if (!status && measures) status = evaluate_run(r, error);
+    if (!status && measures) status = evaluate_and_meet(r, error);
     if (!status && (saves || r->stopped || is_over(r))) status = save_run(r, identity, error);
   }
   return status;

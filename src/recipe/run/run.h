@@ -43,6 +43,8 @@ typedef struct cq_run_task {
   cq_status (*end)(void *context, cq_error *error);                         /* of a stage */
   /* Writes the output: the model of that directory, or, NULL, as it is. */
   cq_status (*finish)(void *context, const char *best, cq_error *error);
+  /* On all ranks, before rank 0 saves: it gets what others keep. NULL: they keep nothing. */
+  cq_status (*collect)(void *context, cq_error *error);
   /* All that the next update depends on but what the run itself keeps, as sections. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   /* News; text NULL: only numbers. False: stop. */
@@ -57,7 +59,9 @@ typedef struct cq_run_options {
   int patience;         /* a stage ends after so many evaluations without a better one; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
-  cq_ranks *ranks; /* that do the same run together, of which rank 0 writes; NULL: this process alone */
+  cq_ranks *ranks;      /* that do the same run together, of which rank 0 writes; NULL: this process alone */
+  bool narrow_exchange; /* their gradients travel as bf16 (train/tree_exchange.h) */
+  bool shard_tables;    /* each keeps a part of them (train/table_parts.h) */
 } cq_run_options;
 
 /* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */

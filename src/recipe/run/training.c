@@ -158,6 +158,7 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
       .seed = o->seed,
       .dropout = o->dropout != 0,
       .exchange = cq_run_exchange(&r->run),
+      .shard_tables = o->shard_tables,
       .optimizer = cq_training_optimizer(r),
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
@@ -170,6 +171,10 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
   r->sentences = 0;
   r->run.over = r->measured.n_collapsed >= MAX_COLLAPSED;
   return status;
+}
+
+static cq_status collect_training(void *context, cq_error *error) {
+  return cq_trainer_collect(((cq_training *)context)->trainer, error);
 }
 
 static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error *error) {
@@ -192,6 +197,8 @@ static bool is_averaged(const cq_training *r, uint64_t step) {
 /* One update, accumulated batches and all. */
 static cq_status update_encoder(double *loss, void *context, cq_error *error) {
   cq_training *r = context;
+  const cq_messages *m = cq_ranks_messages(r->o->ranks);
+  const uint64_t sent = m ? m->n_sent : 0, received = m ? m->n_received : 0;
   cq_step_report report = {0};
   const double begun = cq_seconds(CLOCK_MONOTONIC);
   const uint64_t step = r->run.state.step + 1;
@@ -203,8 +210,13 @@ static cq_status update_encoder(double *loss, void *context, cq_error *error) {
     r->sentences += report.n_sentences;
   }
   r->gradient_norm = report.gradient_norm;
+  if (m) {
+    r->exchanged.n_updates++, r->exchanged.n_gradients += (uint64_t)report.n_gradients;
+    r->exchanged.sent += m->n_sent - sent, r->exchanged.received += m->n_received - received;
+  }
   if (is_averaged(r, step)) {
-    cq_trainer_settle(r->trainer);
+    const cq_status status = cq_trainer_settle(r->trainer, error);
+    if (status) return status;
     cq_average_add(&r->average, r->ctx);
   }
   return cq_run_log_write(&r->run.log,
@@ -225,9 +237,25 @@ static cq_status swap_average(cq_training *r, cq_error *error) {
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
+/* What the ranks have exchanged, beside what is the least of it: each gradient once. */
+static void tell_exchanged(cq_training *r) {
+  const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
+  const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;
+  char text[200];
+  if (r->exchanged.n_updates == 0) return;
+  snprintf(
+      text, sizeof text,
+      "%d ranks: rank 0 has sent %.2f MB and received %.2f MB a step; dense gradients and touched rows are %.2f MB",
+      cq_ranks_count(r->o->ranks), (double)r->exchanged.sent * mb, (double)r->exchanged.received * mb,
+      (double)r->exchanged.n_gradients * n_bytes * mb);
+  cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
+}
+
 static cq_status end_training(void *context, cq_error *error) {
   cq_training *r = context;
-  cq_trainer_settle(r->trainer);
+  const cq_status status = cq_trainer_settle(r->trainer, error);
+  if (status) return status;
+  tell_exchanged(r);
   if (r->truncated) {
     char text[160];
     snprintf(text, sizeof text,
@@ -342,9 +370,9 @@ static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged
 
 static cq_status evaluate_encoder(bool *better, void *context, cq_error *error) {
   cq_training *r = context;
-  cq_trainer_settle(r->trainer);
   *better = false;
-  cq_status status = measure_encoder(better, r, 0, error);
+  cq_status status = cq_trainer_settle(r->trainer, error);
+  if (!status) status = measure_encoder(better, r, 0, error);
   if (status || !has_average(r) || r->run.over) return status;
   status = swap_average(r, error);
   if (!status) status = measure_encoder(better, r, r->average.n, error);
@@ -395,7 +423,9 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
                                   .schedule = o->schedule,
                                   .learning_rate = o->learning_rate,
                                   .table_learning_rate = o->embedding_learning_rate,
-                                  .ranks = o->ranks};
+                                  .ranks = o->ranks,
+                                  .narrow_exchange = o->exchange == CQ_TRAINING_BF16,
+                                  .shard_tables = o->shard_tables};
   const cq_run_task stages = {.n_stages = 1,
                               .begin = begin_training,
                               .update = update_encoder,
@@ -403,6 +433,7 @@ cq_status cq_training_open(cq_training *r, const cq_training_options *o, const c
                               .keep = keep_encoder,
                               .end = end_training,
                               .finish = finish_training,
+                              .collect = collect_training,
                               .save = save_training,
                               .tell = cq_training_tell,
                               .context = r};

@@ -60,6 +60,10 @@ typedef struct cq_training {
   double gradient_norm;   /* the last update's */
   double started;         /* seconds: of the teacher's work, or of the steps' */
   uint64_t sentences, truncated;
+  struct {
+    uint64_t n_updates, n_gradients; /* floats; of tables the touched rows */
+    uint64_t sent, received;         /* bytes */
+  } exchanged;                       /* with other ranks by this process */
 } cq_training;
 
 /* o: taken by the table (recipe/run/options.h), which it is checked by. Finds the work directory, reads what is measured
