@@ -199,7 +199,7 @@ static int ranges_of_divided(job *j) {
   if (snprintf(path, sizeof path, "%s/ranges.npy", cq_divided_directory(j->divided)) >= (int)sizeof path)
     return cli_fail("%s: the path is too long", j->args->output);
   if (cq_divided_n_done(j->divided)) return ranges_of_npy(j, path);
-  double *own = malloc(n * sizeof *own), *all = NULL;
+  double *own = calloc(n, sizeof *own), *all = NULL;
   int code = own ? ranges_of_share(own, j) : cli_fail("out of memory");
   if (code == CLI_OK && !(all = cli_ranks_gather(own, n, j->ranks))) code = CLI_FAILED;
   for (int r = 0; code == CLI_OK && r < cq_ranks_count(j->ranks); r++)
