@@ -1,10 +1,11 @@
 #!/bin/bash
-# Mining N x N vectors by 2 ranks with 1 thread each against 1 process with 2 threads, in turn, and whether the pairs are the
-# same: bench/scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]
-# Prints tab-separated lines: the round, seconds by the clock and of all processors of each, the ratios of both; then the
-# medians. Where others share the machine, only the processors' time says something: two ranks wait for the slower one,
-# and what they wait counts as well. Vectors are generated: numbers of random sign and size, row i of both sides alike in 6 of 10 dimensions.
-# Options of mine in MINE, for example MINE="--first-pass f32". Wants an otherwise idle machine of two processors.
+# Mining N x N vectors by 2 ranks with 1 thread each against 1 process with 2 threads, in turn, and whether the pairs
+# are the same: bench/scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]
+# Prints tab-separated lines: the round, seconds by the clock and of all processors of each, the ratios of both; then
+# the medians. Where others share the machine, only the processors' time says something: two ranks wait for the slower
+# one, and what they wait counts as well. Vectors are generated: numbers of random sign and size, row i of both sides
+# alike in 6 of 10 dimensions. Options of mine in MINE, for example MINE="--first-pass f32". Wants an otherwise idle
+# machine of two processors.
 set -eu
 program=$(realpath "${1:?usage: scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]}") n=${2:-20000} dim=${3:-384} rounds=${4:-3}
 command -v mpirun >/dev/null || { echo "there is no mpirun (Debian: openmpi-bin)" >&2; exit 1; }
