@@ -1,9 +1,11 @@
 #!/bin/bash
-# Mining N x N vectors by 2 ranks with 1 thread each against 1 process with 2 threads, in turn, and whether the pairs are the
-# same: bench/scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]
-# Prints tab-separated lines: round, seconds of one process, seconds of two ranks, the ratio of their speeds; then the
-# median ratio. Vectors are generated: numbers of random sign and size, row i of both sides alike in 6 of 10 dimensions.
-# Options of mine in MINE, for example MINE="--first-pass f32". Wants an otherwise idle machine of two processors.
+# Mining N x N vectors by 2 ranks with 1 thread each against 1 process with 2 threads, in turn, and whether the pairs
+# are the same: bench/scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]
+# Prints tab-separated lines: the round, seconds by the clock and of all processors of each, the ratios of both; then
+# the medians. Where others share the machine, only the processors' time says something: two ranks wait for the slower
+# one, and what they wait counts as well. Vectors are generated: numbers of random sign and size, row i of both sides
+# alike in 6 of 10 dimensions. Options of mine in MINE, for example MINE="--first-pass f32". Wants an otherwise idle
+# machine of two processors.
 set -eu
 program=$(realpath "${1:?usage: scale_mine.sh PROGRAM [N [DIM [ROUNDS]]]}") n=${2:-20000} dim=${3:-384} rounds=${4:-3}
 command -v mpirun >/dev/null || { echo "there is no mpirun (Debian: openmpi-bin)" >&2; exit 1; }
@@ -30,24 +32,26 @@ with open("x.f32", "wb") as x, open("y.f32", "wb") as y:
         x.write(a.to_bytes(4 * dim, "little"))
         y.write((a & mask | b & ~mask).to_bytes(4 * dim, "little"))
 PYTHON
-seconds() { # OUTPUT THREADS COMMAND...
-  local out=$1 threads=$2 start
+seconds() { # OUTPUT THREADS COMMAND...: wall, then of all processors
+  local out=$1 threads=$2
   shift 2
-  start=$(date +%s.%N)
-  "$@" mine --dim "$dim" ${MINE:-} --threads "$threads" --cache "$out.cache" -o "$out" x.f32 y.f32 2>"$out.log" || {
-    cat "$out.log" >&2
-    exit 1
-  }
-  awk -v a="$start" -v b="$(date +%s.%N)" 'BEGIN { printf "%.2f\n", b - a }'
+  { time "$@" mine --dim "$dim" ${MINE:-} --threads "$threads" --cache "$out.cache" -o "$out" x.f32 y.f32 2>"$out.log"; } \
+    2>"$out.time" || { cat "$out.log" >&2; exit 1; }
+  awk '{ printf "%.2f\t%.2f\n", $1, $2 + $3 }' "$out.time"
 }
+TIMEFORMAT='%R %U %S'
 grep -m 1 'model name' /proc/cpuinfo | sed 's/.*: /# /'
 echo "# $n x $n, dimension $dim${MINE:+, $MINE}"
-printf 'round\tone_process_s\ttwo_ranks_s\tratio\n'
+printf 'round\tone_process_s\tits_cpu_s\ttwo_ranks_s\ttheir_cpu_s\tspeed_ratio\tcpu_ratio\n'
 for ((i = 1; i <= rounds; i++)); do # who is first changes: the machine may grow warm
   ((i % 2)) && one=$(seconds one.tsv 2 "$program")
   two=$(seconds two.tsv 1 mpirun -n 2 --bind-to none "$program")
   ((i % 2)) || one=$(seconds one.tsv 2 "$program")
   cmp one.tsv two.tsv || { echo "the pairs differ" >&2; exit 1; }
-  printf '%s\t%s\t%s\t%s\n' "$i" "$one" "$two" "$(awk -v a="$one" -v b="$two" 'BEGIN { printf "%.3f", a / b }')"
+  awk -v i="$i" -v one="$one" -v two="$two" 'BEGIN {
+    split(one, a, "\t"); split(two, b, "\t")
+    printf "%d\t%s\t%s\t%.3f\t%.3f\n", i, one, two, a[1] / b[1], a[2] / b[2]
+  }'
 done | tee ratios
-echo "median ratio $(cut -f4 ratios | sort -n | sed -n "$(((rounds + 1) / 2))p"), $(wc -l <one.tsv) pairs, the same bytes"
+median() { cut -f"$1" ratios | sort -n | sed -n "$(((rounds + 1) / 2))p"; }
+echo "median ratios: speed $(median 6), processor time $(median 7); $(wc -l <one.tsv) pairs, the same bytes"

@@ -113,8 +113,8 @@ typedef struct cq_mine_options { /* group "mine" */
   cq_precision precision; /* of the model */
   double min_precision; /* pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes
                            * two searches more; without it, only where there are at most 10^10 cosines, to tell of it */
-  cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others have none;
-                    * encoding and searching are divided. All but rank 0 read the model alone. NULL: this process alone */
+  cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others read the
+                    * model and have none; encoding and searching are divided. NULL: this process alone */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
 

@@ -6,8 +6,8 @@
  *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
  *
  * The matrix of cosines is never stored, and vectors are read in place, from mapped files for instance: memory is the
- * results and some twenty megabytes. Cosines and neighbours are those of a plain loop in double precision, ties included,
- * at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h.
+ * results and some twenty megabytes. Cosines and neighbours are those of a plain loop in double precision, ties
+ * included, at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h.
  *
  * Threads: calls are independent of one another, and may share vectors. progress is told on the calling thread. */
 #ifndef CALQUE_NEAREST_H
@@ -56,8 +56,8 @@ typedef struct cq_nearest_options { /* group "nearest" */
   void *progress_context;
   cq_ranks *ranks; /* that search together (calque/ranks.h): x, y and these options are read on rank 0, the others take
                       NULL and 0 rows; results are on rank 0, lists of the others are empty. Each compares a block of x
-                      with all of y, and has a checkpoint of its own, CHECKPOINT.RANK-of-N.STEP, to be resumed by as many
-                      ranks. NULL: this process alone */
+                      with all of y, and has a checkpoint of its own, CHECKPOINT.RANK-of-N.STEP, to be resumed by as
+                      many ranks. NULL: this process alone */
 } cq_nearest_options;
 CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, "nearest")
 

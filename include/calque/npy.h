@@ -46,8 +46,8 @@ CQ_API CQ_MUST_USE cq_status cq_npy_writer_rows(cq_npy_writer *w, const void *ro
 CQ_API CQ_MUST_USE cq_status cq_npy_writer_commit(cq_npy_writer *w, cq_error *error); /* frees w in either case */
 CQ_API void cq_npy_writer_abort(cq_npy_writer *w);                                    /* frees w, leaves no file */
 
-/* How a file begins that the writer writes: for rows that are put in place by others, each at CQ_NPY_HEADER_BYTES + row *
- * the bytes of a row. */
+/* How a file begins that the writer writes: for rows that others put in place, each at CQ_NPY_HEADER_BYTES + row * the
+ * bytes of a row. */
 enum { CQ_NPY_HEADER_BYTES = 128 };
 CQ_API void cq_npy_header(char out[CQ_NPY_HEADER_BYTES], cq_npy_type dtype, int64_t rows, int64_t columns);
 

@@ -11,8 +11,8 @@
  * Results have the bits that one process gives. Training: each holds the whole model and computes some shards of every
  * batch; gradients are summed in an order that does not depend on the number of processes. Rank 0 alone writes: the
  * model, checkpoints, the log. The others must be able to read the same files, the directory of the run among them.
- * Mining (cq_mine, cq_nearest) and adding to an index (cq_index_add): rank 0 reads and writes; the others get from it what
- * they encode and compare. Encoding files: calque/extra/divided.h.
+ * Mining (cq_mine, cq_nearest) and adding to an index (cq_index_add): rank 0 reads and writes; the others get from it
+ * what they encode and compare. Encoding files: calque/extra/divided.h.
  *
  * Threads: all calls that use ranks come from the thread that opened them. */
 #ifndef CALQUE_RANKS_H
@@ -33,8 +33,8 @@ typedef struct cq_ranks cq_ranks;
 /* Whether mpirun started this process as one of several. */
 CQ_API bool cq_ranks_are_started(void);
 
-/* Errors: CQ_ERR_UNSUPPORTED where calque's plugin for Open MPI is not there; CQ_ERR_IO with MPI's reason; CQ_ERR_ARGUMENT
- * when they are open already. */
+/* Errors: CQ_ERR_UNSUPPORTED where calque's plugin for Open MPI is not there; CQ_ERR_IO with MPI's reason;
+ * CQ_ERR_ARGUMENT when they are open already. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_open(cq_ranks **out, cq_error *error);
 /* Waits for the other ranks to close theirs. */
 CQ_API void cq_ranks_close(cq_ranks *ranks);
@@ -50,9 +50,9 @@ CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error);
 
-/* All ranks must be about to do the same: lines of a name, a tab and a value, of which the first that is not as rank 0 has
- * it is an error. calque's version is compared as well. Does nothing for NULL. Errors: CQ_ERR_ARGUMENT: "rank 0 has lr
- * 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* All ranks must be about to do the same: lines of a name, a tab and a value, of which the first that is not as rank 0
+ * has it is an error. calque's version is compared as well. Does nothing for NULL. Errors: CQ_ERR_ARGUMENT: "rank 0 has
+ * lr 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_agree(cq_ranks *ranks, const char *lines, cq_error *error);
 
 /* Ends all ranks, this process as well, with that exit code. */

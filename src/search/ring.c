@@ -1,5 +1,5 @@
-/* A search for neighbours by several ranks, which stand in a ring. Each keeps a block of x; the blocks of y travel, with
- * the lists of their rows, so that what is compared later knows what was found before.
+/* A search for neighbours by several ranks, which stand in a ring. Each keeps a block of x; the blocks of y travel,
+ * with the lists of their rows, so that what is compared later knows what was found before.
  *
  *   step    rank 0      rank 1      rank 2
  *    0      X0 . Y0     X1 . Y1     X2 . Y2        then each gives its block of y and the block's lists to the rank
@@ -8,8 +8,8 @@
  *
  * Lists keep the best by (cosine, index), whatever the order in which neighbours are offered: they are those of one
  * process, ties included. Within one matrix y is x, and each pair of blocks meets once: X0 . X0 is searched within, the
- * ring ends halfway round, and of the two ranks that then have the same pair of blocks, which happens where their number
- * is even, one takes the first half of the lower block's rows, the other the second.
+ * ring ends halfway round, and of the two ranks that then have the same pair of blocks, which happens where their
+ * number is even, one takes the first half of the lower block's rows, the other the second.
  *
  * Rank 0 has the rows: it sends each rank its blocks before the first step, and takes all lists after the last.
  *

@@ -1,6 +1,6 @@
-# mpirun -n N calque encode, mine and index add: the bytes of one process for any number of ranks and threads; a rank that
-# is killed, or has no room to write, and the command again with another number of ranks; ranks that are not about to do
-# the same.
+# mpirun -n N calque encode, mine and index add: the bytes of one process for any number of ranks and threads; a rank
+# that is killed, or has no room to write, and the command again with another number of ranks; ranks that are not about
+# to do the same.
 . "$(dirname "$0")/common.sh"
 
 command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
@@ -116,7 +116,8 @@ absent no.npy
 absent no.tsv
 
 # Ranks that differ end all, with one message that says which and where.
-unlike 1 "rank 0 has normalize no, not yes" encode -m model en.txt -o no.npy : encode -m model --normalize en.txt -o no.npy
+unlike 1 "rank 0 has normalize no, not yes" encode -m model en.txt -o no.npy : \
+  encode -m model --normalize en.txt -o no.npy
 cp -r model other
 damage "$(find other -name '*.safetensors' | head -n 1)" 90000 4
 unlike 1 "the model of fingerprint" encode -m model en.txt -o no.npy : encode -m other en.txt -o no.npy

@@ -11,9 +11,9 @@
  *   cq_divided_finish(d, header, &err);                     // all ranks: only now the output appears at its place
  *   cq_divided_close(d);
  *
- * The unfinished output is in the directory OUTPUT.unfinished, beside a file for each rank, which says what it has done. It
- * is gone on with if the lines, the identity and the sizes of rows are the same, by any number of ranks; else all is begun
- * anew. All ranks must see the input and this directory.
+ * The unfinished output is in the directory OUTPUT.unfinished, beside a file for each rank, which says what it has
+ * done. It is gone on with if the lines, the identity and the sizes of rows are the same, by any number of ranks; else
+ * all is begun anew. All ranks must see the input and this directory.
  *
  * Threads: a cq_divided belongs to one thread at a time. */
 #ifndef CALQUE_EXTRA_DIVIDED_H
@@ -52,8 +52,8 @@ typedef struct cq_divided_range {
 } cq_divided_range;
 
 /* Counts the lines, each rank some ranges. Errors: CQ_ERR_FORMAT with the line for bad ones, and for a file without a
- * line; CQ_ERR_UNSUPPORTED for what cannot be divided; CQ_ERR_ARGUMENT where the output is there and no regular file, or
- * another process is at work on it; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * line; CQ_ERR_UNSUPPORTED for what cannot be divided; CQ_ERR_ARGUMENT where the output is there and no regular file,
+ * or another process is at work on it; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_divided_open(cq_divided **out, const cq_divided_options *options, cq_error *error);
 CQ_API void cq_divided_close(cq_divided *d); /* what is done stays, for the next time */
 
@@ -69,7 +69,7 @@ CQ_API bool cq_divided_share(cq_divided_range *out, cq_divided *d, size_t i);
 CQ_API bool cq_divided_next(cq_divided_range *out, cq_divided *d);
 /* The range that was given last is written: closed, or flushed by stdio. Errors: CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_divided_done(cq_divided *d, cq_error *error);
-/* Waits for all ranks, puts the header [header_bytes] before the rows and the output at its place. Errors: CQ_ERR_IO. */
+/* Waits for all ranks, puts the header [header_bytes] before the rows, the output at its place. Errors: CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_divided_finish(cq_divided *d, const void *header, cq_error *error);
 
 #ifdef __cplusplus

@@ -161,7 +161,7 @@ static int ranges_of_npy(job *j, const char *path) {
 
 /* Over the sentences of this rank's share, in own [2, dim]; of none: no range, infinity to -infinity. */
 static int ranges_of_share(double *own, job *j) {
-  cq_divided_range range;
+  cq_divided_range range = {.path = ""};
   for (size_t d = 0; d < 2 * j->dim; d++) own[d] = d < j->dim ? INFINITY : -INFINITY;
   for (size_t i = 0; cq_divided_share(&range, j->divided, i); i++) {
     cli_sentences in = {.paths = &range.path,
@@ -199,7 +199,7 @@ static int ranges_of_divided(job *j) {
   if (snprintf(path, sizeof path, "%s/ranges.npy", cq_divided_directory(j->divided)) >= (int)sizeof path)
     return cli_fail("%s: the path is too long", j->args->output);
   if (cq_divided_n_done(j->divided)) return ranges_of_npy(j, path);
-  double *own = malloc(n * sizeof *own), *all = NULL;
+  double *own = calloc(n, sizeof *own), *all = NULL;
   int code = own ? ranges_of_share(own, j) : cli_fail("out of memory");
   if (code == CLI_OK && !(all = cli_ranks_gather(own, n, j->ranks))) code = CLI_FAILED;
   for (int r = 0; code == CLI_OK && r < cq_ranks_count(j->ranks); r++)
@@ -433,7 +433,7 @@ static int write_range(job *j, const cq_divided_range *range) {
 
 static int write_ranges(job *j) {
   cli_progress progress = cli_progress_start();
-  cq_divided_range range;
+  cq_divided_range range = {.path = ""};
   int code = CLI_OK;
   const uint64_t n_all = (cq_divided_n_rows(j->divided) - cq_divided_n_done(j->divided)) /
                          (uint64_t)cq_ranks_count(j->ranks); /* of this rank, about */

@@ -30,8 +30,8 @@ int cli_fail_error(const cq_error *error);
     CLI_FAILED;                                                                                                        \
   })
 #endif
-/* What errors say first from here on: which of several processes this is. waits: what is wrong for all of them the first
- * tells, which ends the others meanwhile. */
+/* What errors say first from here on: which of several processes this is. waits: what is wrong for all of them the
+ * first tells, which ends the others meanwhile. */
 void cli_report_origin(const char *origin, bool waits);
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
