@@ -1,5 +1,5 @@
-/* Filters as SQL of PostgreSQL: what a user writes is bound, and none of it is in the statement. What the SQL finds is tested
- * by tests/postgresql/test_filters.sh. */
+/* Filters as SQL of PostgreSQL: what a user writes is bound, and none of it is in the statement. What the SQL finds is
+ * tested by tests/postgresql/test_filters.sh. */
 #include "base/memory.h"
 #include "store/postgresql_select.h"
 
