@@ -23,7 +23,7 @@ shift 4
 parts=${*:-speed bandwidth}
 . "$(dirname "$0")/tables/markdown.sh"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl_vader_single_copy_mechanism=none
+  OMPI_MCA_hwloc_base_binding_policy=none
 mkdir -p "$work"
 space=calque-scale
 

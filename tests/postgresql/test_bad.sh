@@ -97,6 +97,9 @@ head -c 3000 /dev/zero | tr '\0' i >long-id
 printf '{"id":"%s","text":"a"}\n' "$(cat long-id)" >long.jsonl
 expect 1 index add "$ADDRESS" long.jsonl
 stderr_has "its id has 3000 bytes"
+printf '{"id":"a","text":"a","language":"%s"}\n' "$(cat long-id)" >long.jsonl
+expect 1 index add "$ADDRESS" long.jsonl
+stderr_has "its language has 3000 bytes"
 is_consistent
 [ "$(sql -c 'SELECT count(*) FROM calque.document')" = 1 ] || fail "something was added"
 

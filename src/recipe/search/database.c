@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONNECTIONS = 8 };
+enum { MAX_CONNECTIONS = 8, MAX_KEY = 2000 };
 
 /* --- opening --- */
 
@@ -308,14 +308,18 @@ static cq_status create_database(const char *place, const cq_index_making *makin
 
 /* --- reading --- */
 
-static cq_status refresh_database(cq_index *index, bool *changed, cq_error *error) {
+static cq_status refresh_counts(cq_index *index, cq_error *error) {
   cq_pg *pg;
-  const cq_index_counts before = index->backend->count(index);
-  *changed = false;
   cq_status status = cq_pg_take(&pg, index->database->pool, error);
   if (status) return status;
   status = cq_database_read_counts(index, pg, error);
   cq_pg_give(pg);
+  return status;
+}
+
+static cq_status refresh_database(cq_index *index, bool *changed, cq_error *error) {
+  const cq_index_counts before = index->backend->count(index);
+  const cq_status status = refresh_counts(index, error);
   const cq_index_counts now = index->backend->count(index);
   *changed = memcmp(&before, &now, sizeof now) != 0;
   return status;
@@ -402,9 +406,10 @@ cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
     const char *what;
   } fields[] = {{d->id, "id"}, {d->language, "language"}, {d->title, "title"}, {d->url, "url"}, {d->text, "text"}};
   if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
-  if (d->id.n > 2000)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.100s...': its id has %zu bytes, a database takes 2000",
-                   d->id.data, d->id.n);
+  for (int i = 0; i < 2; i++) /* id and language are in B-trees */
+    if (fields[i].text.n > MAX_KEY)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",
+                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, MAX_KEY);
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
     if (fields[i].text.n && memchr(fields[i].text.data, 0, fields[i].text.n))
       return fail_zero(d, fields[i].what, error);
@@ -443,7 +448,8 @@ static cq_status append_documents(cq_index *index, const cq_index_addition *addi
   cq_index_database *db = index->database;
   const size_t n_before = db->n_waiting, dim = (size_t)index->dim;
   cq_map ids = {0};
-  cq_status status = CQ_OK;
+  /* what cannot be committed must not pile up */
+  cq_status status = db->has_failed ? refresh_counts(index, error) : CQ_OK;
   for (size_t i = 0; !status && i < n_before; i++)
     if (!db->waiting[i].is_dropped && !cq_map_put_borrowed(&ids, db->waiting[i].document->id, i))
       status = cq_fail_memory(error, "documents");

@@ -109,7 +109,8 @@ CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, 
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
 /* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
 CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_error *error);
-/* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty or too long. */
+/* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
+ * empty, and an id or a language that is too long. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
