@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_RANKS = 4096 }; /* more than there are shards */
-
 void cq_table_parts_free(cq_table_parts *t) {
   cq_free(t->ids);
   cq_free(t->rows);
@@ -34,7 +32,7 @@ static cq_status sort_ids(size_t *n_distinct, cq_table_parts *t, const int32_t *
 cq_status cq_table_parts_fetch(cq_table_parts *t, const cq_param *table, const int32_t *ids, size_t n,
                                cq_error *error) {
   const size_t dim = (size_t)table->cols;
-  size_t ends[MAX_RANKS], n_distinct;
+  size_t ends[CQ_MAX_TABLE_PARTS], n_distinct;
   int64_t first, end;
   if (!t->exchange || n == 0) return CQ_OK;
   cq_status status = sort_ids(&n_distinct, t, ids, n, error);
@@ -64,7 +62,7 @@ typedef cq_status (*pass_parts)(void *context, void *bytes, const size_t *ends, 
 /* Something of every row of a table, row_bytes each. */
 static cq_status pass_rows(const cq_table_parts *t, pass_parts pass, const cq_param *table, void *bytes,
                            size_t row_bytes, cq_error *error) {
-  size_t ends[MAX_RANKS];
+  size_t ends[CQ_MAX_TABLE_PARTS];
   for (int i = 0; i < t->exchange->n_ranks; i++) {
     int64_t first, end;
     cq_table_part(&first, &end, table, i, t->exchange->n_ranks);

@@ -14,6 +14,8 @@
 #include "nn/optimizer.h"
 #include "train/exchange.h"
 
+enum { CQ_MAX_TABLE_PARTS = 4096 };
+
 /* {0} is none: tables are whole, and all functions do nothing. */
 typedef struct cq_table_parts {
   cq_optimizer *optimizer; /* borrowed; its options say this rank's part */

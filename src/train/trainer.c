@@ -38,6 +38,10 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   *out = NULL;
   if (options->accumulate < 1)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", options->accumulate);
+  const bool shares_tables = options->shard_tables && options->exchange && options->exchange->share;
+  if (shares_tables && options->exchange->n_ranks > CQ_MAX_TABLE_PARTS)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "tables can be shared out among %d ranks, not %d", CQ_MAX_TABLE_PARTS,
+                   options->exchange->n_ranks);
   cq_trainer *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "trainer");
   t->encoder = encoder;
@@ -51,7 +55,6 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   /* The student's default prompt: it is trained as it will be used. */
   if (!status) status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, error);
   if (!status) status = cq_encoder_make_trainable(encoder, ctx, error);
-  const bool shares_tables = options->shard_tables && options->exchange && options->exchange->share;
   cq_optimizer_options optimizer = options->optimizer;
   if (shares_tables) optimizer.part = options->exchange->rank, optimizer.n_parts = options->exchange->n_ranks;
   if (!status)

@@ -237,7 +237,7 @@ static cq_status swap_average(cq_training *r, cq_error *error) {
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
-/* What the ranks have exchanged, beside what is the least of it: each gradient once. */
+/* What rank 0 has exchanged a step, beside the size of the gradients, each of which must travel at least once. */
 static void tell_exchanged(cq_training *r) {
   const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
   const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;
