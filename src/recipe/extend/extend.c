@@ -15,9 +15,9 @@
 #include "calque/student.h"
 #include "format/json.h"
 #include "model/language.h"
+#include "ranks/ranks.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/texts.h"
-#include "ranks/ranks.h"
 
 #include <math.h>
 #include <stdarg.h>
