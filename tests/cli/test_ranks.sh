@@ -1,11 +1,8 @@
 # mpirun -n N calque distill: the bits of one process for any number of ranks and threads; a rank that is killed and
 # resumed with another number of ranks; ranks that are not about to do the same.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/ranks.sh"
 
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
-[ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
 TEACHER=$SOURCE/sample/teacher
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 600 >de.tsv
 gzip -dc "$SOURCE/sample/dev/en-de.tsv.gz" | head -n 60 >dev.tsv
@@ -13,15 +10,6 @@ expect 0 model new --from "$TEACHER" --vocab-size 2000 --text de=de.tsv student
 distill=(distill --teacher "$TEACHER" --train de=de.tsv --dev de=dev.tsv --batch 16 --checkpoint-every 2)
 short=("${distill[@]}" --student student --steps 8 --evaluate-every 4)
 long=("${distill[@]}" --student student --steps 150)
-
-ranks() { # N EXIT OPTION...
-  local n=$1 wanted=$2 got
-  shift 2
-  last="mpirun -n $n calque $*"
-  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
-}
 
 expect 0 "${short[@]}" --threads 2 --output alone
 for n in 2 3 4; do
@@ -70,10 +58,11 @@ for n in 2 3; do
 done
 
 # A rank is killed; the rest of the run has another number of ranks.
-timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
-for _ in $(seq 600); do [ ! -e killed.work/checkpoint ] || break; sleep 0.1; done
-pkill -KILL -n -f "$tmp.*--output killed\$|calque distill .*--output killed\$"
-wait $! && fail "a run whose rank was killed is no success"
+delay_ms=$((RANDOM % 1000))
+last="a rank killed $delay_ms ms after the first checkpoint"
+echo "$last"
+mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
+kill_rank $! killed.work/checkpoint $delay_ms
 [ -e killed.work/checkpoint ] || fail "nothing is left to resume"
 ranks 3 0 "${long[@]}" --output killed --resume --shard-tables
 expect 0 "${long[@]}" --output whole

@@ -2,11 +2,8 @@
 # that is killed, or has no room to write, and the command again with another number of ranks; ranks that are not about
 # to do the same.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/ranks.sh"
 
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
-[ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
 cp -r "$SOURCE/sample/teacher" model
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 1500 >pairs.tsv
 cut -f1 pairs.tsv >en.txt
@@ -14,15 +11,6 @@ cut -f2 pairs.tsv | tac >de.txt
 awk '{ print "en-" NR "\t" $0 }' en.txt >en.ids
 awk '{ print "de-" NR "\t" $0 }' de.txt >de.ids
 printf 'one line\r\n\r\nno end of line' >short.txt
-
-ranks() { # N EXIT OPTION...
-  local n=$1 wanted=$2 got
-  shift 2
-  last="mpirun -n $n calque $*"
-  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
-}
 
 # Two ranks, each with options of its own; they fail, and only rank $1 says why.
 unlike() { # RANK MESSAGE OPTIONS-OF-0... : OPTIONS-OF-1...
@@ -38,18 +26,6 @@ unlike() { # RANK MESSAGE OPTIONS-OF-0... : OPTIONS-OF-1...
   [ "$(grep -c '^calque: rank' stderr)" -eq 1 ] || fail "more than one rank tells"
 }
 where=()
-
-# Kills the last rank of what runs as process $1 once a file is there.
-kill_rank() { # PID FILE
-  local rank
-  for _ in $(seq 300); do
-    [ -e "$2" ] && break
-    sleep 0.1
-  done
-  rank=$(pgrep -P "$1" -n calque)
-  kill -KILL "$rank" || fail "there is no rank to kill"
-  wait "$1" && fail "a command whose rank was killed is no success"
-}
 
 # The same bytes, for 1 to 4 ranks with 1 and 2 threads.
 new_index() { "$PROGRAM" index new -m "$PWD/model" "$1" 2>/dev/null || fail "no index $1"; }
