@@ -101,6 +101,11 @@ unlike 1 "the model of fingerprint" mine -m model en.txt de.txt -o no.tsv : mine
 unlike 1 "rank 0 has k 4, not 5" mine -m model en.txt de.txt -o no.tsv : mine -m model -k 5 en.txt de.txt -o no.tsv
 new_index no.index
 unlike 1 "passage-tokens" index add no.index --ids en.ids : index add no.index --ids --passage-tokens 9 en.ids
+last="four ranks, of which rank 0 differs"
+timeout 60 mpirun -n 1 "$PROGRAM" encode -m model --normalize en.txt -o no.npy : -n 3 "$PROGRAM" encode -m model en.txt -o no.npy \
+  >stdout 2>stderr </dev/null && fail "ranks that differ are no success"
+[ "$(grep 'calque:' stderr)" = "calque: rank 1 of 4 on $(uname -n): rank 0 has normalize yes, not no" ] ||
+  fail "not one rank tells: $(grep 'calque:' stderr)"
 mkdir elsewhere
 where=(-wdir "$PWD/elsewhere")
 for command in "encode -m model $PWD/en.txt -o $PWD/no.npy" "mine -m model $PWD/en.txt $PWD/de.txt -o $PWD/no.tsv" \
