@@ -13,14 +13,18 @@ ranks() { # N EXIT OPTION...
   [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
 }
 
+wait_for() { # FILE
+  for _ in $(seq 600); do
+    [ -e "$1" ] && return
+    sleep 0.1
+  done
+  fail "there is no $1 to wait for"
+}
+
 # Kills the last rank of mpirun, which runs as process $1, some milliseconds after a file is there.
 kill_rank() { # PID FILE [MILLISECONDS]
   local rank
-  for _ in $(seq 600); do
-    [ -e "$2" ] && break
-    sleep 0.1
-  done
-  [ -e "$2" ] || fail "there is no $2 to wait for"
+  wait_for "$2"
   sleep "$(awk -v ms="${3:-0}" 'BEGIN { print ms / 1000 }')"
   rank=$(pgrep -P "$1" -n calque)
   kill -KILL "$rank" || fail "there is no rank to kill"

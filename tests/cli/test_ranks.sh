@@ -68,6 +68,15 @@ ranks 3 0 "${long[@]}" --output killed --resume --shard-tables
 expect 0 "${long[@]}" --output whole
 same whole/model.safetensors killed/model.safetensors
 
+# Asked to stop, the run says how several ranks go on.
+last="mpirun -n 2 calque distill and SIGINT"
+mpirun -n 2 "$PROGRAM" "${distill[@]}" --student student --steps 100000 --output stopped >stdout 2>stderr </dev/null &
+wait_for stopped.work/checkpoint
+pkill -INT -P $! calque
+wait $! && fail "a run that was stopped is no success"
+stderr_has " mpirun -n 2 $PROGRAM distill "
+stderr_has " --output stopped --resume"
+
 # Ranks that differ end all, with one message that says which and where.
 last="two ranks with other options"
 mpirun -n 1 "$PROGRAM" "${short[@]}" --output unlike : -n 1 "$PROGRAM" "${short[@]}" --lr 0.5 --output unlike \
