@@ -127,6 +127,18 @@ ranks 3 0 encode -m model long.txt -t 1 -o long.npy
 stderr_has "calque: going on where "
 same long-alone.npy long.npy
 absent long.npy.unfinished
+# Nothing is encoded before the ranges of all lines are kept. Rank 0 cannot keep them, and its message gets stuck, so
+# that it does not end the other, which would note what it has encoded.
+mkdir -p ranges.npy.unfinished/ranges.npy
+mkfifo stuck
+exec 9<>stuck
+head -c 65536 /dev/zero >&9
+last="encode to int8 by two ranks, of which rank 0 cannot keep the ranges"
+int8=(encode -m model en.txt de.txt --output-type int8 -t 1 -o ranges.npy)
+timeout -k 5 5 mpirun -n 1 bash -c 'exec "$@" 2>stuck' - "$PROGRAM" "${int8[@]}" : -n 1 "$PROGRAM" "${int8[@]}" \
+  >stdout 2>stderr </dev/null
+[ ! -e ranges.npy.unfinished/done-1 ] || fail "a rank has encoded before the ranges were kept"
+exec 9>&-
 mpirun -n 2 "$PROGRAM" mine -m model en.ids de.ids --text -t 1 --cache killed -o killed.tsv >/dev/null 2>&1 &
 kill_rank $! killed
 absent killed.tsv

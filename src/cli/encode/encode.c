@@ -208,9 +208,13 @@ static int ranges_of_divided(job *j) {
       own[i] = i < j->dim ? fmin(own[i], value) : fmax(own[i], value);
     }
   for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
+  if (code == CLI_OK) code = save_ranges(j, path);
+  free(all);
+  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank goes on before they are saved */
+  if (code == CLI_OK && !all) code = CLI_FAILED;
   free(own);
   free(all);
-  return code ? code : save_ranges(j, path);
+  return code;
 }
 
 static int find_ranges(job *j, const cli_call *call) {
