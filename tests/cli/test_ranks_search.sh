@@ -113,6 +113,10 @@ for command in "encode -m model $PWD/en.txt -o $PWD/no.npy" "mine -m model $PWD/
   # shellcheck disable=SC2086
   unlike 1 "model" $command : $command # a rank without the model
 done
+head -n 40 de.txt >calibration.txt
+head -n 80 de.txt >elsewhere/calibration.txt
+int8=(encode -m "$PWD/model" "$PWD/en.txt" --output-type int8 --calibration calibration.txt -o "$PWD/no.npy")
+unlike 1 "rank 0 has calibration with ranges of hash" "${int8[@]}" : "${int8[@]}"
 where=()
 absent no.npy
 absent no.tsv
@@ -127,6 +131,24 @@ ranks 3 0 encode -m model long.txt -t 1 -o long.npy
 stderr_has "calque: going on where "
 same long-alone.npy long.npy
 absent long.npy.unfinished
+# What was encoded with other ranges is not gone on with, what was encoded with these is.
+head -n 30000 long.txt >half.txt
+int8=(encode -m model half.txt --output-type int8 --calibration calibration.txt -t 1)
+for contents in others same; do
+  mpirun -n 2 "$PROGRAM" "${int8[@]}" -o int8.npy >/dev/null 2>&1 &
+  kill_rank $! int8.npy.unfinished/done-0
+  [ "$contents" = same ] || head -n 80 de.txt >calibration.txt
+  ranks 2 0 "${int8[@]}" -o int8.npy
+  if [ "$contents" = same ]; then
+    stderr_has "calque: going on where "
+  else
+    grep -q "going on" stderr && fail "what was encoded with other ranges is gone on with"
+    mv int8.npy int8-alone.npy
+  fi
+done
+same int8-alone.npy int8.npy
+expect 0 "${int8[@]}" -o int8-alone.npy
+same int8-alone.npy int8.npy
 # Nothing is encoded before the ranges of all lines are kept. Rank 0 cannot keep them, and its message gets stuck, so
 # that it does not end the other, which would note what it has encoded.
 mkdir -p ranges.npy.unfinished/ranges.npy
