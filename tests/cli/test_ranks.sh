@@ -1,34 +1,23 @@
 # mpirun -n N calque distill: the bits of one process for any number of ranks and threads; a rank that is killed and
 # resumed with another number of ranks; ranks that are not about to do the same.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/ranks.sh"
 
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
-[ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
 TEACHER=$SOURCE/sample/teacher
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 600 >de.tsv
 gzip -dc "$SOURCE/sample/dev/en-de.tsv.gz" | head -n 60 >dev.tsv
 expect 0 model new --from "$TEACHER" --vocab-size 2000 --text de=de.tsv student
 distill=(distill --teacher "$TEACHER" --train de=de.tsv --dev de=dev.tsv --batch 16 --checkpoint-every 2)
-short=("${distill[@]}" --student student --steps 8 --evaluate-every 4)
+short=("${distill[@]}" --student student --steps 6 --evaluate-every 3)
 long=("${distill[@]}" --student student --steps 150)
 
-ranks() { # N EXIT OPTION...
-  local n=$1 wanted=$2 got
-  shift 2
-  last="mpirun -n $n calque $*"
-  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
-}
-
 expect 0 "${short[@]}" --threads 2 --output alone
-for n in 2 3 4; do
-  ranks $n 0 "${short[@]}" --threads $((1 + n % 2)) --output of-$n
-  same alone/model.safetensors of-$n/model.safetensors
+for how in 1:1 1:2 2:1 2:2 3:1 3:2 4:2 4:1; do
+  n=${how%:*} threads=${how#*:}
+  ranks "$n" 0 "${short[@]}" --threads "$threads" --output "of-$how"
+  same alone/model.safetensors "of-$how/model.safetensors"
   [ "$(grep -c 'wrote of-' stderr)" -eq 1 ] || fail "not one rank tells: $(cat stderr)"
-  absent of-$n.work
+  absent "of-$how.work"
 done
 grep -q '^4 ranks: rank 0 has sent [0-9.]* MB and received [0-9.]* MB a step' stderr || fail "no word of what was exchanged"
 # Each gradient goes to another rank once and comes back once: two ranks exchange little more.
@@ -38,7 +27,7 @@ awk '/^2 ranks: rank 0 has sent/ { seen = 1; if ($7 > 1.1 * $(NF - 1) || $11 > 1
 ranks 2 0 "${short[@]}" --exchange bf16 --threads 1 --output narrow
 awk '/^2 ranks: rank 0 has sent/ { seen = 1; if ($7 > 1.1 * $(NF - 1)) exit 1 } END { exit !seen }' stderr || fail "bf16: $(grep ranks: stderr)"
 cmp -s alone/model.safetensors narrow/model.safetensors && fail "gradients that were rounded made the same model"
-[ "$(grep -c '"type":"step"' of-4/log.jsonl)" -eq 8 ] || fail "the log has not one line a step"
+[ "$(grep -c '"type":"step"' of-4:1/log.jsonl)" -eq 6 ] || fail "the log has not one line a step"
 
 # Fine-tuning, whose losses need all vectors of a batch.
 finetune=(finetune --model "$TEACHER" --pairs de.tsv --steps 4 --batch 12)
@@ -70,14 +59,24 @@ for n in 2 3; do
 done
 
 # A rank is killed; the rest of the run has another number of ranks.
-timeout 120 mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
-for _ in $(seq 600); do [ ! -e killed.work/checkpoint ] || break; sleep 0.1; done
-pkill -KILL -n -f "$tmp.*--output killed\$|calque distill .*--output killed\$"
-wait $! && fail "a run whose rank was killed is no success"
+delay_ms=$((RANDOM % 1000))
+last="a rank killed $delay_ms ms after the first checkpoint"
+echo "$last"
+mpirun -n 2 "$PROGRAM" "${long[@]}" --output killed >/dev/null 2>&1 &
+kill_rank $! killed.work/checkpoint $delay_ms
 [ -e killed.work/checkpoint ] || fail "nothing is left to resume"
 ranks 3 0 "${long[@]}" --output killed --resume --shard-tables
 expect 0 "${long[@]}" --output whole
 same whole/model.safetensors killed/model.safetensors
+
+# Asked to stop, the run says how several ranks go on.
+last="mpirun -n 2 calque distill and SIGINT"
+mpirun -n 2 "$PROGRAM" "${distill[@]}" --student student --steps 100000 --output stopped >stdout 2>stderr </dev/null &
+wait_for stopped.work/checkpoint
+pkill -INT -P $! calque
+wait $! && fail "a run that was stopped is no success"
+stderr_has " mpirun -n 2 $PROGRAM distill "
+stderr_has " --output stopped --resume"
 
 # Ranks that differ end all, with one message that says which and where.
 last="two ranks with other options"
@@ -97,7 +96,7 @@ stderr_has "rank 0 of 2 on $(uname -n)"
 stderr_has "File too large"
 [ ! -e full ] || fail "a model was written"
 last="a rank without the student"
-mpirun -n 1 "$PROGRAM" "${short[@]}" --output missing : -n 1 "$PROGRAM" "${distill[@]}" --student nowhere --steps 8 --evaluate-every 4 --output missing \
+mpirun -n 1 "$PROGRAM" "${short[@]}" --output missing : -n 1 "$PROGRAM" "${distill[@]}" --student nowhere --steps 6 --evaluate-every 3 --output missing \
   >stdout 2>stderr </dev/null && fail "a rank without the student is no success"
 stderr_has "rank 1 of 2"
 stderr_has "nowhere"

@@ -2,11 +2,8 @@
 # that is killed, or has no room to write, and the command again with another number of ranks; ranks that are not about
 # to do the same.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/cli/ranks.sh"
 
-command -v mpirun >/dev/null || { echo "skipped: there is no mpirun (Debian: openmpi-bin)"; exit 0; }
-[ -e "$(dirname "$PROGRAM")/src/libcalque_mpi.so" ] || { echo "skipped: this build has no plugin for Open MPI"; exit 0; }
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 \
-  OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_single_copy_mechanism=none XDG_CACHE_HOME=$tmp/cache
 cp -r "$SOURCE/sample/teacher" model
 gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | head -n 1500 >pairs.tsv
 cut -f1 pairs.tsv >en.txt
@@ -14,15 +11,6 @@ cut -f2 pairs.tsv | tac >de.txt
 awk '{ print "en-" NR "\t" $0 }' en.txt >en.ids
 awk '{ print "de-" NR "\t" $0 }' de.txt >de.ids
 printf 'one line\r\n\r\nno end of line' >short.txt
-
-ranks() { # N EXIT OPTION...
-  local n=$1 wanted=$2 got
-  shift 2
-  last="mpirun -n $n calque $*"
-  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
-  got=$?
-  [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
-}
 
 # Two ranks, each with options of its own; they fail, and only rank $1 says why.
 unlike() { # RANK MESSAGE OPTIONS-OF-0... : OPTIONS-OF-1...
@@ -38,18 +26,6 @@ unlike() { # RANK MESSAGE OPTIONS-OF-0... : OPTIONS-OF-1...
   [ "$(grep -c '^calque: rank' stderr)" -eq 1 ] || fail "more than one rank tells"
 }
 where=()
-
-# Kills the last rank of what runs as process $1 once a file is there.
-kill_rank() { # PID FILE
-  local rank
-  for _ in $(seq 300); do
-    [ -e "$2" ] && break
-    sleep 0.1
-  done
-  rank=$(pgrep -P "$1" -n calque)
-  kill -KILL "$rank" || fail "there is no rank to kill"
-  wait "$1" && fail "a command whose rank was killed is no success"
-}
 
 # The same bytes, for 1 to 4 ranks with 1 and 2 threads.
 new_index() { "$PROGRAM" index new -m "$PWD/model" "$1" 2>/dev/null || fail "no index $1"; }
@@ -125,6 +101,11 @@ unlike 1 "the model of fingerprint" mine -m model en.txt de.txt -o no.tsv : mine
 unlike 1 "rank 0 has k 4, not 5" mine -m model en.txt de.txt -o no.tsv : mine -m model -k 5 en.txt de.txt -o no.tsv
 new_index no.index
 unlike 1 "passage-tokens" index add no.index --ids en.ids : index add no.index --ids --passage-tokens 9 en.ids
+last="four ranks, of which rank 0 differs"
+timeout 60 mpirun -n 1 "$PROGRAM" encode -m model --normalize en.txt -o no.npy : -n 3 "$PROGRAM" encode -m model en.txt -o no.npy \
+  >stdout 2>stderr </dev/null && fail "ranks that differ are no success"
+[ "$(grep 'calque:' stderr)" = "calque: rank 1 of 4 on $(uname -n): rank 0 has normalize yes, not no" ] ||
+  fail "not one rank tells: $(grep 'calque:' stderr)"
 mkdir elsewhere
 where=(-wdir "$PWD/elsewhere")
 for command in "encode -m model $PWD/en.txt -o $PWD/no.npy" "mine -m model $PWD/en.txt $PWD/de.txt -o $PWD/no.tsv" \
@@ -132,6 +113,10 @@ for command in "encode -m model $PWD/en.txt -o $PWD/no.npy" "mine -m model $PWD/
   # shellcheck disable=SC2086
   unlike 1 "model" $command : $command # a rank without the model
 done
+head -n 40 de.txt >calibration.txt
+head -n 80 de.txt >elsewhere/calibration.txt
+int8=(encode -m "$PWD/model" "$PWD/en.txt" --output-type int8 --calibration calibration.txt -o "$PWD/no.npy")
+unlike 1 "rank 0 has calibration with ranges of hash" "${int8[@]}" : "${int8[@]}"
 where=()
 absent no.npy
 absent no.tsv
@@ -146,6 +131,36 @@ ranks 3 0 encode -m model long.txt -t 1 -o long.npy
 stderr_has "calque: going on where "
 same long-alone.npy long.npy
 absent long.npy.unfinished
+# What was encoded with other ranges is not gone on with, what was encoded with these is.
+head -n 30000 long.txt >half.txt
+int8=(encode -m model half.txt --output-type int8 --calibration calibration.txt -t 1)
+for contents in others same; do
+  mpirun -n 2 "$PROGRAM" "${int8[@]}" -o int8.npy >/dev/null 2>&1 &
+  kill_rank $! int8.npy.unfinished/done-0
+  [ "$contents" = same ] || head -n 80 de.txt >calibration.txt
+  ranks 2 0 "${int8[@]}" -o int8.npy
+  if [ "$contents" = same ]; then
+    stderr_has "calque: going on where "
+  else
+    grep -q "going on" stderr && fail "what was encoded with other ranges is gone on with"
+    mv int8.npy int8-alone.npy
+  fi
+done
+same int8-alone.npy int8.npy
+expect 0 "${int8[@]}" -o int8-alone.npy
+same int8-alone.npy int8.npy
+# Nothing is encoded before the ranges of all lines are kept. Rank 0 cannot keep them, and its message gets stuck, so
+# that it does not end the other, which would note what it has encoded.
+mkdir -p ranges.npy.unfinished/ranges.npy
+mkfifo stuck
+exec 9<>stuck
+head -c 65536 /dev/zero >&9
+last="encode to int8 by two ranks, of which rank 0 cannot keep the ranges"
+int8=(encode -m model en.txt de.txt --output-type int8 -t 1 -o ranges.npy)
+timeout -k 5 5 mpirun -n 1 bash -c 'exec "$@" 2>stuck' - "$PROGRAM" "${int8[@]}" : -n 1 "$PROGRAM" "${int8[@]}" \
+  >stdout 2>stderr </dev/null
+[ ! -e ranges.npy.unfinished/done-1 ] || fail "a rank has encoded before the ranges were kept"
+exec 9>&-
 mpirun -n 2 "$PROGRAM" mine -m model en.ids de.ids --text -t 1 --cache killed -o killed.tsv >/dev/null 2>&1 &
 kill_rank $! killed
 absent killed.tsv

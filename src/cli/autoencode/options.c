@@ -129,7 +129,7 @@ int cli_autoencode_failed(cli_autoencode_run *r, const cli_call *call, cq_status
     cli_ranks_close(r->ranks, code);
     r->ranks = NULL;
   }
-  if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, r->o->resume);
+  if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(call, r->o->resume, cq_ranks_count(r->ranks));
   return code;
 }
 

@@ -208,9 +208,13 @@ static int ranges_of_divided(job *j) {
       own[i] = i < j->dim ? fmin(own[i], value) : fmax(own[i], value);
     }
   for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
+  if (code == CLI_OK) code = save_ranges(j, path);
+  free(all);
+  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank goes on before they are saved */
+  if (code == CLI_OK && !all) code = CLI_FAILED;
   free(own);
   free(all);
-  return code ? code : save_ranges(j, path);
+  return code;
 }
 
 static int find_ranges(job *j, const cli_call *call) {
@@ -367,6 +371,29 @@ static int agree_to_encode(char **lines, const job *j, const cli_call *call) {
   return cq_ranks_agree(j->ranks, *lines, &error) ? cli_fail_error(&error) : CLI_OK;
 }
 
+/* FNV-1a. */
+static uint64_t hash_of_ranges(const job *j) {
+  const unsigned char *bytes = (const unsigned char *)j->ranges;
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < 2 * j->dim * sizeof *j->ranges; i++) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+/* Adds the ranges that --calibration gives to what must be the same: neither ranks nor a run that goes on may mix two
+ * contents of that file. */
+static int agree_on_calibration(char **lines, job *j, const cli_call *call) {
+  cq_error error = {0};
+  const int code = find_ranges(j, call);
+  if (code) return code;
+  const size_t size = strlen(*lines) + 64;
+  char *longer = malloc(size);
+  if (!longer) return cli_fail("out of memory");
+  snprintf(longer, size, "%scalibration with ranges of hash\t%016" PRIx64 "\n", *lines, hash_of_ranges(j));
+  free(*lines);
+  *lines = longer;
+  return cq_ranks_agree(j->ranks, *lines, &error) ? cli_fail_error(&error) : CLI_OK;
+}
+
 static int check_divisible(const cli_call *call, const char *output) {
   bool from_standard_input = call->n_arguments == 0;
   for (size_t i = 0; i < call->n_arguments; i++)
@@ -380,6 +407,7 @@ static int open_divided_input(job *j, const cli_call *call) {
   cq_error error = {0};
   char *lines = NULL;
   int code = agree_to_encode(&lines, j, call);
+  if (code == CLI_OK && j->args->calibration) code = agree_on_calibration(&lines, j, call);
   if (code == CLI_OK) {
     const cq_divided_options o = {.paths = call->arguments,
                                   .n_paths = call->n_arguments,
@@ -512,7 +540,7 @@ static int run_encode(const cli_call *call) {
     goto done;
   }
   if (j.ranks && (code = open_divided_input(&j, call))) goto done;
-  if (args->output_type == TYPE_INT8 && (code = find_ranges(&j, call))) goto done;
+  if (args->output_type == TYPE_INT8 && !j.ranges && (code = find_ranges(&j, call))) goto done;
   if (j.ranks) {
     code = write_ranges(&j);
     if (code == CLI_OK) code = finish_divided(&j, call);

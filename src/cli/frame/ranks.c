@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What several ranks find wrong, the first of them tells. */
+static int wait_before_errors_ms(int rank) {
+  enum { FIRST_MS = 500, EACH_MS = 100, MAX_RANKS = 20 };
+  return rank == 0 ? 0 : FIRST_MS + EACH_MS * (rank < MAX_RANKS ? rank : MAX_RANKS);
+}
+
 int cli_ranks_open(cq_ranks **out) {
   char origin[320];
   cq_error error = {0};
@@ -14,7 +20,7 @@ int cli_ranks_open(cq_ranks **out) {
   if (cq_ranks_open(out, &error)) return cli_fail_error(&error);
   snprintf(origin, sizeof origin, "rank %d of %d on %s: ", cq_ranks_rank(*out), cq_ranks_count(*out),
            cq_ranks_host(*out));
-  cli_report_origin(origin, cq_ranks_rank(*out) > 0);
+  cli_report_origin(origin, wait_before_errors_ms(cq_ranks_rank(*out)));
   if (cq_ranks_rank(*out) > 0) cli_be_quiet();
   return CLI_OK;
 }

@@ -14,7 +14,7 @@
 
 static bool quiet;
 static char origin[320]; /* of errors, among several processes */
-static bool errors_wait;
+static int errors_wait_ms;
 
 void cli_be_quiet(void) {
   quiet = true;
@@ -24,14 +24,27 @@ bool cli_is_quiet(void) {
   return quiet;
 }
 
-void cli_report_origin(const char *text, bool waits) {
+void cli_report_origin(const char *text, int wait_ms) {
   snprintf(origin, sizeof origin, "%s", text);
-  errors_wait = waits;
+  errors_wait_ms = wait_ms;
 }
 
+/* In one write, so that the lines of several processes do not mix. */
 static void say_line(const char *begin, const char *format, va_list list) {
-  if (errors_wait && begin[0]) nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+  char line[16384];
+  va_list again;
+  if (errors_wait_ms && begin[0])
+    nanosleep(&(struct timespec){.tv_sec = errors_wait_ms / 1000, .tv_nsec = errors_wait_ms % 1000 * 1000000L}, NULL);
   fflush(stdout); /* so that the two streams stay in order on a terminal */
+  const size_t n_begin = (size_t)snprintf(line, sizeof line, "calque: %s", begin);
+  va_copy(again, list);
+  const int n_text = vsnprintf(line + n_begin, sizeof line - n_begin, format, again);
+  va_end(again);
+  if (n_text >= 0 && n_begin + (size_t)n_text < sizeof line) {
+    line[n_begin + (size_t)n_text] = '\n';
+    fwrite(line, 1, n_begin + (size_t)n_text + 1, stderr);
+    return;
+  }
   fprintf(stderr, "calque: %s", begin);
   vfprintf(stderr, format, list);
   fputc('\n', stderr);

@@ -30,9 +30,9 @@ int cli_fail_error(const cq_error *error);
     CLI_FAILED;                                                                                                        \
   })
 #endif
-/* What errors say first from here on: which of several processes this is. waits: what is wrong for all of them the
- * first tells, which ends the others meanwhile. */
-void cli_report_origin(const char *origin, bool waits);
+/* What errors say first from here on: which of several processes this is. wait_ms: what is wrong for several of them one
+ * tells, which ends the others while they wait. */
+void cli_report_origin(const char *origin, int wait_ms);
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
 /* --quiet: from here on no notes and no progress; errors are still said. */

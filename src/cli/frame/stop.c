@@ -114,8 +114,9 @@ static void print_word(const char *word) {
   fputc('\'', stderr);
 }
 
-void cli_stop_tell_resume(const cli_call *call, bool resuming) {
+void cli_stop_tell_resume(const cli_call *call, bool resuming, int n_ranks) {
   fputs("Go on with:\n ", stderr);
+  if (n_ranks > 1) fprintf(stderr, " mpirun -n %d", n_ranks);
   for (int i = 0; i < call->argc; i++) print_word(call->argv[i]);
   fputs(resuming ? "\n" : " --resume\n", stderr);
 }

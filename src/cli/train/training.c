@@ -109,7 +109,7 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
     return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
   }
   cli_fail_error(error);
-  if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(t->call, t->run->resume);
+  if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(t->call, t->run->resume, cq_ranks_count(t->ranks));
   return CLI_FAILED;
 }
 
