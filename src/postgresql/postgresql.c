@@ -28,13 +28,10 @@ static void take_line(char *out, size_t size, const char *text) {
 static int explain(cq_pg_link *link, const PGresult *result, cq_pg_problem *problem) {
   const char *code = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
   const char *primary = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-  const char *detail = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL) : NULL;
   *problem = (cq_pg_problem){.is_lost = PQstatus(link->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  if (primary && detail)
-    snprintf(problem->message, sizeof problem->message, "%.300s (%.200s)", primary, detail);
-  else
-    take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(link->it));
+  /* without the detail, which may have the row in it: messages go to clients that may not see the document */
+  take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(link->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;
 }

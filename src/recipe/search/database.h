@@ -27,7 +27,7 @@ typedef struct cq_database_waiting {
   cq_index_passage *passages;
   size_t n_passages;
   float *vectors;
-  bool is_dropped; /* a later one has its id, or it was removed */
+  bool is_dropped; /* it was removed */
 } cq_database_waiting;
 
 typedef struct cq_index_database {
@@ -41,7 +41,6 @@ typedef struct cq_index_database {
   size_t n_waiting, waiting_capacity;
   cq_slice *removed; /* ids, owned */
   size_t n_removed, removed_capacity;
-  bool has_failed; /* a commit, after which what waits may come again */
 } cq_index_database;
 
 /* What one transaction writes. */
