@@ -111,8 +111,7 @@ static void keep_counts(cq_index_database *db, cq_index_counts counts) {
 cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(
-      &r, pg, "SELECT n_documents, n_passages, to_regclass('passage_embedding') IS NOT NULL FROM calque_index", NULL, 0,
-      error);
+      &r, pg, "SELECT n_documents, n_passages, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0, error);
   if (status) return status;
   cq_index_counts counts = {0};
   if (cq_pg_n_rows(pg, r) == 1) {
@@ -539,6 +538,14 @@ static cq_status commit_changes(cq_index *index, cq_error *error) {
   return status;
 }
 
+static cq_status drop_hnsw(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
+  cq_builder sql = {0};
+  cq_builder_printf(&sql, "DROP INDEX %s.passage_embedding", cq_pg_pool_quoted(pool));
+  const cq_status status = sql.failed ? cq_fail_memory(error, "index") : cq_pg_run_all(NULL, pg, sql.data, error);
+  cq_builder_free(&sql);
+  return status;
+}
+
 /* Under the lock of writers, who must wait for an index to be made anyway: of two processes that make one, the second
  * finds it made. The first may be one that was killed, and whose statement the server still carries out. */
 cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error) {
@@ -549,7 +556,7 @@ cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_mis
   status = cq_pg_run_all(NULL, pg, "BEGIN; SELECT 1 FROM calque_index FOR UPDATE", error);
   if (!status) status = cq_database_read_counts(index, pg, error);
   const bool is_there = !status && atomic_load(&db->has_hnsw);
-  if (!status && is_there && !only_missing) status = cq_pg_run_all(NULL, pg, "DROP INDEX passage_embedding", error);
+  if (!status && is_there && !only_missing) status = drop_hnsw(pg, db->pool, error);
   if (!status && is_wanted && !(is_there && only_missing))
     status =
         cq_pg_run_all(NULL, pg,

@@ -104,6 +104,11 @@ size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t 
 /* Errors: CQ_ERR_FORMAT for one of another dimension. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
+/* SQL: whether this schema's passages have an HNSW index; another schema's has the same name. */
+#define CQ_DATABASE_HAS_HNSW                                                                                           \
+  "EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass('passage') "  \
+  "AND c.relname = 'passage_embedding')"
+
 /* Reads how much there is. */
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
 /* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
