@@ -65,6 +65,23 @@ static int check_address(const char *address, cq_pg_problem *problem) {
   return 0;
 }
 
+/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those about
+ * the network, the server's own, and those about services do not. */
+static bool may_be_shown(const char *message) {
+  static const char *const known[] = {"connection to server",
+                                      "could not connect",
+                                      "could not translate host name",
+                                      "FATAL",
+                                      "timeout expired",
+                                      "server closed the connection",
+                                      "SSL ",
+                                      "definition of service",
+                                      "service file"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(message, known[i], strlen(known[i])) == 0) return true;
+  return false;
+}
+
 static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *problem) {
   /* Of a name that comes twice, the last one counts: the address goes before the first and is overruled by the last. A
    * server that is cut off from the network is noticed within seconds. */
@@ -86,6 +103,8 @@ static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *probl
     return 0;
   }
   explain(link, NULL, problem);
+  if (!may_be_shown(problem->message))
+    say(problem, "libpq cannot connect with the options of the address or of the environment (PGPORT, PGSSLMODE, ...)");
   problem->is_lost = true;
   close_link(link);
   return 1;

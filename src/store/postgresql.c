@@ -71,16 +71,42 @@ static cq_status read_schema(cq_pg_pool *pool, cq_slice value, cq_error *error) 
   return CQ_OK;
 }
 
+/* HOST:PORT,HOST:PORT,...; [::1] is a host. */
+static bool has_bad_port(cq_slice hosts) {
+  for (size_t i = 0; i < hosts.n; i++) {
+    if (hosts.data[i] == '[')
+      while (i + 1 < hosts.n && hosts.data[i] != ']') i++;
+    if (hosts.data[i] != ':') continue;
+    while (i + 1 < hosts.n && hosts.data[i + 1] != ',')
+      if (hosts.data[++i] < '0' || hosts.data[i] > '9') return true;
+  }
+  return false;
+}
+
+/* Where the host begins: behind the first @, if it comes before a slash, as libpq reads it. What does not fit is refused
+ * here, and not shown: it may be a part of a password. */
+static cq_status find_host(const char **host, const char *address, cq_error *error) {
+  const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
+  *host = *end == '@' ? end + 1 : begin;
+  if (strchr(*host, '@'))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "the address of a database: an @ behind USER:PASSWORD@; in a user, a password or an option %%40 "
+                   "stands for @, and %%2F for a slash");
+  if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "the address of a database: its port is no number; expected "
+                   "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE");
+  return CQ_OK;
+}
+
 /* "schema" is ours, and libpq must not see it; what is shown has neither user nor password nor options. */
 static cq_status read_address(cq_pg_pool *pool, const char *address, cq_error *error) {
   cq_builder rest = {0}, name = {0};
-  const char *options = strchr(address, '?');
+  const char *place;
+  cq_status status = find_host(&place, address, error);
+  if (status) return status;
+  const char *options = strchr(place, '?');
   const size_t n_base = options ? (size_t)(options - address) : strlen(address);
-  const char *place = address;
-  cq_status status = CQ_OK;
-  for (size_t i = 0; i < n_base; i++)
-    if (address[i] == '@') place = address + i + 1;
-  if (place == address) place = strstr(address, "://") + 3;
   cq_builder_bytes(&rest, address, n_base);
   snprintf(pool->schema, sizeof pool->schema, "calque");
   char mark = '?';
