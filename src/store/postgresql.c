@@ -217,26 +217,33 @@ cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *err
   return CQ_OK;
 }
 
-static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
+static cq_status status_of(const cq_pg_problem *p) {
   static const struct {
     const char *prefix;
     cq_status status;
   } kinds[] = {
+      {CQ_PG_NO_MEMORY, CQ_ERR_MEMORY},
+      {CQ_PG_TOO_MUCH, CQ_ERR_LIMIT},
+      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialisation, deadlock */
       {"58", CQ_ERR_IO},
+      {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */
       {"0A", CQ_ERR_UNSUPPORTED},
       {"", CQ_ERR_ARGUMENT},
   };
   size_t i = 0;
+  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
+  return p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status;
+}
+
+static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
   snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", p->sqlstate);
   if (p->is_lost) pg->is_lost = true;
-  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
-  return cq_fail_file(error, p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status, pg->pool->name, "%s",
-                      p->message);
+  return cq_fail_file(error, status_of(p), pg->pool->name, "%s", p->message);
 }
 
 /* Connects; without the mutex. */
@@ -248,7 +255,7 @@ static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *probl
   pg->pool = pool;
   if (pool->plugin->connect(&pg->link, pool->address, problem)) {
     cq_free(pg);
-    return cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s", problem->message);
+    return cq_fail_file(error, status_of(problem), pool->name, "%s", problem->message);
   }
   if (pool->begin && pool->plugin->run_all(&result, pg->link, pool->begin, problem)) {
     const cq_status status = fail_problem(pg, problem, error);
@@ -262,6 +269,7 @@ static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *probl
 
 static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   cq_pg_problem problem = {0};
+  const uint64_t again_before = pool->again_ms;
   pool->n_open++;
   pthread_mutex_unlock(&pool->mutex);
   const cq_status status = connect_now(out, pool, &problem, error);
@@ -271,10 +279,13 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     return CQ_OK;
   }
   pool->n_open--;
-  pool->again_ms = now_ms() + pool->pause_ms;
-  pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
+  /* threads that tried at the same time have seen one failure of the server: the pause doubles once */
+  if (pool->again_ms == again_before) {
+    pool->again_ms = now_ms() + pool->pause_ms;
+    pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
+  }
   snprintf(pool->reason, sizeof pool->reason, "%s", problem.message);
-  pthread_cond_signal(&pool->given);
+  pthread_cond_broadcast(&pool->given); /* all that wait are told the reason, instead of waiting on */
   return status;
 }
 
@@ -307,6 +318,22 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     }
   }
   pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
+cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int tries = 2; tries > 0; tries--) {
+    status = cq_pg_take(out, pool, error);
+    if (status || !(status = begin(context, *out, error))) return status;
+    const bool is_lost = cq_pg_is_lost(*out);
+    cq_pg_give(*out);
+    *out = NULL;
+    if (!is_lost) break;
+    pthread_mutex_lock(&pool->mutex);
+    close_idle(pool); /* which are as old, and lost as well */
+    pthread_mutex_unlock(&pool->mutex);
+  }
   return status;
 }
 

@@ -8,8 +8,9 @@
  * Passwords: an address is shown without its user, its password and its options (cq_pg_pool_name). A database that goes away
  * is tried again, after pauses from 0.1 to 5 seconds; meanwhile cq_pg_take fails at once, with the reason.
  *
- * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time; CQ_ERR_IO when it
- * refuses for want of room; CQ_ERR_ARGUMENT for data that it does not take; CQ_ERR_UNSUPPORTED without the plugin.
+ * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time, or only reads;
+ * CQ_ERR_IO when it refuses for want of room, rights or tables; CQ_ERR_ARGUMENT for data that it does not take;
+ * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked; CQ_ERR_UNSUPPORTED without the plugin.
  *
  * Threads: a pool is for all, what is taken from it for one. */
 #ifndef STORE_POSTGRESQL_H
@@ -41,6 +42,10 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
+/* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin() is
+ * called once more, with another. */
+typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
+CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
 void cq_pg_give(cq_pg *pg); /* NULL is legal */
 
 /* --- statements --- */

@@ -14,9 +14,13 @@ enum { CQ_PG_PLUGIN_VERSION = 1, CQ_PG_PROBLEM = 512 };
 typedef struct cq_pg_link cq_pg_link;
 typedef struct cq_pg_result cq_pg_result;
 
+/* Not the server's: it was not asked. */
+#define CQ_PG_NO_MEMORY "CQ001"
+#define CQ_PG_TOO_MUCH  "CQ002"
+
 typedef struct cq_pg_problem {
   char message[CQ_PG_PROBLEM]; /* the server's first line; never a password */
-  char sqlstate[6];            /* "" where the server gave none */
+  char sqlstate[6];            /* "" where the server gave none; or one of these: */
   bool is_lost;                /* the connection is gone */
 } cq_pg_problem;
 

@@ -10,7 +10,7 @@ expect 0 index copy files.index --to "$ADDRESS"
 expect 2 serve files.index --store "$ADDRESS"
 stderr_has "--store stands in place of an INDEX"
 expect 2 serve --store files.index
-stderr_has "--store is postgresql://"
+stderr_has "--store takes an address, postgresql://"
 
 pids=()
 end_servers() {

@@ -411,8 +411,13 @@ cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
   const struct {
     cq_slice text;
     const char *what;
-  } fields[] = {{d->id, "id"}, {d->language, "language"}, {d->title, "title"}, {d->url, "url"}, {d->text, "text"}};
+  } fields[] = {{d->id, "id"},   {d->language, "language"}, {d->title, "title"},
+                {d->url, "url"}, {d->text, "text"},         {d->metadata, "metadata"}};
   if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].text.n > CQ_DATABASE_MAX_FIELD)
+      return cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': its %s has %zu bytes, a database takes %d",
+                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, CQ_DATABASE_MAX_FIELD);
   for (int i = 0; i < 2; i++) /* id and language are in B-trees */
     if (fields[i].text.n > MAX_KEY)
       return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",

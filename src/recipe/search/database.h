@@ -19,7 +19,7 @@
 #include "recipe/search/backend.h"
 #include "store/postgresql.h"
 
-enum { CQ_DATABASE_VERSION = 1 };
+enum { CQ_DATABASE_VERSION = 1, CQ_DATABASE_MAX_FIELD = (1 << 30) - 64 /* bytes; PostgreSQL's limit is 1 GB */ };
 
 /* A document that waits for a commit. */
 typedef struct cq_database_waiting {
@@ -114,7 +114,7 @@ CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_err
 /* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
 CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_error *error);
 /* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
- * empty, and an id or a language that is too long. */
+ * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);

@@ -68,7 +68,10 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-static cq_status begin_snapshot(searching *s, const cq_search_options *o, cq_error *error) {
+static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
+  const cq_index_searching *of = context;
+  const cq_search_options *o = of->options;
+  searching *s = of->state;
   cq_builder sql = {0};
   cq_pg_result *r;
   const size_t wanted = o->ranking == CQ_RANK_HYBRID && o->depth > o->k ? o->depth : o->k;
@@ -81,15 +84,15 @@ static cq_status begin_snapshot(searching *s, const cq_search_options *o, cq_err
                     "SELECT n_documents, n_passages, n_occurrences, is_whole, " CQ_DATABASE_HAS_HNSW
                     " FROM calque_index",
                     effort);
-  cq_status status = sql.failed ? cq_fail_memory(error, "search") : cq_pg_run_all(&r, s->pg, sql.data, error);
+  cq_status status = sql.failed ? cq_fail_memory(error, "search") : cq_pg_run_all(&r, pg, sql.data, error);
   cq_builder_free(&sql);
   if (status) return status;
-  if (cq_pg_n_rows(s->pg, r) == 1) {
-    s->n_documents = cq_pg_text_number(s->pg, r, 0, 0), s->n_passages = cq_pg_text_number(s->pg, r, 0, 1);
-    s->n_occurrences = cq_pg_text_number(s->pg, r, 0, 2), s->is_whole = cq_pg_text_number(s->pg, r, 0, 3);
-    s->has_hnsw = cq_pg_text_number(s->pg, r, 0, 4);
+  if (cq_pg_n_rows(pg, r) == 1) {
+    s->n_documents = cq_pg_text_number(pg, r, 0, 0), s->n_passages = cq_pg_text_number(pg, r, 0, 1);
+    s->n_occurrences = cq_pg_text_number(pg, r, 0, 2), s->is_whole = cq_pg_text_number(pg, r, 0, 3);
+    s->has_hnsw = cq_pg_text_number(pg, r, 0, 4);
   }
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(pg, r);
   return CQ_OK;
 }
 
@@ -100,12 +103,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, of->index->directory,
                         "a database has no hubness to correct for (CSLS): an index of files may have it");
   cq_status status = add_conditions(s, of->options, error);
-  for (int tries = 2; !status && tries > 0; tries--) { /* one that waited may turn out to be lost */
-    status = cq_pg_take(&s->pg, of->index->database->pool, error);
-    if (status || !(status = begin_snapshot(s, of->options, error)) || !cq_pg_is_lost(s->pg) || tries == 1) break;
-    cq_pg_give(s->pg);
-    s->pg = NULL, status = CQ_OK;
-  }
+  if (!status) status = cq_pg_begin(&s->pg, of->index->database->pool, begin_snapshot, of, error);
   if (status) return status;
   of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end where there are no more */
   of->has_passages = s->n_documents < s->n_passages;
