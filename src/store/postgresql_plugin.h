@@ -1,5 +1,5 @@
-/* What calque asks of libpq: a table of functions in a library of its own (src/postgresql/), loaded when an address of a
- * database is opened.
+/* What calque asks of libpq: a table of functions in a library of its own (src/postgresql/), loaded when an address of
+ * a database is opened.
  *
  * Functions return 0, or 1 with a reason in *problem. Values go both ways as PostgreSQL's binary format has them. A
  * connection is for one thread at a time. */

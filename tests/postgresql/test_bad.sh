@@ -1,5 +1,5 @@
-# What is refused: another database, model, dimension or version, passwords, texts that PostgreSQL cannot keep; and copies
-# that are cut off.
+# What is refused: another database, model, dimension or version, passwords, texts that PostgreSQL cannot keep; and
+# copies that are cut off.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 new_database bad

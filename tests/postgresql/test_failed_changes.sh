@@ -1,5 +1,5 @@
-# A change that fails leaves nothing behind: what another server has acknowledged since then stays, and a document that the
-# database refuses is its own client's affair.
+# A change that fails leaves nothing behind: what another server has acknowledged since then stays, and a document that
+# the database refuses is its own client's affair.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 command -v curl >/dev/null || { echo "skipped: there is no curl"; exit 0; }

@@ -1,5 +1,5 @@
-# A copy that loses its connection, during a batch and between two, or is killed: the same call goes on, and the result is that
-# of a copy that was left alone.
+# A copy that loses its connection, during a batch and between two, or is killed: the same call goes on, and the result
+# is that of a copy that was left alone.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 new_database resumed
@@ -9,8 +9,8 @@ seq 300 | sed 's/.*/The train number & to Vienna is late./' >lines.txt
 expect 0 index copy files.index --to "$ADDRESS?schema=whole"
 dump whole >wanted
 
-# The server ends the connection of the copy within a statement, in the middle of its rows: a trigger does it, once, and so
-# does another that ends it where a batch begins.
+# The server ends the connection of the copy within a statement, in the middle of its rows: a trigger does it, once, and
+# so does another that ends it where a batch begins.
 cut() { # SCHEMA TABLE WHEN
   sql -c "CREATE SEQUENCE $1.calls" \
     -c "CREATE FUNCTION $1.cut() RETURNS trigger LANGUAGE plpgsql AS \$\$ BEGIN

@@ -1,5 +1,5 @@
-# Servers over one database: the same answers, documents of the one seen by the other at once, a database that goes away and
-# comes back, and no password anywhere.
+# Servers over one database: the same answers, documents of the one seen by the other at once, a database that goes away
+# and comes back, and no password anywhere.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 command -v curl >/dev/null || { echo "skipped: there is no curl"; exit 0; }

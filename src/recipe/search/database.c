@@ -256,7 +256,7 @@ cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
   if (!status) cq_pg_result_free(pg, r);
   if (!status && !is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
-  /* who may not is not the worse for it */
+  /* without the right to, the server does it later (autovacuum) */
   if (!status && !is_whole)
     (void)!cq_pg_run_all(NULL, pg, "ANALYZE document; ANALYZE passage; ANALYZE words; ANALYZE term", &ignored);
   cq_pg_give(pg);
@@ -298,7 +298,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   cq_status status = cq_pg_pool_open(&pool, address, 1, error);
   if (status) return status;
   status = cq_pg_take(&pg, pool, error);
-  /* who may not make it finds it made, or is told so */
+  /* without the right to, it must be there already: find_pgvector says so */
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
@@ -517,7 +517,8 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
 }
 
 /* Nothing waits after a failure either. The next commit may be of another client, and by then another server may have
- * written the same documents; and a document that the database refuses for good would fail every commit from then on. */
+ * written the same documents; and a document that the database refuses for good would fail every commit from then
+ * on. */
 static cq_status commit_changes(cq_index *index, cq_error *error) {
   cq_index_database *db = index->database;
   const size_t dim = (size_t)index->dim;

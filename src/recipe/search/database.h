@@ -2,17 +2,19 @@
  *
  * Its tables are in a schema of their own, "calque" unless the address has schema=NAME:
  *
- *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept, how
+ *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept,
+ *   how
  *                  much there is, the next numbers, how far a copy has come, and whether it is whole: a first
  *                  copy makes indexes of tables, and counts terms, at its end
  *   document       number, id, language, title, url, text, metadata (jsonb)
- *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec, of
+ *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec,
+ *   of
  *                  length 1)
  *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they occur)
  *   term           hash, n_passages, n_occurrences
  *
- * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers and
- * counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
+ * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers
+ * and counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
 #ifndef RECIPE_SEARCH_DATABASE_H
 #define RECIPE_SEARCH_DATABASE_H
 
@@ -68,7 +70,8 @@ typedef struct cq_database_term_change {
   int64_t hash, n_passages, n_occurrences;
 } cq_database_term_change;
 
-/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after another. */
+/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after
+ * another. */
 typedef struct cq_database_writing {
   cq_index *index;
   cq_pg *pg;
@@ -86,8 +89,8 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread may
- * prepare a batch while another sends one. */
+/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread
+ * may prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);
 /* The transaction. A failed one has changed nothing, unless the connection was lost at its very end. */

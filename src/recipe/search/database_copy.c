@@ -1,5 +1,5 @@
-/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off goes on behind its last
- * transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
+/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off goes on behind its
+ * last transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
 #include "recipe/search/database.h"
 
 #include "base/document.h"

@@ -75,7 +75,8 @@ static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
   cq_builder sql = {0};
   cq_pg_result *r;
   const size_t wanted = o->ranking == CQ_RANK_HYBRID && o->depth > o->k ? o->depth : o->k;
-  /* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops some. */
+  /* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops
+   * some. */
   size_t effort = o->effort ? o->effort : s->condition.n ? FILTERED_EFFORT * wanted : wanted;
   effort = effort < MIN_EFFORT ? MIN_EFFORT : cq_min(effort, MAX_EFFORT);
   cq_builder_printf(&sql,
@@ -154,8 +155,8 @@ static cq_status ask_neighbours(cq_pg_result **out, const cq_index_searching *of
   return status;
 }
 
-/* pgvector gives a scan up after hnsw.max_scan_tuples, 20,000 where nobody has set it: behind a filter that few pass, or
- * many deleted rows, it has found fewer than there are. Then all are compared. */
+/* pgvector gives a scan up after hnsw.max_scan_tuples, 20,000 where nobody has set it: behind a filter that few pass,
+ * or many deleted rows, it has found fewer than there are. Then all are compared. */
 static cq_status find_neighbours(candidates *list, const cq_index_searching *of, const float *query, size_t k,
                                  float *vector, unsigned char *bytes, cq_error *error) {
   const searching *s = of->state;
@@ -275,7 +276,8 @@ static double score_terms(const query_term *terms, size_t n, cq_slice array, uin
 }
 
 /* Passages are read in rounds, rarest terms first. A round takes terms while they have no more than `max` passages
- * together, and at least one that has any. by_rarity orders terms; returns the round's end, *sum the passages of its terms. */
+ * together, and at least one that has any. by_rarity orders terms; returns the round's end, *sum the passages of its
+ * terms. */
 static size_t choose_terms(int64_t *sum, const query_term *terms, size_t first, size_t n, int64_t max) {
   size_t end = first;
   *sum = 0;
@@ -288,8 +290,8 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
   for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
 }
 
-/* Passages that have any of the terms first to end, and none of those before first, which earlier rounds have read. limit
- * 0: all of them. */
+/* Passages that have any of the terms first to end, and none of those before first, which earlier rounds have read.
+ * limit 0: all of them. */
 static cq_status read_round(cq_pg_result **out, const searching *s, const query_term *terms, size_t first, size_t end,
                             size_t limit, cq_error *error) {
   cq_builder sql = {0}, wanted = {0}, done = {0};

@@ -3,7 +3,8 @@
  *   lock the row of calque_index ──▶ delete what is replaced or removed ──▶ COPY document, passage, words
  *     ──▶ counts of terms ──▶ counts and next numbers ──▶ COMMIT
  *
- * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others got. */
+ * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others
+ * got. */
 #include "recipe/search/database.h"
 
 #include "base/error.h"
