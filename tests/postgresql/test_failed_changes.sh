@@ -69,6 +69,17 @@ is "$(put "$one" r '{"text":"a good one"}')" 200 "the next document"
 is "$(code "$one/api/documents/q")" 404 "the refused document"
 is "$(put "$one" q '{"text":"a good one"}')" 200 "the refused document, mended"
 
+# a server that only reads, as a standby does, is away for changes: 503, and no fault of the document
+read_only() {
+  PGDATABASE=postgres sql -c "ALTER DATABASE failed_changes SET default_transaction_read_only = $1" \
+    -c "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = 'failed_changes'" >/dev/null
+}
+read_only on
+is "$(put "$one" s '{"text":"a good one"}')" 503 "a server that only reads"
+is "$(code "$one/api/documents/x")" 200 "reading there"
+read_only off
+is "$(put "$one" s '{"text":"a good one"}')" 200 "a server that writes again"
+
 # many at once: whoever is told 200 has been added, whoever is told something else has not
 curls=()
 for i in $(seq 30); do
