@@ -1,5 +1,5 @@
-/* What an index in PostgreSQL costs: an index of made-up documents to be copied, and searches of the copy beside pgvector's
- * own query, in turn.
+/* What an index in PostgreSQL costs: an index of made-up documents to be copied, and searches of the copy beside
+ * pgvector's own query, in turn.
  *
  *   bench_postgresql make DIRECTORY N DIM       an index of files: N documents of 20 words and a vector of DIM each
  *   bench_postgresql copy DIRECTORY ADDRESS     copies it: seconds until the last row was committed, and until the end

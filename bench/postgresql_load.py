@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Servers over one database under ten times the load that they answer, one of them killed: is anything lost or wrong?
+"""Servers over one database kept busy by many clients, one of them killed: is anything lost or wrong?
 
     bench/postgresql_load.py CALQUE ADDRESS WORK [SERVERS [SECONDS [CLIENTS]]]
 
@@ -7,7 +7,8 @@ ADDRESS has an index (calque index new) whose documents may be changed. Clients 
 that no other has, and search for what was acknowledged, at any server; half-way one server is killed (SIGKILL). Every
 answer is judged: an acknowledged document must be found by its word, as the first hit, with its own text; a search must
 not find anything else for that word. At the end every acknowledged document is read again. Prints counts; exit code 1
-when anything was lost or wrong. Standard library only; connections are this machine's."""
+when anything was lost or wrong. A client sends its next request when the last one is answered (a closed loop): the rate is
+what the servers answer, and no capacity is measured. Standard library only; connections are this machine's."""
 import http.client
 import json
 import os

@@ -174,9 +174,16 @@ CQ_API CQ_MUST_USE cq_status cq_index_get(cq_document **out, const cq_index *ind
  * above; CQ_ERR_FORMAT for what is damaged; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error);
 
-/* Makes the changes of all threads count. A failed call leaves them as they were. Errors: CQ_ERR_ARGUMENT for an index
- * that is not open for writing; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Makes the changes of all threads count. A failed call leaves them as they were in an index of files; in a database it
+ * drops them, since others may have changed the same documents before they are committed again. Errors: CQ_ERR_ARGUMENT
+ * for an index that is not open for writing; CQ_ERR_IO, CQ_ERR_MEMORY, CQ_ERR_UNAVAILABLE. */
 CQ_API CQ_MUST_USE cq_status cq_index_commit(cq_index *index, cq_error *error);
+/* cq_index_add and cq_index_remove, each with its commit: no other thread's change or commit comes between the two, so
+ * that success and failure are this call's own. */
+CQ_API CQ_MUST_USE cq_status cq_index_add_commit(cq_index *index, const cq_document *documents, size_t n,
+                                                 cq_context *ctx, cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_index_remove_commit(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed,
+                                                    cq_error *error);
 
 typedef struct cq_hit {
   double cosine;        /* of the query and the passage */

@@ -3,8 +3,8 @@
  *   cq_index_copy_options o = cq_index_copy_default_options();
  *   cq_index_copy(index, "postgresql://me@host/news", &result, &o, &err);
  *
- * Documents, passages, metadata and vectors; a document whose id is there already is replaced. A copy that was cut off, at
- * any moment, and is called again goes on behind its last batch, with the same result.
+ * Documents, passages, metadata and vectors; a document whose id is there already is replaced. A copy that was cut off,
+ * at any moment, and is called again goes on behind its last batch, with the same result.
  *
  * Threads: as for a search of the index. */
 #ifndef CALQUE_INDEX_COPY_H
@@ -33,10 +33,10 @@ typedef struct cq_index_copy_result {
   uint64_t n_documents, n_passages; /* of the index in the database now */
 } cq_index_copy_result;
 
-/* to: postgresql://..., as cq_index_open takes it; the index is made where there is none. Errors: CQ_ERR_ARGUMENT for an
- * index of another model or other dimensions; CQ_ERR_UNSUPPORTED without calque's plugin for PostgreSQL, and for a server
- * without pgvector 0.8; CQ_ERR_FORMAT for damage, a text with a NUL character, and a database with other tables in this
- * place; CQ_ERR_UNAVAILABLE; CQ_ERR_STOPPED. */
+/* to: postgresql://..., as cq_index_open takes it; the index is made where there is none. Errors: CQ_ERR_ARGUMENT for
+ * an index of another model or other dimensions; CQ_ERR_UNSUPPORTED without calque's plugin for PostgreSQL, and for a
+ * server without pgvector 0.8; CQ_ERR_FORMAT for damage, a text with a NUL character, and a database with other tables
+ * in this place; CQ_ERR_UNAVAILABLE; CQ_ERR_STOPPED. */
 CQ_API CQ_MUST_USE cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_result *result,
                                            const cq_index_copy_options *options, cq_error *error);
 

@@ -28,13 +28,13 @@ static void take_line(char *out, size_t size, const char *text) {
 static int explain(cq_pg_link *link, const PGresult *result, cq_pg_problem *problem) {
   const char *code = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
   const char *primary = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
-  const char *detail = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL) : NULL;
-  *problem = (cq_pg_problem){.is_lost = PQstatus(link->it) != CONNECTION_OK};
+  const char *severity = result ? PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED) : NULL;
+  /* after FATAL the server closes the connection, which libpq may not have noticed yet */
+  const bool is_fatal = severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
+  *problem = (cq_pg_problem){.is_lost = is_fatal || PQstatus(link->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  if (primary && detail)
-    snprintf(problem->message, sizeof problem->message, "%.300s (%.200s)", primary, detail);
-  else
-    take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(link->it));
+  /* without the detail, which may have the row in it: messages go to clients that may not see the document */
+  take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(link->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;
 }
@@ -50,9 +50,10 @@ static void close_link(cq_pg_link *link) {
   free(link);
 }
 
-static int say(cq_pg_problem *problem, const char *message) {
+static int say(cq_pg_problem *problem, const char *sqlstate, const char *message) {
   *problem = (cq_pg_problem){0};
   snprintf(problem->message, sizeof problem->message, "%s", message);
+  snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", sqlstate);
   return 1;
 }
 
@@ -62,10 +63,28 @@ static int check_address(const char *address, cq_pg_problem *problem) {
   PQconninfoOption *parsed = PQconninfoParse(address, &reason);
   PQfreemem(reason);
   if (!parsed)
-    return say(problem, "libpq cannot read the address; expected postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE, with "
-                        "%XX for letters that mean something there");
+    return say(problem, "",
+               "libpq cannot read the address; expected postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE, with "
+               "%XX for letters that mean something there");
   PQconninfoFree(parsed);
   return 0;
+}
+
+/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those about
+ * the network, the server's own, and those about services do not. */
+static bool may_be_shown(const char *message) {
+  static const char *const known[] = {"connection to server",
+                                      "could not connect",
+                                      "could not translate host name",
+                                      "FATAL",
+                                      "timeout expired",
+                                      "server closed the connection",
+                                      "SSL ",
+                                      "definition of service",
+                                      "service file"};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strncmp(message, known[i], strlen(known[i])) == 0) return true;
+  return false;
 }
 
 static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *problem) {
@@ -81,7 +100,7 @@ static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *probl
   cq_pg_link *link = calloc(1, sizeof *link);
   if (!link || !(link->it = PQconnectdbParams(names, values, 1))) {
     free(link);
-    return say(problem, "out of memory");
+    return say(problem, CQ_PG_NO_MEMORY, "out of memory");
   }
   PQsetNoticeReceiver(link->it, ignore_notice, NULL);
   if (PQstatus(link->it) == CONNECTION_OK) {
@@ -89,6 +108,9 @@ static int open_link(cq_pg_link **out, const char *address, cq_pg_problem *probl
     return 0;
   }
   explain(link, NULL, problem);
+  if (!may_be_shown(problem->message))
+    say(problem, "",
+        "libpq cannot connect with the options of the address or of the environment (PGPORT, PGSSLMODE, ...)");
   problem->is_lost = true;
   close_link(link);
   return 1;
@@ -114,7 +136,7 @@ static int keep(char name[16], cq_pg_link *link, const char *sql, size_t n, cq_p
   if (!is_fine) explain(link, r, problem);
   PQclear(r);
   if (!is_fine) return 1;
-  if (!(link->kept[link->n_kept] = strdup(sql))) return say(problem, "out of memory");
+  if (!(link->kept[link->n_kept] = strdup(sql))) return say(problem, CQ_PG_NO_MEMORY, "out of memory");
   link->n_kept++;
   return 0;
 }
@@ -138,9 +160,9 @@ static int run(cq_pg_result **out, cq_pg_link *link, const char *sql, const cq_p
   int lengths[MAX_VALUES], formats[MAX_VALUES];
   char name[16] = "";
   *out = NULL;
-  if (n > MAX_VALUES) return say(problem, "too many values");
+  if (n > MAX_VALUES) return say(problem, CQ_PG_TOO_MUCH, "too many values");
   for (size_t i = 0; i < n; i++) {
-    if (values[i].n > INT32_MAX / 2) return say(problem, "a value has more than 1 GB");
+    if (values[i].n > INT32_MAX / 2) return say(problem, CQ_PG_TOO_MUCH, "a value has more than 1 GB");
     data[i] = values[i].data ? values[i].data : values[i].n ? NULL : empty;
     lengths[i] = (int)values[i].n, formats[i] = 1;
   }

@@ -43,7 +43,7 @@ static void delete_document(serve_request *r) {
   cq_error error = {0};
   size_t n = 0;
   if (!has_index(r, true)) return;
-  if (cq_index_remove(r->model->index, &id, 1, &n, &error) || cq_index_commit(r->model->index, &error)) {
+  if (cq_index_remove_commit(r->model->index, &id, 1, &n, &error)) {
     serve_fail_error(r, &error);
   } else if (n == 0) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no document '%.200s'", r->rest);
@@ -94,7 +94,7 @@ static void add_batch(serve_request *r, batch *b) {
   cq_index *index = r->model->index;
   cq_error error = {0};
   const size_t before = cq_index_size(index), n_passages = cq_index_n_passages(index);
-  if (b->n && (cq_index_add(index, b->documents, b->n, r->shared->ctx, &error) || cq_index_commit(index, &error))) {
+  if (b->n && cq_index_add_commit(index, b->documents, b->n, r->shared->ctx, &error)) {
     serve_fail_error(r, &error);
     return;
   }

@@ -156,6 +156,8 @@ cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
   const bool is_old = s->m.format < CQ_INDEX_RECORDS;
   return (cq_index_info){.model = s->m.model,
                          .fingerprint = s->m.format > CQ_INDEX_FIRST && *s->m.fingerprint ? s->m.fingerprint : NULL,
+                         .identity = s->m.identity,
+                         .files = s->m.files,
                          .tasks = s->m.tasks,
                          .dim = s->m.dim,
                          .n = s->m.n,

@@ -63,6 +63,8 @@ typedef struct cq_index_addition {
 typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
   const char *fingerprint; /* cq_encoder_fingerprint's; NULL: calque 0.1 made it, and had other fingerprints */
+  const char *identity;    /* of the index, random; "": calque 0.1 made it */
+  int64_t files;           /* generation of the files that have the records */
   int64_t dim;
   int64_t n;                   /* records, deleted ones included */
   int64_t n_live;              /* those that are not */

@@ -71,16 +71,42 @@ static cq_status read_schema(cq_pg_pool *pool, cq_slice value, cq_error *error) 
   return CQ_OK;
 }
 
+/* HOST:PORT,HOST:PORT,...; [::1] is a host. */
+static bool has_bad_port(cq_slice hosts) {
+  for (size_t i = 0; i < hosts.n; i++) {
+    if (hosts.data[i] == '[')
+      while (i + 1 < hosts.n && hosts.data[i] != ']') i++;
+    if (hosts.data[i] != ':') continue;
+    while (i + 1 < hosts.n && hosts.data[i + 1] != ',')
+      if (hosts.data[++i] < '0' || hosts.data[i] > '9') return true;
+  }
+  return false;
+}
+
+/* Where the host begins: behind the first @, if it comes before a slash, as libpq reads it. What does not fit is
+ * refused here, and not shown: it may be a part of a password. */
+static cq_status find_host(const char **host, const char *address, cq_error *error) {
+  const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
+  *host = *end == '@' ? end + 1 : begin;
+  if (strchr(*host, '@'))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "the address of a database: an @ behind USER:PASSWORD@; in a user, a password or an option %%40 "
+                   "stands for @, and %%2F for a slash");
+  if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "the address of a database: its port is no number; expected "
+                   "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE");
+  return CQ_OK;
+}
+
 /* "schema" is ours, and libpq must not see it; what is shown has neither user nor password nor options. */
 static cq_status read_address(cq_pg_pool *pool, const char *address, cq_error *error) {
   cq_builder rest = {0}, name = {0};
-  const char *options = strchr(address, '?');
+  const char *place;
+  cq_status status = find_host(&place, address, error);
+  if (status) return status;
+  const char *options = strchr(place, '?');
   const size_t n_base = options ? (size_t)(options - address) : strlen(address);
-  const char *place = address;
-  cq_status status = CQ_OK;
-  for (size_t i = 0; i < n_base; i++)
-    if (address[i] == '@') place = address + i + 1;
-  if (place == address) place = strstr(address, "://") + 3;
   cq_builder_bytes(&rest, address, n_base);
   snprintf(pool->schema, sizeof pool->schema, "calque");
   char mark = '?';
@@ -191,26 +217,33 @@ cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *err
   return CQ_OK;
 }
 
-static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
+static cq_status status_of(const cq_pg_problem *p) {
   static const struct {
     const char *prefix;
     cq_status status;
   } kinds[] = {
+      {CQ_PG_NO_MEMORY, CQ_ERR_MEMORY},
+      {CQ_PG_TOO_MUCH, CQ_ERR_LIMIT},
+      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialisation, deadlock */
       {"58", CQ_ERR_IO},
+      {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */
       {"0A", CQ_ERR_UNSUPPORTED},
       {"", CQ_ERR_ARGUMENT},
   };
   size_t i = 0;
+  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
+  return p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status;
+}
+
+static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
   snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", p->sqlstate);
   if (p->is_lost) pg->is_lost = true;
-  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
-  return cq_fail_file(error, p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status, pg->pool->name, "%s",
-                      p->message);
+  return cq_fail_file(error, status_of(p), pg->pool->name, "%s", p->message);
 }
 
 /* Connects; without the mutex. */
@@ -222,7 +255,7 @@ static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *probl
   pg->pool = pool;
   if (pool->plugin->connect(&pg->link, pool->address, problem)) {
     cq_free(pg);
-    return cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s", problem->message);
+    return cq_fail_file(error, status_of(problem), pool->name, "%s", problem->message);
   }
   if (pool->begin && pool->plugin->run_all(&result, pg->link, pool->begin, problem)) {
     const cq_status status = fail_problem(pg, problem, error);
@@ -236,6 +269,7 @@ static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *probl
 
 static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   cq_pg_problem problem = {0};
+  const uint64_t again_before = pool->again_ms;
   pool->n_open++;
   pthread_mutex_unlock(&pool->mutex);
   const cq_status status = connect_now(out, pool, &problem, error);
@@ -245,10 +279,13 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     return CQ_OK;
   }
   pool->n_open--;
-  pool->again_ms = now_ms() + pool->pause_ms;
-  pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
+  /* threads that tried at the same time have seen one failure of the server: the pause doubles once */
+  if (pool->again_ms == again_before) {
+    pool->again_ms = now_ms() + pool->pause_ms;
+    pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
+  }
   snprintf(pool->reason, sizeof pool->reason, "%s", problem.message);
-  pthread_cond_signal(&pool->given);
+  pthread_cond_broadcast(&pool->given); /* all that wait are told the reason, instead of waiting on */
   return status;
 }
 
@@ -281,6 +318,22 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     }
   }
   pthread_mutex_unlock(&pool->mutex);
+  return status;
+}
+
+cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int tries = 2; tries > 0; tries--) {
+    status = cq_pg_take(out, pool, error);
+    if (status || !(status = begin(context, *out, error))) return status;
+    const bool is_lost = cq_pg_is_lost(*out);
+    cq_pg_give(*out);
+    *out = NULL;
+    if (!is_lost) break;
+    pthread_mutex_lock(&pool->mutex);
+    close_idle(pool); /* which are as old, and lost as well */
+    pthread_mutex_unlock(&pool->mutex);
+  }
   return status;
 }
 

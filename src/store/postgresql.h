@@ -5,11 +5,12 @@
  *   cq_pg_run(&result, pg, "SELECT ... WHERE id = $1", values, 1, &err);
  *   cq_pg_result_free(pg, result), cq_pg_give(pg);   // an open transaction is rolled back
  *
- * Passwords: an address is shown without its user, its password and its options (cq_pg_pool_name). A database that goes away
- * is tried again, after pauses from 0.1 to 5 seconds; meanwhile cq_pg_take fails at once, with the reason.
+ * Passwords: an address is shown without its user, its password and its options (cq_pg_pool_name). A database that goes
+ * away is tried again, after pauses from 0.1 to 5 seconds; meanwhile cq_pg_take fails at once, with the reason.
  *
- * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time; CQ_ERR_IO when it
- * refuses for want of room; CQ_ERR_ARGUMENT for data that it does not take; CQ_ERR_UNSUPPORTED without the plugin.
+ * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time, or only reads;
+ * CQ_ERR_IO when it refuses for want of room, rights or tables; CQ_ERR_ARGUMENT for data that it does not take;
+ * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked; CQ_ERR_UNSUPPORTED without the plugin.
  *
  * Threads: a pool is for all, what is taken from it for one. */
 #ifndef STORE_POSTGRESQL_H
@@ -29,8 +30,8 @@ bool cq_pg_is_address(const char *place);
 
 enum { CQ_PG_SCHEMA = 64 };
 
-/* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has a
- * NUL; CQ_ERR_UNSUPPORTED without the plugin. */
+/* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
+ * a NUL; CQ_ERR_UNSUPPORTED without the plugin. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
 void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
@@ -41,6 +42,10 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
+/* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
+ * is called once more, with another. */
+typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
+CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
 void cq_pg_give(cq_pg *pg); /* NULL is legal */
 
 /* --- statements --- */

@@ -1,5 +1,5 @@
-/* What calque asks of libpq: a table of functions in a library of its own (src/postgresql/), loaded when an address of a
- * database is opened.
+/* What calque asks of libpq: a table of functions in a library of its own (src/postgresql/), loaded when an address of
+ * a database is opened.
  *
  * Functions return 0, or 1 with a reason in *problem. Values go both ways as PostgreSQL's binary format has them. A
  * connection is for one thread at a time. */
@@ -14,9 +14,13 @@ enum { CQ_PG_PLUGIN_VERSION = 1, CQ_PG_PROBLEM = 512 };
 typedef struct cq_pg_link cq_pg_link;
 typedef struct cq_pg_result cq_pg_result;
 
+/* Not the server's: it was not asked. */
+#define CQ_PG_NO_MEMORY "CQ001"
+#define CQ_PG_TOO_MUCH  "CQ002"
+
 typedef struct cq_pg_problem {
   char message[CQ_PG_PROBLEM]; /* the server's first line; never a password */
-  char sqlstate[6];            /* "" where the server gave none */
+  char sqlstate[6];            /* "" where the server gave none; or one of these: */
   bool is_lost;                /* the connection is gone */
 } cq_pg_problem;
 

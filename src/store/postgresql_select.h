@@ -1,4 +1,5 @@
-/* Filters (store/filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never written. */
+/* Filters (store/filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never
+ * written. */
 #ifndef STORE_POSTGRESQL_SELECT_H
 #define STORE_POSTGRESQL_SELECT_H
 

@@ -1,5 +1,5 @@
-# Sourced by the tests of indexes in PostgreSQL: what tests/cli/common.sh has, and a database of the test's own. Without a
-# server, which scripts/test-postgresql starts, a test is skipped.
+# Sourced by the tests of indexes in PostgreSQL: what tests/cli/common.sh has, and a database of the test's own. Without
+# a server, which scripts/test-postgresql starts, a test is skipped.
 if [ -z "${CALQUE_POSTGRESQL:-}" ]; then
   echo "skipped: there is no PostgreSQL server; scripts/test-postgresql starts one"
   exit 0

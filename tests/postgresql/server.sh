@@ -1,5 +1,5 @@
-# Starting and ending the server of scripts/test-postgresql, which has set CALQUE_PG_BIN, CALQUE_PG_WORK, CALQUE_PG_PORT and
-# CALQUE_PG_AS (the command that gives up root; empty: none is needed). Sourced.
+# Starting and ending the server of scripts/test-postgresql, which has set CALQUE_PG_BIN, CALQUE_PG_WORK, CALQUE_PG_PORT
+# and CALQUE_PG_AS (the command that gives up root; empty: none is needed). Sourced.
 
 # Waits until it takes connections.
 start_server() {

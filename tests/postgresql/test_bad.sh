@@ -1,5 +1,5 @@
-# What is refused: another database, model, dimension or version, passwords, texts that PostgreSQL cannot keep; and copies
-# that are cut off.
+# What is refused: another database, model, dimension or version, passwords, texts that PostgreSQL cannot keep; and
+# copies that are cut off.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 new_database bad
@@ -21,6 +21,23 @@ grep -q secret stderr && fail "the password is shown"
 
 expect 0 index new --model "$TEACHER" "postgresql://calque:secret@127.0.0.1:$PGPORT/bad?schema=shown"
 grep -q secret stderr && fail "the password is shown"
+
+# passwords that are not escaped: as libpq takes them, or refused; and libpq's messages that quote the address
+hides() { # ADDRESS MESSAGE: no part of it that has "hush" is shown
+  expect 1 index info "$1"
+  stderr_has "$2"
+  ! grep -q hush stderr || fail "a part of the password is shown: $(cat stderr)"
+}
+hides 'postgresql://me:hu?shush@127.0.0.1:1/db' "postgresql://127.0.0.1:1/db: "
+hides 'postgresql://me:hush/rest@127.0.0.1:1/db' "%2F for a slash"
+hides 'postgresql://me:hush@hush@127.0.0.1:1/db' "%40 stands for @"
+hides 'postgresql://127.0.0.1:1/db?password=hush@x' "%40 stands for @"
+hides 'postgresql://me:hush' "its port is no number"
+hides 'postgresql://h:1,[::1]:2,me:hush/db' "its port is no number"
+hides 'postgresql://127.0.0.1:1/db?port=hush' "libpq cannot connect with the options"
+hides 'postgresql://127.0.0.1:1/db?sslmode=hush' "libpq cannot connect with the options"
+expect 1 index info 'postgresql://[::1]:1,127.0.0.1:1/db'
+stderr_has "postgresql://[::1]:1,127.0.0.1:1/db: "
 
 # nobody there; a wrong password; a name that is none
 expect 1 index info "postgresql://calque:secret@127.0.0.1:1/bad?password=secret"

@@ -1,4 +1,5 @@
-# An index of files and its copy in a database: the same documents, and the same found; replacing, removing, copying again.
+# An index of files and its copy in a database: the same documents, and the same found; replacing, removing, copying
+# again.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 new_database copied

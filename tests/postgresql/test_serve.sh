@@ -1,5 +1,5 @@
-# Servers over one database: the same answers, documents of the one seen by the other at once, a database that goes away and
-# comes back, and no password anywhere.
+# Servers over one database: the same answers, documents of the one seen by the other at once, a database that goes away
+# and comes back, and no password anywhere.
 . "$(dirname "$0")/common.sh"
 TEACHER=$SOURCE/sample/teacher
 command -v curl >/dev/null || { echo "skipped: there is no curl"; exit 0; }
@@ -10,7 +10,7 @@ expect 0 index copy files.index --to "$ADDRESS"
 expect 2 serve files.index --store "$ADDRESS"
 stderr_has "--store stands in place of an INDEX"
 expect 2 serve --store files.index
-stderr_has "--store is postgresql://"
+stderr_has "--store takes an address, postgresql://"
 
 pids=()
 end_servers() {

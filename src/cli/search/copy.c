@@ -14,7 +14,7 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "to", to, CHANGES, "ADDRESS",
              "postgresql://USER@HOST/DATABASE?schema=NAME; the schema is 'calque' where none is named"),
-     .otherwise = "it must be given"},
+     .otherwise = ""},
 };
 
 static bool draw_copied(void *progress, uint64_t n_done, uint64_t n_all) {
@@ -53,8 +53,7 @@ const cli_command cli_index_copy = {
         "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, a "
         "transaction a batch, and makes an HNSW index of the vectors at the end. A document whose id is there is "
         "replaced. A copy that was cut off goes on where it stopped when the command is given again. The address then "
-        "stands for an index in 'calque search', 'calque serve' and 'calque index'. A password belongs into "
-        "PGPASSWORD, "
+        "stands for an index in 'calque search', 'calque serve' and 'calque index'. Put the password in PGPASSWORD, "
         "PGPASSFILE or a service file (PGSERVICE), as psql takes it: arguments are shown by ps.",
     .example = "calque index copy news.index --to postgresql://me@db.example/news --halfvec\n"
                "calque search postgresql://me@db.example/news \"rising rents in the capital\"",

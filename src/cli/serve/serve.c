@@ -114,7 +114,7 @@ static int run(const cli_call *call) {
   }
   if (args.store && call->n_arguments) return cli_usage(call->path, "--store stands in place of an INDEX");
   if (args.store && !cq_index_is_address(args.store))
-    return cli_usage(call->path, "--store is postgresql://..., not '%s'", args.store);
+    return cli_usage(call->path, "--store takes an address, postgresql://...");
   if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");

@@ -1,5 +1,5 @@
-/* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are, and
- * how they are found, is one of two tables of functions:
+/* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are,
+ * and how they are found, is one of two tables of functions:
  *
  *   cq_index_files              a directory: files that only grow, and documents in SQLite (files.c, search_files.c)
  *   cq_index_database_backend   postgresql://...: tables of a database with pgvector (database.h)

@@ -161,11 +161,29 @@ static cq_status make_passages(adding *a, const cq_document *documents, size_t n
   return status;
 }
 
-cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx, cq_error *error) {
+static cq_status commit_held(uint64_t *n_truncated, cq_index *index, cq_error *error) {
+  cq_status status = index->backend->check_writing(index, error);
+  if (!status) status = index->backend->commit(index, error);
+  *n_truncated = status ? 0 : index->n_truncated;
+  if (!status) index->n_truncated = 0;
+  return status;
+}
+
+/* After a commit, without the mutex: a model may have to be opened for it. */
+static void tell_truncated(const cq_index *index, uint64_t n_truncated) {
+  const cq_encoder *encoder;
+  cq_error ignored;
+  if (n_truncated && !cq_index_need_model(&encoder, index, NULL, &ignored))
+    cq_index_tell_truncated(index, n_truncated, n_truncated == 1 ? "passage" : "passages", encoder);
+}
+
+static cq_status add_documents(cq_index *index, const cq_document *documents, size_t n, bool commits, cq_context *ctx,
+                               cq_error *error) {
   adding a = {.index = index};
   const size_t dim = (size_t)index->dim;
   cq_encode_stats stats = {0};
   float *vectors = NULL;
+  uint64_t n_truncated = 0;
   cq_status status = index->backend->check_writing(index, error);
   if (!status) status = cq_index_need_model(&a.encoder, index, NULL, error);
   if (!status) status = make_passages(&a, documents, n, error);
@@ -177,17 +195,38 @@ cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, 
     pthread_mutex_lock(&index->shared->writing);
     status = index->backend->append(index, a.additions, n, vectors, error);
     if (!status) index->n_truncated += stats.n_truncated;
+    if (!status && commits) status = commit_held(&n_truncated, index, error);
     pthread_mutex_unlock(&index->shared->writing);
   }
+  tell_truncated(index, n_truncated);
   cq_free(vectors);
   free_adding(&a);
   return status;
+}
+
+cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx, cq_error *error) {
+  return add_documents(index, documents, n, false, ctx, error);
+}
+
+cq_status cq_index_add_commit(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx,
+                              cq_error *error) {
+  return add_documents(index, documents, n, true, ctx, error);
 }
 
 cq_status cq_index_remove(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
   pthread_mutex_lock(&index->shared->writing);
   const cq_status status = index->backend->remove(index, ids, n, n_removed, error);
   pthread_mutex_unlock(&index->shared->writing);
+  return status;
+}
+
+cq_status cq_index_remove_commit(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
+  uint64_t n_truncated = 0;
+  pthread_mutex_lock(&index->shared->writing);
+  cq_status status = index->backend->remove(index, ids, n, n_removed, error);
+  if (!status) status = commit_held(&n_truncated, index, error);
+  pthread_mutex_unlock(&index->shared->writing);
+  tell_truncated(index, n_truncated);
   return status;
 }
 
@@ -200,15 +239,10 @@ cq_status cq_index_approximate(cq_index *index, cq_approximation method, cq_cont
 }
 
 cq_status cq_index_commit(cq_index *index, cq_error *error) {
+  uint64_t n_truncated;
   pthread_mutex_lock(&index->shared->writing);
-  cq_status status = index->backend->check_writing(index, error);
-  if (!status) status = index->backend->commit(index, error);
-  const uint64_t n_truncated = index->n_truncated;
-  if (!status) index->n_truncated = 0;
+  const cq_status status = commit_held(&n_truncated, index, error);
   pthread_mutex_unlock(&index->shared->writing);
-  const cq_encoder *encoder;
-  cq_error ignored;
-  if (!status && n_truncated && !cq_index_need_model(&encoder, index, NULL, &ignored))
-    cq_index_tell_truncated(index, n_truncated, n_truncated == 1 ? "passage" : "passages", encoder);
+  tell_truncated(index, n_truncated);
   return status;
 }

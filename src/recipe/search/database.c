@@ -111,8 +111,7 @@ static void keep_counts(cq_index_database *db, cq_index_counts counts) {
 cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(
-      &r, pg, "SELECT n_documents, n_passages, to_regclass('passage_embedding') IS NOT NULL FROM calque_index", NULL, 0,
-      error);
+      &r, pg, "SELECT n_documents, n_passages, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0, error);
   if (status) return status;
   cq_index_counts counts = {0};
   if (cq_pg_n_rows(pg, r) == 1) {
@@ -183,15 +182,23 @@ static cq_status open_database(cq_index *index, const char *place, cq_error *err
   return status;
 }
 
-static void free_waiting(cq_index_database *db) {
-  for (size_t i = 0; i < db->n_waiting; i++) {
-    cq_free(db->waiting[i].document);
-    cq_free(db->waiting[i].passages);
-    cq_free(db->waiting[i].vectors);
+/* Those behind the first n. */
+static void drop_additions(cq_index_database *db, size_t n) {
+  while (db->n_waiting > n) {
+    cq_database_waiting *w = &db->waiting[--db->n_waiting];
+    cq_free(w->document);
+    cq_free(w->passages);
+    cq_free(w->vectors);
   }
-  for (size_t i = 0; i < db->n_removed; i++) cq_free((char *)(uintptr_t)db->removed[i].data);
-  db->n_waiting = db->n_removed = 0;
-  db->has_failed = false;
+}
+
+static void drop_removals(cq_index_database *db, size_t n) {
+  while (db->n_removed > n) cq_free((char *)(uintptr_t)db->removed[--db->n_removed].data);
+}
+
+static void free_waiting(cq_index_database *db) {
+  drop_additions(db, 0);
+  drop_removals(db, 0);
 }
 
 static void close_database(cq_index *index) {
@@ -249,7 +256,7 @@ cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
   if (!status) cq_pg_result_free(pg, r);
   if (!status && !is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
-  /* who may not is not the worse for it */
+  /* without the right to, the server does it later (autovacuum) */
   if (!status && !is_whole)
     (void)!cq_pg_run_all(NULL, pg, "ANALYZE document; ANALYZE passage; ANALYZE words; ANALYZE term", &ignored);
   cq_pg_give(pg);
@@ -291,7 +298,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   cq_status status = cq_pg_pool_open(&pool, address, 1, error);
   if (status) return status;
   status = cq_pg_take(&pg, pool, error);
-  /* who may not make it finds it made, or is told so */
+  /* without the right to, it must be there already: find_pgvector says so */
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
@@ -404,8 +411,13 @@ cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
   const struct {
     cq_slice text;
     const char *what;
-  } fields[] = {{d->id, "id"}, {d->language, "language"}, {d->title, "title"}, {d->url, "url"}, {d->text, "text"}};
+  } fields[] = {{d->id, "id"},   {d->language, "language"}, {d->title, "title"},
+                {d->url, "url"}, {d->text, "text"},         {d->metadata, "metadata"}};
   if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].text.n > CQ_DATABASE_MAX_FIELD)
+      return cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': its %s has %zu bytes, a database takes %d",
+                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, CQ_DATABASE_MAX_FIELD);
   for (int i = 0; i < 2; i++) /* id and language are in B-trees */
     if (fields[i].text.n > MAX_KEY)
       return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",
@@ -448,39 +460,28 @@ static cq_status append_documents(cq_index *index, const cq_index_addition *addi
   cq_index_database *db = index->database;
   const size_t n_before = db->n_waiting, dim = (size_t)index->dim;
   cq_map ids = {0};
-  /* what cannot be committed must not pile up */
-  cq_status status = db->has_failed ? refresh_counts(index, error) : CQ_OK;
+  cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n_before; i++)
     if (!db->waiting[i].is_dropped && !cq_map_put_borrowed(&ids, db->waiting[i].document->id, i))
       status = cq_fail_memory(error, "documents");
   for (size_t i = 0; !status && i < n; i++) {
     const cq_document *d = additions[i].document;
-    const uint64_t at = cq_map_get(&ids, d->id);
     status = cq_database_check_document(d, error);
-    /* who was told that a commit failed may try again */
-    if (!status && at != CQ_MAP_NONE && (at >= n_before || !db->has_failed))
+    if (!status && cq_map_get(&ids, d->id) != CQ_MAP_NONE)
       status = cq_fail(error, CQ_ERR_ARGUMENT, "the id '%.*s' comes twice", (int)cq_min(d->id.n, 200), d->id.data);
     if (!status) status = wait_for_commit(db, &additions[i], vectors, dim, error);
     if (!status && !cq_map_put_borrowed(&ids, db->waiting[db->n_waiting - 1].document->id, db->n_waiting - 1))
       status = cq_fail_memory(error, "documents");
     vectors += additions[i].n_passages * dim;
   }
-  /* replaced at the end, since a failed call changes nothing; the older one of two is found by the newer's place */
-  for (size_t i = n_before; !status && i < db->n_waiting; i++)
-    for (size_t k = 0; db->has_failed && k < n_before; k++)
-      if (cq_slice_equal(db->waiting[k].document->id, db->waiting[i].document->id)) db->waiting[k].is_dropped = true;
-  while (status && db->n_waiting > n_before) {
-    cq_database_waiting *w = &db->waiting[--db->n_waiting];
-    cq_free(w->document);
-    cq_free(w->passages);
-    cq_free(w->vectors);
-  }
+  if (status) drop_additions(db, n_before);
   cq_map_free(&ids);
   return status;
 }
 
 static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error) {
   cq_index_database *db = index->database;
+  const size_t n_before = db->n_removed;
   cq_pg *pg;
   cq_status status = check_writing(index, error);
   *n_removed = 0;
@@ -493,22 +494,31 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
                             1, error);
     const bool is_there = !status && cq_pg_n_rows(pg, r) > 0;
     cq_pg_result_free(pg, r);
-    cq_database_waiting *waiting = find_waiting(db, ids[i]);
-    if (status || (!is_there && !waiting)) continue;
+    if (status || (!is_there && !find_waiting(db, ids[i]))) continue;
     if (!(copy = cq_strndup(ids[i].data, ids[i].n)) ||
         !cq_reserve((void **)&db->removed, &db->removed_capacity, db->n_removed + 1, sizeof *db->removed)) {
       cq_free(copy);
       status = cq_fail_memory(error, "ids");
     } else {
       db->removed[db->n_removed++] = (cq_slice){copy, ids[i].n};
-      if (waiting) waiting->is_dropped = true;
-      ++*n_removed;
     }
   }
   cq_pg_give(pg);
-  return status;
+  if (status) {
+    drop_removals(db, n_before);
+    return status;
+  }
+  for (size_t i = n_before; i < db->n_removed; i++) {
+    cq_database_waiting *waiting = find_waiting(db, db->removed[i]);
+    if (waiting) waiting->is_dropped = true;
+  }
+  *n_removed = db->n_removed - n_before;
+  return CQ_OK;
 }
 
+/* Nothing waits after a failure either. The next commit may be of another client, and by then another server may have
+ * written the same documents; and a document that the database refuses for good would fail every commit from then
+ * on. */
 static cq_status commit_changes(cq_index *index, cq_error *error) {
   cq_index_database *db = index->database;
   const size_t dim = (size_t)index->dim;
@@ -530,10 +540,15 @@ static cq_status commit_changes(cq_index *index, cq_error *error) {
   if (!status) status = cq_database_write(index, &batch, error);
   cq_free(additions);
   cq_free(vectors);
-  if (status)
-    db->has_failed = true;
-  else
-    free_waiting(db);
+  free_waiting(db);
+  return status;
+}
+
+static cq_status drop_hnsw(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
+  cq_builder sql = {0};
+  cq_builder_printf(&sql, "DROP INDEX %s.passage_embedding", cq_pg_pool_quoted(pool));
+  const cq_status status = sql.failed ? cq_fail_memory(error, "index") : cq_pg_run_all(NULL, pg, sql.data, error);
+  cq_builder_free(&sql);
   return status;
 }
 
@@ -547,7 +562,7 @@ cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_mis
   status = cq_pg_run_all(NULL, pg, "BEGIN; SELECT 1 FROM calque_index FOR UPDATE", error);
   if (!status) status = cq_database_read_counts(index, pg, error);
   const bool is_there = !status && atomic_load(&db->has_hnsw);
-  if (!status && is_there && !only_missing) status = cq_pg_run_all(NULL, pg, "DROP INDEX passage_embedding", error);
+  if (!status && is_there && !only_missing) status = drop_hnsw(pg, db->pool, error);
   if (!status && is_wanted && !(is_there && only_missing))
     status =
         cq_pg_run_all(NULL, pg,

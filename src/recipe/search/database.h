@@ -2,24 +2,26 @@
  *
  * Its tables are in a schema of their own, "calque" unless the address has schema=NAME:
  *
- *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept, how
+ *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept,
+ *   how
  *                  much there is, the next numbers, how far a copy has come, and whether it is whole: a first
  *                  copy makes indexes of tables, and counts terms, at its end
  *   document       number, id, language, title, url, text, metadata (jsonb)
- *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec, of
+ *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec,
+ *   of
  *                  length 1)
  *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they occur)
  *   term           hash, n_passages, n_occurrences
  *
- * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers and
- * counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
+ * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers
+ * and counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
 #ifndef RECIPE_SEARCH_DATABASE_H
 #define RECIPE_SEARCH_DATABASE_H
 
 #include "recipe/search/backend.h"
 #include "store/postgresql.h"
 
-enum { CQ_DATABASE_VERSION = 1 };
+enum { CQ_DATABASE_VERSION = 1, CQ_DATABASE_MAX_FIELD = (1 << 30) - 64 /* bytes; PostgreSQL's limit is 1 GB */ };
 
 /* A document that waits for a commit. */
 typedef struct cq_database_waiting {
@@ -27,7 +29,7 @@ typedef struct cq_database_waiting {
   cq_index_passage *passages;
   size_t n_passages;
   float *vectors;
-  bool is_dropped; /* a later one has its id, or it was removed */
+  bool is_dropped; /* it was removed */
 } cq_database_waiting;
 
 typedef struct cq_index_database {
@@ -41,7 +43,6 @@ typedef struct cq_index_database {
   size_t n_waiting, waiting_capacity;
   cq_slice *removed; /* ids, owned */
   size_t n_removed, removed_capacity;
-  bool has_failed; /* a commit, after which what waits may come again */
 } cq_index_database;
 
 /* What one transaction writes. */
@@ -69,7 +70,8 @@ typedef struct cq_database_term_change {
   int64_t hash, n_passages, n_occurrences;
 } cq_database_term_change;
 
-/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after another. */
+/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after
+ * another. */
 typedef struct cq_database_writing {
   cq_index *index;
   cq_pg *pg;
@@ -87,8 +89,8 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread may
- * prepare a batch while another sends one. */
+/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread
+ * may prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);
 /* The transaction. A failed one has changed nothing, unless the connection was lost at its very end. */
@@ -105,12 +107,17 @@ size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t 
 /* Errors: CQ_ERR_FORMAT for one of another dimension. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
+/* SQL: whether this schema's passages have an HNSW index; another schema's has the same name. */
+#define CQ_DATABASE_HAS_HNSW                                                                                           \
+  "EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass('passage') "  \
+  "AND c.relname = 'passage_embedding')"
+
 /* Reads how much there is. */
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
 /* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
 CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_error *error);
 /* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
- * empty, and an id or a language that is too long. */
+ * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);

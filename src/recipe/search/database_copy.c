@@ -1,5 +1,5 @@
-/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off goes on behind its last
- * transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
+/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off goes on behind its
+ * last transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
 #include "recipe/search/database.h"
 
 #include "base/document.h"
@@ -37,8 +37,8 @@ typedef struct copying {
   const cq_index_copy_options *o;
   cq_index_snapshot *snapshot;
   cq_index_info info;
-  char source[96];
-  int64_t record; /* the next one */
+  char source[128]; /* what it is a copy of; "": of an index that has no identity, and no copy of it is resumed */
+  int64_t record;   /* the next one */
   uint64_t n_done;
 } copying;
 
@@ -83,6 +83,7 @@ static cq_status open_target(copying *c, const char *address, cq_error *error) {
 static cq_status find_place(copying *c, cq_error *error) {
   cq_pg *pg;
   cq_pg_result *r;
+  if (!*c->source) return CQ_OK;
   cq_status status = cq_pg_take(&pg, c->to->database->pool, error);
   if (status) return status;
   status = cq_pg_run(&r, pg, "SELECT copied_until FROM calque_index WHERE copy_source = $1::text",
@@ -263,8 +264,10 @@ cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_resu
   copying c = {.from = from, .o = &o, .snapshot = cq_index_store_hold(from->store)};
   c.info = cq_index_snapshot_info(c.snapshot);
   c.info.model = from->model, c.info.fingerprint = from->fingerprint;
-  snprintf(c.source, sizeof c.source, "%.32s %" PRId64 " %" PRId64, from->fingerprint ? from->fingerprint : "",
-           c.info.n, c.info.n_live);
+  /* records keep their numbers while these stay the same: compacting writes other files */
+  if (*c.info.identity)
+    snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
+             c.info.n_live);
   status = from->fingerprint ? open_target(&c, to, error)
                              : cq_fail_file(error, CQ_ERR_UNSUPPORTED, from->directory,
                                             "calque 0.1 made it: add a document with this calque first");

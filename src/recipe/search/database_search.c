@@ -2,8 +2,9 @@
  *
  *   vectors   candidates by pgvector (HNSW where there is one, else all), in order of its inner products
  *             ──▶ their vectors ──▶ cosines in double precision
- *   words     passages that have any of the query's rarest terms, ten times as many as are asked for ──▶ their terms
- *             ──▶ scores by all of the query's terms, as lexical/score.h has them
+ *   words     passages that have any of the query's rarest terms, ten times as many as are asked for; those of more
+ *             terms while there are fewer than are asked for ──▶ their terms ──▶ scores by all of the query's terms,
+ *             as lexical/score.h has them
  *   hits      the documents of those that are left
  *
  * With `exact` no index of vectors is used, and passages with any of the query's terms are scored. */
@@ -21,8 +22,8 @@
 #include <string.h>
 
 enum {
-  MIN_CANDIDATES = 2000, /* passages whose terms are looked at, for the rarest terms that have no more together */
-  MAX_OF_ONE = 50000,    /* of a term that all others are commoner than */
+  MIN_CANDIDATES = 2000, /* terms are looked for together while they have no more passages */
+  MAX_OF_ONE = 50000,    /* passages read for a single term */
   MARGIN = 16,           /* more neighbours than are asked for, exactly: f32 sums may order the last ones otherwise */
   FILTERED_EFFORT = 4,
   MIN_EFFORT = 40,
@@ -36,7 +37,8 @@ typedef cq_index_candidates candidates;
 typedef struct searching {
   cq_pg *pg;
   int64_t n_documents, n_passages, n_occurrences;
-  bool is_whole;        /* terms are counted */
+  bool is_whole; /* terms are counted */
+  bool has_hnsw;
   cq_builder condition; /* on d; empty: none */
   cq_pg_values values;  /* $1, $2, ... of the condition; others come behind them */
 } searching;
@@ -66,26 +68,32 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-static cq_status begin_snapshot(searching *s, const cq_search_options *o, cq_error *error) {
+static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
+  const cq_index_searching *of = context;
+  const cq_search_options *o = of->options;
+  searching *s = of->state;
   cq_builder sql = {0};
   cq_pg_result *r;
   const size_t wanted = o->ranking == CQ_RANK_HYBRID && o->depth > o->k ? o->depth : o->k;
-  /* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops some. */
+  /* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops
+   * some. */
   size_t effort = o->effort ? o->effort : s->condition.n ? FILTERED_EFFORT * wanted : wanted;
   effort = effort < MIN_EFFORT ? MIN_EFFORT : cq_min(effort, MAX_EFFORT);
   cq_builder_printf(&sql,
                     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '30s'; "
                     "SET LOCAL hnsw.ef_search = %zu; SET LOCAL hnsw.iterative_scan = strict_order; "
-                    "SELECT n_documents, n_passages, n_occurrences, is_whole FROM calque_index",
+                    "SELECT n_documents, n_passages, n_occurrences, is_whole, " CQ_DATABASE_HAS_HNSW
+                    " FROM calque_index",
                     effort);
-  cq_status status = sql.failed ? cq_fail_memory(error, "search") : cq_pg_run_all(&r, s->pg, sql.data, error);
+  cq_status status = sql.failed ? cq_fail_memory(error, "search") : cq_pg_run_all(&r, pg, sql.data, error);
   cq_builder_free(&sql);
   if (status) return status;
-  if (cq_pg_n_rows(s->pg, r) == 1) {
-    s->n_documents = cq_pg_text_number(s->pg, r, 0, 0), s->n_passages = cq_pg_text_number(s->pg, r, 0, 1);
-    s->n_occurrences = cq_pg_text_number(s->pg, r, 0, 2), s->is_whole = cq_pg_text_number(s->pg, r, 0, 3);
+  if (cq_pg_n_rows(pg, r) == 1) {
+    s->n_documents = cq_pg_text_number(pg, r, 0, 0), s->n_passages = cq_pg_text_number(pg, r, 0, 1);
+    s->n_occurrences = cq_pg_text_number(pg, r, 0, 2), s->is_whole = cq_pg_text_number(pg, r, 0, 3);
+    s->has_hnsw = cq_pg_text_number(pg, r, 0, 4);
   }
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(pg, r);
   return CQ_OK;
 }
 
@@ -96,12 +104,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, of->index->directory,
                         "a database has no hubness to correct for (CSLS): an index of files may have it");
   cq_status status = add_conditions(s, of->options, error);
-  for (int tries = 2; !status && tries > 0; tries--) { /* one that waited may turn out to be lost */
-    status = cq_pg_take(&s->pg, of->index->database->pool, error);
-    if (status || !(status = begin_snapshot(s, of->options, error)) || !cq_pg_is_lost(s->pg) || tries == 1) break;
-    cq_pg_give(s->pg);
-    s->pg = NULL, status = CQ_OK;
-  }
+  if (!status) status = cq_pg_begin(&s->pg, of->index->database->pool, begin_snapshot, of, error);
   if (status) return status;
   of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end where there are no more */
   of->has_passages = s->n_documents < s->n_passages;
@@ -137,22 +140,36 @@ static int best_first(const void *a, const void *b) {
 
 /* --- by vectors --- */
 
+static cq_status ask_neighbours(cq_pg_result **out, const cq_index_searching *of, const cq_pg_value *vector, size_t k,
+                                bool exact, cq_error *error) {
+  const searching *s = of->state;
+  cq_builder sql = {0};
+  cq_builder_printf(
+      &sql,
+      "SELECT p.number, p.document, p.embedding FROM passage p%s%s ORDER BY %sp.embedding <#> $%zu::%s%s LIMIT %zu",
+      s->condition.n ? " JOIN document d ON d.number = p.document WHERE " : "", s->condition.n ? s->condition.data : "",
+      exact ? "(" : "", s->values.n + 1, of->index->database->is_half ? "halfvec" : "vector", exact ? ") + 0" : "",
+      exact ? k + MARGIN : k);
+  const cq_status status = run_search(out, s, &sql, vector, 1, error);
+  cq_builder_free(&sql);
+  return status;
+}
+
+/* pgvector gives a scan up after hnsw.max_scan_tuples, 20,000 where nobody has set it: behind a filter that few pass,
+ * or many deleted rows, it has found fewer than there are. Then all are compared. */
 static cq_status find_neighbours(candidates *list, const cq_index_searching *of, const float *query, size_t k,
                                  float *vector, unsigned char *bytes, cq_error *error) {
   const searching *s = of->state;
   const cq_index *index = of->index;
   const size_t dim = (size_t)index->dim;
-  cq_builder sql = {0};
+  const bool exact = of->options->exact;
   cq_pg_result *r = NULL;
-  cq_builder_printf(
-      &sql,
-      "SELECT p.number, p.document, p.embedding FROM passage p%s%s ORDER BY %sp.embedding <#> $%zu::%s%s LIMIT %zu",
-      s->condition.n ? " JOIN document d ON d.number = p.document WHERE " : "", s->condition.n ? s->condition.data : "",
-      of->options->exact ? "(" : "", s->values.n + 1, index->database->is_half ? "halfvec" : "vector",
-      of->options->exact ? ") + 0" : "", of->options->exact ? k + MARGIN : k);
   const cq_pg_value value = {bytes, cq_database_put_vector(bytes, query, dim, index->database->is_half)};
-  cq_status status = run_search(&r, s, &sql, &value, 1, error);
-  cq_builder_free(&sql);
+  cq_status status = ask_neighbours(&r, of, &value, k, exact, error);
+  if (!status && !exact && s->has_hnsw && cq_pg_n_rows(s->pg, r) < cq_min(k, (size_t)s->n_passages)) {
+    cq_pg_result_free(s->pg, r);
+    status = ask_neighbours(&r, of, &value, k, true, error);
+  }
   const size_t n = status ? 0 : cq_pg_n_rows(s->pg, r);
   candidate *found = cq_alloc_array(n, sizeof *found);
   if (!status && !found) status = cq_fail_memory(error, "results");
@@ -258,57 +275,95 @@ static double score_terms(const query_term *terms, size_t n, cq_slice array, uin
   return score;
 }
 
-/* Passages that have any of the rarest terms, those that have the least together. by_rarity orders terms; *n: how many of
- * them are looked for. */
-static size_t choose_rarest(const query_term *terms, size_t n, size_t k, bool exact) {
-  const int64_t most = 10 * (int64_t)k > MIN_CANDIDATES ? 10 * (int64_t)k : MIN_CANDIDATES;
-  int64_t sum = 0;
-  size_t n_taken = 0, n_found = 0;
-  for (; n_taken < n; n_taken++) {
-    sum += terms[n_taken].n_passages;
-    if (n_found && sum > most && !exact) break;
-    n_found += terms[n_taken].n_passages > 0;
+/* Passages are read in rounds, rarest terms first. A round takes terms while they have no more than `max` passages
+ * together, and at least one that has any. by_rarity orders terms; returns the round's end, *sum the passages of its
+ * terms. */
+static size_t choose_terms(int64_t *sum, const query_term *terms, size_t first, size_t n, int64_t max) {
+  size_t end = first;
+  *sum = 0;
+  while (end < n && (*sum == 0 || *sum + terms[end].n_passages <= max)) *sum += terms[end++].n_passages;
+  return end;
+}
+
+static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
+  cq_pg_put_array(b, CQ_PG_INT8, n);
+  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
+}
+
+/* Passages that have any of the terms first to end, and none of those before first, which earlier rounds have read.
+ * limit 0: all of them. */
+static cq_status read_round(cq_pg_result **out, const searching *s, const query_term *terms, size_t first, size_t end,
+                            size_t limit, cq_error *error) {
+  cq_builder sql = {0}, wanted = {0}, done = {0};
+  put_hashes(&wanted, terms + first, end - first);
+  put_hashes(&done, terms, first);
+  cq_builder_printf(&sql,
+                    "SELECT w.passage, w.document, w.length, w.terms FROM words w%s WHERE w.terms && $%zu::bigint[] "
+                    "AND NOT w.terms && $%zu::bigint[]%s%s",
+                    s->condition.n ? " JOIN document d ON d.number = w.document" : "", s->values.n + 1, s->values.n + 2,
+                    s->condition.n ? " AND " : "", s->condition.n ? s->condition.data : "");
+  /* an order, so that the same search finds the same; + 0 keeps the planner from reading the whole table by number */
+  if (limit) cq_builder_printf(&sql, " ORDER BY w.passage + 0 LIMIT %zu", limit);
+  const cq_pg_value values[] = {cq_pg_value_of(&wanted), cq_pg_value_of(&done)};
+  const cq_status status =
+      wanted.failed || done.failed ? cq_fail_memory(error, "a query") : run_search(out, s, &sql, values, 2, error);
+  cq_builder_free(&sql);
+  cq_builder_free(&wanted);
+  cq_builder_free(&done);
+  return status;
+}
+
+/* What was found, in all rounds. */
+typedef struct scored {
+  candidate *items;
+  size_t n, capacity;
+} scored;
+
+/* terms, by hash: all of the query's. */
+static cq_status score_rows(scored *found, const searching *s, const cq_pg_result *r, const query_term *terms, size_t n,
+                            cq_error *error) {
+  const size_t n_rows = cq_pg_n_rows(s->pg, r);
+  if (!cq_reserve((void **)&found->items, &found->capacity, found->n + n_rows + 1, sizeof *found->items))
+    return cq_fail_memory(error, "results");
+  for (size_t i = 0; i < n_rows; i++) {
+    const double score = score_terms(terms, n, cq_pg_bytes(s->pg, r, i, 3), (uint32_t)cq_pg_number(s->pg, r, i, 2));
+    found->items[found->n++] = (candidate){.score = score,
+                                           .words = score,
+                                           .record = cq_pg_number(s->pg, r, i, 0),
+                                           .first = cq_pg_number(s->pg, r, i, 1),
+                                           .by_words = true};
   }
-  return n_taken;
+  return CQ_OK;
 }
 
 static cq_status score_passages(candidates *list, const cq_index_searching *of, query_term *terms, size_t n, size_t k,
                                 cq_error *error) {
   const searching *s = of->state;
-  cq_builder sql = {0}, hashes = {0};
-  cq_pg_result *r = NULL;
-  qsort(terms, n, sizeof *terms, by_rarity);
-  const size_t n_rarest = choose_rarest(terms, n, k, of->options->exact);
-  cq_pg_put_array(&hashes, CQ_PG_INT8, n_rarest);
-  for (size_t i = 0; i < n_rarest; i++) cq_pg_put_field_64(&hashes, (uint64_t)terms[i].hash);
-  qsort(terms, n, sizeof *terms, by_hash);
-  cq_builder_printf(
-      &sql, "SELECT w.passage, w.document, w.length, w.terms FROM words w%s WHERE w.terms && $%zu::bigint[]%s%s",
-      s->condition.n ? " JOIN document d ON d.number = w.document" : "", s->values.n + 1, s->condition.n ? " AND " : "",
-      s->condition.n ? s->condition.data : "");
-  if (!of->options->exact) cq_builder_printf(&sql, " LIMIT %d", MAX_OF_ONE);
-  const cq_pg_value value = cq_pg_value_of(&hashes);
-  cq_status status = hashes.failed ? cq_fail_memory(error, "a query") : run_search(&r, s, &sql, &value, 1, error);
-  const size_t n_rows = status ? 0 : cq_pg_n_rows(s->pg, r);
-  candidate *found = cq_alloc_array(n_rows, sizeof *found);
-  if (!status && !found) status = cq_fail_memory(error, "results");
-  for (size_t i = 0; !status && i < n_rows; i++) {
-    const double score = score_terms(terms, n, cq_pg_bytes(s->pg, r, i, 3), (uint32_t)cq_pg_number(s->pg, r, i, 2));
-    found[i] = (candidate){.score = score,
-                           .words = score,
-                           .record = cq_pg_number(s->pg, r, i, 0),
-                           .first = cq_pg_number(s->pg, r, i, 1),
-                           .by_words = true};
+  const bool exact = of->options->exact;
+  const size_t max = 10 * k > MIN_CANDIDATES ? 10 * k : MIN_CANDIDATES,
+               max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
+  scored found = {0};
+  cq_status status = CQ_OK;
+  query_term *rarest = cq_alloc_array(n, sizeof *rarest);
+  if (!rarest) return cq_fail_memory(error, "a query");
+  memcpy(rarest, terms, n * sizeof *rarest);
+  qsort(rarest, n, sizeof *rarest, by_rarity);
+  for (size_t first = 0, end; !status && first < n && found.n < k; first = end) {
+    int64_t sum;
+    cq_pg_result *r = NULL;
+    end = choose_terms(&sum, rarest, first, n, exact ? INT64_MAX / 2 : (int64_t)max);
+    if (sum <= 0) continue;
+    status = read_round(&r, s, rarest, first, end, !exact && sum > (int64_t)max_of_one ? max_of_one : 0, error);
+    if (!status) status = score_rows(&found, s, r, terms, n, error);
+    cq_pg_result_free(s->pg, r);
   }
-  if (!status && n_rows) {
-    qsort(found, n_rows, sizeof *found, best_first);
-    list->n = cq_min(n_rows, k);
-    memcpy(list->items, found, list->n * sizeof *found);
+  if (!status && found.n) {
+    qsort(found.items, found.n, sizeof *found.items, best_first);
+    list->n = cq_min(found.n, k);
+    memcpy(list->items, found.items, list->n * sizeof *found.items);
   }
-  cq_free(found);
-  cq_pg_result_free(s->pg, r);
-  cq_builder_free(&sql);
-  cq_builder_free(&hashes);
+  cq_free(found.items);
+  cq_free(rarest);
   return status;
 }
 

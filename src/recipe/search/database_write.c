@@ -3,7 +3,8 @@
  *   lock the row of calque_index ──▶ delete what is replaced or removed ──▶ COPY document, passage, words
  *     ──▶ counts of terms ──▶ counts and next numbers ──▶ COMMIT
  *
- * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others got. */
+ * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others
+ * got. */
 #include "recipe/search/database.h"
 
 #include "base/error.h"
@@ -250,6 +251,9 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   cq_builder_bytes(&w->text, d->text.data + p->begin, p->end - p->begin);
   if (w->text.failed) return cq_fail_memory(error, "documents");
   cq_status status = cq_database_analyze(&w->terms, &n_terms, w->analysis, (cq_slice){w->text.data, w->text.n}, error);
+  if (!status && n_terms > (CQ_DATABASE_MAX_FIELD - 20) / 12)
+    status = cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': passage %zu has %zu words, a database takes %d",
+                     (int)cq_min(d->id.n, 200), d->id.data, position, n_terms, (CQ_DATABASE_MAX_FIELD - 20) / 12);
   if (!status) status = change_terms(w, w->terms.items, n_terms, 1, error);
   if (status) return status;
   b = &w->words;
@@ -298,19 +302,20 @@ static cq_status write_rows(writing *w, cq_error *error) {
 /* --- the transaction --- */
 
 /* Locks the row until the end of the transaction. */
-static cq_status lock_index(writing *w, cq_error *error) {
+static cq_status lock_index(void *context, cq_pg *pg, cq_error *error) {
+  writing *w = context;
   cq_pg_result *r;
-  cq_status status = cq_pg_run_all(NULL, w->pg, "BEGIN; SET LOCAL lock_timeout = '10s'", error);
+  cq_status status = cq_pg_run_all(NULL, pg, "BEGIN; SET LOCAL lock_timeout = '10s'", error);
   if (status) return status;
-  status = cq_pg_run_kept(&r, w->pg, "SELECT next_document, next_passage, is_whole FROM calque_index FOR UPDATE", NULL,
-                          0, error);
+  status = cq_pg_run_kept(&r, pg, "SELECT next_document, next_passage, is_whole FROM calque_index FOR UPDATE", NULL, 0,
+                          error);
   if (status) return status;
-  if (cq_pg_n_rows(w->pg, r) != 1)
+  if (cq_pg_n_rows(pg, r) != 1)
     status = cq_fail_file(error, CQ_ERR_FORMAT, w->index->directory, "its table calque_index has no row");
   else
-    w->locked_document = cq_pg_number(w->pg, r, 0, 0), w->locked_passage = cq_pg_number(w->pg, r, 0, 1),
-    w->is_whole = cq_pg_number(w->pg, r, 0, 2) != 0;
-  cq_pg_result_free(w->pg, r);
+    w->locked_document = cq_pg_number(pg, r, 0, 0), w->locked_passage = cq_pg_number(pg, r, 0, 1),
+    w->is_whole = cq_pg_number(pg, r, 0, 2) != 0;
+  cq_pg_result_free(pg, r);
   return status;
 }
 
@@ -355,13 +360,7 @@ cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_
 }
 
 cq_status cq_database_send(cq_database_writing *w, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (int tries = 2; tries > 0; tries--) { /* one that waited may turn out to be lost */
-    status = cq_pg_take(&w->pg, w->index->database->pool, error);
-    if (status || !(status = lock_index(w, error)) || !cq_pg_is_lost(w->pg) || tries == 1) break;
-    cq_pg_give(w->pg);
-    w->pg = NULL;
-  }
+  cq_status status = cq_pg_begin(&w->pg, w->index->database->pool, lock_index, w, error);
   if (!status && (w->locked_document != w->first_document || w->locked_passage != w->first_passage))
     status = prepare_rows(w, w->locked_document, w->locked_passage, error);
   if (!status) status = delete_documents(w, error);
