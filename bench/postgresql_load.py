@@ -148,7 +148,8 @@ class Load:
 
 def main():
     program, address, work = sys.argv[1:4]
-    n_servers, seconds, n_clients = (int(sys.argv[i]) if len(sys.argv) > i else d for i, d in ((4, 4), (5, 20), (6, 40)))
+    given = dict(enumerate(sys.argv))
+    n_servers, seconds, n_clients = (int(given.get(i, d)) for i, d in ((4, 4), (5, 20), (6, 40)))
     servers = [start(program, address, work, i) for i in range(n_servers)]
     try:
         load = Load([port for _, port in servers])
