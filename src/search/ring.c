@@ -202,7 +202,7 @@ static cq_status save_step(ring *r, size_t done, cq_error *error) {
                         r->wants_y ? &r->of_y[0] : NULL, error);
 }
 
-/* False: there is none that could be gone on with. */
+/* False: there is none to resume from. */
 static bool load_step(ring *r, size_t step) {
   const cq_identity key = state_key(r->plan.key, r->rank, r->n_ranks, step);
   char path[PATH_MAX];

@@ -1,32 +1,12 @@
 # A change that fails leaves nothing behind: what another server has acknowledged since then stays, and a document that
 # the database refuses is its own client's affair.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/postgresql/serve.sh"
 TEACHER=$SOURCE/sample/teacher
-command -v curl >/dev/null || { echo "skipped: there is no curl"; exit 0; }
 new_database failed_changes
 expect 0 index new --model "$TEACHER" "$ADDRESS"
 
-pids=()
-end_servers() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  wait "${pids[@]}" 2>/dev/null
-  rm -rf "$tmp"
-}
-trap end_servers EXIT
-
-start() { # NAME: the server's address goes to a variable of that name
-  "$PROGRAM" serve --store "$ADDRESS" --writable --port 0 --threads 2 >"$1.out" 2>"$1.err" &
-  pids+=($!)
-  for _ in $(seq 100); do
-    grep -q '^listening on ' "$1.out" 2>/dev/null && break
-    sleep 0.1
-  done
-  eval "$1=\$(sed -n 's/^listening on //p' $1.out)"
-}
-code() { curl -s -m 20 -o body -w '%{http_code}' "$@"; }
 put() { code -X PUT "$1/api/documents/$2" -H 'Content-Type: application/json' -d "$3"; }
-is() { [ "$1" = "$2" ] || fail "$3: the code is $1, expected $2: $(head -c 300 body)"; }
-has() { grep -qF -- "$1" body || fail "the answer lacks '$1': $(head -c 300 body)"; }
 healthy() {
   for _ in $(seq 100); do
     [ "$(code "$1/health")" = 200 ] && return
@@ -35,8 +15,8 @@ healthy() {
   fail "the server does not come back"
 }
 
-start one
-start two
+start one --store "$ADDRESS" --writable --threads 2
+start two --store "$ADDRESS" --writable --threads 2
 is "$(put "$one" x '{"text":"version zero"}')" 200 "x"
 
 # an outage

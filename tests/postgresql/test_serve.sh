@@ -1,8 +1,8 @@
 # Servers over one database: the same answers, documents of the one seen by the other at once, a database that goes away
 # and comes back, and no password anywhere.
 . "$(dirname "$0")/common.sh"
+. "$SOURCE/tests/postgresql/serve.sh"
 TEACHER=$SOURCE/sample/teacher
-command -v curl >/dev/null || { echo "skipped: there is no curl"; exit 0; }
 new_database served
 "$PROGRAM" index new --model "$TEACHER" files.index 2>/dev/null
 "$PROGRAM" index add files.index "$SOURCE/sample/documents" 2>/dev/null || fail "no index"
@@ -12,34 +12,11 @@ stderr_has "--store stands in place of an INDEX"
 expect 2 serve --store files.index
 stderr_has "--store takes an address, postgresql://"
 
-pids=()
-end_servers() {
-  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done
-  wait "${pids[@]}" 2>/dev/null
-  rm -rf "$tmp"
-}
-trap end_servers EXIT
-
-# start NAME ARGUMENT...: the server's address goes to a variable of that name
-start() {
-  local name=$1
-  shift
-  "$PROGRAM" serve "$@" --port 0 --threads 1 --access-log "$name.access" >"$name.out" 2>"$name.err" &
-  pids+=($!)
-  for _ in $(seq 100); do
-    grep -q '^listening on ' "$name.out" 2>/dev/null && break
-    sleep 0.1
-  done
-  eval "$name=\$(sed -n 's/^listening on //p' $name.out)"
-}
-code() { curl -s -m 20 -o body -w '%{http_code}' "$@"; }
-has() { grep -qF -- "$1" body || fail "the answer lacks '$1': $(head -c 300 body)"; }
-is() { [ "$1" = "$2" ] || fail "the code is $1, expected $2: $(head -c 300 body)"; }
 
 SECRET="postgresql://calque:topsecret@127.0.0.1:$PGPORT/served"
-start files files.index
-start one --store "$SECRET" --writable
-start two --store "$SECRET" --writable
+start files files.index --threads 1
+start one --store "$SECRET" --writable --threads 1
+start two --store "$SECRET" --writable --threads 1
 hits() { grep -o '"id":"[^"]*"\|"best":"[^"]*"' body; }
 for query in "coffee" "repairing%20a%20bicycle"; do
   for mode in dense lexical hybrid; do

@@ -12,7 +12,7 @@
  *   cq_divided_close(d);
  *
  * The unfinished output is in the directory OUTPUT.unfinished, beside a file for each rank, which says what it has
- * done. It is gone on with if the lines, the identity and the sizes of rows are the same, by any number of ranks; else
+ * done. It is resumed if the lines, the identity and the sizes of rows are the same, by any number of ranks; else
  * all is begun anew. All ranks must see the input and this directory.
  *
  * Threads: a cq_divided belongs to one thread at a time. */

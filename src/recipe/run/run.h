@@ -85,7 +85,7 @@ typedef struct cq_run {
   bool leads;                 /* rank 0: it writes */
   bool stopped;               /* by tell, or by the task */
   bool over;                  /* the task wants no more steps of the stage */
-  double started;             /* seconds: when the stage was begun or gone on with */
+  double started;             /* seconds: when the stage began or was resumed */
   uint64_t first_step;        /* that was done then */
 } cq_run;
 
