@@ -52,21 +52,25 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
     serve_connection *c = calloc(1, sizeof *c);
     serve_metrics_connection(s->shared.metrics, 1);
     *own = c;
-    if (!c) return;
-    c->fd = info ? info->connect_fd : -1;
-    c->until_ms = serve_now_ms() + s->options.receive_s * 1000;
     pthread_mutex_lock(&s->mutex);
-    c->next = s->connections, c->link = &s->connections;
-    if (c->next) c->next->link = &c->next;
-    s->connections = c;
+    s->n_connections++;
+    if (c) {
+      c->fd = info ? info->connect_fd : -1;
+      c->until_ms = serve_now_ms() + s->options.receive_s * 1000;
+      c->next = s->connections, c->link = &s->connections;
+      if (c->next) c->next->link = &c->next;
+      s->connections = c;
+    }
     pthread_mutex_unlock(&s->mutex);
   } else {
     serve_connection *c = *own;
     serve_metrics_connection(s->shared.metrics, -1);
-    if (!c) return;
     pthread_mutex_lock(&s->mutex);
-    *c->link = c->next;
-    if (c->next) c->next->link = c->link;
+    s->n_connections--;
+    if (c) {
+      *c->link = c->next;
+      if (c->next) c->next->link = c->link;
+    }
     pthread_mutex_unlock(&s->mutex);
     free(c);
     *own = NULL;

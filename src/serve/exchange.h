@@ -27,13 +27,16 @@ struct serve_server {
   serve_jobs *jobs;
   serve_log *log;
   struct MHD_Daemon *daemon;
-  int fd;
-  bool is_inherited, is_quiet; /* the socket */
+  struct serve_acceptor *acceptor;
+  int fd; /* listens */
+  bool is_inherited;
+  unsigned max_connections;
   char address[128];
   pthread_mutex_t mutex; /* of what follows */
   pthread_cond_t changed;
   serve_model *model;
   serve_connection *connections;
+  unsigned n_connections;
   unsigned wishes;
   size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
   unsigned n_ticks;           /* serve_run's */

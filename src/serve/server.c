@@ -1,4 +1,5 @@
 /* The server as a whole: opened, run until it is asked to end, reopened, closed. Its connections are exchange.c's. */
+#include "serve/acceptor.h"
 #include "serve/exchange.h"
 #include "serve/listen.h"
 
@@ -13,7 +14,8 @@ enum {
   IDLE_S = 60,     /* without a byte from the client */
   TICK_MS = 250,   /* between looks at deadlines */
   GRACE_MS = 2000, /* for requests that are not whole yet when the server is to end */
-  LOOK_EVERY = 4,  /* ticks between looks for clients that have closed their side */
+  N_CONNECTION_THREADS = 2,
+  LOOK_EVERY = 4, /* ticks between looks for clients that have closed their side */
 };
 
 static void note(const serve_server *s, const char *format, ...) CQ_PRINTF(2, 3);
@@ -98,11 +100,10 @@ void serve_run(serve_server *s) {
   }
   serve_notify("STOPPING=1");
   atomic_store(&s->is_draining, true);
-  const MHD_socket fd = MHD_quiesce_daemon(s->daemon);
-  s->is_quiet = fd != MHD_INVALID_SOCKET;
-  /* Closed at the end, since the library's threads may still look at it. One that was handed over is the system's: new
-   * connections wait in it for the next server. */
-  if (s->is_quiet && !s->is_inherited) shutdown(fd, SHUT_RD);
+  serve_acceptor_close(s->acceptor);
+  s->acceptor = NULL;
+  /* A socket that was handed over is the system's: new connections wait in it for the next server. */
+  if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
   const uint64_t begun = serve_now_ms();
   while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
 }
@@ -132,15 +133,31 @@ static unsigned connection_limit(unsigned wanted) {
   return wanted < room ? wanted : (unsigned)room;
 }
 
+static bool has_room(void *context) {
+  serve_server *s = context;
+  pthread_mutex_lock(&s->mutex);
+  const bool has = s->n_connections < s->max_connections;
+  pthread_mutex_unlock(&s->mutex);
+  return has;
+}
+
+static void take_connection(void *context, int fd, const struct sockaddr *address, socklen_t n_address) {
+  const serve_server *s = context;
+  (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it where it fails */
+}
+
 static cq_status start_daemon(serve_server *s, cq_error *error) {
-  const unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+  const unsigned flags =
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+  s->max_connections = connection_limit(s->options.max_connections);
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
-                               MHD_OPTION_LISTEN_SOCKET, s->fd, MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s,
-                               MHD_OPTION_NOTIFY_CONNECTION, serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK,
-                               serve_begin_exchange, s, MHD_OPTION_THREAD_POOL_SIZE, 2u, MHD_OPTION_CONNECTION_LIMIT,
-                               connection_limit(s->options.max_connections), MHD_OPTION_CONNECTION_TIMEOUT,
+                               MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
+                               serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
+                               MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
+                               N_CONNECTION_THREADS * s->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
                                (unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-  return s->daemon ? CQ_OK : fail_server(error, CQ_ERR_IO, "the HTTP service cannot be started");
+  if (!s->daemon) return fail_server(error, CQ_ERR_IO, "the HTTP service cannot be started");
+  return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
 
 static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
@@ -200,8 +217,9 @@ const char *serve_address(const serve_server *s) {
 
 void serve_close(serve_server *s) {
   if (!s) return;
-  if (s->daemon) MHD_stop_daemon(s->daemon); /* closes the socket unless it is quiet */
-  if (s->fd >= 0 && (!s->daemon || s->is_quiet)) close(s->fd);
+  serve_acceptor_close(s->acceptor);
+  if (s->daemon) MHD_stop_daemon(s->daemon);
+  if (s->fd >= 0) close(s->fd);
   serve_jobs_free(s->jobs);
   serve_queue_free(s->shared.queue);
   serve_model_leave(s->model);

@@ -1,6 +1,6 @@
 /* The HTTP service: a model, and an index, behind the routes of serve/route.h.
  *
- *   threads of connections: accept, read, write, with epoll; a client that is slow holds none of them
+ *   acceptor ──▶ threads of connections: read, write, with epoll; a client that is slow holds none of them
  *     └─ a whole request ──▶ jobs (serve/jobs.h) ──▶ queue (serve/queue.h) ──▶ jobs ──▶ the answer
  *
  *   serve_open(&server, &options, &err);

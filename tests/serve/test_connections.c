@@ -227,6 +227,46 @@ static void idle_connections(void **state) {
   close_service(&s);
 }
 
+/* Connections beyond the limit wait for one that ends, and are served then. */
+static void more_connections_than_allowed(void **state) {
+  enum { LIMIT = 8, N = 20 };
+  serve_options o = default_service();
+  service s;
+  int fds[N];
+  (void)state;
+  o.max_connections = LIMIT;
+  open_service(&s, &o);
+  for (int i = 0; i < N; i++) fds[i] = connect_to(s.port);
+  for (int i = 0; i < N; i++) {
+    assert_true(send_request(fds[i], "GET", "/health", "", 0));
+    assert_int_equal(read_answer(last_answer, sizeof last_answer, fds[i]), 200);
+    close(fds[i]);
+  }
+  close_service(&s);
+}
+
+/* Servers end while clients come: each client is answered or turned away, and no server fails. */
+static void ended_while_clients_come(void **state) {
+  const serve_options o = default_service();
+  (void)state;
+  for (int round = 0; round < 20; round++) {
+    enum { N = 30 };
+    service s;
+    int fds[N];
+    open_service(&s, &o);
+    for (int i = 0; i < N; i++) {
+      fds[i] = connect_to(s.port);
+      send_request(fds[i], "GET", "/health", "", 0);
+    }
+    close_service(&s);
+    for (int i = 0; i < N; i++) {
+      const int code = read_answer(last_answer, sizeof last_answer, fds[i]);
+      assert_true(code == 200 || code == 0);
+      close(fds[i]);
+    }
+  }
+}
+
 /* With room for one token in the queue: one request is encoded, others are told to come later, and health checks are
  * answered meanwhile. */
 static void too_many_at_once(void **state) {
@@ -267,9 +307,14 @@ static void too_many_at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(requests_that_are_none),  cmocka_unit_test(long_and_odd_headers),
-      cmocka_unit_test(a_body_of_100_megabytes), cmocka_unit_test(slow_clients),
-      cmocka_unit_test(half_closed_connections), cmocka_unit_test(idle_connections),
+      cmocka_unit_test(requests_that_are_none),
+      cmocka_unit_test(long_and_odd_headers),
+      cmocka_unit_test(a_body_of_100_megabytes),
+      cmocka_unit_test(slow_clients),
+      cmocka_unit_test(half_closed_connections),
+      cmocka_unit_test(idle_connections),
+      cmocka_unit_test(more_connections_than_allowed),
+      cmocka_unit_test(ended_while_clients_come),
       cmocka_unit_test(too_many_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
