@@ -53,19 +53,27 @@ static cq_status compare_lines(cq_slice own, cq_slice of_first, cq_error *error)
 #undef SHOW
 }
 
+cq_status cq_ranks_first_text(char **out, size_t *n, cq_ranks *ranks, cq_slice own, cq_error *error) {
+  uint64_t length = own.n;
+  *out = NULL;
+  cq_status status = cq_ranks_broadcast(ranks, &length, sizeof length, error);
+  if (status) return status;
+  *n = (size_t)length;
+  if (!(*out = cq_alloc(*n + 1))) return cq_fail_memory(error, "rank 0's text");
+  if (cq_ranks_rank(ranks) == 0) memcpy(*out, own.data, *n);
+  return cq_ranks_broadcast(ranks, *out, *n, error);
+}
+
 cq_status cq_ranks_agree(cq_ranks *ranks, const char *lines, cq_error *error) {
   cq_builder own = {0};
+  char *first = NULL;
+  size_t n = 0;
   if (cq_ranks_count(ranks) == 1) return CQ_OK;
   cq_agree_text(&own, "calque of version", CQ_VERSION);
   cq_builder_text(&own, lines);
-  uint64_t n = own.n;
-  cq_status status = own.failed ? cq_fail_memory(error, "options") : CQ_OK;
-  if (!status) status = cq_ranks_broadcast(ranks, &n, sizeof n, error);
-  char *first = status ? NULL : cq_alloc((size_t)n + 1);
-  if (!status && !first) status = cq_fail_memory(error, "options");
-  if (!status && cq_ranks_rank(ranks) == 0) memcpy(first, own.data, (size_t)n);
-  if (!status) status = cq_ranks_broadcast(ranks, first, (size_t)n, error);
-  if (!status) status = compare_lines((cq_slice){own.data, own.n}, (cq_slice){first, (size_t)n}, error);
+  cq_status status = own.failed ? cq_fail_memory(error, "options")
+                                : cq_ranks_first_text(&first, &n, ranks, (cq_slice){own.data, own.n}, error);
+  if (!status) status = compare_lines((cq_slice){own.data, own.n}, (cq_slice){first, n}, error);
   cq_free(first);
   cq_builder_free(&own);
   return status ? status : cq_ranks_meet(ranks, NULL, error);

@@ -92,25 +92,23 @@ static cq_status compare_tables(const cq_run *r, cq_error *error) {
 
 /* All ranks must be about to do the same. */
 static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  static const char version[] = "calque " CQ_VERSION;
+  const size_t n_version = sizeof version - 1;
   cq_ranks *ranks = r->o.ranks;
-  cq_builder first = {0};
+  cq_builder own = {0};
+  char *first = NULL;
+  size_t n = 0;
   if (cq_ranks_count(ranks) == 1) return CQ_OK;
-  cq_builder_text(&first, "calque " CQ_VERSION);
-  cq_builder_bytes(&first, identity->lines.data, identity->lines.n);
-  uint64_t n = first.n;
-  cq_status status = first.failed ? cq_fail_memory(error, "a run's options") : CQ_OK;
-  if (!status) status = cq_ranks_broadcast(ranks, &n, sizeof n, error);
-  char *lines = status ? NULL : cq_alloc((size_t)n + 1);
-  if (!status && !lines) status = cq_fail_memory(error, "a run's options");
-  if (!status && r->leads) memcpy(lines, first.data, (size_t)n);
-  if (!status) status = cq_ranks_broadcast(ranks, lines, (size_t)n, error);
-  const size_t n_version = strlen("calque " CQ_VERSION);
-  if (!status && (n < n_version || memcmp(lines, first.data, n_version) != 0))
+  cq_builder_text(&own, version);
+  cq_builder_bytes(&own, identity->lines.data, identity->lines.n);
+  cq_status status = own.failed ? cq_fail_memory(error, "a run's options")
+                                : cq_ranks_first_text(&first, &n, ranks, (cq_slice){own.data, own.n}, error);
+  if (!status && (n < n_version || memcmp(first, version, n_version) != 0))
     status = cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 is of another version of calque than " CQ_VERSION);
-  if (!status) status = cq_run_identity_compare(identity, lines + n_version, (size_t)n - n_version, "rank 0", error);
+  if (!status) status = cq_run_identity_compare(identity, first + n_version, n - n_version, "rank 0", error);
   if (!status) status = compare_tables(r, error);
-  cq_free(lines);
-  cq_builder_free(&first);
+  cq_free(first);
+  cq_builder_free(&own);
   return status ? status : cq_ranks_meet(ranks, NULL, error);
 }
 
