@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "format/half.h"
 #include "format/json.h"
 #include "format/stored_file.h"
 

@@ -51,10 +51,4 @@ CQ_MUST_USE cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor
 CQ_MUST_USE cq_status cq_safetensors_write(const char *path, const cq_stored_tensor *tensors, size_t n,
                                            const char *const *metadata, cq_error *error);
 
-/* Half-precision conversions, exact from, rounded to nearest even to. */
-float cq_f16_to_f32(uint16_t half);
-uint16_t cq_f32_to_f16(float value);
-float cq_bf16_to_f32(uint16_t bits);
-uint16_t cq_f32_to_bf16(float value);
-
 #endif

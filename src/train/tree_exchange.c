@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "format/safetensors.h"
+#include "format/half.h"
 #include "tensor/levels.h"
 #include "train/sum_thread.h"
 

@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
+#include "format/half.h"
 #include "format/safetensors.h"
 
 #include <math.h>

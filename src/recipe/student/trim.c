@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "calque/extra/project.h"
+#include "format/half.h"
 #include "format/safetensors.h"
 #include "model/encoder.h"
 #include "model/language.h"
