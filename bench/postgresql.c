@@ -102,11 +102,6 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void report(const char *what, double *ms, size_t n) {
-  qsort(ms, n, sizeof *ms, ascending);
-  printf("| %s | %.2f | %.2f |\n", what, ms[n / 2], ms[n * 95 / 100]);
-}
-
 /* pgvector's own query for ten documents, as a program without calque would ask it. */
 static void ask_pgvector(cq_pg *pg, const cq_index *index, const float *query) {
   static unsigned char bytes[4 + 4 * MAX_DIM];
@@ -158,8 +153,72 @@ static size_t in_both(const cq_hits *a, const cq_hits *b) {
   return n;
 }
 
+enum kind { PGVECTOR, PGVECTOR_100, PGVECTOR_HYBRID, DENSE, WORDS, HYBRID, FILTERED, N_KINDS };
+
+typedef struct searches {
+  cq_index *index;
+  cq_pg *pg[2]; /* with ef_search 40 and 100 */
+  float *query;
+  double *ms[N_KINDS];
+  size_t found[N_KINDS], all[N_KINDS]; /* of the exact results, by calque's own searches */
+} searches;
+
+static void open_searches(searches *s, const char *address, size_t n) {
+  static const char *const settings[] = {"SET hnsw.ef_search = 40", "SET hnsw.ef_search = 100"};
+  cq_error error = {0};
+  must(cq_index_open(&s->index, address, NULL, &error), &error);
+  s->query = cq_alloc_array((size_t)s->index->dim, sizeof *s->query);
+  for (int k = 0; k < N_KINDS; k++) s->ms[k] = cq_alloc_array(n, sizeof **s->ms);
+  for (int i = 0; i < 2; i++) {
+    must(cq_pg_take(&s->pg[i], s->index->database->pool, &error), &error);
+    must(cq_pg_run_all(NULL, s->pg[i], settings[i], &error), &error);
+  }
+  must(cq_pg_run_all(NULL, s->pg[0],
+                     "CREATE TABLE IF NOT EXISTS tsv AS SELECT number, to_tsvector('simple', text) AS t FROM document; "
+                     "CREATE INDEX IF NOT EXISTS tsv_t ON tsv USING gin (t); ANALYZE tsv",
+                     &error),
+       &error);
+}
+
+static void count_exact(searches *s, enum kind k, const cq_hits *hits, cq_slice words, cq_search_options o) {
+  cq_error error = {0};
+  cq_hits *exact;
+  size_t n_exact;
+  o.exact = true;
+  must(cq_index_search(&exact, s->index, &words, 1, &o, NULL, &error), &error);
+  (void)cq_hits_of(exact, 0, &n_exact);
+  s->found[k] += in_both(hits, exact), s->all[k] += n_exact;
+  cq_hits_free(exact);
+}
+
+/* The milliseconds of query i; with `counts` its results are compared with the exact ones. */
+static double ask(searches *s, enum kind k, uint64_t i, bool counts) {
+  char text[MAX_TEXT];
+  const cq_slice words = {text, make_text(text, 1000000007 + i, 5)};
+  cq_search_options o = cq_search_default_options();
+  cq_error error = {0};
+  cq_hits *hits = NULL;
+  make_vector(s->query, (size_t)s->index->dim, 1000000007 + i);
+  o.ranking = k == WORDS ? CQ_RANK_WORDS : k == DENSE ? CQ_RANK_DENSE : CQ_RANK_HYBRID;
+  if (k == FILTERED) o.filter = "year = 2020 and lang = en";
+  o.query_vectors = s->query;
+  const double begin = cq_seconds(CLOCK_MONOTONIC);
+  if (k == PGVECTOR_HYBRID)
+    ask_hybrid(s->pg[1], s->index, s->query, words);
+  else if (k == PGVECTOR || k == PGVECTOR_100)
+    ask_pgvector(s->pg[k == PGVECTOR_100], s->index, s->query);
+  else
+    must(cq_index_search(&hits, s->index, &words, 1, &o, NULL, &error), &error);
+  const double ms = (cq_seconds(CLOCK_MONOTONIC) - begin) * 1e3;
+  if (hits && counts) count_exact(s, k, hits, words, o);
+  cq_hits_free(hits);
+  return ms;
+}
+
+/* Kinds in turns of some queries each: one that takes long has the processor's caches to itself. The first turn fills
+ * the server's. */
 static void search(const char *address, size_t n) {
-  enum { PGVECTOR, PGVECTOR_100, PGVECTOR_HYBRID, DENSE, WORDS, HYBRID, FILTERED, N_KINDS };
+  enum { TURN = 20, N_COUNTED = 20 };
   static const char *const names[] = {"pgvector's own query, ef_search 40",
                                       "the same, ef_search 100",
                                       "pgvector's hybrid query, ef_search 100",
@@ -167,65 +226,26 @@ static void search(const char *address, size_t n) {
                                       "words",
                                       "hybrid",
                                       "hybrid, year = 2020 and lang = en"};
-  cq_index *index;
-  cq_error error = {0};
-  cq_pg *pg, *pg_100;
-  double *ms[N_KINDS];
-  size_t found = 0, all = 0, words_found = 0, words_all = 0;
-  must(cq_index_open(&index, address, NULL, &error), &error);
-  const size_t dim = (size_t)index->dim;
-  float *query = cq_alloc_array(dim, sizeof *query);
-  for (int k = 0; k < N_KINDS; k++) ms[k] = cq_alloc_array(n, sizeof **ms);
-  must(cq_pg_take(&pg, index->database->pool, &error), &error);
-  must(cq_pg_run_all(NULL, pg, "SET hnsw.ef_search = 40", &error), &error);
-  must(cq_pg_take(&pg_100, index->database->pool, &error), &error);
-  must(cq_pg_run_all(NULL, pg_100,
-                     "CREATE TABLE IF NOT EXISTS tsv AS SELECT number, to_tsvector('simple', text) AS t FROM document; "
-                     "CREATE INDEX IF NOT EXISTS tsv_t ON tsv USING gin (t); ANALYZE tsv",
-                     &error),
-       &error);
-  must(cq_pg_run_all(NULL, pg_100, "SET hnsw.ef_search = 100", &error), &error);
-  for (size_t i = 0; i < n + 20; i++) { /* the first ones fill caches */
-    char text[MAX_TEXT];
-    const cq_slice words = {text, make_text(text, 1000000007 + i, 5)};
-    make_vector(query, dim, 1000000007 + i);
-    for (int k = 0; k < N_KINDS; k++) {
-      cq_search_options o = cq_search_default_options();
-      cq_hits *hits = NULL;
-      o.ranking = k == WORDS ? CQ_RANK_WORDS : k == DENSE ? CQ_RANK_DENSE : CQ_RANK_HYBRID;
-      if (k == FILTERED) o.filter = "year = 2020 and lang = en";
-      o.query_vectors = query;
-      const double begin = cq_seconds(CLOCK_MONOTONIC);
-      if (k == PGVECTOR_HYBRID)
-        ask_hybrid(pg_100, index, query, words);
-      else if (k == PGVECTOR || k == PGVECTOR_100)
-        ask_pgvector(k == PGVECTOR ? pg : pg_100, index, query);
-      else
-        must(cq_index_search(&hits, index, &words, 1, &o, NULL, &error), &error);
-      if (i >= 20) ms[k][i - 20] = (cq_seconds(CLOCK_MONOTONIC) - begin) * 1e3;
-      if ((k == DENSE || k == WORDS) && i < 40) { /* recall, of some */
-        cq_hits *exact;
-        size_t n_exact;
-        o.exact = true;
-        must(cq_index_search(&exact, index, &words, 1, &o, NULL, &error), &error);
-        (void)cq_hits_of(exact, 0, &n_exact);
-        *(k == DENSE ? &found : &words_found) += in_both(hits, exact), *(k == DENSE ? &all : &words_all) += n_exact;
-        cq_hits_free(exact);
-      }
-      cq_hits_free(hits);
-    }
+  searches s = {0};
+  open_searches(&s, address, n);
+  for (enum kind k = 0; k < N_KINDS; k++)
+    for (size_t i = 0; i < TURN; i++) (void)ask(&s, k, i, false);
+  for (size_t from = 0; from < n; from += TURN)
+    for (enum kind k = 0; k < N_KINDS; k++)
+      for (size_t i = from; i < n && i < from + TURN; i++) s.ms[k][i] = ask(&s, k, TURN + i, i < N_COUNTED);
+  printf("%zu passages, %s(%d), %zu queries of 5 words, top 10, one at a time\n\n| search | p50 ms | p95 ms "
+         "| recall of the exact top 10 |\n|---|---:|---:|---:|\n",
+         cq_index_n_passages(s.index), s.index->database->is_half ? "halfvec" : "vector", (int)s.index->dim, n);
+  for (int k = 0; k < N_KINDS; k++) {
+    qsort(s.ms[k], n, sizeof **s.ms, ascending);
+    printf("| %s | %.2f | %.2f | ", names[k], s.ms[k][n / 2], s.ms[k][n * 95 / 100]);
+    if (s.all[k]) printf("%.3f ", (double)s.found[k] / (double)s.all[k]);
+    printf("|\n");
+    cq_free(s.ms[k]);
   }
-  printf("%zu passages, %s(%zu), %zu queries of 5 words, top 10, one at a time\n\n| search | p50 ms | p95 ms "
-         "|\n|---|---:|---:|\n",
-         cq_index_n_passages(index), index->database->is_half ? "halfvec" : "vector", dim, n);
-  for (int k = 0; k < N_KINDS; k++) report(names[k], ms[k], n);
-  printf("\nrecall of the exact top 10: %.3f dense, %.3f words\n", (double)found / (double)(all ? all : 1),
-         (double)words_found / (double)(words_all ? words_all : 1));
-  for (int k = 0; k < N_KINDS; k++) cq_free(ms[k]);
-  cq_free(query);
-  cq_pg_give(pg);
-  cq_pg_give(pg_100);
-  cq_index_free(index);
+  cq_free(s.query);
+  for (int i = 0; i < 2; i++) cq_pg_give(s.pg[i]);
+  cq_index_free(s.index);
 }
 
 int main(int n_arguments, char **arguments) {

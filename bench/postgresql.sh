@@ -6,12 +6,14 @@
 #   CALQUE_PG_DURABLE=1 bench/postgresql.sh            with fsync
 #   ONLY="copy search load" bench/postgresql.sh        some of them
 #
-# Starts a server of its own (scripts/test-postgresql), with 256 MB of shared buffers. Needs build/release with
+# Starts a server of its own (scripts/test-postgresql), whose memory has room for all of the index (CALQUE_PG_BUFFERS,
+# 1GB). Needs build/release with
 # bench_postgresql, and Python 3 for the load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 n=${1:-100000}
 if [ -z "${CALQUE_POSTGRESQL:-}" ]; then
+  export CALQUE_PG_BUFFERS=${CALQUE_PG_BUFFERS:-1GB}
   exec scripts/test-postgresql bash bench/postgresql.sh "$n"
 fi
 bench=build/release/bench/bench_postgresql

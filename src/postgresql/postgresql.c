@@ -8,11 +8,14 @@
 #include <string.h>
 
 enum { MAX_KEPT = 64, MAX_VALUES = 1300, MAX_COPY = 1 << 24 };
+enum { STATEMENT = -1 };
 
 struct cq_pg_link {
   PGconn *it;
-  char *kept[MAX_KEPT]; /* texts of the statements that are prepared as "s0", "s1", ... */
-  int n_kept;
+  char *kept[MAX_KEPT]; /* texts of the statements that are prepared as "s0", "s1", ...; NULL: free */
+  /* What was sent and not received yet, in order: a statement, or the preparation of kept[]. */
+  int sent[2 * CQ_PG_MAX_STATEMENTS];
+  int n_sent, n_received;
 };
 
 /* A result is libpq's. */
@@ -45,7 +48,7 @@ static void ignore_notice(void *context, const PGresult *result) {
 
 static void close_link(cq_pg_link *link) {
   if (!link) return;
-  for (int i = 0; i < link->n_kept; i++) free(link->kept[i]);
+  for (int i = 0; i < MAX_KEPT; i++) free(link->kept[i]);
   PQfinish(link->it);
   free(link);
 }
@@ -122,23 +125,10 @@ static bool is_alive(cq_pg_link *link) {
   return PQstatus(link->it) == CONNECTION_OK && poll(&p, 1, 0) == 0;
 }
 
-/* The name of a kept statement, prepared if need be; NULL: there is no room. */
-static int keep(char name[16], cq_pg_link *link, const char *sql, size_t n, cq_pg_problem *problem) {
-  int i = 0;
-  while (i < link->n_kept && strcmp(link->kept[i], sql) != 0) i++;
-  snprintf(name, 16, "s%d", i);
-  if (i < link->n_kept) return 0;
-  *name = 0;
-  if (i == MAX_KEPT) return 0;
-  snprintf(name, 16, "s%d", i);
-  PGresult *r = PQprepare(link->it, name, sql, (int)n, NULL);
-  const bool is_fine = PQresultStatus(r) == PGRES_COMMAND_OK;
-  if (!is_fine) explain(link, r, problem);
-  PQclear(r);
-  if (!is_fine) return 1;
-  if (!(link->kept[link->n_kept] = strdup(sql))) return say(problem, CQ_PG_NO_MEMORY, "out of memory");
-  link->n_kept++;
-  return 0;
+/* --- statements --- */
+
+static void free_result(cq_pg_result *result) {
+  PQclear(unwrap(result));
 }
 
 static int finish_result(cq_pg_result **out, cq_pg_link *link, PGresult *r, cq_pg_problem *problem) {
@@ -153,26 +143,108 @@ static int finish_result(cq_pg_result **out, cq_pg_link *link, PGresult *r, cq_p
   return 1;
 }
 
-static int run(cq_pg_result **out, cq_pg_link *link, const char *sql, const cq_pg_value *values, size_t n, bool is_kept,
-               cq_pg_problem *problem) {
+/* What the next of what was sent gave at last. */
+static PGresult *take_result(cq_pg_link *link) {
+  PGresult *last = NULL;
+  for (PGresult *r; (r = PQgetResult(link->it)); last = r) {
+    PQclear(last);
+    if (PQstatus(link->it) != CONNECTION_OK) return r;
+  }
+  return last;
+}
+
+/* The result of the next statement; preparations before it are no results. */
+static int receive_one(cq_pg_result **out, cq_pg_link *link, cq_pg_problem *problem) {
+  int code = 0;
+  for (*out = NULL; link->n_received < link->n_sent;) {
+    const int slot = link->sent[link->n_received++];
+    cq_pg_problem ignored; /* of a statement that was not done, since its preparation failed */
+    const int failed = finish_result(out, link, take_result(link), code ? &ignored : problem);
+    code |= failed;
+    if (slot == STATEMENT) break;
+    if (failed) {
+      free(link->kept[slot]);
+      link->kept[slot] = NULL;
+    }
+    free_result(*out);
+    *out = NULL;
+  }
+  return code;
+}
+
+/* All that is left; then other functions may be called. */
+static void drop_sent(cq_pg_link *link) {
+  cq_pg_problem ignored;
+  cq_pg_result *result;
+  if (PQpipelineStatus(link->it) == PQ_PIPELINE_OFF) return;
+  while (link->n_received < link->n_sent) {
+    (void)receive_one(&result, link, &ignored);
+    free_result(result);
+  }
+  link->n_sent = link->n_received = 0;
+  if (PQstatus(link->it) == CONNECTION_OK) PQclear(take_result(link)); /* the end of the message */
+  (void)PQexitPipelineMode(link->it);
+}
+
+static int receive(cq_pg_result **results, cq_pg_link *link, size_t n, cq_pg_problem *problem) {
+  int code = 0;
+  size_t i = 0;
+  for (; !code && i < n; i++) code = receive_one(&results[i], link, problem);
+  if (code || link->n_received == link->n_sent) drop_sent(link);
+  while (code && i > 0) free_result(results[--i]);
+  for (; code && i < n; i++) results[i] = NULL;
+  return code;
+}
+
+/* *slot: which kept statement it is, prepared if need be; -1: there is no room for it. */
+static int keep(int *slot, cq_pg_link *link, const cq_pg_statement *s, cq_pg_problem *problem) {
+  char name[16];
+  int i = 0, unused = -1;
+  for (; i < MAX_KEPT && !(link->kept[i] && strcmp(link->kept[i], s->sql) == 0); i++)
+    if (!link->kept[i] && unused < 0) unused = i;
+  *slot = i < MAX_KEPT ? i : unused;
+  if (i < MAX_KEPT || unused < 0) return 0;
+  if (!(link->kept[unused] = strdup(s->sql))) return say(problem, CQ_PG_NO_MEMORY, "out of memory");
+  link->sent[link->n_sent++] = unused;
+  snprintf(name, sizeof name, "s%d", unused);
+  return PQsendPrepare(link->it, name, s->sql, (int)s->n_values, NULL) ? 0 : explain(link, NULL, problem);
+}
+
+static int send_statement(cq_pg_link *link, const cq_pg_statement *s, cq_pg_problem *problem) {
   static const char empty[1];
   const char *data[MAX_VALUES];
-  int lengths[MAX_VALUES], formats[MAX_VALUES];
-  char name[16] = "";
-  *out = NULL;
-  if (n > MAX_VALUES) return say(problem, CQ_PG_TOO_MUCH, "too many values");
-  for (size_t i = 0; i < n; i++) {
-    if (values[i].n > INT32_MAX / 2) return say(problem, CQ_PG_TOO_MUCH, "a value has more than 1 GB");
-    data[i] = values[i].data ? values[i].data : values[i].n ? NULL : empty;
-    lengths[i] = (int)values[i].n, formats[i] = 1;
+  int lengths[MAX_VALUES], formats[MAX_VALUES], slot = -1;
+  char name[16];
+  if (s->n_values > MAX_VALUES) return say(problem, CQ_PG_TOO_MUCH, "too many values");
+  for (size_t i = 0; i < s->n_values; i++) {
+    const cq_pg_value *v = &s->values[i];
+    if (v->n > INT32_MAX / 2) return say(problem, CQ_PG_TOO_MUCH, "a value has more than 1 GB");
+    data[i] = v->data ? v->data : v->n ? NULL : empty;
+    lengths[i] = (int)v->n, formats[i] = 1;
   }
-  if (is_kept && keep(name, link, sql, n, problem)) return 1;
-  PGresult *r = *name ? PQexecPrepared(link->it, name, (int)n, data, lengths, formats, 1)
-                      : PQexecParams(link->it, sql, (int)n, NULL, data, lengths, formats, 1);
-  return finish_result(out, link, r, problem);
+  if (s->is_kept && keep(&slot, link, s, problem)) return 1;
+  snprintf(name, sizeof name, "s%d", slot);
+  const int is_sent = slot >= 0
+                          ? PQsendQueryPrepared(link->it, name, (int)s->n_values, data, lengths, formats, 1)
+                          : PQsendQueryParams(link->it, s->sql, (int)s->n_values, NULL, data, lengths, formats, 1);
+  if (!is_sent || (s->is_needed && !PQsendFlushRequest(link->it))) return explain(link, NULL, problem);
+  link->sent[link->n_sent++] = STATEMENT;
+  return 0;
+}
+
+static int send_statements(cq_pg_link *link, const cq_pg_statement *statements, size_t n, cq_pg_problem *problem) {
+  drop_sent(link);
+  if (n > CQ_PG_MAX_STATEMENTS) return say(problem, CQ_PG_TOO_MUCH, "too many statements");
+  int code = PQenterPipelineMode(link->it) ? 0 : explain(link, NULL, problem);
+  for (size_t i = 0; !code && i < n; i++) code = send_statement(link, &statements[i], problem);
+  /* in any case: what was sent is received up to here */
+  if (!PQpipelineSync(link->it) && !code) code = explain(link, NULL, problem);
+  if (code) drop_sent(link);
+  return code;
 }
 
 static int run_all(cq_pg_result **out, cq_pg_link *link, const char *sql, cq_pg_problem *problem) {
+  drop_sent(link);
   return finish_result(out, link, PQexec(link->it, sql), problem);
 }
 
@@ -188,13 +260,10 @@ static const void *value(const cq_pg_result *result, size_t row, size_t column, 
   return PQgetvalue(r, (int)row, (int)column);
 }
 
-static void free_result(cq_pg_result *result) {
-  PQclear(unwrap(result));
-}
-
 /* --- COPY --- */
 
 static int copy_begin(cq_pg_link *link, const char *sql, cq_pg_problem *problem) {
+  drop_sent(link);
   PGresult *r = PQexec(link->it, sql);
   const bool is_fine = PQresultStatus(r) == PGRES_COPY_IN;
   if (!is_fine) explain(link, r, problem);
@@ -226,7 +295,8 @@ __attribute__((visibility("default"))) const cq_pg_plugin cq_pg_plugin_table = {
     .connect = open_link,
     .is_alive = is_alive,
     .close = close_link,
-    .run = run,
+    .send = send_statements,
+    .receive = receive,
     .run_all = run_all,
     .n_rows = n_rows,
     .value = value,

@@ -289,6 +289,32 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
+/* The connection that was given back last, and has ended its transaction. With the mutex, which is left meanwhile. */
+static cq_pg *take_waiting(cq_pg_pool *pool) {
+  for (cq_pg *pg; (pg = pool->idle);) {
+    cq_pg_problem problem;
+    cq_pg_result *rolled_back = NULL;
+    pool->idle = pg->next;
+    pthread_mutex_unlock(&pool->mutex);
+    const bool is_fine = !pool->plugin->receive(&rolled_back, pg->link, 1, &problem);
+    if (rolled_back) pool->plugin->free_result(rolled_back);
+    const bool is_alive = is_fine && pool->plugin->is_alive(pg->link);
+    if (!is_alive) close_connection(pg);
+    pthread_mutex_lock(&pool->mutex);
+    if (is_alive) return pg;
+    pool->n_open--;
+  }
+  return NULL;
+}
+
+cq_pg *cq_pg_take_idle(cq_pg_pool *pool) {
+  pthread_mutex_lock(&pool->mutex);
+  cq_pg *pg = take_waiting(pool);
+  if (!pg && pool->n_open < pool->max && pool->again_ms <= now_ms()) (void)!open_one(&pg, pool, NULL);
+  pthread_mutex_unlock(&pool->mutex);
+  return pg;
+}
+
 cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   struct timespec limit;
   cq_status status = CQ_OK;
@@ -296,22 +322,14 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   clock_gettime(CLOCK_MONOTONIC, &limit);
   limit.tv_sec += WAIT_FOR_CONNECTION_S;
   pthread_mutex_lock(&pool->mutex);
-  while (!status && !*out) {
+  while (!status && !(*out = take_waiting(pool))) {
     const uint64_t now = now_ms();
-    if (pool->idle) {
-      cq_pg *pg = pool->idle;
-      pool->idle = pg->next;
-      if (pool->plugin->is_alive(pg->link)) {
-        *out = pg;
-      } else {
-        pool->n_open--;
-        close_connection(pg);
-      }
-    } else if (pool->n_open < pool->max && pool->again_ms > now) {
+    if (pool->n_open < pool->max && pool->again_ms > now) {
       status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s (tried again in %.1f s)", pool->reason,
                             (double)(pool->again_ms - now) * 1e-3);
     } else if (pool->n_open < pool->max) {
       status = open_one(out, pool, error);
+      break;
     } else if (pthread_cond_timedwait(&pool->given, &pool->mutex, &limit)) {
       status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "all %d connections have been busy for %d seconds",
                             pool->max, WAIT_FOR_CONNECTION_S);
@@ -337,14 +355,14 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
   return status;
 }
 
+/* The end of a transaction is not waited for here: take_waiting() does, when it has long come. */
 void cq_pg_give(cq_pg *pg) {
+  static const cq_pg_statement rollback = {.sql = "ROLLBACK"};
   cq_pg_problem problem;
-  cq_pg_result *result = NULL;
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;
   /* outside of a transaction a notice says so, which nobody hears */
-  const bool is_fine = !pg->is_lost && !pool->plugin->run_all(&result, pg->link, "ROLLBACK", &problem);
-  if (result) pool->plugin->free_result(result);
+  const bool is_fine = !pg->is_lost && !pool->plugin->send(pg->link, &rollback, 1, &problem);
   pthread_mutex_lock(&pool->mutex);
   if (is_fine) {
     pg->next = pool->idle;
@@ -359,22 +377,30 @@ void cq_pg_give(cq_pg *pg) {
 
 /* --- statements --- */
 
-static cq_status run_values(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
-                            bool is_kept, cq_error *error) {
+cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error) {
   cq_pg_problem problem;
+  return pg->pool->plugin->send(pg->link, statements, n, &problem) ? fail_problem(pg, &problem, error) : CQ_OK;
+}
+
+cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error) {
+  cq_pg_problem problem;
+  return pg->pool->plugin->receive(results, pg->link, n, &problem) ? fail_problem(pg, &problem, error) : CQ_OK;
+}
+
+static cq_status run_one(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement, cq_error *error) {
+  const cq_status status = cq_pg_send(pg, statement, 1, error);
   *out = NULL;
-  return pg->pool->plugin->run(out, pg->link, sql, values, n, is_kept, &problem) ? fail_problem(pg, &problem, error)
-                                                                                 : CQ_OK;
+  return status ? status : cq_pg_receive(out, 1, pg, error);
 }
 
 cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
                     cq_error *error) {
-  return run_values(out, pg, sql, values, n, false, error);
+  return run_one(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n}, error);
 }
 
 cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
                          cq_error *error) {
-  return run_values(out, pg, sql, values, n, true, error);
+  return run_one(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n, .is_kept = true}, error);
 }
 
 cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error) {
@@ -427,6 +453,14 @@ int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row, si
   case 8: return (int64_t)cq_pg_get_64(s.data);
   default: return 0;
   }
+}
+
+double cq_pg_double(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
+  const cq_slice s = cq_pg_bytes(pg, result, row, column);
+  const uint64_t bits = s.n == 8 ? cq_pg_get_64(s.data) : 0;
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
 }
 
 int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {

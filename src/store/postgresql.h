@@ -42,6 +42,9 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
+/* Another connection for a thread that has one: it must not wait, since all might wait for each other. NULL: there is
+ * none to be had now. It may turn out to be lost. */
+cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
 /* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
  * is called once more, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
@@ -55,6 +58,11 @@ CQ_MUST_USE cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, 
 /* The same for statements that come again and again: prepared once. */
 CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values,
                                      size_t n, cq_error *error);
+/* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
+ * together all, or none. Meanwhile the server works. What is asked before all are received drops the rest. Those behind
+ * one that fails are not done. */
+CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
+CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */
 CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
@@ -66,6 +74,7 @@ size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result);
 cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);
 int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row,
                      size_t column); /* int2, int4, int8, bool */
+double cq_pg_double(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);       /* float8 */
 int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column); /* of run_all */
 void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result);                                     /* NULL is legal */
 

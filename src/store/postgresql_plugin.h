@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CQ_PG_PLUGIN_VERSION = 1, CQ_PG_PROBLEM = 512 };
+enum { CQ_PG_PLUGIN_VERSION = 1, CQ_PG_PROBLEM = 512, CQ_PG_MAX_STATEMENTS = 4 };
 
 typedef struct cq_pg_link cq_pg_link;
 typedef struct cq_pg_result cq_pg_result;
@@ -29,16 +29,24 @@ typedef struct cq_pg_value {
   size_t n;
 } cq_pg_value;
 
+typedef struct cq_pg_statement {
+  const char *sql;
+  const cq_pg_value *values; /* $1, $2, ... */
+  size_t n_values;
+  bool is_kept;   /* it comes again, with the same text: it is prepared once for each connection */
+  bool is_needed; /* before those behind it are done: the server must not wait with its result */
+} cq_pg_statement;
+
 typedef struct cq_pg_plugin {
   int version; /* CQ_PG_PLUGIN_VERSION */
   int (*connect)(cq_pg_link **out, const char *address, cq_pg_problem *problem);
   bool (*is_alive)(cq_pg_link *link); /* nothing says that the server has gone: asks nobody */
   void (*close)(cq_pg_link *link);
 
-  /* One statement, values for $1, $2, ... bound; results in binary format. is_kept: the statement comes again, with the
-   * same text, and is prepared once for each connection. */
-  int (*run)(cq_pg_result **out, cq_pg_link *link, const char *sql, const cq_pg_value *values, size_t n, bool is_kept,
-             cq_pg_problem *problem);
+  /* Statements in one message, whose results, in binary format, are received next, some or all at a time; whatever is
+   * asked before drops the rest. Those behind one that fails are not done. */
+  int (*send)(cq_pg_link *link, const cq_pg_statement *statements, size_t n, cq_pg_problem *problem);
+  int (*receive)(cq_pg_result **results, cq_pg_link *link, size_t n, cq_pg_problem *problem); /* all n, or none */
   /* Several statements, without values; the last one's result, as text. */
   int (*run_all)(cq_pg_result **out, cq_pg_link *link, const char *sql, cq_pg_problem *problem);
   size_t (*n_rows)(const cq_pg_result *result);

@@ -22,7 +22,7 @@ dump() {
   local schema=${1:-calque}
   sql -c "SELECT n_documents, n_passages, n_occurrences FROM $schema.calque_index" \
     -c "SELECT id, language, title, url, text, metadata FROM $schema.document ORDER BY id" \
-    -c "SELECT d.id, p.position, p.starts, p.ends, p.embedding, w.length, w.terms FROM $schema.passage p
+    -c "SELECT d.id, p.position, p.starts, p.ends, p.embedding, w.length, w.terms, substring(w.forward FROM 17) FROM $schema.passage p
         JOIN $schema.document d ON d.number = p.document JOIN $schema.words w ON w.passage = p.number ORDER BY 1, 2" \
     -c "SELECT * FROM $schema.term WHERE n_passages <> 0 ORDER BY 1"
 }

@@ -7,7 +7,7 @@ start_server() {
   [ -z "${CALQUE_PG_DURABLE:-}" ] || durable=()
   # shellcheck disable=SC2086 # a command with its arguments, or none
   (cd "$CALQUE_PG_WORK" && exec $CALQUE_PG_AS "$CALQUE_PG_BIN/postgres" -D "$CALQUE_PG_WORK/data" -k "$CALQUE_PG_WORK/socket" \
-    -p "$CALQUE_PG_PORT" -c listen_addresses=127.0.0.1 -c max_connections=100 -c shared_buffers=256MB \
+    -p "$CALQUE_PG_PORT" -c listen_addresses=127.0.0.1 -c max_connections=100 -c shared_buffers="${CALQUE_PG_BUFFERS:-256MB}" \
     -c maintenance_work_mem=512MB -c max_wal_size=4GB "${durable[@]}") >>"$CALQUE_PG_WORK/log" 2>&1 &
   echo $! >"$CALQUE_PG_WORK/pid"
   for i in $(seq 100); do

@@ -97,6 +97,10 @@ struct cq_index_backend {
 
 extern const struct cq_index_backend cq_index_files, cq_index_database_backend;
 
+/* How long the lists are that a hybrid ranking asks for. */
+static inline size_t cq_hybrid_depth(const cq_search_options *o) {
+  return o->depth > o->k ? o->depth : o->k;
+}
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,
                                                   cq_error *error);

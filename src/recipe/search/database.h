@@ -3,14 +3,14 @@
  * Its tables are in a schema of their own, "calque" unless the address has schema=NAME:
  *
  *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept,
- *   how
- *                  much there is, the next numbers, how far a copy has come, and whether it is whole: a first
+ *                  how much there is, the next numbers, how far a copy has come, and whether it is whole: a first
  *                  copy makes indexes of tables, and counts terms, at its end
  *   document       number, id, language, title, url, text, metadata (jsonb)
  *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec,
- *   of
- *                  length 1)
- *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they occur)
+ *                  of length 1)
+ *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they
+ *                  occur), which an index finds, and forward (bytea: the same as cq_database_put_forward() packs it),
+ *                  which a search reads: a server sends an array, and a row, element by element, but bytes as they are
  *   term           hash, n_passages, n_occurrences
  *
  * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers
@@ -64,6 +64,13 @@ typedef struct cq_database_terms {
 CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *analysis, cq_slice text,
                                           cq_error *error);
 int64_t cq_database_hash(cq_slice term);
+
+/* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
+ * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of the
+ * hash, and how often it occurs, at most 65,535 times. Big-endian, and a field of COPY: its length before it. terms
+ * ascend. */
+enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
+void cq_database_put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n);
 
 /* How the counts of a term change. */
 typedef struct cq_database_term_change {

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "format/safetensors.h"
+#include "format/half.h"
 #include "text/analyzer.h"
 
 #include <math.h>
@@ -80,6 +80,20 @@ cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *a
   for (size_t i = 0; i < *n; i++) room->items[i] = cq_database_hash(cq_analysis_terms(analysis)->items[ids[i]]);
   qsort(room->items, *n, sizeof *room->items, by_hash);
   return CQ_OK;
+}
+
+void cq_database_put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n) {
+  size_t n_distinct = 0;
+  for (size_t i = 0; i < n; i++) n_distinct += i == 0 || terms[i] != terms[i - 1];
+  cq_pg_put_32(b, (uint32_t)(CQ_DATABASE_FORWARD + 8 * n_distinct));
+  cq_pg_put_64(b, (uint64_t)passage);
+  cq_pg_put_64(b, (uint64_t)document);
+  cq_pg_put_32(b, (uint32_t)n);
+  cq_pg_put_32(b, (uint32_t)n_distinct);
+  for (size_t i = 0, end; i < n; i = end) {
+    for (end = i + 1; end < n && terms[end] == terms[i]; end++) continue;
+    cq_pg_put_64(b, ((uint64_t)terms[i] & ~UINT64_C(0xffff)) | cq_min(end - i, (size_t)0xffff));
+  }
 }
 
 typedef cq_database_term_change term_change;
@@ -257,12 +271,13 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   if (!status) status = change_terms(w, w->terms.items, n_terms, 1, error);
   if (status) return status;
   b = &w->words;
-  cq_pg_put_16(b, 4);
+  cq_pg_put_16(b, 5);
   cq_pg_put_field_64(b, (uint64_t)number);
   cq_pg_put_field_64(b, (uint64_t)document);
   cq_pg_put_field_32(b, (uint32_t)n_terms);
   cq_pg_put_32(b, (uint32_t)(n_terms ? 20 + 12 * n_terms : 12));
   cq_pg_put_int8s(b, w->terms.items, n_terms);
+  cq_database_put_forward(b, number, document, w->terms.items, n_terms);
   return CQ_OK;
 }
 

@@ -155,10 +155,11 @@ static void fuse_lists(candidates *list, const candidates *other) {
 
 static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
   const cq_search_options *o = s->options;
-  const size_t depth = o->depth > o->k ? o->depth : o->k, n = depth < s->n_allowed ? depth : s->n_allowed + 1;
+  const size_t depth = cq_hybrid_depth(o), n = depth < s->n_allowed ? depth : s->n_allowed + 1;
+  const struct cq_index_backend *b = s->index->backend;
   candidates *words = cq_alloc_array_zeroed(s->n_queries, sizeof *words);
-  cq_status status = words ? s->index->backend->by_words(words, s, n, error) : cq_fail_memory(error, "results");
-  if (!status) status = s->index->backend->by_vectors(lists, s, n, error);
+  cq_status status = words ? b->by_words(words, s, n, error) : cq_fail_memory(error, "results");
+  if (!status) status = b->by_vectors(lists, s, n, error);
   for (size_t q = 0; !status && q < s->n_queries; q++) {
     candidate *both = cq_alloc_array(lists[q].n + words[q].n, sizeof *both);
     if (!both) {
