@@ -126,6 +126,9 @@ CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_e
 /* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
  * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
+/* Which pgvector there is, and where: connections of the pool find its operators from then on. Errors:
+ * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */
+CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
 /* Makes the tables of a new index; is_whole: their indexes as well (cq_database_make_whole). */
