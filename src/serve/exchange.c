@@ -54,6 +54,7 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
     *own = c;
     pthread_mutex_lock(&s->mutex);
     s->n_connections++;
+    if (s->n_handed_over) s->n_handed_over--;
     if (c) {
       c->fd = info ? info->connect_fd : -1;
       c->until_ms = serve_now_ms() + s->options.receive_s * 1000;

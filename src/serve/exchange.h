@@ -36,7 +36,7 @@ struct serve_server {
   pthread_cond_t changed;
   serve_model *model;
   serve_connection *connections;
-  unsigned n_connections;
+  unsigned n_connections, n_handed_over; /* begun, and accepted but not begun */
   unsigned wishes;
   size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
   unsigned n_ticks;           /* serve_run's */

@@ -3,6 +3,7 @@
 #include "serve/exchange.h"
 #include "serve/listen.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,29 +134,36 @@ static unsigned connection_limit(unsigned wanted) {
   return wanted < room ? wanted : (unsigned)room;
 }
 
+/* Connections that were handed over and that the library's threads have not begun count as well. One that it drops for
+ * want of memory never begins: such are forgotten while there is no room. */
 static bool has_room(void *context) {
   serve_server *s = context;
   pthread_mutex_lock(&s->mutex);
-  const bool has = s->n_connections < s->max_connections;
+  const bool has = s->n_connections + s->n_handed_over < s->max_connections;
+  if (!has) s->n_handed_over /= 2;
   pthread_mutex_unlock(&s->mutex);
   return has;
 }
 
 static void take_connection(void *context, int fd, const struct sockaddr *address, socklen_t n_address) {
-  const serve_server *s = context;
+  serve_server *s = context;
+  pthread_mutex_lock(&s->mutex);
+  s->n_handed_over++;
+  pthread_mutex_unlock(&s->mutex);
   (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it where it fails */
 }
 
 static cq_status start_daemon(serve_server *s, cq_error *error) {
   const unsigned flags =
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+  /* The library's own limit must not be reached: its thread would then wait for a lock that it has itself. */
   s->max_connections = connection_limit(s->options.max_connections);
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
                                MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
                                serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
                                MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
-                               N_CONNECTION_THREADS * s->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
-                               (unsigned)IDLE_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+                               (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
+                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
   if (!s->daemon) return fail_server(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
