@@ -308,11 +308,12 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
     return MHD_YES;
   }
   if (x->request.code && (x->is_done || !x->is_whole)) return send_answer(x);
-  x->is_whole = true;
   pthread_mutex_lock(&s->mutex);
-  s->n_whole++;
-  if (x->of) x->of->until_ms = 0;
+  x->is_whole = !s->is_closing;
+  s->n_whole += x->is_whole;
+  if (x->of && x->is_whole) x->of->until_ms = 0;
   pthread_mutex_unlock(&s->mutex);
+  if (!x->is_whole) return MHD_NO;
   MHD_suspend_connection(mhd);
   /* A search, or adding documents, would hold up the thread's other connections. */
   const serve_route *route = x->request.route;

@@ -38,6 +38,7 @@ struct serve_server {
   serve_connection *connections;
   unsigned n_connections, n_handed_over; /* begun, and accepted but not begun */
   unsigned wishes;
+  bool is_closing;            /* no request may become whole: the library must have no connection suspended */
   size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
   unsigned n_ticks;           /* serve_run's */
   atomic_size_t body_bytes;
