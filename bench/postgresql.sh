@@ -7,8 +7,7 @@
 #   ONLY="copy search load" bench/postgresql.sh        some of them
 #
 # Starts a server of its own (scripts/test-postgresql), whose memory has room for all of the index (CALQUE_PG_BUFFERS,
-# 1GB). Needs build/release with
-# bench_postgresql, and Python 3 for the load.
+# 1GB). Needs build/release with bench_postgresql, and Python 3 for the load.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 n=${1:-100000}

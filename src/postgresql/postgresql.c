@@ -237,9 +237,13 @@ static int send_statements(cq_pg_link *link, const cq_pg_statement *statements, 
   if (n > CQ_PG_MAX_STATEMENTS) return say(problem, CQ_PG_TOO_MUCH, "too many statements");
   int code = PQenterPipelineMode(link->it) ? 0 : explain(link, NULL, problem);
   for (size_t i = 0; !code && i < n; i++) code = send_statement(link, &statements[i], problem);
-  /* in any case: what was sent is received up to here */
-  if (!PQpipelineSync(link->it) && !code) code = explain(link, NULL, problem);
-  if (code) drop_sent(link);
+  /* in any case: what was sent is received up to here; without it, it might be waited for in vain */
+  if (!PQpipelineSync(link->it)) {
+    if (!code) code = explain(link, NULL, problem);
+    problem->is_lost = true;
+  } else if (code) {
+    drop_sent(link);
+  }
   return code;
 }
 

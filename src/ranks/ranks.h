@@ -15,7 +15,8 @@ CQ_MUST_USE cq_status cq_ranks_over(cq_ranks **out, const cq_transport *transpor
 cq_messages *cq_ranks_messages(cq_ranks *ranks);
 /* Bytes of rank 0, on all ranks. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error);
-/* Rank 0's text, on all ranks; release *out with cq_free. Errors: CQ_ERR_MEMORY, CQ_ERR_IO. */
+/* Rank 0's text, on all ranks, without a zero at its end; release *out with cq_free in any case. Errors: CQ_ERR_MEMORY,
+ * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_first_text(char **out, size_t *n, cq_ranks *ranks, cq_slice own, cq_error *error);
 /* Waits until all ranks are here; *any, which may be NULL, becomes true everywhere when it is so anywhere. Errors:
  * CQ_ERR_IO. */

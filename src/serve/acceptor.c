@@ -19,7 +19,7 @@ struct serve_acceptor {
   pthread_t thread;
 };
 
-/* False: no connection can be had for now although some may wait. */
+/* False: some may wait that cannot be accepted now, for want of room, open files or memory. */
 static bool accept_waiting(const serve_acceptor *a) {
   const serve_acceptor_hooks *h = &a->hooks;
   while (h->has_room(h->context)) {
@@ -44,7 +44,10 @@ static void *run_acceptor(void *context) {
   bool waits = true;
   for (;;) {
     struct pollfd of[2] = {{.fd = a->wake[0], .events = POLLIN}, {.fd = waits ? a->fd : -1, .events = POLLIN}};
-    if (poll(of, 2, waits ? -1 : PAUSE_MS) < 0 && errno != EINTR) return NULL;
+    if (poll(of, 2, waits ? -1 : PAUSE_MS) < 0) { /* interrupted, or for want of memory */
+      poll(NULL, 0, PAUSE_MS);
+      continue;
+    }
     if (of[0].revents) return NULL;
     waits = accept_waiting(a);
   }
@@ -64,7 +67,7 @@ cq_status serve_acceptor_open(serve_acceptor **out, int fd, const serve_acceptor
   free(a);
   if (error) {
     *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "no thread can be started that accepts connections");
+    snprintf(error->message, sizeof error->message, "no memory, thread or file is left to accept connections with");
   }
   return CQ_ERR_MEMORY;
 }

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { FIRST_PAUSE_MS = 100, MAX_PAUSE_MS = 5000, WAIT_FOR_CONNECTION_S = 10 };
+enum { FIRST_PAUSE_MS = 100, MAX_PAUSE_MS = 5000, FULL_MS = 5000, WAIT_FOR_CONNECTION_S = 10 };
 
 struct cq_pg {
   cq_pg_pool *pool;
@@ -29,7 +29,9 @@ struct cq_pg_pool {
   pthread_cond_t given;
   cq_pg *idle;
   int n_open;
+  int n_waiting;
   uint64_t pause_ms, again_ms; /* again_ms: no connection is tried before; 0: none has failed */
+  uint64_t full_until_ms;      /* the server refused another connection: those there are must do */
   char reason[CQ_PG_PROBLEM];
 };
 
@@ -279,6 +281,10 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     return CQ_OK;
   }
   pool->n_open--;
+  if (strncmp(problem.sqlstate, "53300", 5) == 0 && pool->n_open > 0) { /* too many connections */
+    pool->full_until_ms = now_ms() + FULL_MS;
+    return status;
+  }
   /* threads that tried at the same time have seen one failure of the server: the pause doubles once */
   if (pool->again_ms == again_before) {
     pool->again_ms = now_ms() + pool->pause_ms;
@@ -303,14 +309,23 @@ static cq_pg *take_waiting(cq_pg_pool *pool) {
     pthread_mutex_lock(&pool->mutex);
     if (is_alive) return pg;
     pool->n_open--;
+    pthread_cond_signal(&pool->given);
   }
   return NULL;
 }
 
+static bool may_open(const cq_pg_pool *pool, uint64_t now) {
+  return pool->n_open < pool->max && (pool->n_open == 0 || pool->full_until_ms <= now);
+}
+
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool) {
   pthread_mutex_lock(&pool->mutex);
-  cq_pg *pg = take_waiting(pool);
-  if (!pg && pool->n_open < pool->max && pool->again_ms <= now_ms()) (void)!open_one(&pg, pool, NULL);
+  cq_pg *pg = pool->n_waiting ? NULL : take_waiting(pool);
+  const uint64_t now = now_ms();
+  if (!pg && !pool->n_waiting && pool->again_ms == 0 && may_open(pool, now)) {
+    const uint64_t pause_ms = pool->pause_ms;
+    if (open_one(&pg, pool, NULL)) pool->again_ms = 0, pool->pause_ms = pause_ms, pool->full_until_ms = now + FULL_MS;
+  }
   pthread_mutex_unlock(&pool->mutex);
   return pg;
 }
@@ -324,15 +339,20 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   pthread_mutex_lock(&pool->mutex);
   while (!status && !(*out = take_waiting(pool))) {
     const uint64_t now = now_ms();
-    if (pool->n_open < pool->max && pool->again_ms > now) {
+    if (may_open(pool, now) && pool->again_ms > now) {
       status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s (tried again in %.1f s)", pool->reason,
                             (double)(pool->again_ms - now) * 1e-3);
-    } else if (pool->n_open < pool->max) {
+    } else if (may_open(pool, now)) {
       status = open_one(out, pool, error);
-      break;
-    } else if (pthread_cond_timedwait(&pool->given, &pool->mutex, &limit)) {
-      status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "all %d connections have been busy for %d seconds",
-                            pool->max, WAIT_FOR_CONNECTION_S);
+      if (!status) break;
+      if (pool->full_until_ms > now && pool->n_open > 0) status = CQ_OK; /* waits for one of those there are */
+    } else {
+      pool->n_waiting++;
+      const bool is_late = pthread_cond_timedwait(&pool->given, &pool->mutex, &limit) != 0;
+      pool->n_waiting--;
+      if (is_late)
+        status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "all %d connections have been busy for %d seconds",
+                              pool->n_open, WAIT_FOR_CONNECTION_S);
     }
   }
   pthread_mutex_unlock(&pool->mutex);
@@ -350,6 +370,7 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
     if (!is_lost) break;
     pthread_mutex_lock(&pool->mutex);
     close_idle(pool); /* which are as old, and lost as well */
+    pthread_cond_broadcast(&pool->given);
     pthread_mutex_unlock(&pool->mutex);
   }
   return status;

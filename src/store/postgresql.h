@@ -42,14 +42,16 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* Another connection for a thread that has one: it must not wait, since all might wait for each other. NULL: there is
- * none to be had now. It may turn out to be lost. */
+/* A second connection, for a thread that has one and can do without another: NULL where all are busy, somebody waits for
+ * one, or a new one cannot be opened. It may turn out to be lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
 /* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
  * is called once more, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-void cq_pg_give(cq_pg *pg); /* NULL is legal */
+/* An open transaction is told to end, which the next one to take the connection waits for; a statement whose result was
+ * not received, at most that long, is waited for here. NULL is legal. */
+void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
 
@@ -59,8 +61,8 @@ CQ_MUST_USE cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, 
 CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values,
                                      size_t n, cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
- * together all, or none. Meanwhile the server works. What is asked before all are received drops the rest. Those behind
- * one that fails are not done. */
+ * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
+ * the rest. Those behind one that fails are not done. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */

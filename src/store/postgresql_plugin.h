@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { CQ_PG_PLUGIN_VERSION = 1, CQ_PG_PROBLEM = 512, CQ_PG_MAX_STATEMENTS = 4 };
+enum { CQ_PG_PLUGIN_VERSION = 2, CQ_PG_PROBLEM = 512, CQ_PG_MAX_STATEMENTS = 4 };
 
 typedef struct cq_pg_link cq_pg_link;
 typedef struct cq_pg_result cq_pg_result;
@@ -34,7 +34,7 @@ typedef struct cq_pg_statement {
   const cq_pg_value *values; /* $1, $2, ... */
   size_t n_values;
   bool is_kept;   /* it comes again, with the same text: it is prepared once for each connection */
-  bool is_needed; /* before those behind it are done: the server must not wait with its result */
+  bool is_needed; /* its result is sent at once, without waiting for the statements after it */
 } cq_pg_statement;
 
 typedef struct cq_pg_plugin {

@@ -26,6 +26,22 @@ is "$(found "$ADDRESS" "penguin train" --ranking words --top 10 --filter 'year =
 is "$(found "$ADDRESS" "penguin train ship" --ranking words --top 10 --filter 'year = 2000')" 10 "behind a filter"
 is "$(found "$ADDRESS" "penguin train" --ranking words --top 10 --filter 'year = 1999')" 1 "behind a filter"
 
+# documents of many passages with the rare word: as many documents as there are
+new_database passages
+for d in 1 2 3; do
+  printf '{"id":"z%d","text":"' "$d"
+  for _ in $(seq 40); do printf 'A zebra stands at the water, and nobody comes by today. '; done
+  echo '"}'
+done >zebras.jsonl
+seq 2100 | sed 's/.*/{"id":"g&","text":"A giraffe number & eats leaves."}/' >giraffes.jsonl
+expect 0 index new --model "$TEACHER" "$ADDRESS"
+expect 0 index add "$ADDRESS" --passage-tokens 32 --passage-overlap 0 zebras.jsonl
+expect 0 index add "$ADDRESS" giraffes.jsonl
+for how in "" --exact; do
+  # shellcheck disable=SC2086 # an option, or none
+  is "$(found "$ADDRESS" "zebra giraffe" --ranking words --top 10 $how)" 10 "documents of many passages $how"
+done
+
 # five of 30,000 documents pass: pgvector ends its scan at 20,000
 new_database filtered
 echo '{"id":"seed","text":"A train.","rare":"no"}' >seed.jsonl

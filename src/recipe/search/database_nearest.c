@@ -21,8 +21,8 @@ static bool is_ranked(const cq_index_searching *of) {
   return of->options->ranking == CQ_RANK_HYBRID;
 }
 
-cq_status cq_database_ask_nearest(cq_pg_statement *out, cq_nearest_question *q, const cq_index_searching *of,
-                                  const float *query, size_t k, bool exact, cq_error *error) {
+cq_status cq_database_nearest_statement(cq_pg_statement *out, cq_database_nearest *q, const cq_index_searching *of,
+                                        const float *query, size_t k, bool exact, cq_error *error) {
   const searching *s = of->state;
   const size_t dim = (size_t)of->index->dim;
   const bool is_half = of->index->database->is_half;
@@ -45,7 +45,7 @@ cq_status cq_database_ask_nearest(cq_pg_statement *out, cq_nearest_question *q, 
   return q->sql.failed ? cq_fail_memory(error, "results") : CQ_OK;
 }
 
-void cq_nearest_question_free(cq_nearest_question *q) {
+void cq_database_nearest_free(cq_database_nearest *q) {
   cq_builder_free(&q->sql);
   cq_free(q->bytes);
 }
@@ -59,11 +59,11 @@ cq_status cq_database_receive_nearest(searching *s, cq_error *error) {
 static cq_status get_nearest(cq_pg_result **out, const cq_index_searching *of, const float *query, size_t k, bool exact,
                              cq_error *error) {
   searching *s = of->state;
-  cq_nearest_question question = {0};
+  cq_database_nearest question = {0};
   cq_pg_statement statement;
-  cq_status status = cq_database_ask_nearest(&statement, &question, of, query, k, exact, error);
+  cq_status status = cq_database_nearest_statement(&statement, &question, of, query, k, exact, error);
   if (!status) status = cq_pg_send(s->pg, &statement, 1, error);
-  cq_nearest_question_free(&question);
+  cq_database_nearest_free(&question);
   return status ? status : cq_pg_receive(out, 1, s->pg, error);
 }
 

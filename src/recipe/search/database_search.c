@@ -70,29 +70,34 @@ static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
   const cq_search_options *o = of->options;
   searching *s = of->state;
   const bool asks = o->ranking == CQ_RANK_HYBRID && of->n_queries == 1;
+  if (asks && s->terms && s->terms[0].n && !s->second) s->second = cq_pg_take_idle(of->index->database->pool);
   const cq_pg_value effort = {s->effort, strlen(s->effort)};
   cq_pg_value terms;
   cq_builder hashes = {0};
-  cq_nearest_question nearest = {0};
+  cq_database_nearest nearest = {0};
   cq_pg_result *results[3];
   size_t n = 2;
   cq_status status = CQ_OK;
   cq_pg_statement statements[4] = {
       {.sql = CQ_DATABASE_BEGIN, .is_kept = true},
-      {asks ? COUNTS ", pg_export_snapshot() FROM calque_index" : COUNTS " FROM calque_index", &effort, 1, true,
-       false}};
-  if (s->terms) status = cq_database_ask_counts(&statements[n++], &terms, &hashes, s->terms, of->n_queries, error);
+      {.sql = s->second ? COUNTS ", pg_export_snapshot() FROM calque_index" : COUNTS " FROM calque_index",
+       .values = &effort,
+       .n_values = 1,
+       .is_kept = true}};
+  if (s->terms)
+    status = cq_database_counts_statement(&statements[n++], &terms, &hashes, s->terms, of->n_queries, error);
   if (!status && asks) {
     statements[n - 1].is_needed = true;
-    status = cq_database_ask_nearest(&statements[n], &nearest, of, of->vectors, cq_hybrid_depth(o), o->exact, error);
+    status =
+        cq_database_nearest_statement(&statements[n], &nearest, of, of->vectors, cq_hybrid_depth(o), o->exact, error);
   }
   if (!status) status = cq_pg_send(pg, statements, asks ? n + 1 : n, error);
   if (!status) status = cq_pg_receive(results, n, pg, error);
   cq_builder_free(&hashes);
-  cq_nearest_question_free(&nearest);
+  cq_database_nearest_free(&nearest);
   if (status) return status;
   s->is_asked = asks;
-  take_counts(s, pg, results[1], asks);
+  take_counts(s, pg, results[1], s->second != NULL);
   if (s->terms) cq_database_take_counts(s->terms, of->n_queries, pg, results[2]);
   for (size_t i = 0; i < n; i++) cq_pg_result_free(pg, results[i]);
   return CQ_OK;

@@ -13,26 +13,26 @@
 enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates behind a filter, which drops some */
 
 /* A term of a query. */
-typedef struct cq_query_term {
+typedef struct cq_database_query_term {
   int64_t hash, n_passages, n_occurrences; /* 0: no passage has it */
   double weight;
   cq_term_scoring scoring;
-} cq_query_term;
+} cq_database_query_term;
 
-typedef struct cq_query_terms {
-  cq_query_term *items; /* by hash */
+typedef struct cq_database_query {
+  cq_database_query_term *items; /* by hash */
   size_t n;
-} cq_query_terms;
+} cq_database_query;
 
 typedef struct cq_database_search {
   cq_pg *pg;
   int64_t n_documents, n_passages, n_occurrences;
-  bool is_whole;         /* terms are counted */
-  char effort[24];       /* hnsw.ef_search */
-  char snapshot[64];     /* its name, for a second connection; "": there is none */
-  cq_builder condition;  /* on d; empty: none */
-  cq_pg_values values;   /* $1, $2, ... of the condition; others come behind them */
-  cq_query_terms *terms; /* [n_queries]; NULL: by vectors alone */
+  bool is_whole;            /* terms are counted */
+  char effort[24];          /* hnsw.ef_search */
+  char snapshot[64];        /* its name, for a second connection; "": there is none */
+  cq_builder condition;     /* on d; empty: none */
+  cq_pg_values values;      /* $1, $2, ... of the condition; others come behind them */
+  cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
   /* A hybrid search of one query asks for both lists at once: for neighbours when it begins, for words on a second
    * connection where one can be had. */
   bool is_asked;            /* for neighbours, on pg, and has not received them */
@@ -51,27 +51,27 @@ cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_searc
 #define CQ_DATABASE_TIMEOUT "set_config('statement_timeout', '30s', true)"
 
 /* A statement that asks for the k nearest passages, best first: number, document, and the embedding, or of a hybrid
- * ranking the negative inner product. Start from {0}; free it when
- * the statement is sent. */
-typedef struct cq_nearest_question {
+ * ranking the negative inner product. Start from {0}; free it when the statement is sent. */
+typedef struct cq_database_nearest {
   cq_builder sql;
   unsigned char *bytes;
   cq_pg_value vector, room[CQ_DATABASE_MAX_VALUES];
-} cq_nearest_question;
-CQ_MUST_USE cq_status cq_database_ask_nearest(cq_pg_statement *out, cq_nearest_question *question,
-                                              const cq_index_searching *of, const float *query, size_t k, bool exact,
-                                              cq_error *error);
-void cq_nearest_question_free(cq_nearest_question *question);
+} cq_database_nearest;
+CQ_MUST_USE cq_status cq_database_nearest_statement(cq_pg_statement *out, cq_database_nearest *question,
+                                                    const cq_index_searching *of, const float *query, size_t k,
+                                                    bool exact, cq_error *error);
+void cq_database_nearest_free(cq_database_nearest *question);
 /* Receives what begin() has asked for, so that pg can be asked for more. */
 CQ_MUST_USE cq_status cq_database_receive_nearest(cq_database_search *s, cq_error *error);
 
 /* The terms of a query, not counted yet. */
-CQ_MUST_USE cq_status cq_database_split_query(cq_query_terms *out, const cq_index_searching *of, cq_slice query,
+CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
                                               cq_error *error);
-/* Asks for the counts of all terms of n queries: a statement, whose value is made in `hashes`; and takes the answer. */
-CQ_MUST_USE cq_status cq_database_ask_counts(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
-                                             const cq_query_terms *queries, size_t n, cq_error *error);
-void cq_database_take_counts(cq_query_terms *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
+/* A statement that asks for the counts of all terms of n queries, whose value is made in `hashes`; and what takes its
+ * result. */
+CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
+                                                   const cq_database_query *queries, size_t n, cq_error *error);
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
 
 /* Best first; equals in the order of their numbers. */
 int cq_database_best_first(const void *a, const void *b);

@@ -1,6 +1,6 @@
-/* Passages by their words: those that have any of the query's rarest terms, ten times as many as the list may have; those
- * of more terms while there are fewer than results are asked for ──▶ their terms ──▶ scores by all of the query's terms,
- * as lexical/score.h has them. With `exact` passages with any of the query's terms are scored. */
+/* Passages by their words: those that have any of the query's rarest terms, ten times as many as the list may have;
+ * those of more terms while there are too few ──▶ their terms ──▶ scores by all of the query's terms, as
+ * lexical/score.h has them. With `exact` passages with any of the query's terms are scored. */
 #include "recipe/search/database_search.h"
 
 #include "base/error.h"
@@ -14,11 +14,12 @@
 enum {
   MIN_CANDIDATES = 2000, /* of a ranking by words alone: terms are read together while they have no more passages */
   MAX_OF_ONE = 50000,    /* passages read for a single term */
+  OF_A_ROW = 1000,       /* passages in a row of an answer, whose limit is 1 GB */
   LENGTHS = 1024,        /* in the table of scores; longer passages are computed */
 };
 
 typedef cq_database_search searching;
-typedef cq_query_term query_term;
+typedef cq_database_query_term query_term;
 typedef cq_index_candidate candidate;
 typedef cq_index_candidates candidates;
 
@@ -35,12 +36,13 @@ static int by_hash(const void *a, const void *b) {
   return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
-cq_status cq_database_split_query(cq_query_terms *out, const cq_index_searching *of, cq_slice query, cq_error *error) {
+cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
+                                  cq_error *error) {
   const cq_analyzer *analyzer;
   cq_analysis *analysis = NULL;
   cq_database_terms room = {0};
   size_t n_all = 0;
-  *out = (cq_query_terms){0};
+  *out = (cq_database_query){0};
   cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
   if (!status) status = cq_analysis_open(&analysis, analyzer, error);
   if (!status) status = cq_database_analyze(&room, &n_all, analysis, query, error);
@@ -56,8 +58,8 @@ cq_status cq_database_split_query(cq_query_terms *out, const cq_index_searching 
   return status;
 }
 
-cq_status cq_database_ask_counts(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
-                                 const cq_query_terms *queries, size_t n, cq_error *error) {
+cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
+                                       const cq_database_query *queries, size_t n, cq_error *error) {
   size_t n_hashes = 0;
   for (size_t q = 0; q < n; q++) n_hashes += queries[q].n;
   cq_pg_put_array(hashes, CQ_PG_INT8, n_hashes);
@@ -71,7 +73,7 @@ cq_status cq_database_ask_counts(cq_pg_statement *out, cq_pg_value *value, cq_bu
   return hashes->failed ? cq_fail_memory(error, "a query") : CQ_OK;
 }
 
-void cq_database_take_counts(cq_query_terms *queries, size_t n, const cq_pg *pg, const cq_pg_result *result) {
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result) {
   for (size_t i = 0; i < cq_pg_n_rows(pg, result); i++) {
     const query_term key = {.hash = cq_pg_number(pg, result, i, 0)};
     for (size_t q = 0; q < n; q++) {
@@ -85,7 +87,7 @@ void cq_database_take_counts(cq_query_terms *queries, size_t n, const cq_pg *pg,
 /* --- passages --- */
 
 /* A passage's terms, n of 8 bytes, and the query's both ascend. */
-static double score_terms(const cq_query_terms *query, const char *at, size_t n, uint32_t length) {
+static double score_terms(const cq_database_query *query, const char *at, size_t n, uint32_t length) {
   double score = 0;
   for (size_t t = 0, i = 0; t < query->n; t++) {
     const query_term *term = &query->items[t];
@@ -116,11 +118,13 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
   for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
 }
 
-/* Behind the beginning of the second connection's transaction, in the first one's snapshot. */
-static cq_status run_on_second(cq_pg_result **out, searching *s, const cq_pg_statement *statement, cq_error *error) {
+/* Sends a statement behind the beginning of the second connection's transaction, in the first one's snapshot. *begun
+ * false, with any error: the second one cannot be used. */
+static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, const cq_pg_statement *statement,
+                               cq_error *error) {
   enum { N_BEGIN = 3 };
   char snapshot[96];
-  cq_pg_result *results[N_BEGIN + 1];
+  cq_pg_result *results[N_BEGIN];
   snprintf(snapshot, sizeof snapshot, "SET TRANSACTION SNAPSHOT '%s'", s->snapshot);
   const cq_pg_statement statements[N_BEGIN + 1] = {{.sql = CQ_DATABASE_BEGIN, .is_kept = true},
                                                    {.sql = snapshot},
@@ -128,21 +132,21 @@ static cq_status run_on_second(cq_pg_result **out, searching *s, const cq_pg_sta
                                                    *statement};
   const size_t n_begin = s->has_begun ? 0 : N_BEGIN;
   cq_status status = cq_pg_send(s->second, statements + N_BEGIN - n_begin, n_begin + 1, error);
-  if (!status) status = cq_pg_receive(results, n_begin + 1, s->second, error);
-  if (status) return status;
-  for (size_t i = 0; i < n_begin; i++) cq_pg_result_free(s->second, results[i]);
-  *out = results[n_begin];
-  s->has_begun = true;
-  return CQ_OK;
+  if (!status && n_begin) status = cq_pg_receive(results, n_begin, s->second, error);
+  for (size_t i = 0; !status && i < n_begin; i++) cq_pg_result_free(s->second, results[i]);
+  *begun = s->has_begun = s->has_begun || !status;
+  return status ? status : cq_pg_receive(out, 1, s->second, error);
 }
 
-/* A second connection that has waited may turn out to be lost: then the first one does. */
+/* Where the second connection cannot be used (it was lost while it waited, or is one to another server), the first one
+ * is. */
 static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_statement *statement, cq_error *error) {
   if (s->second) {
     cq_error e = {0};
-    const cq_status status = run_on_second(out, s, statement, &e);
+    bool begun;
+    const cq_status status = run_on_second(&begun, out, s, statement, &e);
     if (!status) return CQ_OK;
-    if (s->has_begun || !cq_pg_is_lost(s->second)) {
+    if (begun) {
       if (error) *error = e;
       return status;
     }
@@ -154,8 +158,8 @@ static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_stateme
   return status ? status : cq_pg_receive(out, 1, s->pg, error);
 }
 
-/* The entries of passages that have any of the terms first to end, and none of those before first, which earlier rounds
- * have read, one after the other in few rows. limit 0: all of them. */
+/* The forward entries of passages that have any of terms[first..end) and none of terms[0..first), which earlier rounds
+ * have read; many entries in each row. limit 0: all of them. */
 static cq_status read_round(cq_pg_result **out, searching *s, const query_term *terms, size_t first, size_t end,
                             size_t limit, cq_error *error) {
   cq_builder sql = {0}, wanted = {0}, done = {0};
@@ -170,8 +174,7 @@ static cq_status read_round(cq_pg_result **out, searching *s, const query_term *
   if (s->condition.n) cq_builder_printf(&sql, " AND (%s)", s->condition.data);
   /* an order, so that the same search finds the same; + 0 keeps the planner from reading the whole table by number */
   if (limit) cq_builder_printf(&sql, " ORDER BY w.passage + 0 LIMIT %zu", limit);
-  cq_builder_printf(&sql, ") x");
-  if (!limit) cq_builder_printf(&sql, " GROUP BY x.passage / %d", MAX_OF_ONE);
+  cq_builder_printf(&sql, ") x GROUP BY x.passage / %d", OF_A_ROW);
   const cq_pg_value values[] = {cq_pg_value_of(&wanted), cq_pg_value_of(&done)};
   const cq_pg_statement statement = cq_database_statement(room, s, &sql, values, first ? 2 : 1);
   const cq_status status = sql.failed || wanted.failed || done.failed ? cq_fail_memory(error, "a query")
@@ -189,7 +192,7 @@ typedef struct scored {
 } scored;
 
 static cq_status score_entries(scored *found, const cq_index_searching *of, cq_slice entries,
-                               const cq_query_terms *query, cq_error *error) {
+                               const cq_database_query *query, cq_error *error) {
   for (size_t at = 0; at < entries.n;) {
     const char *entry = entries.data + at;
     const size_t left = entries.n - at;
@@ -209,21 +212,23 @@ static cq_status score_entries(scored *found, const cq_index_searching *of, cq_s
   return CQ_OK;
 }
 
-static cq_status score_passages(candidates *list, const cq_index_searching *of, const cq_query_terms *query, size_t k,
-                                cq_error *error) {
+static cq_status score_passages(candidates *list, const cq_index_searching *of, const cq_database_query *query,
+                                size_t k, cq_error *error) {
   searching *s = of->state;
   const bool exact = of->options->exact;
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
   const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
-  const size_t enough = cq_min(k, of->has_passages ? 4 * of->options->k : of->options->k);
+  /* Of a hybrid ranking, passages with nothing but commoner words would fill the end of the list. */
+  const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
+  const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
   scored found = {0};
   cq_status status = CQ_OK;
   query_term *rarest = cq_alloc_array(query->n, sizeof *rarest);
   if (!rarest) return cq_fail_memory(error, "a query");
   memcpy(rarest, query->items, query->n * sizeof *rarest);
   qsort(rarest, query->n, sizeof *rarest, by_rarity);
-  for (size_t first = 0, end; !status && first < query->n && found.n < (exact ? k : enough); first = end) {
+  for (size_t first = 0, end; !status && first < query->n && found.n < enough; first = end) {
     int64_t sum;
     cq_pg_result *r = NULL;
     end = choose_terms(&sum, rarest, first, query->n, exact ? INT64_MAX / 2 : (int64_t)max);
@@ -254,9 +259,8 @@ cq_status cq_database_by_words(candidates *lists, cq_index_searching *of, size_t
   const cq_collection_counts counts = {(double)s->n_passages, (double)s->n_occurrences};
   cq_status status = cq_scoring_open(&scoring, &o, counts, LENGTHS, error);
   if (!status) status = cq_index_reserve_candidates(lists, of->n_queries, k, error);
-  if (!status && s->is_asked) s->second = cq_pg_take_idle(of->index->database->pool);
   for (size_t q = 0; !status && q < of->n_queries; q++) {
-    const cq_query_terms *query = &s->terms[q];
+    const cq_database_query *query = &s->terms[q];
     bool has_any = false;
     for (size_t t = 0; t < query->n; t++) {
       query_term *term = &query->items[t];
@@ -269,14 +273,14 @@ cq_status cq_database_by_words(candidates *lists, cq_index_searching *of, size_t
   }
   cq_scoring_free(&scoring);
   cq_pg_give(s->second);
-  s->second = NULL;
+  s->second = NULL, s->has_begun = false;
   return status;
 }
 
 /* --- weights of words --- */
 
 static uint64_t count_term(const void *context, cq_slice term) {
-  const cq_query_terms *query = context;
+  const cq_database_query *query = context;
   const query_term key = {.hash = cq_database_hash(term)},
                    *t = query->n ? bsearch(&key, query->items, query->n, sizeof key, by_hash) : NULL;
   return t && t->n_passages > 0 ? (uint64_t)t->n_passages : 0;
@@ -286,14 +290,14 @@ cq_status cq_database_weigh(double *weights, const cq_index_searching *of, cq_sl
                             size_t n, cq_error *error) {
   const searching *s = of->state;
   const cq_analyzer *analyzer;
-  cq_query_terms terms = {0};
+  cq_database_query terms = {0};
   cq_pg_statement ask;
   cq_pg_value value;
   cq_builder hashes = {0};
   cq_pg_result *r = NULL;
   cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
   if (!status) status = cq_database_split_query(&terms, of, query, error);
-  if (!status) status = cq_database_ask_counts(&ask, &value, &hashes, &terms, 1, error);
+  if (!status) status = cq_database_counts_statement(&ask, &value, &hashes, &terms, 1, error);
   if (!status) status = cq_pg_run_kept(&r, s->pg, ask.sql, ask.values, ask.n_values, error);
   if (!status) cq_database_take_counts(&terms, 1, s->pg, r);
   if (!status)
