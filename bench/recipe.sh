@@ -7,7 +7,7 @@
 # rate of the best translation accuracy on dev-ntrex, over all seeds, is the one that counts. Printed, as Markdown: accuracy
 # (percent, mean of both directions) on test-tatoeba, -ntrex and -flores and Spearman's correlation (x 100) on stsb-de-test, then
 # ours less theirs. The exit code is 4 where a mean over seeds is lower than theirs.
-# In the environment may stand STEPS (1000), BATCH (64), SEEDS ("1 2 3"), PEER_RATES ("2e-5 1e-4 3e-4"), VOCAB (32000),
+# In the environment may stand STEPS (1000), BATCH (64), WARMUP (100), SEEDS ("1 2 3"), PEER_RATES ("2e-5 1e-4 3e-4"), VOCAB (32000),
 # THREADS (2), CHARACTERS (200: longest sentence), TEACHER (all-MiniLM-L6-v2). WORK keeps models; what is there is not made again.
 set -euo pipefail
 shopt -s inherit_errexit
@@ -44,7 +44,7 @@ drawn() { # SEED: the file of that seed's pairs, in order
 ours() { # SEED: the model's directory
   local out=$work/ours-$1
   [ -d "$out" ] || "$calque" distill --teacher "$teacher" --student "$student" --train "$(drawn "$1")" --output "$out" --no-shuffle \
-    --batch "$batch" --steps "$steps" --warmup 100 --lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0 --contrast 1 --seed "$1" \
+    --batch "$batch" --steps "$steps" --warmup "${WARMUP:-100}" --lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0 --contrast 1 --seed "$1" \
     --best-by last --max-characters 0 --evaluate-every 0 --threads "$threads" --cache "$work/cache" 2>"$out.log" ||
     { tail -n 5 "$out.log" >&2; exit 1; }
   echo "$out"
@@ -52,7 +52,7 @@ ours() { # SEED: the model's directory
 theirs() { # SEED RATE: the model's directory
   local out=$work/theirs-$1-$2
   [ -d "$out" ] || "$venv/bin/python" "$here/peers/trainer_peer.py" --teacher "$teacher" --student "$student" \
-    --train "$(drawn "$1")" --output "$out" --batch "$batch" --steps "$steps" --warmup 100 --lr "$2" --seed "$1" \
+    --train "$(drawn "$1")" --output "$out" --batch "$batch" --steps "$steps" --warmup "${WARMUP:-100}" --lr "$2" --seed "$1" \
     --threads "$threads" --vectors "$work/vectors-$1.pt" >"$out.log" 2>&1 || { tail -n 5 "$out.log" >&2; exit 1; }
   echo "$out"
 }
