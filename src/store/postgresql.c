@@ -337,15 +337,16 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   clock_gettime(CLOCK_MONOTONIC, &limit);
   limit.tv_sec += WAIT_FOR_CONNECTION_S;
   pthread_mutex_lock(&pool->mutex);
-  while (!status && !(*out = take_waiting(pool))) {
+  while (!status && !*out) {
     const uint64_t now = now_ms();
+    if ((*out = take_waiting(pool))) break;
     if (may_open(pool, now) && pool->again_ms > now) {
       status = cq_fail_file(error, CQ_ERR_UNAVAILABLE, pool->name, "%s (tried again in %.1f s)", pool->reason,
                             (double)(pool->again_ms - now) * 1e-3);
     } else if (may_open(pool, now)) {
       status = open_one(out, pool, error);
-      if (!status) break;
-      if (pool->full_until_ms > now && pool->n_open > 0) status = CQ_OK; /* waits for one of those there are */
+      if (status && pool->full_until_ms > now && pool->n_open > 0)
+        status = CQ_OK; /* waits for one of those there are */
     } else {
       pool->n_waiting++;
       const bool is_late = pthread_cond_timedwait(&pool->given, &pool->mutex, &limit) != 0;
