@@ -157,8 +157,8 @@ static void take_connection(void *context, int fd, const struct sockaddr *addres
 static cq_status start_daemon(serve_server *s, cq_error *error) {
   const unsigned flags =
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
-  /* The library's own limit must not be reached: its thread would then wait for a lock that it has itself. */
   s->max_connections = connection_limit(s->options.max_connections);
+  /* The library's own limit must not be reached: its thread would then wait for a lock that it has itself. */
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
                                MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
                                serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,

@@ -281,7 +281,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     return CQ_OK;
   }
   pool->n_open--;
-  if (strncmp(problem.sqlstate, "53300", 5) == 0 && pool->n_open > 0) { /* too many connections */
+  if (strcmp(problem.sqlstate, "53300") == 0 && pool->n_open > 0) { /* too many connections */
     pool->full_until_ms = now_ms() + FULL_MS;
     return status;
   }
@@ -409,7 +409,7 @@ cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *e
   return pg->pool->plugin->receive(results, pg->link, n, &problem) ? fail_problem(pg, &problem, error) : CQ_OK;
 }
 
-static cq_status run_one(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement, cq_error *error) {
+cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement, cq_error *error) {
   const cq_status status = cq_pg_send(pg, statement, 1, error);
   *out = NULL;
   return status ? status : cq_pg_receive(out, 1, pg, error);
@@ -417,12 +417,13 @@ static cq_status run_one(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *s
 
 cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
                     cq_error *error) {
-  return run_one(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n}, error);
+  return cq_pg_run_statement(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n}, error);
 }
 
 cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
                          cq_error *error) {
-  return run_one(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n, .is_kept = true}, error);
+  return cq_pg_run_statement(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n, .is_kept = true},
+                             error);
 }
 
 cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error) {

@@ -60,6 +60,8 @@ CQ_MUST_USE cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, 
 /* The same for statements that come again and again: prepared once. */
 CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values,
                                      size_t n, cq_error *error);
+CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement,
+                                          cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
  * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
  * the rest. Those behind one that fails are not done. */

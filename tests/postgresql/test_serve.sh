@@ -12,7 +12,6 @@ stderr_has "--store stands in place of an INDEX"
 expect 2 serve --store files.index
 stderr_has "--store takes an address, postgresql://"
 
-
 SECRET="postgresql://calque:topsecret@127.0.0.1:$PGPORT/served"
 start files files.index --threads 1
 start one --store "$SECRET" --writable --threads 1

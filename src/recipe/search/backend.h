@@ -101,6 +101,8 @@ extern const struct cq_index_backend cq_index_files, cq_index_database_backend;
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }
+/* Orders candidates, for qsort: best first, equals by their numbers. */
+int cq_index_best_first(const void *a, const void *b);
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,
                                                   cq_error *error);

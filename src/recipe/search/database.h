@@ -9,7 +9,7 @@
  *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec,
  *                  of length 1)
  *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they
- *                  occur), which an index finds, and forward (bytea: the same as cq_database_put_forward() packs it),
+ *                  occur), which an index finds, and forward (bytea: the same, packed as below),
  *                  which a search reads: a server sends an array, and a row, element by element, but bytes as they are
  *   term           hash, n_passages, n_occurrences
  *
@@ -67,10 +67,8 @@ int64_t cq_database_hash(cq_slice term);
 
 /* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
  * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of the
- * hash, and how often it occurs, at most 65,535 times. Big-endian, and a field of COPY: its length before it. terms
- * ascend. */
+ * hash, and how often it occurs, at most 65,535 times. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
-void cq_database_put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n);
 
 /* How the counts of a term change. */
 typedef struct cq_database_term_change {

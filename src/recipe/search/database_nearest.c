@@ -58,13 +58,13 @@ cq_status cq_database_receive_nearest(searching *s, cq_error *error) {
 
 static cq_status get_nearest(cq_pg_result **out, const cq_index_searching *of, const float *query, size_t k, bool exact,
                              cq_error *error) {
-  searching *s = of->state;
+  const searching *s = of->state;
   cq_database_nearest question = {0};
   cq_pg_statement statement;
   cq_status status = cq_database_nearest_statement(&statement, &question, of, query, k, exact, error);
-  if (!status) status = cq_pg_send(s->pg, &statement, 1, error);
+  if (!status) status = cq_pg_run_statement(out, s->pg, &statement, error);
   cq_database_nearest_free(&question);
-  return status ? status : cq_pg_receive(out, 1, s->pg, error);
+  return status;
 }
 
 static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
@@ -116,7 +116,7 @@ static cq_status find_neighbours(candidates *list, const cq_index_searching *of,
   }
   cq_pg_result_free(s->pg, r);
   if (!status && n) {
-    qsort(found, n, sizeof *found, cq_database_best_first);
+    qsort(found, n, sizeof *found, cq_index_best_first);
     list->n = cq_min(n, k);
     memcpy(list->items, found, list->n * sizeof *found);
   }

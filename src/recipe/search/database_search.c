@@ -142,12 +142,6 @@ cq_pg_statement cq_database_statement(cq_pg_value *room, const searching *s, con
       .sql = sql->data, .values = room, .n_values = s->values.n + n, .is_kept = s->condition.n == 0};
 }
 
-int cq_database_best_first(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
-  if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return (x->record > y->record) - (x->record < y->record);
-}
-
 /* --- hits --- */
 
 /* A row of the answer, by the passage's number. */

@@ -73,7 +73,4 @@ CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_v
                                                    const cq_database_query *queries, size_t n, cq_error *error);
 void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
 
-/* Best first; equals in the order of their numbers. */
-int cq_database_best_first(const void *a, const void *b);
-
 #endif

@@ -153,9 +153,8 @@ static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_stateme
     cq_pg_give(s->second);
     s->second = NULL;
   }
-  cq_status status = cq_database_receive_nearest(s, error);
-  if (!status) status = cq_pg_send(s->pg, statement, 1, error);
-  return status ? status : cq_pg_receive(out, 1, s->pg, error);
+  const cq_status status = cq_database_receive_nearest(s, error);
+  return status ? status : cq_pg_run_statement(out, s->pg, statement, error);
 }
 
 /* The forward entries of passages that have any of terms[first..end) and none of terms[0..first), which earlier rounds
@@ -239,7 +238,7 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
     cq_pg_result_free(s->pg, r);
   }
   if (!status && found.n) {
-    qsort(found.items, found.n, sizeof *found.items, cq_database_best_first);
+    qsort(found.items, found.n, sizeof *found.items, cq_index_best_first);
     list->n = cq_min(found.n, k);
     memcpy(list->items, found.items, list->n * sizeof *found.items);
   }
@@ -298,7 +297,7 @@ cq_status cq_database_weigh(double *weights, const cq_index_searching *of, cq_sl
   cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
   if (!status) status = cq_database_split_query(&terms, of, query, error);
   if (!status) status = cq_database_counts_statement(&ask, &value, &hashes, &terms, 1, error);
-  if (!status) status = cq_pg_run_kept(&r, s->pg, ask.sql, ask.values, ask.n_values, error);
+  if (!status) status = cq_pg_run_statement(&r, s->pg, &ask, error);
   if (!status) cq_database_take_counts(&terms, 1, s->pg, r);
   if (!status)
     status =

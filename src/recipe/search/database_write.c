@@ -32,9 +32,7 @@ size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t 
       memcpy(at, &half, sizeof half);
       at += sizeof half;
     } else {
-      uint32_t bits;
-      memcpy(&bits, &x, sizeof bits);
-      bits = __builtin_bswap32(bits);
+      const uint32_t bits = __builtin_bswap32(cq_bits_of_float(x));
       memcpy(at, &bits, sizeof bits);
       at += sizeof bits;
     }
@@ -51,8 +49,7 @@ cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice byt
     if (width == 2) {
       out[i] = cq_f16_to_f32(cq_pg_get_16(bytes.data + 4 + 2 * i));
     } else {
-      const uint32_t bits = cq_pg_get_32(bytes.data + 4 + 4 * i);
-      memcpy(&out[i], &bits, sizeof bits);
+      out[i] = cq_float_of_bits(cq_pg_get_32(bytes.data + 4 + 4 * i));
     }
   }
   return CQ_OK;
@@ -82,7 +79,8 @@ cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *a
   return CQ_OK;
 }
 
-void cq_database_put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n) {
+/* A field of COPY: the entry of database.h, its length before it. terms ascend. */
+static void put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n) {
   size_t n_distinct = 0;
   for (size_t i = 0; i < n; i++) n_distinct += i == 0 || terms[i] != terms[i - 1];
   cq_pg_put_32(b, (uint32_t)(CQ_DATABASE_FORWARD + 8 * n_distinct));
@@ -277,7 +275,7 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   cq_pg_put_field_32(b, (uint32_t)n_terms);
   cq_pg_put_32(b, (uint32_t)(n_terms ? 20 + 12 * n_terms : 12));
   cq_pg_put_int8s(b, w->terms.items, n_terms);
-  cq_database_put_forward(b, number, document, w->terms.items, n_terms);
+  put_forward(b, number, document, w->terms.items, n_terms);
   return CQ_OK;
 }
 

@@ -90,7 +90,7 @@ static int by_document(const void *a, const void *b) {
   return (x->record > y->record) - (x->record < y->record);
 }
 
-static int best_first(const void *a, const void *b) {
+int cq_index_best_first(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
   return (x->record > y->record) - (x->record < y->record);
@@ -103,7 +103,7 @@ static void keep_best_passages(candidates *list) {
   for (size_t i = 0; i < list->n; i++)
     if (n == 0 || list->items[n - 1].first != list->items[i].first) list->items[n++] = list->items[i];
   list->n = n;
-  qsort(list->items, list->n, sizeof *list->items, best_first);
+  qsort(list->items, list->n, sizeof *list->items, cq_index_best_first);
 }
 
 /* A list of k documents for each query, or of all there are. */
