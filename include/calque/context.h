@@ -20,8 +20,9 @@ extern "C" {
 
 typedef struct cq_context cq_context;
 
-/* Starts n_threads - 1 threads (the caller is the remaining one); 0 means one per online processor. They take no
- * signals. In the child of a fork a context of the parent's runs everything on the calling thread.
+/* Starts n_threads - 1 threads (the caller is the remaining one); 0 means one per processor that the caller may
+ * run on (its affinity). They take no signals. In the child of a fork a context of the parent's runs everything on the
+ * calling thread.
  * Errors: CQ_ERR_ARGUMENT for fewer than 0 or more than 4,096 threads; CQ_ERR_MEMORY; CQ_ERR_IO when a thread cannot
  * be started. */
 CQ_API CQ_MUST_USE cq_status cq_context_open(cq_context **out, int n_threads, cq_error *error);

@@ -12,7 +12,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -255,14 +257,29 @@ static int start_helper(struct helper *helper) {
   return code;
 }
 
+/* Processors that this thread may run on: fewer than are online under taskset, in a cpuset, under mpirun's binding. */
+static int n_processors_allowed(void) {
+  for (size_t n = CPU_SETSIZE; n <= 1U << 20; n *= 2) {
+    cpu_set_t *set = CPU_ALLOC(n);
+    if (!set) break;
+    const int failed = sched_getaffinity(0, CPU_ALLOC_SIZE(n), set);
+    const int count = failed ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(n), set);
+    CPU_FREE(set);
+    if (count > 0) return count;
+    if (errno != EINVAL) break; /* the kernel has more processors than the set has room for */
+  }
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+}
+
 cq_status cq_context_open(cq_context **out, int n_threads, cq_error *error) {
   *out = NULL;
   if (n_threads < 0 || n_threads > MAX_THREADS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d threads asked for, expected 0 (one per processor) to %d", n_threads,
                    MAX_THREADS);
   if (n_threads == 0) {
-    const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    n_threads = online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;
+    const int allowed = n_processors_allowed();
+    n_threads = allowed > MAX_THREADS ? MAX_THREADS : allowed;
   }
   pthread_once(&fork_once, watch_forks);
   cq_context *ctx = cq_alloc_zeroed(sizeof *ctx);

@@ -1,8 +1,10 @@
 /* A context runs every item once, whatever the number of threads and of callers, and keeps what is put into it. */
+#define _GNU_SOURCE /* sched_setaffinity */
 #include "base/context.h"
 #include "base/memory.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -255,6 +257,25 @@ static void a_context_outlives_a_fork(void **state) {
   cq_context_free(ctx);
 }
 
+static void threads_are_as_many_as_processors_allowed(void **state) {
+  (void)state;
+  cpu_set_t before, one;
+  assert_int_equal(sched_getaffinity(0, sizeof before, &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) first++;
+  CPU_ZERO(&one);
+  CPU_SET(first, &one);
+  cq_context *ctx;
+  assert_int_equal(cq_context_open(&ctx, 0, NULL), CQ_OK);
+  assert_int_equal(cq_context_n_threads(ctx), CPU_COUNT(&before));
+  cq_context_free(ctx);
+  assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+  assert_int_equal(cq_context_open(&ctx, 0, NULL), CQ_OK);
+  assert_int_equal(cq_context_n_threads(ctx), 1);
+  cq_context_free(ctx);
+  assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
+}
+
 static void bad_arguments_are_told(void **state) {
   (void)state;
   cq_context *ctx;
@@ -294,6 +315,7 @@ int main(void) {
       cmocka_unit_test(spares_are_limited),
       cmocka_unit_test(a_thread_gets_its_own_spare),
       cmocka_unit_test(a_context_outlives_a_fork),
+      cmocka_unit_test(threads_are_as_many_as_processors_allowed),
       cmocka_unit_test(bad_arguments_are_told),
       cmocka_unit_test(every_failed_allocation_is_reported),
   };
