@@ -1,28 +1,38 @@
 #!/usr/bin/env bash
-# Bitext mining in BUCC's layout: the threshold tuned on train, F1 on test, by margin and by plain cosine.
+# Bitext mining in BUCC's layout: the threshold tuned on train, F1 on test, by margin, by plain cosine, and by a classifier of
+# pairs that is learned on train.
 #
 #   bench/bucc.sh PROGRAM DATA WORK MODEL LANGUAGE...
 #
 #   DATA   holds XX-en/XX-en.{train,test}.{XX.gz,en.gz,gold}
 #   WORK   keeps vectors and pairs
 #   THREADS, FIRST_PASS (int8), K in the environment change the run
+#   CLASSIFIER=FILE  one that was learned elsewhere, instead (calque mine --save-classifier)
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 work=$3 model=$4
 shift 4
 mkdir -p "$work"
+mine() { # LANGUAGE SET NAME OPTION...: pairs into WORK/LANGUAGE-SET-NAME.tsv
+  "$program" mine --model "$model" --cache "$work/cache" --threads "${THREADS:-2}" --first-pass "${FIRST_PASS:-int8}" \
+    --k "${K:-4}" --text --output "$work/$1-$2-$3.tsv" "${@:4}" \
+    "$data/$1-en/$1-en.$2.$1.gz" "$data/$1-en/$1-en.$2.en.gz" 2>>"$work/log"
+}
+measure() { # LANGUAGE NAME
+  local gold=$data/$1-en/$1-en
+  echo "## $1-en, $2"
+  "$program" eval bucc --curve "$work/$1-$2.svg" "$gold.train.gold" "$work/$1-train-$2.tsv" "$gold.test.gold" "$work/$1-test-$2.tsv"
+}
 for language in "$@"; do
-  folder=$data/$language-en
   for margin in ratio absolute; do
-    files=()
-    for set in train test; do
-      pairs=$work/$language-$set-$margin.tsv
-      "$program" mine --model "$model" --cache "$work/cache" --threads "${THREADS:-2}" --first-pass "${FIRST_PASS:-int8}" \
-        --k "${K:-4}" --margin $margin --text --output "$pairs" \
-        "$folder/$language-en.$set.$language.gz" "$folder/$language-en.$set.en.gz" 2>>"$work/log"
-      files+=("$folder/$language-en.$set.gold" "$pairs")
-    done
-    echo "## $language-en, margin $margin"
-    "$program" eval bucc --curve "$work/$language-$margin.svg" "${files[@]}"
+    for set in train test; do mine "$language" $set $margin --margin $margin; done
+    measure "$language" $margin
   done
+  if [ -n "${CLASSIFIER:-}" ]; then
+    mine "$language" train classifier --classifier "$CLASSIFIER"
+  else
+    mine "$language" train classifier --learn-from "$data/$language-en/$language-en.train.gold" --save-classifier "$work/$language.json"
+  fi
+  mine "$language" test classifier --classifier "${CLASSIFIER:-$work/$language.json}"
+  measure "$language" classifier
 done

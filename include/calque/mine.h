@@ -104,15 +104,23 @@ typedef struct cq_mine_options { /* group "mine" */
   cq_first_pass first_pass;
   const cq_margin_options *margin; /* NULL: the defaults */
   const char *gold; /* lines of two ids, source and target: the threshold is the one of maximum F1 on them */
-  unsigned drop;    /* CQ_DROP_*: filters after scoring, of text only */
-  bool skip_bad;    /* count malformed lines and go on */
+  /* A pair's score is the probability of a classifier (logistic regression) instead of the margin. It sees the margin, the
+   * cosine, lengths, digits, and how well the words of one sentence are matched by those of the other, as the model's word
+   * embeddings have them. Thresholds and min_precision are of that probability. Of text, between two files only.
+   * Source: Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
+  const char *learn_from;      /* gold, as above: it is learned from the pairs found, those in gold and the others */
+  const char *save_classifier; /* where what was learned is written, as JSON */
+  const char *classifier;      /* one that was saved, of any two languages, learned with the same margin */
+  unsigned drop;               /* CQ_DROP_*: filters after scoring, of text only */
+  bool skip_bad;               /* count malformed lines and go on */
   cq_notice_fn notice;
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /* of the model */
   double min_precision; /* pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes
-                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it */
+                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it. With a
+                           * classifier it is the mean of the probabilities, and needs no search */
   cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others read the
                     * model and have none; encoding and searching are divided. NULL: this process alone */
 } cq_mine_options;

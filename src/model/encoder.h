@@ -70,6 +70,9 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
+/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. */
+const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
+
 /* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
                                           cq_slice sentence, bool *truncated, cq_error *error);

@@ -49,6 +49,7 @@ struct cq_module {
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
   int64_t n_ids;           /* ids it has a vector for, where that is not one a row of its table; else 0 */
+  int32_t *row_of;         /* [n_ids] an id's row of the table, where ids share rows; NULL: its id */
   bool add_special;        /* special tokens are put around each sentence */
   int max_seq_length;      /* 0: no limit */
   bool lowercase;          /* sentence_bert_config.json's do_lower_case */

@@ -24,7 +24,6 @@ typedef struct static_embedding {
   cq_module base;
   cq_weights *weights; /* NULL for a fresh module */
   cq_param params[2];  /* the table; each token's weight, which stays as it is */
-  int32_t *mapping;    /* [n_ids] a token's row; NULL: its id */
   bool drop_unknown;
 } static_embedding;
 
@@ -82,7 +81,8 @@ static cq_status take_model2vec(static_embedding *m, cq_arena *arena, cq_error *
           : cq_weights_take_narrow(table, m->weights, has_mapping ? shared : plain, -1, -1, arena, error);
   if (!status && !has_mapping) table->name = plain[0];
   if (!status && has_mapping)
-    status = cq_weights_take_integers(&m->mapping, &m->base.n_ids, m->weights, "mapping", table->rows, arena, error);
+    status =
+        cq_weights_take_integers(&m->base.row_of, &m->base.n_ids, m->weights, "mapping", table->rows, arena, error);
   if (!status && has_weights)
     status = cq_weights_take(factors, m->weights, weights, has_mapping ? m->base.n_ids : table->rows, 0, arena, error);
   if (status || !has_weights) return status;
@@ -114,18 +114,19 @@ static cq_status static_open(cq_module **out, const cq_module_source *source, cq
 
 static cq_status static_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const static_embedding *m = (const static_embedding *)module;
-  cq_status status = cq_weights_save_with(module->params, module->n_params, m->mapping ? "mapping" : NULL, m->mapping,
-                                          module->n_ids, weights, directory, error);
+  cq_status status = cq_weights_save_with(module->params, module->n_params, m->base.row_of ? "mapping" : NULL,
+                                          m->base.row_of, module->n_ids, weights, directory, error);
   return status ? status : cq_tokenizer_save(module->tokenizer, directory, 0, error);
 }
 
 static cq_status static_describe(const cq_module *module, json_t *object, cq_error *error) {
   const static_embedding *m = (const static_embedding *)module;
   bool ok =
-      json_object_set_new(object, "vocab_size", json_integer(m->mapping ? module->n_ids : m->params[0].rows)) == 0;
-  if (m->mapping) { /* the fingerprint sees no more of it than this */
+      json_object_set_new(object, "vocab_size", json_integer(m->base.row_of ? module->n_ids : m->params[0].rows)) == 0;
+  if (m->base.row_of) { /* the fingerprint sees no more of it than this */
     char sum[CQ_IDENTITY_HEX];
-    cq_identity_hex(sum, cq_hash128_add((cq_identity){0}, m->mapping, (size_t)module->n_ids * sizeof *m->mapping));
+    cq_identity_hex(sum,
+                    cq_hash128_add((cq_identity){0}, m->base.row_of, (size_t)module->n_ids * sizeof *m->base.row_of));
     ok = ok && json_object_set_new(object, "rows", json_integer(m->params[0].rows)) == 0 &&
          json_object_set_new(object, "mapping_checksum", json_string(sum)) == 0;
   }
@@ -149,10 +150,10 @@ static cq_status static_tokenize(cq_ids *out, const cq_module *module, cq_token_
 
 /* A batch's rows in the table: its ids, or what they are mapped to, in the worker's workspace. NULL: no memory. */
 static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, const cq_batch *batch) {
-  if (!m->mapping) return batch->ids;
+  if (!m->base.row_of) return batch->ids;
   const int64_t n = cq_batch_tokens(batch);
   int32_t *rows = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *rows);
-  for (int64_t i = 0; rows && i < n; i++) rows[i] = m->mapping[batch->ids[i]];
+  for (int64_t i = 0; rows && i < n; i++) rows[i] = m->base.row_of[batch->ids[i]];
   return rows;
 }
 

@@ -25,9 +25,7 @@ static bool is_copy(cq_slice a, cq_slice b, bool *failed) {
 
 /* --- numbers --- */
 
-/* How often each digit occurs: 3.75, 3,75 and ٣٫٧٥ have the same digits, and so have 10 and its neighbours in another
- * order of words. */
-static void count_digits(int counts[10], cq_slice text, bool *failed) {
+void cq_count_digits(int counts[10], cq_slice text, bool *failed) {
   cq_builder normal = {0};
   memset(counts, 0, 10 * sizeof *counts);
   cq_text_normal_form(&normal, text, CQ_NFKC);
@@ -43,8 +41,8 @@ static void count_digits(int counts[10], cq_slice text, bool *failed) {
 
 static bool numbers_differ(cq_slice a, cq_slice b, bool *failed) {
   int x[10], y[10];
-  count_digits(x, a, failed);
-  count_digits(y, b, failed);
+  cq_count_digits(x, a, failed);
+  cq_count_digits(y, b, failed);
   return memcmp(x, y, sizeof x) != 0;
 }
 

@@ -16,12 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const margins[] = {"ratio", "distance", "absolute", NULL};              /* cq_margin */
+const char *const cq_margin_names[] = {"ratio", "distance", "absolute", NULL};              /* cq_margin */
 static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL}; /* cq_retrieval */
 
 #define O cq_margin_options
 static const cq_option option_rows[] = {
-    {CQ_CHOICE(O, "margin", margin, CHANGES, CQ_MARGIN_RATIO, margins, "KIND",
+    {CQ_CHOICE(O, "margin", margin, CHANGES, CQ_MARGIN_RATIO, cq_margin_names, "KIND",
                "score: cosine divided by the mean of the neighbours' cosines (ratio), cosine minus that mean "
                "(distance), or the cosine alone (absolute)")},
     {CQ_CHOICE(O, "retrieval", retrieval, CHANGES, CQ_RETRIEVE_MAX, retrievals, "KIND",

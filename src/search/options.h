@@ -5,6 +5,7 @@
 #include "base/options.h"
 
 extern const cq_option_group cq_group_nearest, cq_group_margin;
+extern const char *const cq_margin_names[]; /* by cq_margin */
 extern const char *const cq_first_pass_names[];
 
 #endif

@@ -42,6 +42,62 @@ expect 0 $mine source.ids target.ids.gz --drop copies
 stderr_has "20 of "
 awk -F '\t' '$2 == "s-21"' stdout | grep -q "t-01" && fail "copies were not dropped"
 
+# A classifier of pairs: every third German sentence has lost its English one, so pairs of it are wrong.
+gzip -dc "$SOURCE/sample/train/en-de.tsv.gz" | awk -F '\t' 'NR <= 400' >learned.tsv
+awk -F '\t' 'NR % 3 { print "e-" NR "\t" $1 } NR % 4 { print "d-" NR "\t" $2 >"learned.de" }' learned.tsv >learned.en
+awk -F '\t' 'NR % 3 && NR % 4 { print "d-" NR "\te-" NR }' learned.tsv >learned.gold
+expect 0 model new --from "$TEACHER" --vocab-size 1500 --text learned.tsv student
+learn="mine --model student --cache cache learned.de learned.en"
+expect 0 $learn -o by-margin --text
+expect 0 $learn --learn-from learned.gold --save-classifier classifier.json -o by-classifier --text
+stderr_has "learned from "
+awk -F '\t' '$1 < 0 || $1 > 1 { bad++ } END { exit !(NR > 100 && !bad) }' by-classifier || fail "scores are no probabilities"
+sort -g -r -c by-classifier || fail "classified pairs are not in order"
+[ "$(cut -f 2- by-classifier | sort)" = "$(cut -f 2- by-margin | sort)" ] || fail "a classifier changes the order of pairs only"
+f1() { # PAIRS: the best F1
+  "$PROGRAM" eval bucc --quiet --csv learned.gold "$1" | awk -F , 'NR == 2 { print $8 }'
+}
+awk -v a="$(f1 by-margin)" -v b="$(f1 by-classifier)" 'BEGIN { exit !(b > a + 0.01) }' ||
+  fail "F1 by margin $(f1 by-margin), by a classifier $(f1 by-classifier)"
+expect 0 $learn --classifier classifier.json --threads 3 --text
+same stdout by-classifier
+expect 0 $learn --classifier classifier.json --text --threshold 0.5
+awk -F '\t' '$1 >= 0.5' by-classifier >half
+same stdout half
+expect 0 $learn --classifier classifier.json --text --min-precision 0.9
+awk -F '\t' '{ sum += $1; if (sum < 0.9 * NR) exit; print }' by-classifier >precise
+same stdout precise
+expect 0 $learn --learn-from learned.gold --threshold-from learned.gold
+stderr_has "threshold 0."
+
+# What a classifier is refused for.
+printf 'd-1\te-2\n' >never
+expect 1 $learn --learn-from never
+stderr_has "the gold standard has none: there is nothing to learn from"
+expect 1 $learn --classifier classifier.json --margin distance
+stderr_has "classifier.json: it was learned with --margin ratio, not distance"
+sed 's/"source_covered"/"something"/' classifier.json >other.json
+expect 1 $learn --classifier other.json
+stderr_has "other.json: the feature 'source_covered' is missing"
+sed 's/"deviation": [0-9.]*/"deviation": 0/' classifier.json >flat.json
+expect 1 $learn --classifier flat.json
+stderr_has "flat.json: the deviation of 'margin' is 0, expected more than 0"
+printf '{"kind": "another"}' >another.json
+expect 1 $learn --classifier another.json
+stderr_has "another.json: it is no classifier that calque mine saved"
+head -c 200 classifier.json >cut.json
+expect 1 $learn --classifier cut.json
+stderr_has "cut.json"
+expect 1 $learn --learn-from learned.gold --save-classifier no/such/classifier.json
+stderr_has "no/such"
+expect 2 $learn --save-classifier classifier.json
+stderr_has "save-classifier needs something to learn-from"
+expect 2 $learn --learn-from learned.gold --classifier classifier.json
+stderr_has "exclude each other"
+expect 2 mine --model student learned.de --classifier classifier.json
+stderr_has "a classifier of pairs needs sentences of two files"
+expect 2 mine source.npy target.npy --classifier classifier.json
+
 # The name of the output decides its format; what no format is called is refused before the work.
 expect 0 $mine source.ids target.ids.gz --text
 cut -f 5,6 stdout >sentences

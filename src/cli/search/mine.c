@@ -38,15 +38,21 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
 }
 
 /* What cannot be written is better known before the work. */
-static int check_mine_output(const char *path) {
+static int check_writable(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
-  cq_pair_format format;
-  if (cq_pair_format_of(&format, path, &error)) return cli_fail_error(&error);
   if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
   const cq_status status = cli_output_open(&file, path, &error);
   cli_output_abort(&file);
   return status ? cli_fail_error(&error) : CLI_OK;
+}
+
+static int check_outputs(const struct args *args, const cq_mine_options *o) {
+  cq_error error = {0};
+  cq_pair_format format;
+  if (cq_pair_format_of(&format, args->output, &error)) return cli_fail_error(&error);
+  const int code = check_writable(args->output);
+  return code == CLI_OK ? check_writable(o->save_classifier) : code;
 }
 
 static int run_mine(const cli_call *call) {
@@ -67,7 +73,7 @@ static int run_mine(const cli_call *call) {
   if (code == CLI_OK) code = cli_ranks_open(&ranks);
   const bool leads = cq_ranks_rank(ranks) == 0;
   o->ranks = ranks;
-  if (code == CLI_OK && leads) code = check_mine_output(args->output);
+  if (code == CLI_OK && leads) code = check_outputs(args, o);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, o, ctx, &error) ? CLI_FAILED : CLI_OK;
@@ -98,8 +104,9 @@ const cli_command cli_mine = {
                    "line, or an id, a tab and a sentence (then ids are printed); plain or compressed. Without --model "
                    "they hold vectors, and row numbers are printed. With one file, finds pairs within it: paraphrase "
                    "mining. The nearest neighbours are exact.",
-    .example = "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
-               "calque mine --model multilingual train.de.gz train.en.gz --threshold-from train.gold",
+    .example =
+        "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
+        "calque mine --model multilingual train.de.gz train.en.gz --learn-from train.gold --save-classifier pairs.json",
     .group = "mine",
     .taken = as_arguments,
     CLI_OPTIONS(struct args, options),

@@ -9,28 +9,20 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "calque/lines.h"
 #include "model/precision.h"
 #include "ranks/ranks.h"
 #include "recipe/encode/embedded.h"
+#include "recipe/search/classify_pairs.h"
+#include "recipe/search/gold_pairs.h"
+#include "recipe/search/mining.h"
 #include "search/filter.h"
 #include "search/options.h"
 
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct cq_mining {
-  cq_cached_encoder store;
-  cq_embedded sides[2]; /* the second is empty when pairs are within the first */
-  size_t n_sides;
-  cq_mined_pair *pairs;
-  size_t n_pairs;
-  cq_f1_point tuned;
-};
 
 static const char *const filters[] = {"copies", "numbers", "links", NULL}; /* CQ_DROP_ */
 
@@ -54,6 +46,12 @@ static const cq_option option_rows[] = {
                "number format of the first pass over all cosines; the pairs are the same")},
     {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
              "use the threshold with the highest F1 on this gold standard: source id, tab, target id")},
+    {CQ_TEXT(O, "learn-from", learn_from, CHANGES, "GOLD",
+             "learn a classifier of pairs from this gold standard, and score by it: the probability of a translation, "
+             "by margin, cosine, lengths, digits, and words that match")},
+    {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write what was learned here")},
+    {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE", "score by a classifier that was saved"),
+     .otherwise = "by --margin"},
     {CQ_NUMBER(O, "min-precision", min_precision, CHANGES, 0, 0, 1, "SHARE",
                "choose the threshold by the estimated share of translations among the pairs, for example 0.9"),
      .otherwise = "by --threshold"},
@@ -72,6 +70,13 @@ static cq_status check_mine(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "min-precision is for pairs between two files, without threshold-from");
   if (!o->model && (o->drop || o->gold))
     return cq_fail(error, CQ_ERR_ARGUMENT, "threshold-from and drop need sentences, and a model to encode them");
+  if ((o->learn_from || o->classifier) && (!o->model || !o->target))
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a classifier of pairs needs sentences of two files, and a model to encode them");
+  if (o->learn_from && o->classifier)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "learn-from and classifier exclude each other");
+  if (o->save_classifier && !o->learn_from)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "save-classifier needs something to learn-from");
   if (o->model && o->raw_dim) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
   return CQ_OK;
 }
@@ -98,82 +103,13 @@ static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *
 
 /* --- gold --- */
 
-/* The row of an id; an unknown one is an error. */
-static cq_status row_of_id(uint32_t *out, const cq_embedded *s, const uint32_t *row_of_line, cq_slice id,
-                           const char *path, uint64_t number, cq_error *error) {
-  const uint64_t line = cq_map_get(&s->corpus.line_of, id);
-  if (line == CQ_MAP_NONE)
-    return cq_fail_line(error, CQ_ERR_ARGUMENT, path, number, "the id '%.*s' is in no line of the corpus", (int)id.n,
-                        id.data);
-  *out = row_of_line[line];
-  return CQ_OK;
-}
-
-static uint32_t *rows_of_lines(const cq_sentences *c) {
-  uint32_t *rows = cq_alloc_array(c->n_lines, sizeof *rows);
-  for (size_t i = 0; rows && i < c->n; i++)
-    for (size_t l = c->starts[i]; l < c->starts[i + 1]; l++) rows[c->lines[l]] = (uint32_t)i;
-  return rows;
-}
-
-static cq_slice pair_key(const uint32_t pair[2]) {
-  return (cq_slice){(const char *)pair, 2 * sizeof *pair};
-}
-
-/* What gold names: of each pair of rows, how many pairs of ids; and how many of those in all. */
-typedef struct gold {
-  cq_map rows, ids; /* each: pair -> count */
-} gold;
-
-static void gold_free(gold *g) {
-  cq_map_free(&g->rows);
-  cq_map_free(&g->ids);
-}
-
-static uint64_t gold_count(const gold *g, const uint32_t pair[2]) {
-  const uint64_t count = cq_map_get(&g->rows, pair_key(pair));
-  return count == CQ_MAP_NONE ? 0 : count;
-}
-
-static cq_status gold_add(gold *g, const cq_mining *m, uint32_t *const rows[2], cq_slice line, const char *path,
-                          uint64_t number, cq_error *error) {
-  cq_slice columns[2];
-  uint32_t pair[2] = {0};
-  cq_status status = CQ_OK;
-  if (cq_tsv_split(columns, 2, line) != 2)
-    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "expected two ids separated by a tab");
-  for (int i = 0; !status && i < 2; i++)
-    status = row_of_id(&pair[i], &m->sides[i], rows[i], columns[i], path, number, error);
-  if (status || cq_map_get(&g->ids, line) != CQ_MAP_NONE) return status;
-  return cq_map_put(&g->ids, line, 1) && cq_map_put(&g->rows, pair_key(pair), gold_count(g, pair) + 1)
-             ? CQ_OK
-             : cq_fail_memory(error, path);
-}
-
-static cq_status gold_read(gold *g, const cq_mining *m, const char *path, cq_error *error) {
-  if (!m->sides[0].corpus.ids || !m->sides[1].corpus.ids)
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "a gold file names ids: source and target must be files of id, tab, sentence");
-  uint32_t *const rows[2] = {rows_of_lines(&m->sides[0].corpus), rows_of_lines(&m->sides[1].corpus)};
-  cq_lines *lines = NULL;
-  cq_slice line = {NULL, 0};
-  cq_status status = rows[0] && rows[1] ? cq_lines_open(&lines, path, error) : cq_fail_memory(error, path);
-  while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data)
-    status = gold_add(g, m, rows, line, path, cq_lines_number(lines), error);
-  if (!status && g->ids.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "there is no pair in it");
-  cq_lines_close(lines);
-  cq_free(rows[0]);
-  cq_free(rows[1]);
-  return status;
-}
-
 /* How many pairs of ids a pair of rows stands for. */
 static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
   return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
 }
 
 /* Finds the threshold of maximum F1, counting pairs of ids as they are printed, and drops the pairs below it. */
-static cq_status tune_threshold(cq_mining *m, const gold *g, cq_error *error) {
+static cq_status tune_threshold(cq_mining *m, const cq_gold_pairs *g, cq_error *error) {
   cq_f1_point *curve = NULL;
   size_t n = 0, at = 0, n_points = 0;
   for (size_t i = 0; i < m->n_pairs; i++) n += n_id_pairs(m, &m->pairs[i]);
@@ -182,7 +118,7 @@ static cq_status tune_threshold(cq_mining *m, const gold *g, cq_error *error) {
   cq_status status = scores && correct ? CQ_OK : cq_fail_memory(error, "gold");
   for (size_t i = 0; !status && i < m->n_pairs; i++) {
     const cq_mined_pair *p = &m->pairs[i];
-    const size_t n_pairs = n_id_pairs(m, p), n_correct = gold_count(g, (uint32_t[]){p->source, p->target});
+    const size_t n_pairs = n_id_pairs(m, p), n_correct = cq_gold_pairs_count(g, p->source, p->target);
     for (size_t j = 0; j < n_pairs; j++, at++) scores[at] = p->score, correct[at] = j < n_correct;
   }
   if (!status) status = cq_f1_curve(&curve, &n_points, scores, correct, n, g->ids.n, error);
@@ -276,7 +212,8 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
 
 /* Two searches more: as asked, or where they are quick. */
 static bool wants_precision(const cq_mining *m, const cq_mine_options *o) {
-  return !o->gold && (o->min_precision > 0 || (double)m->sides[0].n * (double)m->sides[1].n <= 1e10);
+  return !o->gold && !cq_classifies_pairs(o) &&
+         (o->min_precision > 0 || (double)m->sides[0].n * (double)m->sides[1].n <= 1e10);
 }
 
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
@@ -302,7 +239,10 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     if (!status && leads) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);
   } else {
     status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
-    if (!status && leads) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, o->margin, error);
+    cq_margin_options margin = *o->margin;
+    if (cq_classifies_pairs(o))
+      margin.threshold = cq_margin_default_options().threshold; /* it is one of probabilities */
+    if (!status && leads) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &margin, error);
     bool estimated = wants_precision(m, o);
     if (!status) status = cq_ranks_broadcast(o->ranks, &estimated, sizeof estimated, error);
     if (!status && estimated) status = estimate_precision(m, o, &nearest, ctx, error);
@@ -328,7 +268,8 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *c
   cq_mine_options taken;
   cq_margin_options margin;
   const cq_mine_options *o = &taken;
-  gold g = {0};
+  cq_gold_pairs g = {0};
+  cq_classifying c = {0};
   *out = NULL;
   cq_status status = cq_options_take(&taken, &cq_group_mine, options, error);
   if (!status) status = cq_options_take_part(&margin, parts, &taken, error); /* before the work */
@@ -340,11 +281,15 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *c
   const bool leads = cq_ranks_rank(o->ranks) == 0;
   status = agree_to_mine(o, error);
   if (!status) status = open_sides(m, o, ctx, error);
-  if (!status && leads && o->gold) status = gold_read(&g, m, o->gold, error); /* before the search, which takes long */
+  if (!status && leads && o->gold)
+    status = cq_gold_pairs_read(&g, m, o->gold, error); /* before the search, which takes long */
+  if (!status && leads && cq_classifies_pairs(o)) status = cq_classifying_open(&c, m, o, error);
   if (!status) status = mine_pairs(m, o, ctx, error);
+  if (!status && leads && cq_classifies_pairs(o)) status = cq_classify_pairs(m, &c, o, ctx, error);
   if (!status && leads && o->drop) status = drop_filtered(m, o, error);
   if (!status && leads && o->gold) status = tune_threshold(m, &g, error);
-  gold_free(&g);
+  cq_gold_pairs_free(&g);
+  cq_classifying_close(&c);
   if (status) {
     cq_mining_free(m);
     return status;

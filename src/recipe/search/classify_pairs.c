@@ -1,0 +1,72 @@
+#include "recipe/search/classify_pairs.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "recipe/search/mining.h"
+#include "recipe/search/pair_features.h"
+
+#include <stdlib.h>
+
+bool cq_classifies_pairs(const cq_mine_options *o) {
+  return o->learn_from || o->classifier;
+}
+
+cq_status cq_classifying_open(cq_classifying *c, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = o->precision;
+  cq_status status = CQ_OK;
+  if (o->learn_from) status = cq_gold_pairs_read(&c->gold, m, o->learn_from, error);
+  if (!status && o->classifier)
+    status = cq_pair_classifier_read(&c->classifier, o->classifier, o->margin->margin, error);
+  if (!status) status = cq_encoder_open(&c->encoder, o->model, &options, error);
+  return status;
+}
+
+void cq_classifying_close(cq_classifying *c) {
+  cq_gold_pairs_free(&c->gold);
+  cq_encoder_free(c->encoder);
+}
+
+static int by_score(const void *a, const void *b) {
+  const cq_mined_pair *x = a, *y = b;
+  if (x->score != y->score) return x->score > y->score ? -1 : 1;
+  if (x->source != y->source) return x->source < y->source ? -1 : 1;
+  return (x->target > y->target) - (x->target < y->target);
+}
+
+static void tell_learned(const cq_classifying *c, const cq_mine_options *o) {
+  char text[160];
+  if (!o->notice) return;
+  cq_snprintf(text, sizeof text, "learned from %zu pairs, of which %zu are translations", c->classifier.n,
+              c->classifier.n_right);
+  o->notice(o->notice_context, text);
+}
+
+/* Leaves out what is below the threshold, and from where the mean of the probabilities is lower than asked for. */
+static void keep_probable(cq_mining *m, const cq_mine_options *o) {
+  double sum = 0;
+  size_t n = 0;
+  for (; n < m->n_pairs && m->pairs[n].score >= o->margin->threshold; n++) {
+    sum += m->pairs[n].score;
+    if (sum < o->min_precision * (double)(n + 1)) break;
+  }
+  m->n_pairs = n;
+}
+
+cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_options *o, cq_context *ctx,
+                            cq_error *error) {
+  float *features = NULL;
+  cq_status status = m->n_pairs ? cq_pair_features(&features, m, c->encoder, ctx, error) : CQ_OK;
+  if (!status && o->learn_from)
+    status = cq_pair_classifier_learn(&c->classifier, m, features, &c->gold, o->margin->margin, ctx, error);
+  if (!status && o->learn_from) tell_learned(c, o);
+  if (!status && o->save_classifier) status = cq_pair_classifier_write(&c->classifier, o->save_classifier, error);
+  for (size_t i = 0; !status && i < m->n_pairs; i++)
+    m->pairs[i].score = cq_pair_classifier_score(&c->classifier, features + i * CQ_N_PAIR_FEATURES);
+  cq_free(features);
+  if (status) return status;
+  if (m->n_pairs) qsort(m->pairs, m->n_pairs, sizeof *m->pairs, by_score);
+  keep_probable(m, o);
+  return CQ_OK;
+}
