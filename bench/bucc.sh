@@ -7,9 +7,10 @@
 #   DATA   holds XX-en/XX-en.{train,test}.{XX.gz,en.gz,gold}
 #   WORK   keeps vectors and pairs
 #   THREADS, FIRST_PASS (int8), K in the environment change the run
+#   LEAVE_OUT="FEATURE..."  features that the classifier learns without
 #   CLASSIFIER=FILE  one that was learned elsewhere, instead (calque mine --save-classifier)
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 work=$3 model=$4
 shift 4
 mkdir -p "$work"
@@ -23,6 +24,8 @@ measure() { # LANGUAGE NAME
   echo "## $1-en, $2"
   "$program" eval bucc --curve "$work/$1-$2.svg" "$gold.train.gold" "$work/$1-train-$2.tsv" "$gold.test.gold" "$work/$1-test-$2.tsv"
 }
+left_out=()
+for feature in ${LEAVE_OUT:-}; do left_out+=(--leave-out "$feature"); done
 for language in "$@"; do
   for margin in ratio absolute; do
     for set in train test; do mine "$language" $set $margin --margin $margin; done
@@ -31,7 +34,8 @@ for language in "$@"; do
   if [ -n "${CLASSIFIER:-}" ]; then
     mine "$language" train classifier --classifier "$CLASSIFIER"
   else
-    mine "$language" train classifier --learn-from "$data/$language-en/$language-en.train.gold" --save-classifier "$work/$language.json"
+    mine "$language" train classifier --learn-from "$data/$language-en/$language-en.train.gold" \
+      --save-classifier "$work/$language.json" "${left_out[@]}"
   fi
   mine "$language" test classifier --classifier "${CLASSIFIER:-$work/$language.json}"
   measure "$language" classifier

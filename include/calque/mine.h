@@ -109,6 +109,7 @@ typedef struct cq_mine_options { /* group "mine" */
    * embeddings have them. Thresholds and min_precision are of that probability. Of text, between two files only.
    * Source: Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
   const char *learn_from;      /* gold, as above: it is learned from the pairs found, those in gold and the others */
+  unsigned leave_out;          /* bits of its features, in the order of calque mine --help: learn without these */
   const char *save_classifier; /* where what was learned is written, as JSON */
   const char *classifier;      /* one that was saved, of any two languages, learned with the same margin */
   unsigned drop;               /* CQ_DROP_*: filters after scoring, of text only */

@@ -70,6 +70,12 @@ same stdout precise
 expect 0 $learn --learn-from learned.gold --threshold-from learned.gold
 stderr_has "threshold 0."
 
+expect 0 $learn --learn-from learned.gold --leave-out shorter --leave-out target_weight --save-classifier without.json
+for feature in shorter target_weight; do
+  grep -A 3 "\"$feature\"" without.json | grep -q '"weight": 0.0$' || fail "$feature should have no weight: $(cat without.json)"
+done
+expect 2 $learn --learn-from learned.gold --leave-out colour
+
 # What a classifier is refused for.
 printf 'd-1\te-2\n' >never
 expect 1 $learn --learn-from never
@@ -91,7 +97,7 @@ stderr_has "cut.json"
 expect 1 $learn --learn-from learned.gold --save-classifier no/such/classifier.json
 stderr_has "no/such"
 expect 2 $learn --save-classifier classifier.json
-stderr_has "save-classifier needs something to learn-from"
+stderr_has "save-classifier and leave-out need something to learn-from"
 expect 2 $learn --learn-from learned.gold --classifier classifier.json
 stderr_has "exclude each other"
 expect 2 mine --model student learned.de --classifier classifier.json

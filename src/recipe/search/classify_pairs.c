@@ -59,7 +59,8 @@ cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_optio
   float *features = NULL;
   cq_status status = m->n_pairs ? cq_pair_features(&features, m, c->encoder, ctx, error) : CQ_OK;
   if (!status && o->learn_from)
-    status = cq_pair_classifier_learn(&c->classifier, m, features, &c->gold, o->margin->margin, ctx, error);
+    status =
+        cq_pair_classifier_learn(&c->classifier, m, features, &c->gold, o->leave_out, o->margin->margin, ctx, error);
   if (!status && o->learn_from) tell_learned(c, o);
   if (!status && o->save_classifier) status = cq_pair_classifier_write(&c->classifier, o->save_classifier, error);
   for (size_t i = 0; !status && i < m->n_pairs; i++)

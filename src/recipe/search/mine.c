@@ -17,6 +17,7 @@
 #include "recipe/search/classify_pairs.h"
 #include "recipe/search/gold_pairs.h"
 #include "recipe/search/mining.h"
+#include "recipe/search/pair_features.h"
 #include "search/filter.h"
 #include "search/options.h"
 
@@ -49,6 +50,9 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "learn-from", learn_from, CHANGES, "GOLD",
              "learn a classifier of pairs from this gold standard, and score by it: the probability of a translation, "
              "by margin, cosine, lengths, digits, and words that match")},
+    {CQ_CHOICES(
+        O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE",
+        "learn without it: where all gold pairs are long, without shorter and longer short pairs stay probable")},
     {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write what was learned here")},
     {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE", "score by a classifier that was saved"),
      .otherwise = "by --margin"},
@@ -75,8 +79,8 @@ static cq_status check_mine(const void *options, cq_error *error) {
                    "a classifier of pairs needs sentences of two files, and a model to encode them");
   if (o->learn_from && o->classifier)
     return cq_fail(error, CQ_ERR_ARGUMENT, "learn-from and classifier exclude each other");
-  if (o->save_classifier && !o->learn_from)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "save-classifier needs something to learn-from");
+  if ((o->save_classifier || o->leave_out) && !o->learn_from)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "save-classifier and leave-out need something to learn-from");
   if (o->model && o->raw_dim) return cq_fail(error, CQ_ERR_ARGUMENT, "dim is for files of vectors, without a model");
   return CQ_OK;
 }

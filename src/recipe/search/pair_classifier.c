@@ -32,7 +32,8 @@ static double standardised(const cq_pair_classifier *c, size_t f, float value) {
 }
 
 cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *m, const float *features,
-                                   const cq_gold_pairs *gold, cq_margin margin, cq_context *ctx, cq_error *error) {
+                                   const cq_gold_pairs *gold, unsigned leave_out, cq_margin margin, cq_context *ctx,
+                                   cq_error *error) {
   const size_t n = m->n_pairs;
   cq_logistic regression = {0};
   *out = (cq_pair_classifier){.margin = margin, .n = n};
@@ -48,7 +49,8 @@ cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *m, 
   for (size_t i = 0; !status && i < n; i++) {
     classes[i] = cq_gold_pairs_count(gold, m->pairs[i].source, m->pairs[i].target) > 0;
     for (size_t f = 0; f < CQ_N_PAIR_FEATURES; f++)
-      x[i * CQ_N_PAIR_FEATURES + f] = (float)standardised(out, f, features[i * CQ_N_PAIR_FEATURES + f]);
+      x[i * CQ_N_PAIR_FEATURES + f] =
+          leave_out >> f & 1 ? 0 : (float)standardised(out, f, features[i * CQ_N_PAIR_FEATURES + f]);
   }
   if (!status) status = cq_logistic_train(&regression, x, classes, n, CQ_N_PAIR_FEATURES, 2, NULL, ctx, error);
   if (!status) {

@@ -13,11 +13,12 @@ typedef struct cq_pair_classifier {
   size_t n, n_right; /* pairs that it was learned from, and those of them that gold has */
 } cq_pair_classifier;
 
-/* From a mining's pairs: those that gold has, and the others. features  [n_pairs, CQ_N_PAIR_FEATURES]. Errors:
+/* From a mining's pairs: those that gold has, and the others. features  [n_pairs, CQ_N_PAIR_FEATURES]; leave_out  bits of
+ * those whose weight is 0. Errors:
  * CQ_ERR_ARGUMENT where gold has none of them, or all; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *mining, const float *features,
-                                               const cq_gold_pairs *gold, cq_margin margin, cq_context *ctx,
-                                               cq_error *error);
+                                               const cq_gold_pairs *gold, unsigned leave_out, cq_margin margin,
+                                               cq_context *ctx, cq_error *error);
 
 /* As a file of JSON. Errors of reading: CQ_ERR_FORMAT for a file that is none, or of other features; CQ_ERR_ARGUMENT for
  * one learned with another margin; CQ_ERR_IO, CQ_ERR_MEMORY. */

@@ -14,14 +14,21 @@
 enum { MARGIN, COSINE, LENGTH_RATIO, SHORTER, LONGER, DIGITS_DIFFER, DIGITS_SHARED, COVERED, WEAKEST = 9, WEIGHT = 11 };
 enum { AT_ONCE = 64 }; /* pairs */
 
-const char *const cq_pair_feature_names[CQ_N_PAIR_FEATURES] = {
-    "margin",         "cosine",
-    "length_ratio",                     /* how far the logarithm of the lengths' ratio is from what is usual */
-    "shorter",        "longer",         /* logarithms of the lengths in characters */
-    "digits_differ",  "digits_shared",  /* log(1 + n): digits that one side alone has; that both have */
-    "source_covered", "target_covered", /* cosine of a word and the nearest one of the other side: weighted mean */
-    "source_weakest", "target_weakest", /* the lowest of these */
-    "source_weight",  "target_weight",  /* log(1 + sum of the words' weights) */
+const char *const cq_pair_feature_names[] = {
+    "margin",
+    "cosine",
+    "length_ratio", /* how far the logarithm of the lengths' ratio is from what is usual */
+    "shorter",
+    "longer", /* logarithms of the lengths in characters */
+    "digits_differ",
+    "digits_shared", /* log(1 + n): digits that one side alone has; that both have */
+    "source_covered",
+    "target_covered", /* cosine of a word and the nearest one of the other side: weighted mean */
+    "source_weakest",
+    "target_weakest", /* the lowest of these */
+    "source_weight",
+    "target_weight", /* log(1 + sum of the words' weights) */
+    NULL,
 };
 
 /* A side's sentences as words, which are the tokenizer's pieces. A word's weight is log(n / sentences with it). */

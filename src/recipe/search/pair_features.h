@@ -10,7 +10,7 @@
 #include "model/encoder.h"
 
 enum { CQ_N_PAIR_FEATURES = 13 };
-extern const char *const cq_pair_feature_names[CQ_N_PAIR_FEATURES];
+extern const char *const cq_pair_feature_names[CQ_N_PAIR_FEATURES + 1]; /* ends with NULL */
 
 /* Of a mining's pairs: *out [n_pairs, CQ_N_PAIR_FEATURES], released with cq_free. The encoder is the one that mined. Errors:
  * CQ_ERR_MEMORY. */
