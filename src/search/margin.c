@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const cq_margin_names[] = {"ratio", "distance", "absolute", NULL};              /* cq_margin */
+const char *const cq_margin_names[] = {"ratio", "distance", "absolute", NULL};             /* cq_margin */
 static const char *const retrievals[] = {"forward", "backward", "intersect", "max", NULL}; /* cq_retrieval */
 
 #define O cq_margin_options

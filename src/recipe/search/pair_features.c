@@ -17,17 +17,17 @@ enum { AT_ONCE = 64 }; /* pairs */
 const char *const cq_pair_feature_names[] = {
     "margin",
     "cosine",
-    "length_ratio", /* how far the logarithm of the lengths' ratio is from what is usual */
-    "shorter",
-    "longer", /* logarithms of the lengths in characters */
-    "digits_differ",
-    "digits_shared", /* log(1 + n): digits that one side alone has; that both have */
-    "source_covered",
-    "target_covered", /* cosine of a word and the nearest one of the other side: weighted mean */
-    "source_weakest",
-    "target_weakest", /* the lowest of these */
-    "source_weight",
-    "target_weight", /* log(1 + sum of the words' weights) */
+    "length_ratio",   /* how far the logarithm of the lengths' ratio is from what is usual */
+    "shorter",        /* logarithm of the length in characters */
+    "longer",         /* the same */
+    "digits_differ",  /* log(1 + digits that one side alone has) */
+    "digits_shared",  /* log(1 + digits that both have) */
+    "source_covered", /* weighted mean over the words of the cosine with the nearest word of the other side */
+    "target_covered", /* the same */
+    "source_weakest", /* the lowest of these cosines */
+    "target_weakest", /* the same */
+    "source_weight",  /* log(1 + sum of the words' weights) */
+    "target_weight",  /* the same */
     NULL,
 };
 
