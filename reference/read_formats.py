@@ -2,7 +2,8 @@
 """Reads calque's own files by docs/formats.md alone, checks what the document says of them, and prints what it finds.
 
     read_formats.py PATH...     a checkpoint or a search's state; a directory of cached vectors; an index; a lexical
-                                index; a work directory; autoencoders; trials; PREFIX.vocab of a state of words
+                                index; a work directory; autoencoders; trials; PREFIX.vocab of a state of words;
+                                FILE.json of a classifier of pairs
 
 Exit 1 at the first thing that is not as the document says. Needs Python alone; XXH3 comes from libxxhash, and without
 it no check sum is compared, which is said.
@@ -532,6 +533,26 @@ def print_words(path):
     print(f"{prefix}: a state of {len(lines)} words, {shape[1]} dimensions")
 
 
+PAIR_FEATURES = [
+    "margin", "cosine", "length_ratio", "shorter", "longer", "digits_differ", "digits_shared", "source_covered",
+    "target_covered", "source_weakest", "target_weakest", "source_weight", "target_weight",
+]
+
+
+def print_classifier(path):
+    found = json.load(open(path))
+    expect(found["kind"] == "calque pair classifier", "kind")
+    expect(found["margin"] in ("ratio", "distance", "absolute"), "margin")
+    expect(re.fullmatch("[0-9a-f]{32}", found["model"]) and found["k"] > 0, "model and k")
+    expect(0 < found["translations"] < found["pairs"], "pairs")
+    expect(sorted(found["features"]) == sorted(PAIR_FEATURES), "features")
+    for name, feature in found["features"].items():
+        expect(sorted(feature) == ["mean", "standard_deviation", "weight"], name)
+        expect(feature["standard_deviation"] >= 1e-9 and max(map(abs, feature.values())) <= 1e9, name)
+    expect(abs(found["intercept"]) <= 1e9, "intercept")
+    print(f"{path}: a classifier of pairs, {found['pairs']} of which {found['translations']} are translations")
+
+
 def print_path(path):
     inside = os.listdir(path) if os.path.isdir(path) else []
     if "manifest.json" in inside:
@@ -547,6 +568,8 @@ def print_path(path):
         print_checkpoint(os.path.join(path, "checkpoint"))
     elif path.endswith(".vocab"):
         print_words(path)
+    elif path.endswith(".json"):
+        print_classifier(path)
     else:
         print_checkpoint(path)
 

@@ -104,26 +104,27 @@ typedef struct cq_mine_options { /* group "mine" */
   cq_first_pass first_pass;
   const cq_margin_options *margin; /* NULL: the defaults */
   const char *gold; /* lines of two ids, source and target: the threshold is the one of maximum F1 on them */
-  /* A pair's score is the probability of a classifier (logistic regression) instead of the margin. It sees the margin, the
-   * cosine, lengths, digits, and how well the words of one sentence are matched by those of the other, as the model's word
-   * embeddings have them. Thresholds and min_precision are of that probability. Of text, between two files only.
-   * Source: Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
-  const char *learn_from;      /* gold, as above: it is learned from the pairs found, those in gold and the others */
-  unsigned leave_out;          /* bits of its features, in the order of calque mine --help: learn without these */
-  const char *save_classifier; /* where what was learned is written, as JSON */
-  const char *classifier;      /* one that was saved, of any two languages, learned with the same margin */
-  unsigned drop;               /* CQ_DROP_*: filters after scoring, of text only */
-  bool skip_bad;               /* count malformed lines and go on */
+  unsigned drop;    /* CQ_DROP_*: filters after scoring, of text only */
+  bool skip_bad;    /* count malformed lines and go on */
   cq_notice_fn notice;
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /* of the model */
   double min_precision; /* pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes
-                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it. With a
-                           * classifier it is the mean of the probabilities, and needs no search */
+                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it.
+                           * With a classifier it is the mean of the probabilities, and needs no search */
   cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others read the
                     * model and have none; encoding and searching are divided. NULL: this process alone */
+  /* A pair's score is then not the margin but the probability that it is a translation, by a logistic regression on
+   * margin, cosine, lengths, digits, and how well the tokens of one sentence are matched by those of the other, as the
+   * model's token embeddings have them. The pairs are those chosen by margin; thresholds and min_precision are of the
+   * probability, which holds for corpora of like size and a like share of translations as those it was trained on. Of
+   * text, between two files only. Source: Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
+  const char *learn_from;      /* gold, as above: trained on the mined pairs, positive if in gold, else negative */
+  const char *classifier;      /* one that was saved, learned with the same margin */
+  const char *save_classifier; /* where what was learned is written (docs/formats.md) */
+  unsigned leave_out;          /* bits of its features, in the order of calque mine --help: train without these */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
 
@@ -132,8 +133,9 @@ typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
 
 /* Mines two files. A sentence that stands several times competes once; rows are distinct sentences.
  * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
- * dimensions or with numbers that are not finite, or an unknown id in gold (file and line); CQ_ERR_STOPPED (what was
- * encoded is kept in the cache). */
+ * dimensions or with numbers that are not finite, an unknown id in gold (file and line), gold with none of the mined
+ * pairs or all of them (learn_from), a classifier trained with another margin; CQ_ERR_FORMAT for a file that is no
+ * classifier; CQ_ERR_IO; CQ_ERR_STOPPED (what was encoded is kept in the cache). */
 CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_mining_free(cq_mining *mining);
 

@@ -262,11 +262,11 @@ static int n_processors_allowed(void) {
   for (size_t n = CPU_SETSIZE; n <= 1U << 20; n *= 2) {
     cpu_set_t *set = CPU_ALLOC(n);
     if (!set) break;
-    const int failed = sched_getaffinity(0, CPU_ALLOC_SIZE(n), set);
-    const int count = failed ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(n), set);
+    const int code = sched_getaffinity(0, CPU_ALLOC_SIZE(n), set) ? errno : 0;
+    const int count = code ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(n), set);
     CPU_FREE(set);
     if (count > 0) return count;
-    if (errno != EINVAL) break; /* the kernel has more processors than the set has room for */
+    if (code != EINVAL) break; /* else the kernel has more processors than the set has room for */
   }
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;

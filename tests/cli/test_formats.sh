@@ -124,4 +124,9 @@ reads "trials/$best" "autoencoders of a, b"
 tr '\t' '\n' <pairs.tsv >corpus.txt
 expect 0 words train corpus.txt vectors.txt --dim 8 --epochs 1 --min-count 1 --state state
 reads state.vocab "state: a state of 20 words, 8 dimensions"
+
+# a classifier of pairs
+head -n 100 a.txt | awk '{ print "a" NR "\t" $0 >"few.a"; print "b" NR "\t" $0 >"few.b" } NR % 2 { print "a" NR "\tb" NR }' >few.gold
+expect 0 mine --model "$TEACHER" --cache cache few.a few.b --learn-from few.gold --save-classifier classifier.json
+reads classifier.json "classifier.json: a classifier of pairs, "
 finish

@@ -50,7 +50,7 @@ expect 0 model new --from "$TEACHER" --vocab-size 1500 --text learned.tsv studen
 learn="mine --model student --cache cache learned.de learned.en"
 expect 0 $learn -o by-margin --text
 expect 0 $learn --learn-from learned.gold --save-classifier classifier.json -o by-classifier --text
-stderr_has "learned from "
+stderr_has "trained on "
 awk -F '\t' '$1 < 0 || $1 > 1 { bad++ } END { exit !(NR > 100 && !bad) }' by-classifier || fail "scores are no probabilities"
 sort -g -r -c by-classifier || fail "classified pairs are not in order"
 [ "$(cut -f 2- by-classifier | sort)" = "$(cut -f 2- by-margin | sort)" ] || fail "a classifier changes the order of pairs only"
@@ -81,16 +81,22 @@ printf 'd-1\te-2\n' >never
 expect 1 $learn --learn-from never
 stderr_has "the gold standard has none: there is nothing to learn from"
 expect 1 $learn --classifier classifier.json --margin distance
-stderr_has "classifier.json: it was learned with --margin ratio, not distance"
+stderr_has "classifier.json: it was trained with --margin ratio, not distance"
 sed 's/"source_covered"/"something"/' classifier.json >other.json
 expect 1 $learn --classifier other.json
 stderr_has "other.json: the feature 'source_covered' is missing"
-sed 's/"deviation": [0-9.]*/"deviation": 0/' classifier.json >flat.json
+sed 's/"standard_deviation": [0-9.]*/"standard_deviation": 0/' classifier.json >flat.json
 expect 1 $learn --classifier flat.json
-stderr_has "flat.json: the deviation of 'margin' is 0, expected more than 0"
+stderr_has "flat.json: 'standard_deviation' is 0, expected 1e-09 to 1e+09"
+sed 's/"weight": [-0-9.]*/"weight": 1e308/' classifier.json >huge.json
+expect 1 $learn --classifier huge.json
+stderr_has "huge.json: 'weight' is 1e+308"
+sed 's/"margin": {/"margin": 3, "more": {/' classifier.json >number.json
+expect 1 $learn --classifier number.json
+stderr_has "number.json: it has 14 features, expected 13"
 printf '{"kind": "another"}' >another.json
 expect 1 $learn --classifier another.json
-stderr_has "another.json: it is no classifier that calque mine saved"
+stderr_has "another.json: not a classifier saved by calque mine"
 head -c 200 classifier.json >cut.json
 expect 1 $learn --classifier cut.json
 stderr_has "cut.json"
@@ -98,6 +104,20 @@ expect 1 $learn --learn-from learned.gold --save-classifier no/such/classifier.j
 stderr_has "no/such"
 expect 2 $learn --save-classifier classifier.json
 stderr_has "save-classifier and leave-out need something to learn-from"
+expect 2 $learn --learn-from learned.gold --save-classifier learned.gold
+stderr_has "would overwrite learned.gold"
+expect 2 $learn --learn-from learned.gold --save-classifier -
+mkdir folder && ln -s classifier.json link.json
+expect 1 $learn --learn-from learned.gold --save-classifier folder
+stderr_has "folder: not a regular file"
+expect 1 $learn --learn-from learned.gold --save-classifier link.json
+expect 0 $learn --classifier classifier.json -k 5
+stderr_has "classifier.json was trained with -k 4, not 5"
+expect 0 mine --model "$TEACHER" --cache cache learned.de learned.en --classifier classifier.json --threshold 1
+stderr_has "classifier.json was trained with another model"
+stderr_has "no pair is probable enough"
+seq 1 20000 | awk '{ printf "%s ", "word" $1 % 977 } END { print "" }' >long.txt
+expect 0 mine --model student --cache cache --classifier classifier.json long.txt long.txt
 expect 2 $learn --learn-from learned.gold --classifier classifier.json
 stderr_has "exclude each other"
 expect 2 mine --model student learned.de --classifier classifier.json

@@ -6,6 +6,8 @@
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct args {
@@ -47,12 +49,25 @@ static int check_writable(const char *path) {
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
-static int check_outputs(const struct args *args, const cq_mine_options *o) {
+/* A classifier is replaced as a whole, which only a regular file can be; and it is not to replace what is read or written
+ * beside it. */
+static int check_classifier(const cli_call *call, const struct args *args, const cq_mine_options *o) {
+  const char *path = o->save_classifier;
+  struct stat there;
+  if (!path) return CLI_OK;
+  if (!*path || strcmp(path, "-") == 0) return cli_usage(call->path, "--save-classifier needs a file's name");
+  if ((args->output && strcmp(path, args->output) == 0) || strcmp(path, o->learn_from) == 0)
+    return cli_usage(call->path, "--save-classifier would overwrite %s", path);
+  if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) return cli_fail("%s: not a regular file", path);
+  return check_writable(path);
+}
+
+static int check_outputs(const cli_call *call, const struct args *args, const cq_mine_options *o) {
   cq_error error = {0};
   cq_pair_format format;
   if (cq_pair_format_of(&format, args->output, &error)) return cli_fail_error(&error);
   const int code = check_writable(args->output);
-  return code == CLI_OK ? check_writable(o->save_classifier) : code;
+  return code == CLI_OK ? check_classifier(call, args, o) : code;
 }
 
 static int run_mine(const cli_call *call) {
@@ -73,7 +88,7 @@ static int run_mine(const cli_call *call) {
   if (code == CLI_OK) code = cli_ranks_open(&ranks);
   const bool leads = cq_ranks_rank(ranks) == 0;
   o->ranks = ranks;
-  if (code == CLI_OK && leads) code = check_outputs(args, o);
+  if (code == CLI_OK && leads) code = check_outputs(call, args, o);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) {
     code = cq_mine(&mining, o, ctx, &error) ? CLI_FAILED : CLI_OK;

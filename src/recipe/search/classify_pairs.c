@@ -7,9 +7,24 @@
 #include "recipe/search/pair_features.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 bool cq_classifies_pairs(const cq_mine_options *o) {
   return o->learn_from || o->classifier;
+}
+
+static void tell_differences(const cq_classifying *c, const cq_mine_options *o) {
+  const cq_pair_classifier *known = &c->classifier;
+  char text[512];
+  if (!o->notice) return;
+  if (strcmp(known->model, c->model) != 0) {
+    cq_snprintf(text, sizeof text, "%s was trained with another model", o->classifier);
+    o->notice(o->notice_context, text);
+  }
+  if (known->k != o->k) {
+    cq_snprintf(text, sizeof text, "%s was trained with -k %zu, not %zu", o->classifier, known->k, o->k);
+    o->notice(o->notice_context, text);
+  }
 }
 
 cq_status cq_classifying_open(cq_classifying *c, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
@@ -20,6 +35,8 @@ cq_status cq_classifying_open(cq_classifying *c, const cq_mining *m, const cq_mi
   if (!status && o->classifier)
     status = cq_pair_classifier_read(&c->classifier, o->classifier, o->margin->margin, error);
   if (!status) status = cq_encoder_open(&c->encoder, o->model, &options, error);
+  if (!status) status = cq_encoder_fingerprint(c->model, c->encoder, error);
+  if (!status && o->classifier) tell_differences(c, o);
   return status;
 }
 
@@ -38,8 +55,19 @@ static int by_score(const void *a, const void *b) {
 static void tell_learned(const cq_classifying *c, const cq_mine_options *o) {
   char text[160];
   if (!o->notice) return;
-  cq_snprintf(text, sizeof text, "learned from %zu pairs, of which %zu are translations", c->classifier.n,
+  cq_snprintf(text, sizeof text, "trained on %zu pairs, of which %zu are translations", c->classifier.n,
               c->classifier.n_right);
+  o->notice(o->notice_context, text);
+}
+
+static void tell_probability(const cq_mining *m, double sum, const cq_mine_options *o) {
+  char text[160];
+  if (!o->notice) return;
+  if (m->n_pairs == 0)
+    cq_snprintf(text, sizeof text, "no pair is probable enough");
+  else
+    cq_snprintf(text, sizeof text, "%zu pair%s of probability %.4g or more, %.2f in the mean", m->n_pairs,
+                m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
   o->notice(o->notice_context, text);
 }
 
@@ -48,10 +76,11 @@ static void keep_probable(cq_mining *m, const cq_mine_options *o) {
   double sum = 0;
   size_t n = 0;
   for (; n < m->n_pairs && m->pairs[n].score >= o->margin->threshold; n++) {
+    if (sum + m->pairs[n].score < o->min_precision * (double)(n + 1)) break;
     sum += m->pairs[n].score;
-    if (sum < o->min_precision * (double)(n + 1)) break;
   }
   m->n_pairs = n;
+  tell_probability(m, sum, o);
 }
 
 cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_options *o, cq_context *ctx,
@@ -61,6 +90,10 @@ cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_optio
   if (!status && o->learn_from)
     status =
         cq_pair_classifier_learn(&c->classifier, m, features, &c->gold, o->leave_out, o->margin->margin, ctx, error);
+  if (o->learn_from) {
+    c->classifier.k = o->k;
+    memcpy(c->classifier.model, c->model, sizeof c->model);
+  }
   if (!status && o->learn_from) tell_learned(c, o);
   if (!status && o->save_classifier) status = cq_pair_classifier_write(&c->classifier, o->save_classifier, error);
   for (size_t i = 0; !status && i < m->n_pairs; i++)

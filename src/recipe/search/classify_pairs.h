@@ -9,7 +9,8 @@
 bool cq_classifies_pairs(const cq_mine_options *options);
 
 typedef struct cq_classifying {
-  cq_encoder *encoder; /* whose word embeddings are compared */
+  cq_encoder *encoder; /* whose token embeddings are compared */
+  char model[33];      /* its fingerprint */
   cq_gold_pairs gold;
   cq_pair_classifier classifier;
 } cq_classifying;

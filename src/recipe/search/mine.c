@@ -48,13 +48,14 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
              "use the threshold with the highest F1 on this gold standard: source id, tab, target id")},
     {CQ_TEXT(O, "learn-from", learn_from, CHANGES, "GOLD",
-             "learn a classifier of pairs from this gold standard, and score by it: the probability of a translation, "
-             "by margin, cosine, lengths, digits, and words that match")},
-    {CQ_CHOICES(
-        O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE",
-        "learn without it: where all gold pairs are long, without shorter and longer short pairs stay probable")},
-    {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write what was learned here")},
-    {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE", "score by a classifier that was saved"),
+             "train a classifier (logistic regression) on this gold standard: the score is its probability that a pair "
+             "is a translation")},
+    {CQ_CHOICES(O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE",
+                "train without this feature; if all gold pairs are long, leave out shorter, longer and the weights, or "
+                "short pairs get low probabilities")},
+    {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write the classifier here, as JSON")},
+    {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE",
+             "score by a classifier that was saved, for corpora like those it was trained on"),
      .otherwise = "by --margin"},
     {CQ_NUMBER(O, "min-precision", min_precision, CHANGES, 0, 0, 1, "SHARE",
                "choose the threshold by the estimated share of translations among the pairs, for example 0.9"),

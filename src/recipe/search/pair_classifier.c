@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/classify.h"
 #include "format/json.h"
 #include "recipe/search/mining.h"
@@ -70,10 +71,7 @@ double cq_pair_classifier_score(const cq_pair_classifier *c, const float *featur
   return 1 / (1 + exp(-logit));
 }
 
-/* --- files ---
- *
- *   {"kind": "calque pair classifier", "margin": "ratio", "pairs": 16203, "translations": 943, "intercept": -6.1,
- *    "features": {"margin": {"mean": 0.98, "deviation": 0.12, "weight": 2.3}, ...}} */
+/* --- files: docs/formats.md --- */
 
 static const char kind[] = "calque pair classifier";
 
@@ -82,12 +80,14 @@ cq_status cq_pair_classifier_write(const cq_pair_classifier *c, const char *path
   for (size_t f = 0; f < CQ_N_PAIR_FEATURES; f++) {
     json_t *feature = json_object();
     cq_json_set(&feature, "mean", json_real(c->mean[f]));
-    cq_json_set(&feature, "deviation", json_real(c->deviation[f]));
+    cq_json_set(&feature, "standard_deviation", json_real(c->deviation[f]));
     cq_json_set(&feature, "weight", json_real(c->weight[f]));
     cq_json_set(&features, cq_pair_feature_names[f], feature);
   }
   cq_json_set(&root, "kind", json_string(kind));
   cq_json_set(&root, "margin", json_string(cq_margin_names[c->margin]));
+  cq_json_set(&root, "k", json_integer((json_int_t)c->k));
+  cq_json_set(&root, "model", json_string(c->model));
   cq_json_set(&root, "pairs", json_integer((json_int_t)c->n));
   cq_json_set(&root, "translations", json_integer((json_int_t)c->n_right));
   cq_json_set(&root, "intercept", json_real(c->intercept));
@@ -97,38 +97,62 @@ cq_status cq_pair_classifier_write(const cq_pair_classifier *c, const char *path
   return status;
 }
 
-static cq_status read_number(double *out, const json_t *object, const char *key, const char *path, cq_error *error) {
+/* Numbers within these bounds, which training does not come near, keep every score finite. */
+#define MAX_NUMBER    1e9
+#define MIN_DEVIATION 1e-9
+
+static cq_status read_number(double *out, const json_t *object, const char *key, double min, const char *path,
+                             cq_error *error) {
   if (!cq_json_has(object, key)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'%s' is missing", key);
-  return cq_json_get_number(out, object, key, path, error);
+  cq_status status = cq_json_get_number(out, object, key, path, error);
+  if (!status && !(*out >= min && *out <= MAX_NUMBER))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "'%s' is %g, expected %g to %g", key, *out, min, MAX_NUMBER);
+  return status;
 }
 
 static cq_status read_feature(cq_pair_classifier *c, size_t f, const json_t *features, const char *path,
                               cq_error *error) {
   const json_t *feature = json_object_get(features, cq_pair_feature_names[f]);
   if (!json_is_object(feature))
-    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the feature '%s' is missing", cq_pair_feature_names[f]);
-  cq_status status = read_number(&c->mean[f], feature, "mean", path, error);
-  if (!status) status = read_number(&c->deviation[f], feature, "deviation", path, error);
-  if (!status) status = read_number(&c->weight[f], feature, "weight", path, error);
-  if (!status && !(c->deviation[f] > 0))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the deviation of '%s' is %g, expected more than 0",
-                          cq_pair_feature_names[f], c->deviation[f]);
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the feature '%s' is %s", cq_pair_feature_names[f],
+                        feature ? "no object" : "missing");
+  cq_status status = read_number(&c->mean[f], feature, "mean", -MAX_NUMBER, path, error);
+  if (!status) status = read_number(&c->deviation[f], feature, "standard_deviation", MIN_DEVIATION, path, error);
+  if (!status) status = read_number(&c->weight[f], feature, "weight", -MAX_NUMBER, path, error);
+  return status;
+}
+
+static cq_status read_margin(const json_t *root, cq_margin margin, const char *path, cq_error *error) {
+  const char *with = NULL;
+  cq_status status = cq_json_get_string(&with, root, "margin", path, error);
+  if (!status && !with) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "'margin' is missing");
+  if (!status && strcmp(with, cq_margin_names[margin]) != 0)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "it was trained with --margin %s, not %s", with,
+                          cq_margin_names[margin]);
+  return status;
+}
+
+static cq_status read_origin(cq_pair_classifier *out, const json_t *root, const char *path, cq_error *error) {
+  int64_t k = 0;
+  const char *model = NULL;
+  cq_status status = cq_json_get_int(&k, root, "k", 0, 1 << 20, path, error);
+  if (!status) status = cq_json_get_string(&model, root, "model", path, error);
+  out->k = (size_t)k;
+  if (!status) cq_snprintf(out->model, sizeof out->model, "%s", model ? model : "");
   return status;
 }
 
 cq_status cq_pair_classifier_read(cq_pair_classifier *out, const char *path, cq_margin margin, cq_error *error) {
   json_t *root = NULL;
-  const char *is = NULL, *learned_with = NULL;
+  const char *is = NULL;
   *out = (cq_pair_classifier){.margin = margin};
   cq_status status = cq_json_read(&root, path, error);
   if (!status) status = cq_json_get_string(&is, root, "kind", path, error);
   if (!status && (!is || strcmp(is, kind) != 0))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is no classifier that calque mine saved");
-  if (!status) status = cq_json_get_string(&learned_with, root, "margin", path, error);
-  if (!status && (!learned_with || strcmp(learned_with, cq_margin_names[margin]) != 0))
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "it was learned with --margin %s, not %s",
-                          learned_with ? learned_with : "of no name", cq_margin_names[margin]);
-  if (!status) status = read_number(&out->intercept, root, "intercept", path, error);
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not a classifier saved by calque mine");
+  if (!status) status = read_margin(root, margin, path, error);
+  if (!status) status = read_origin(out, root, path, error);
+  if (!status) status = read_number(&out->intercept, root, "intercept", -MAX_NUMBER, path, error);
   const json_t *features = status ? NULL : json_object_get(root, "features");
   if (!status && json_object_size(features) != CQ_N_PAIR_FEATURES)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it has %zu features, expected %d", json_object_size(features),

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum { MARGIN, COSINE, LENGTH_RATIO, SHORTER, LONGER, DIGITS_DIFFER, DIGITS_SHARED, COVERED, WEAKEST = 9, WEIGHT = 11 };
-enum { AT_ONCE = 64 }; /* pairs */
+enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; of a sentence, those behind them are not matched */
 
 const char *const cq_pair_feature_names[] = {
     "margin",
@@ -22,29 +22,29 @@ const char *const cq_pair_feature_names[] = {
     "longer",         /* the same */
     "digits_differ",  /* log(1 + digits that one side alone has) */
     "digits_shared",  /* log(1 + digits that both have) */
-    "source_covered", /* weighted mean over the words of the cosine with the nearest word of the other side */
+    "source_covered", /* mean over the tokens, by IDF, of the cosine with the nearest of the other side */
     "target_covered", /* the same */
     "source_weakest", /* the lowest of these cosines */
     "target_weakest", /* the same */
-    "source_weight",  /* log(1 + sum of the words' weights) */
+    "source_weight",  /* log(1 + sum of the tokens' IDF) */
     "target_weight",  /* the same */
     NULL,
 };
 
-/* A side's sentences as words, which are the tokenizer's pieces. A word's weight is log(n / sentences with it). */
-typedef struct words {
+/* A side's sentences as tokens. A token's weight is its IDF among them, log(n / sentences with it). */
+typedef struct tokens {
   int32_t *ids;
   size_t *starts; /* [n + 1] */
   float *weights; /* [vocab] */
-} words;
+} tokens;
 
-static void words_free(words *w) {
-  cq_free(w->ids);
-  cq_free(w->starts);
-  cq_free(w->weights);
+static void tokens_free(tokens *t) {
+  cq_free(t->ids);
+  cq_free(t->starts);
+  cq_free(t->weights);
 }
 
-/* Counts in how many sentences a word stands; `last`: the sentence, from 1, that it was last seen in. */
+/* Counts in how many sentences a token stands; `last`: the sentence, from 1, that it was last seen in. */
 static void count_sentences(float *counts, uint32_t *last, const int32_t *ids, size_t n, uint32_t sentence) {
   for (size_t i = 0; i < n; i++) {
     if (last[ids[i]] == sentence) continue;
@@ -63,7 +63,7 @@ static size_t leave_out_special(int32_t *ids, size_t from, size_t n, const cq_en
   return kept;
 }
 
-static cq_status read_words(words *out, const cq_sentences *text, const cq_encoder *encoder, cq_error *error) {
+static cq_status read_tokens(tokens *out, const cq_sentences *text, const cq_encoder *encoder, cq_error *error) {
   const size_t vocab = (size_t)cq_encoder_vocab_size(encoder);
   cq_token_memory *memory = cq_token_memory_new();
   uint32_t *last = cq_alloc_array_zeroed(vocab, sizeof *last);
@@ -71,11 +71,12 @@ static cq_status read_words(words *out, const cq_sentences *text, const cq_encod
   bool truncated;
   out->starts = cq_alloc_array_zeroed(text->n + 1, sizeof *out->starts);
   out->weights = cq_alloc_array_zeroed(vocab, sizeof *out->weights);
-  cq_status status = memory && last && out->starts && out->weights ? CQ_OK : cq_fail_memory(error, "words of a corpus");
+  cq_status status =
+      memory && last && out->starts && out->weights ? CQ_OK : cq_fail_memory(error, "tokens of a corpus");
   for (size_t i = 0; !status && i < text->n; i++) {
     status = cq_encoder_tokenize(&ids, encoder, memory, text->sentences[i], &truncated, error);
     if (status) break;
-    ids.n = leave_out_special(ids.ids, out->starts[i], ids.n, encoder);
+    ids.n = cq_min(leave_out_special(ids.ids, out->starts[i], ids.n, encoder), out->starts[i] + MAX_TOKENS);
     count_sentences(out->weights, last, ids.ids + out->starts[i], ids.n - out->starts[i], (uint32_t)i + 1);
     out->starts[i + 1] = ids.n;
   }
@@ -92,8 +93,8 @@ typedef struct measuring {
   const cq_mining *m;
   const cq_encoder *encoder;
   const cq_param *table;
-  const int32_t *row_of; /* NULL: a word's row is its id */
-  words sides[2];
+  const int32_t *row_of; /* NULL: a token's row is its id */
+  tokens sides[2];
   double usual_ratio; /* of lengths, its logarithm */
   bool *failed;       /* [n_runs] */
 } measuring;
@@ -114,7 +115,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The median of the better half of the pairs: a language is longer than another. */
+/* The median of the better half of the pairs: sentences of one language are usually longer. */
 static cq_status measure_ratio(double *out, const cq_mining *m, cq_error *error) {
   const size_t n = (m->n_pairs + 1) / 2;
   double *ratios = cq_alloc_array(n, sizeof *ratios);
@@ -139,19 +140,19 @@ static void measure_surface(float *f, const measuring *w, const cq_mined_pair *p
   f[DIGITS_DIFFER] = log1pf((float)differ), f[DIGITS_SHARED] = log1pf((float)shared);
 }
 
-/* --- words --- */
+/* --- tokens --- */
 
-/* The embeddings of a sentence's words, of length 1. rows: memory for their numbers. */
-static void gather_words(float *out, int32_t *rows, const measuring *w, const int32_t *ids, size_t n) {
+/* The embeddings of a sentence's tokens, of length 1. rows: memory for their numbers. */
+static void gather_tokens(float *out, int32_t *rows, const measuring *w, const int32_t *ids, size_t n) {
   const cq_kernels *k = w->encoder->kernels;
   for (size_t i = 0; i < n; i++) rows[i] = w->row_of ? w->row_of[ids[i]] : ids[i];
   cq_param_gather(k, out, w->table, rows, (int64_t)n);
   k->normalize(out, NULL, out, (int64_t)n, w->table->cols);
 }
 
-/* Of each word of both sides the cosine of its nearest on the other. */
-static void match_words(float *best[2], const cq_kernels *k, const float *x, size_t n_x, const float *y, size_t n_y,
-                        int64_t dim) {
+/* Of each token of both sides the cosine of its nearest on the other. */
+static void match_tokens(float *best[2], const cq_kernels *k, const float *x, size_t n_x, const float *y, size_t n_y,
+                         int64_t dim) {
   for (size_t i = 0; i < n_x; i++) best[0][i] = n_y ? -1 : 0;
   for (size_t j = 0; j < n_y; j++) best[1][j] = n_x ? -1 : 0;
   for (size_t i = 0; i < n_x; i++)
@@ -176,7 +177,7 @@ static void measure_side(float *covered, float *weakest, float *weight, const fl
   *weight = (float)log1p(all);
 }
 
-/* Memory of one run of pairs, for sentences of at most n_words. */
+/* Memory of one run of pairs, for sentences of at most n_tokens. */
 typedef struct scratch {
   float *vectors[2], *best[2];
   int32_t *rows;
@@ -187,41 +188,41 @@ static void scratch_free(scratch *s) {
   cq_free(s->rows);
 }
 
-static bool scratch_make(scratch *s, size_t n_words, size_t dim) {
-  *s = (scratch){.rows = cq_alloc_array(n_words, sizeof *s->rows)};
+static bool scratch_make(scratch *s, size_t n_tokens, size_t dim) {
+  *s = (scratch){.rows = cq_alloc_array(n_tokens, sizeof *s->rows)};
   for (int side = 0; side < 2; side++) {
-    s->vectors[side] = cq_alloc_array(n_words, dim * sizeof *s->vectors[side]);
-    s->best[side] = cq_alloc_array(n_words, sizeof *s->best[side]);
+    s->vectors[side] = cq_alloc_array(n_tokens, dim * sizeof *s->vectors[side]);
+    s->best[side] = cq_alloc_array(n_tokens, sizeof *s->best[side]);
   }
   return s->rows && s->vectors[0] && s->vectors[1] && s->best[0] && s->best[1];
 }
 
-static void measure_words(float *f, const measuring *w, const cq_mined_pair *p, scratch *s) {
+static void measure_tokens(float *f, const measuring *w, const cq_mined_pair *p, scratch *s) {
   const uint32_t rows[2] = {p->source, p->target};
   const int32_t *ids[2];
   size_t n[2];
   for (int side = 0; side < 2; side++) {
-    const words *of = &w->sides[side];
+    const tokens *of = &w->sides[side];
     ids[side] = of->ids + of->starts[rows[side]];
     n[side] = of->starts[rows[side] + 1] - of->starts[rows[side]];
-    gather_words(s->vectors[side], s->rows, w, ids[side], n[side]);
+    gather_tokens(s->vectors[side], s->rows, w, ids[side], n[side]);
   }
-  match_words(s->best, w->encoder->kernels, s->vectors[0], n[0], s->vectors[1], n[1], w->table->cols);
+  match_tokens(s->best, w->encoder->kernels, s->vectors[0], n[0], s->vectors[1], n[1], w->table->cols);
   for (int side = 0; side < 2; side++)
     measure_side(&f[COVERED + side], &f[WEAKEST + side], &f[WEIGHT + side], s->best[side], ids[side], n[side],
                  w->sides[side].weights);
 }
 
-static size_t most_words(const measuring *w, size_t first, size_t last) {
-  size_t most = 1;
+static size_t max_tokens(const measuring *w, size_t first, size_t last) {
+  size_t max = 1;
   for (size_t i = first; i < last; i++) {
     const uint32_t rows[2] = {w->m->pairs[i].source, w->m->pairs[i].target};
     for (int side = 0; side < 2; side++) {
       const size_t *starts = w->sides[side].starts + rows[side], n = starts[1] - starts[0];
-      if (n > most) most = n;
+      if (n > max) max = n;
     }
   }
-  return most;
+  return max;
 }
 
 static void measure_run(void *context, size_t run, int worker) {
@@ -229,11 +230,11 @@ static void measure_run(void *context, size_t run, int worker) {
   const measuring *w = context;
   const size_t first = run * AT_ONCE, last = cq_min(first + AT_ONCE, w->m->n_pairs);
   scratch s;
-  bool failed = !scratch_make(&s, most_words(w, first, last), (size_t)w->table->cols);
+  bool failed = !scratch_make(&s, max_tokens(w, first, last), (size_t)w->table->cols);
   for (size_t i = first; !failed && i < last; i++) {
     float *f = w->features + i * CQ_N_PAIR_FEATURES;
     measure_surface(f, w, &w->m->pairs[i], &failed);
-    measure_words(f, w, &w->m->pairs[i], &s);
+    measure_tokens(f, w, &w->m->pairs[i], &s);
   }
   w->failed[run] = failed;
   scratch_free(&s);
@@ -248,12 +249,12 @@ cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *en
   w.failed = cq_alloc_array_zeroed(n_runs, sizeof *w.failed);
   cq_status status = w.features && w.failed ? CQ_OK : cq_fail_memory(error, "pairs");
   for (int side = 0; !status && side < 2; side++)
-    status = read_words(&w.sides[side], &m->sides[side].corpus, encoder, error);
+    status = read_tokens(&w.sides[side], &m->sides[side].corpus, encoder, error);
   if (!status) status = measure_ratio(&w.usual_ratio, m, error);
   if (!status) cq_context_run(ctx, n_runs, measure_run, &w);
   for (size_t i = 0; !status && i < n_runs; i++)
     if (w.failed[i]) status = cq_fail_memory(error, "pairs");
-  for (int side = 0; side < 2; side++) words_free(&w.sides[side]);
+  for (int side = 0; side < 2; side++) tokens_free(&w.sides[side]);
   cq_free(w.failed);
   if (status) cq_free(w.features), w.features = NULL;
   *out = w.features;

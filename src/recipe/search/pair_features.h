@@ -1,8 +1,8 @@
 /* What two sentences show, besides their margin, of being translations of one another: how long they are, which numbers
- * they have, and whether the words of one have a counterpart in the other.
+ * they have, and whether the tokens of one have a counterpart in the other.
  *
- * Source: lengths, Gale & Church 1993; words, the greedy matching of BERTScore (Zhang et al. 2020, equations 5 to 9, with
- * its weights), here of the model's word embeddings, which cost no run of its layers. */
+ * Source: lengths, Gale & Church 1993; tokens, the greedy matching of BERTScore with its IDF weights (Zhang et al. 2020,
+ * section 3), here of the model's token embeddings, which cost no run of its layers. */
 #ifndef RECIPE_SEARCH_PAIR_FEATURES_H
 #define RECIPE_SEARCH_PAIR_FEATURES_H
 
