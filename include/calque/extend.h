@@ -78,7 +78,8 @@ typedef struct cq_extend_options { /* group "extend" */
                          * as they are. The output is the model, byte by byte, and OUTPUT/languages/LANGUAGE beside its
                          * files, which is a model's name. The vectors of all that the model could read before keep
                          * their bits. */
-  cq_ranks *ranks; /* that train together (calque/ranks.h); the time is reckoned for one. NULL: this process alone */
+  cq_ranks *ranks;    /* that train together (calque/ranks.h); the time is reckoned for one. NULL: this process alone */
+  int hard_negatives; /* as cq_distill's, where there is a contrastive loss; below 0: chosen */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

@@ -8,9 +8,16 @@ PROGRAM=$(realpath "$1")
 SOURCE=$(realpath "$2")
 TEACHER=$SOURCE/tests/golden/models/bert-uncased # tiny: the program is tested here, not the figures
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 1
 failures=0
+# A check that failed is a test that failed, whether or not it comes to `finish`.
+end_test() {
+  local code=$?
+  rm -rf "$tmp"
+  [ "$failures" -eq 0 ] || { echo "$failures checks failed"; code=1; }
+  exit "$code"
+}
+trap end_test EXIT
+cd "$tmp" || exit 1
 export LC_ALL=C.UTF-8
 
 fail() {
@@ -85,6 +92,5 @@ pairs() {
 }
 
 finish() {
-  [ "$failures" -eq 0 ] || { echo "$failures checks failed"; exit 1; }
-  exit 0
+  exit "$((failures > 0))"
 }

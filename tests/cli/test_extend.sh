@@ -43,7 +43,7 @@ same whole/model.safetensors whole2/model.safetensors
 expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/dev/en-de.tsv.gz" --vocab-size 500 --steps 40 \
   --lr 0.2 --cache cache --output static
 stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
-stderr_has "rates: 0.2, embeddings 0.3"
+stderr_has "rates: 0.2, embeddings 0.03"
 
 # A language from its dictionary alone: text of the teacher's language is glossed, and some of that is held out.
 cut -f 1 de.tsv >en.txt
@@ -54,7 +54,7 @@ expect 0 extend "$sample/teacher" --dictionary de=words.tsv --text de=de.txt --t
   --output words
 stderr_has "glossed for de: "
 stderr_has "held out of de: "
-stderr_has "56000 pieces at most"
+stderr_has "44000 pieces at most"
 expect 0 eval translation --model words --json "$sample/dev/en-de.tsv.gz"
 # With translations the dictionary is for the vocabulary alone.
 expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
@@ -71,12 +71,23 @@ stderr_has "glosses beside translations of de: 0.5 of the pairs drawn (--gloss-s
 expect 2 extend "$sample/teacher" --to de=de.tsv --gloss-share 1.5 -o none
 stderr_has "gloss-share"
 # What the vocabulary reads as one, and what it keeps, can be switched off.
-expect 0 extend "$sample/teacher" --to de=few.tsv --steps 1 --cache cache --vocab-size 400 -o kept
-expect 0 extend "$sample/teacher" --to de=few.tsv --steps 1 --cache cache --vocab-size 400 --drop-words --keep-variants -o fewer
+untrained="extend $sample/teacher --to de=few.tsv --steps 1 --cache cache --vocab-size 400" # one step wins nothing: 3
+expect 3 $untrained -o kept
+expect 3 $untrained --drop-words --keep-variants -o fewer
 [ "$("$PROGRAM" model info fewer | awk '$1 == "vocab_size" { print $2; exit }')" = 400 ] || fail "words were kept"
 [ "$("$PROGRAM" model info kept | awk '$1 == "vocab_size" { print $2; exit }')" -gt 600 ] || fail "no words were kept"
 
+# Hard negatives, by default with layers, where there is a contrastive loss.
+expect 3 $untrained -o negatives
+stderr_has "contrast 1 (--contrast), hard negatives 4 (--hard-negatives)"
+expect 3 $untrained --hard-negatives 0 -o without
+stderr_has "hard negatives 0 (--hard-negatives)"
+expect 3 $untrained --contrast 0 -o neither
+stderr_has "contrast 0 (--contrast), hard negatives 0"
+
 # Bad runs.
+expect 2 extend "$sample/teacher" --to de=de.tsv --contrast 0 --hard-negatives 2 -o none
+stderr_has "hard-negatives: of the contrastive loss, which needs a weight (contrast)"
 expect 2 extend "$sample/teacher" --to de=de.tsv --contrast 0 --matryoshka 8 -o none
 stderr_has "matryoshka: of the contrastive loss, which needs a weight (contrast)"
 expect 2 extend "$sample/teacher" --to de=de.tsv --time 20 -o none
@@ -99,3 +110,4 @@ awk -F '\t' '{ print $2 "\t" $1 }' de.tsv >swapped.tsv
 expect 3 extend "$sample/teacher" --to de=swapped.tsv --lr 0.5 --steps 100 --cache cache -o swapped
 stderr_has "the first column does not look like the teacher's language"
 stderr_has "COLLAPSE"
+finish

@@ -151,3 +151,4 @@ rm one/languages/de/tokenizer.json one/languages/de/sentencepiece.bpe.model
 expect 1 encode --model one/languages/de german.txt -o none.npy
 stderr_has "one/languages/de"
 absent none.npy
+finish

@@ -119,9 +119,8 @@ const cli_command cli_mine = {
                    "line, or an id, a tab and a sentence (then ids are printed); plain or compressed. Without --model "
                    "they hold vectors, and row numbers are printed. With one file, finds pairs within it: paraphrase "
                    "mining. The nearest neighbours are exact.",
-    .example =
-        "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
-        "calque mine --model multilingual train.de.gz train.en.gz --learn-from train.gold --save-classifier pairs.json",
+    .example = "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
+               "calque mine --model multilingual dev.de dev.en --learn-from dev.gold --save-classifier pairs.json",
     .group = "mine",
     .taken = as_arguments,
     CLI_OPTIONS(struct args, options),
