@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "search/mined.h"
 #include "search/options.h"
 
 #include <math.h>
@@ -70,8 +71,7 @@ static int mined_by_rows(const void *a, const void *b) {
   return x->target < y->target ? -1 : x->target > y->target;
 }
 
-/* Best first. */
-static int mined_by_score(const void *a, const void *b) {
+int cq_mined_by_score(const void *a, const void *b) {
   const cq_mined_pair *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
   return mined_by_rows(a, b);
@@ -91,7 +91,7 @@ static cq_status add_candidates(pairs *out, const cq_neighbours *neighbours, con
       row[r] = (cq_mined_pair){backward ? other : (uint32_t)i, backward ? (uint32_t)i : other,
                                score_of(o->margin, cosine, (means[i] + other_means[other]) / 2), cosine};
     }
-    qsort(row, k, sizeof *row, mined_by_score);
+    qsort(row, k, sizeof *row, cq_mined_by_score);
     memcpy(out->items + out->n, row, kept * sizeof *row);
     out->n += kept;
   }
@@ -154,7 +154,7 @@ static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq
   if (!status && backward) status = add_candidates(p, of_target, target_means, source_means, true, o, per_row, error);
   if (!status) {
     if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect_pairs(p, n_forward, best_source, of_target->n);
-    qsort(p->items, p->n, sizeof *p->items, mined_by_score);
+    qsort(p->items, p->n, sizeof *p->items, cq_mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken + of_source->n);
     drop_below(p, o);
   }
@@ -192,7 +192,7 @@ static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const 
   if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
   if (!status) {
     unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
-    qsort(p->items, p->n, sizeof *p->items, mined_by_score);
+    qsort(p->items, p->n, sizeof *p->items, cq_mined_by_score);
     if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken);
     drop_below(p, o);
   }

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "recipe/search/mining.h"
 #include "recipe/search/pair_features.h"
+#include "search/mined.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,13 +44,6 @@ cq_status cq_classifying_open(cq_classifying *c, const cq_mining *m, const cq_mi
 void cq_classifying_close(cq_classifying *c) {
   cq_gold_pairs_free(&c->gold);
   cq_encoder_free(c->encoder);
-}
-
-static int by_score(const void *a, const void *b) {
-  const cq_mined_pair *x = a, *y = b;
-  if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  if (x->source != y->source) return x->source < y->source ? -1 : 1;
-  return (x->target > y->target) - (x->target < y->target);
 }
 
 static void tell_learned(const cq_classifying *c, const cq_mine_options *o) {
@@ -100,7 +94,7 @@ cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_optio
     m->pairs[i].score = cq_pair_classifier_score(&c->classifier, features + i * CQ_N_PAIR_FEATURES);
   cq_free(features);
   if (status) return status;
-  if (m->n_pairs) qsort(m->pairs, m->n_pairs, sizeof *m->pairs, by_score);
+  if (m->n_pairs) qsort(m->pairs, m->n_pairs, sizeof *m->pairs, cq_mined_by_score);
   keep_probable(m, o);
   return CQ_OK;
 }

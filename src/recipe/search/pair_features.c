@@ -177,7 +177,7 @@ static void measure_side(float *covered, float *weakest, float *weight, const fl
   *weight = (float)log1p(all);
 }
 
-/* Memory of one run of pairs, for sentences of at most n_tokens. */
+/* Memory of one run of pairs: of MAX_TOKENS a side. */
 typedef struct scratch {
   float *vectors[2], *best[2];
   int32_t *rows;
@@ -188,11 +188,11 @@ static void scratch_free(scratch *s) {
   cq_free(s->rows);
 }
 
-static bool scratch_make(scratch *s, size_t n_tokens, size_t dim) {
-  *s = (scratch){.rows = cq_alloc_array(n_tokens, sizeof *s->rows)};
+static bool scratch_make(scratch *s, size_t dim) {
+  *s = (scratch){.rows = cq_alloc_array(MAX_TOKENS, sizeof *s->rows)};
   for (int side = 0; side < 2; side++) {
-    s->vectors[side] = cq_alloc_array(n_tokens, dim * sizeof *s->vectors[side]);
-    s->best[side] = cq_alloc_array(n_tokens, sizeof *s->best[side]);
+    s->vectors[side] = cq_alloc_array(MAX_TOKENS, dim * sizeof *s->vectors[side]);
+    s->best[side] = cq_alloc_array(MAX_TOKENS, sizeof *s->best[side]);
   }
   return s->rows && s->vectors[0] && s->vectors[1] && s->best[0] && s->best[1];
 }
@@ -213,24 +213,12 @@ static void measure_tokens(float *f, const measuring *w, const cq_mined_pair *p,
                  w->sides[side].weights);
 }
 
-static size_t max_tokens(const measuring *w, size_t first, size_t last) {
-  size_t max = 1;
-  for (size_t i = first; i < last; i++) {
-    const uint32_t rows[2] = {w->m->pairs[i].source, w->m->pairs[i].target};
-    for (int side = 0; side < 2; side++) {
-      const size_t *starts = w->sides[side].starts + rows[side], n = starts[1] - starts[0];
-      if (n > max) max = n;
-    }
-  }
-  return max;
-}
-
 static void measure_run(void *context, size_t run, int worker) {
   (void)worker;
   const measuring *w = context;
   const size_t first = run * AT_ONCE, last = cq_min(first + AT_ONCE, w->m->n_pairs);
   scratch s;
-  bool failed = !scratch_make(&s, max_tokens(w, first, last), (size_t)w->table->cols);
+  bool failed = !scratch_make(&s, (size_t)w->table->cols);
   for (size_t i = first; !failed && i < last; i++) {
     float *f = w->features + i * CQ_N_PAIR_FEATURES;
     measure_surface(f, w, &w->m->pairs[i], &failed);
