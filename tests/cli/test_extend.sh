@@ -79,7 +79,7 @@ expect 3 $untrained --drop-words --keep-variants -o fewer
 
 # Hard negatives, by default with layers, where there is a contrastive loss.
 expect 3 $untrained -o negatives
-stderr_has "contrast 4 (--contrast), hard negatives 4 (--hard-negatives)"
+stderr_has "contrast 1 (--contrast), hard negatives 4 (--hard-negatives)"
 expect 3 $untrained --hard-negatives 0 -o without
 stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --contrast 0 -o neither
