@@ -6,12 +6,11 @@
 #
 #   DATA    holds parallel/en-XX/{train-*,dev-ntrex,test-{tatoeba,ntrex}}.tsv.gz
 #   WORK    keeps text and models (WORK/negatives-N); what is there is not made again
-#   NEGATIVES ("4 0"), CONTRAST (1: weight of the contrastive loss), STEPS (500), RATE (1e-4), EMBEDDING_RATE (3e-4),
-#   SEED (1), THREADS (2) in the environment
+#   NEGATIVES ("4 0"), STEPS (500), RATE (1e-4), EMBEDDING_RATE (3e-4), SEED (1), THREADS (2) in the environment
 #
 # Accuracy is the mean of both directions in percent.
 set -euo pipefail
-[ $# -ge 6 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 6 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 student=$4 work=$5
 shift 5
 mkdir -p "$work"
@@ -23,7 +22,7 @@ done
 for n in ${NEGATIVES:-4 0}; do
   model=$work/negatives-$n
   [ -d "$model" ] || "$program" distill --threads "${THREADS:-2}" --teacher "$teacher" --student "$student" "${train[@]}" --balanced \
-    --lr "${RATE:-1e-4}" --embedding-lr "${EMBEDDING_RATE:-3e-4}" --eps 1e-9 --dropout 0 --contrast "${CONTRAST:-1}" --hard-negatives "$n" \
+    --lr "${RATE:-1e-4}" --embedding-lr "${EMBEDDING_RATE:-3e-4}" --eps 1e-9 --dropout 0 --contrast 1 --hard-negatives "$n" \
     --source-share 0.25 --piece-dropout 0.15 --precision bf16 --steps "${STEPS:-500}" --warmup 50 --best-by last \
     --evaluate-every 0 --seed "${SEED:-1}" --skip-bad --cache "$work/cache" --output "$model" 2>"$model.log"
 done
