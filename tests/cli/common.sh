@@ -9,9 +9,11 @@ SOURCE=$(realpath "$2")
 TEACHER=$SOURCE/tests/golden/models/bert-uncased # tiny: the program is tested here, not the figures
 tmp=$(mktemp -d)
 failures=0
-# A check that failed is a test that failed, whether or not it comes to `finish`.
+# A check that failed is a test that failed, whether or not it comes to `finish`. A command in the background that is
+# killed before it is the program is still this shell, with this trap: the directory is not its own to remove.
 end_test() {
   local code=$?
+  [ "$BASHPID" -eq $$ ] || exit "$code"
   rm -rf "$tmp"
   [ "$failures" -eq 0 ] || { echo "$failures checks failed"; code=1; }
   exit "$code"

@@ -26,7 +26,7 @@ awk -v a="$(mean_after 0)" -v b="$(mean_after 60)" 'BEGIN { exit !(b > a) }' || 
 # Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
 "$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &
 pid=$!
-while kill -0 "$pid" 2>/dev/null && ! grep -q '^step 12$' log; do sleep 0.1; done
+while kill -0 "$pid" 2>/dev/null && ! grep -qs '^step 12$' log; do sleep 0.1; done
 kill "$pid" 2>/dev/null
 wait "$pid"
 if [ -e whole2.extend/plan ]; then

@@ -78,7 +78,7 @@ awk -v a="$(mse_after 0)" -v b="$(mse_after 20)" 'BEGIN { exit !(b > 0 && b < a)
 # The same bits on one thread, and stopped and resumed.
 "$PROGRAM" $run --threads 1 -o stopped >log 2>&1 &
 pid=$!
-while kill -0 "$pid" 2>/dev/null && ! grep -q '^step 6$' log; do sleep 0.05; done
+while kill -0 "$pid" 2>/dev/null && ! grep -qs '^step 6$' log; do sleep 0.05; done
 kill "$pid" 2>/dev/null
 wait "$pid"
 if [ -e stopped.extend/plan ]; then
@@ -90,9 +90,9 @@ same one/languages/de/model.safetensors stopped/languages/de/model.safetensors
 same one/languages/de/tokenizer.json stopped/languages/de/tokenizer.json
 holds_all_of model stopped
 # Killed when it was trained, before the output was there: only that is made.
-"$PROGRAM" $run --threads 1 -o late >log 2>&1 &
+"$PROGRAM" $run --threads 1 -o late >late.log 2>&1 &
 pid=$!
-while kill -0 "$pid" 2>/dev/null && ! grep -q '^step 2$' log; do sleep 0.05; done
+while kill -0 "$pid" 2>/dev/null && ! grep -qs '^step 2$' late.log; do sleep 0.05; done
 kill "$pid" 2>/dev/null
 wait "$pid"
 if [ -e late.extend/plan ]; then
