@@ -1,0 +1,52 @@
+# What a caller of calque extend chooses: a static student, dictionaries, glosses, what the vocabulary keeps, the losses.
+. "$(dirname "$0")/common.sh"
+
+sample=$SOURCE/sample
+gzip -dc "$sample/train/en-de.tsv.gz" | head -n 1500 >de.tsv
+
+# The caller's choices: a static student, a dev set, sizes.
+expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/dev/en-de.tsv.gz" --vocab-size 500 --steps 40 \
+  --lr 0.2 --cache cache --output static
+stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
+stderr_has "rates: 0.2, embeddings 0.03"
+
+# A language from its dictionary alone: text of the teacher's language is glossed, and some of that is held out.
+cut -f 1 de.tsv >en.txt
+cut -f 2 de.tsv >de.txt
+gzip -dc "$sample/train/en-de.tsv.gz" | awk -F '\t' 'split($1, a, " ") == split($2, b, " ") { for (i in a) print a[i] "\t" b[i] }' |
+  tr -d '.,?!' | sort | uniq -c | sort -k 1,1nr -k 2 | awk -v OFS='\t' '$1 > 3 { print $2, $3 }' >words.tsv
+expect 0 extend "$sample/teacher" --dictionary de=words.tsv --text de=de.txt --text en.txt --steps 40 --cache cache \
+  --output words
+stderr_has "glossed for de: "
+stderr_has "held out of de: "
+stderr_has "44000 pieces at most"
+expect 0 eval translation --model words --json "$sample/dev/en-de.tsv.gz"
+# With translations the dictionary is for the vocabulary alone.
+expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
+stderr_has "held out of de: 75 of 1500 sources (--dev)"
+! grep -q glossed stderr || fail "glosses beside translations"
+
+# ... unless glosses are asked for, as they are where translations are few and the dictionary is large.
+head -n 300 de.tsv >few.tsv
+expect 0 extend "$sample/teacher" --to de=few.tsv --dictionary de=words.tsv --gloss-share 0.5 --steps 10 --cache cache \
+  --output beside
+stderr_has "glossed for de: "
+stderr_has "glosses beside translations of de: 0.5 of the pairs drawn (--gloss-share)"
+[ "$(grep -c 'held out of de' stderr)" = 1 ] || fail "glosses are measured on"
+expect 2 extend "$sample/teacher" --to de=de.tsv --gloss-share 1.5 -o none
+stderr_has "gloss-share"
+# What the vocabulary reads as one, and what it keeps, can be switched off.
+untrained="extend $sample/teacher --to de=few.tsv --steps 1 --cache cache --vocab-size 400" # one step wins nothing: 3
+expect 3 $untrained -o kept
+expect 3 $untrained --drop-words --keep-variants -o fewer
+[ "$("$PROGRAM" model info fewer | awk '$1 == "vocab_size" { print $2; exit }')" = 400 ] || fail "words were kept"
+[ "$("$PROGRAM" model info kept | awk '$1 == "vocab_size" { print $2; exit }')" -gt 600 ] || fail "no words were kept"
+
+# Hard negatives, by default with layers, where there is a contrastive loss.
+expect 3 $untrained -o negatives
+stderr_has "contrast 1 (--contrast), hard negatives 4 (--hard-negatives)"
+expect 3 $untrained --hard-negatives 0 -o without
+stderr_has "hard negatives 0 (--hard-negatives)"
+expect 3 $untrained --contrast 0 -o neither
+stderr_has "contrast 0 (--contrast), hard negatives 0"
+finish
