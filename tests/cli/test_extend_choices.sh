@@ -1,4 +1,4 @@
-# What a caller of calque extend chooses: a static student, dictionaries, glosses, what the vocabulary keeps, the losses.
+# What a caller of calque extend chooses: a static student, dictionaries, glosses, the vocabulary, the losses.
 . "$(dirname "$0")/common.sh"
 
 sample=$SOURCE/sample
