@@ -172,3 +172,22 @@ void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score) {
   append_varint(bytes, 2 << 3 | 5);
   for (int i = 0; i < 4; i++) cq_builder_char(bytes, (char)(bits >> 8 * i));
 }
+
+cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error *error) {
+  reader r = {{bytes, *n}, 0, *n, "vocabulary", error};
+  for (;;) {
+    field f;
+    bool more;
+    const size_t start = r.at;
+    cq_status status = read_field(&f, &more, &r);
+    if (status || !more) return status;
+    if (f.wire != 2 || f.number != 1) continue;
+    cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
+    status = read_message(&piece, &r, &f, take_piece_field);
+    if (status) return status;
+    if (!cq_slice_equal(piece.text, text)) continue;
+    memmove(bytes + start, bytes + r.at, *n - r.at);
+    *n -= r.at - start;
+    return CQ_OK;
+  }
+}

@@ -48,5 +48,8 @@ void cq_sp_model_free(cq_sp_model *model);
 
 /* Appends a normal piece to a model's bytes. */
 void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score);
+/* Removes the piece of that text from a model's bytes, of which there are then *n; without it nothing is changed. Errors:
+ * as cq_sp_model_read. */
+CQ_MUST_USE cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error *error);
 
 #endif

@@ -16,6 +16,7 @@
 #include "token/model_proto.h"
 #include "token/rules.h"
 #include "token/sentencepiece_shim.h"
+#include "token/word_marks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -34,6 +35,7 @@ typedef struct source {
   uint64_t max_sentences, n_seen;
   cq_slice *sample; /* owned texts */
   size_t n, at;
+  cq_word_marks marks;
   size_t n_bytes; /* handed over */
   bool any;       /* a sentence has been handed over */
   bool no_room;
@@ -87,6 +89,7 @@ static int next_training_sentence(void *context, const char **text, size_t *n) {
     return s->no_room ? -1 : 0;
   }
   if (s->max_sentences) sentence = s->sample[s->at++];
+  if ((s->no_room = !cq_word_marks_set(&s->marks, &sentence))) return -1;
   *text = sentence.data;
   *n = sentence.n;
   s->n_bytes += sentence.n;
@@ -101,13 +104,13 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, and the two that are added. 0: the
- * message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less the
+ * mark. 0: the message says something else. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;
   const long n = number ? strtol(number + 3, NULL, 10) : 0;
-  return n > 0 && n < 1 << 22 ? (int)n + 2 : 0;
+  return n > 0 && n < 1 << 22 ? (int)n + 1 : 0;
 }
 
 /* The rules lie in a file, which is how the trainer takes them: *path, until cq_temporary_release. */
@@ -179,10 +182,11 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
     return cq_fail(error, CQ_ERR_ARGUMENT, "character_coverage is %g, expected more than 0 and at most 1",
                    options->character_coverage);
   char size[16], coverage[32], threads[16], longest[16];
-  snprintf(size, sizeof size, "%d", options->vocab_size - 2); /* <pad> and <mask> are not in the file */
+  /* <pad> and <mask> are not in the file, and the mark between words does not stay in it. */
+  snprintf(size, sizeof size, "%d", options->vocab_size - 1);
   cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
-  snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES + 1);
+  snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES * 2 + 1); /* with marks, which are no longer than words */
   const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
   char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};
@@ -198,19 +202,25 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                         "num_threads",
                         "max_sentence_length",
                         "shuffle_input_sentence",
+                        "user_defined_symbols",
                         "minloglevel"};
   const char *values[] = {
-      size, options->bpe ? "bpe" : "unigram", coverage, rules ? rules : base, threads, longest, "false", "4"};
+      size, options->bpe ? "bpe" : "unigram", coverage, rules ? rules : base, threads, longest, "false", CQ_WORD_MARK,
+      "4"};
+  if (!status) status = cq_word_marks_open(&s.marks, error);
   if (!status && s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
   if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
                              message, sizeof message))
-    status = s.no_room
-                 ? cq_fail_memory(error, "SentencePiece's trainer")
-                 : cq_fail(error, CQ_ERR_ARGUMENT,
-                           "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>): %s",
-                           options->vocab_size, options->vocab_size - 2,
-                           s.any ? own_message(message) : "no usable sentence");
+    status =
+        s.no_room
+            ? cq_fail_memory(error, "SentencePiece's trainer")
+            : cq_fail(
+                  error, CQ_ERR_ARGUMENT,
+                  "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>, with a mark "
+                  "between words): %s",
+                  options->vocab_size, options->vocab_size - 1, s.any ? own_message(message) : "no usable sentence");
   *largest = largest_vocabulary(message);
+  if (!status) status = cq_sp_model_drop_piece(model, &n_bytes, cq_slice_of(CQ_WORD_MARK), error);
   if (!status && options->keep && !options->bpe)
     status = keep_words(&model, &n_bytes, options->keep, options->lowercase, error);
   if (!status) {
@@ -231,6 +241,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
   free(model);
   for (size_t i = 0; i < s.n; i++) cq_free((void *)s.sample[i].data);
   cq_free(s.sample);
+  cq_word_marks_close(&s.marks);
   if (status) {
     cq_tokenizer_free(t);
     return status;

@@ -1,0 +1,27 @@
+/* Word boundaries for the training of a vocabulary, in text whose script has no spaces (Chinese, Japanese, Thai, Lao,
+ * Khmer, Burmese). Without them SentencePiece's trainer takes whole phrases for pieces ("this is", "of the"), each too
+ * rare to learn: docs/results.md, "Pieces across words". Words are ICU's, by its dictionaries. Three or more words of one
+ * character are not divided: most are names, which the dictionaries lack. */
+#ifndef TOKEN_WORD_MARKS_H
+#define TOKEN_WORD_MARKS_H
+
+#include "base/slice.h"
+#include "calque/status.h"
+#include "text/splitter.h"
+
+/* What stands between two words: a private-use character, which the trainer must be told to keep apart. */
+#define CQ_WORD_MARK "\xee\x80\x80"
+
+typedef struct cq_word_marks {
+  cq_splitter splitter; /* private */
+  cq_builder text;
+} cq_word_marks;
+
+/* *out is {0} after an error. */
+CQ_MUST_USE cq_status cq_word_marks_open(cq_word_marks *out, cq_error *error);
+/* *text with a mark between words that touch, valid until the next call; as it is, where no script lacks spaces. False
+ * when out of memory. */
+CQ_MUST_USE bool cq_word_marks_set(cq_word_marks *marks, cq_slice *text);
+void cq_word_marks_close(cq_word_marks *marks);
+
+#endif
