@@ -49,6 +49,7 @@ typedef struct cq_distill_options {
    * of each is to be the teacher's (LEAF, arXiv 2509.12539) */
   const cq_training_data *source_text;
   size_t n_source_text;
+  double final_contrast; /* `contrast` at the end, to which it goes as the learning rate falls; below 0: as it is */
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")

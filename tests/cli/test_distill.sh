@@ -58,6 +58,20 @@ expect 2 $run --contrast -1 --output none
 narrow=${run/--student student --dim-match project/--student narrow --dim-match truncate}
 expect 0 ${narrow/--dev de=dev.tsv/} --contrast 1 --output narrow-contrast
 
+# Its weight goes to another one: as it is, where that is the same; the run goes on to the same bits; the card says so.
+falling="${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1"
+expect 0 $falling --final-contrast 1 --output level
+expect 0 $falling --final-contrast 0 --output falling
+expect 0 ${falling/--contrast 1/--contrast 0.5} --output half
+for file in $(cd contrast && find . -name '*.safetensors'); do
+  same "level/$file" "contrast/$file"
+  ! cmp -s "falling/$file" "contrast/$file" || fail "the weight did not fall"
+  ! cmp -s "falling/$file" "half/$file" || fail "the weight was at its mean throughout"
+done
+grep -q "1 times, in the end 0 times, a contrastive loss" falling/README.md || fail "the card does not tell of the fall"
+expect 2 $run --final-contrast 1 --output none
+stderr_has "final-contrast: of the contrastive loss, which needs a weight (contrast)"
+
 # Hard negatives: of each kind another model, the same one on any number of threads, and the card says so.
 hard="${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1"
 expect 0 $hard --hard-negatives 3 --output nearest --threads 1

@@ -36,7 +36,8 @@ stderr_has "glosses beside translations of de: 0.5 of the pairs drawn (--gloss-s
 expect 2 extend "$sample/teacher" --to de=de.tsv --gloss-share 1.5 -o none
 stderr_has "gloss-share"
 # What the vocabulary reads as one, and what it keeps, can be switched off.
-untrained="extend $sample/teacher --to de=few.tsv --steps 1 --cache cache --vocab-size 400" # one step wins nothing: 3
+# One step at such a rate is worse than none: 3, and the student as it began.
+untrained="extend $sample/teacher --to de=few.tsv --steps 1 --lr 10 --cache cache --vocab-size 400"
 expect 3 $untrained -o kept
 expect 3 $untrained --drop-words --keep-variants -o fewer
 [ "$("$PROGRAM" model info fewer | awk '$1 == "vocab_size" { print $2; exit }')" = 400 ] || fail "words were kept"
@@ -44,9 +45,9 @@ expect 3 $untrained --drop-words --keep-variants -o fewer
 
 # Hard negatives, by default with layers, where there is a contrastive loss.
 expect 3 $untrained -o negatives
-stderr_has "contrast 1 (--contrast), hard negatives 4 (--hard-negatives)"
+stderr_has "contrast 1 (--contrast), in the end 1 (--final-contrast), hard negatives 4 (--hard-negatives)"
 expect 3 $untrained --hard-negatives 0 -o without
 stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --contrast 0 -o neither
-stderr_has "contrast 0 (--contrast), hard negatives 0"
+stderr_has "contrast 0 (--contrast), in the end 0 (--final-contrast), hard negatives 0"
 finish

@@ -61,6 +61,9 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "contrast", contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "weight of a contrastive loss beside the squared distance; 0: none"),
      .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
+               "that weight at the end, to which it falls or rises as the learning rate falls"),
+     .otherwise = "by --kind, or as --contrast"},
     {CQ_INT(
          O, "hard-negatives", hard_negatives, CHANGES, -1, -1, 1000, "N",
          "nearest other sentences of each in the model's own language, as further candidates of the contrastive loss"),
@@ -123,6 +126,8 @@ static cq_status check_extend(const void *options, cq_error *error) {
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
   if (o->hard_negatives > 0 && o->contrast == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "hard-negatives: of the contrastive loss, which needs a weight (contrast)");
+  if (o->final_contrast > 0 && o->contrast == 0)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
   if (o->n_matryoshka && o->contrast == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   if (o->time && !parse_time(&seconds, o->time))
@@ -144,7 +149,7 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
-  double contrast;
+  double contrast, final_contrast;
   int hard_negatives;
   double source_share, piece_dropout;
   double weight_decay; /* 0: rows of rare words keep what they began with */
@@ -156,6 +161,7 @@ static const recipe recipes[] = {
                         .learning_rate = 3e-4,
                         .embedding_learning_rate = 1e-3,
                         .contrast = 1,
+                        .final_contrast = 1,
                         .hard_negatives = 4,
                         .source_share = 0.25,
                         .piece_dropout = 0.15,
@@ -252,6 +258,8 @@ static cq_distill_options distill_options(const extending *e) {
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
   d.contrast = chosen(o->contrast, o->n_matryoshka ? 1 : e->recipe->contrast);
+  d.final_contrast =
+      o->final_contrast >= 0 || o->contrast >= 0 || o->n_matryoshka ? o->final_contrast : e->recipe->final_contrast;
   if (d.contrast > 0)
     d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
   d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
@@ -396,11 +404,13 @@ static cq_status make_plan(extending *e, cq_error *error) {
   const cq_distill_options d = distill_options(e);
   if (!status)
     choose(e,
-           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast), hard negatives %zu "
+           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast), in the end %g "
+           "(--final-contrast), hard negatives %zu "
            "(--hard-negatives); share of sources %g (--source-share); piece dropout %g (--piece-dropout); Adam's "
            "epsilon %g, no other dropout",
-           run.learning_rate, run.embedding_learning_rate, d.contrast, d.hard_negatives, d.source_share,
-           d.piece_dropout, run.adam_eps);
+           run.learning_rate, run.embedding_learning_rate, d.contrast,
+           d.final_contrast >= 0 ? d.final_contrast : d.contrast, d.hard_negatives, d.source_share, d.piece_dropout,
+           run.adam_eps);
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);

@@ -50,6 +50,9 @@ static const cq_option option_rows[] = {
         O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
         "weight of a contrastive loss with the teacher's similarities as soft labels, beside the squared distance "
         "(0: none)")},
+    {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
+               "that weight at the end, to which it falls or rises as the learning rate falls"),
+     .otherwise = "as --contrast"},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
              "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
@@ -80,6 +83,8 @@ static cq_status check_distill(const void *options, cq_error *error) {
   if ((o->hard_negatives || o->near_misses) && !(o->contrast > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: candidates of the contrastive loss, which needs a weight (contrast)",
                    o->hard_negatives ? "hard-negatives" : "near-misses");
+  if (o->final_contrast > 0 && !(o->contrast > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
   if (o->n_matryoshka && !(o->contrast > 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   return CQ_OK;
@@ -280,6 +285,15 @@ static cq_status make_batches(run *r, cq_error *error) {
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
+/* The weight of the contrastive loss in the update under way. */
+static double contrast_weight(const run *r) {
+  const cq_schedule_plan *plan = &r->training.run.plan;
+  const uint64_t step = cq_trainer_updates(r->training.trainer) + 1;
+  const double final = r->o.final_contrast;
+  if (final < 0 || step <= plan->n_warmup) return r->o.contrast;
+  return final + (r->o.contrast - final) * cq_schedule_factor(plan, step);
+}
+
 /* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is dim
  * times a mean over dimensions. */
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
@@ -302,7 +316,7 @@ static cq_status contrast_batch(void *context, double *loss, float *gradients, c
       gradients[i * dim + k] += (float)(2.0 / ((double)n * (double)dim)) * difference;
     }
   }
-  const double weight = r->o.contrast / (double)dim;
+  const double weight = contrast_weight(r) / (double)dim;
   const cq_status status = cq_soft_contrast_loss(&contrastive, gradients, vectors, n, &contrast, weight, error);
   *loss = sum / ((double)n * (double)dim) + weight * contrastive;
   return status;
@@ -387,10 +401,12 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_builder_text(card, "\n- loss: mean squared error to the teacher's vector of the source, on the source");
   if (r->o.n_train > 0) cq_builder_text(card, " and on its translation");
   if (r->o.n_train > 0 && r->o.source_share < 1) cq_builder_printf(card, ", %g of the sources", r->o.source_share);
-  if (r->o.contrast > 0)
-    cq_builder_printf(card,
-                      "; %g times a contrastive loss with the teacher's similarities as soft labels, temperature %g",
-                      r->o.contrast, r->o.temperature);
+  if (r->o.contrast > 0) {
+    cq_builder_printf(card, "; %g times", r->o.contrast);
+    if (r->o.final_contrast >= 0) cq_builder_printf(card, ", in the end %g times,", r->o.final_contrast);
+    cq_builder_printf(card, " a contrastive loss with the teacher's similarities as soft labels, temperature %g",
+                      r->o.temperature);
+  }
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
     cq_builder_printf(card, "%s%d", i ? ", " : ", on all dimensions and on the first ", r->o.matryoshka[i]);
   if (r->o.n_matryoshka) cq_builder_text(card, " (Matryoshka)");
