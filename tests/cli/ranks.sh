@@ -8,7 +8,7 @@ ranks() { # N EXIT OPTION...
   local n=$1 wanted=$2 got
   shift 2
   last="mpirun -n $n calque $*"
-  timeout 120 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
+  timeout 300 mpirun -n "$n" "$PROGRAM" "$@" >stdout 2>stderr </dev/null
   got=$?
   [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
 }

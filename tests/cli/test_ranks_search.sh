@@ -122,7 +122,7 @@ absent no.npy
 absent no.tsv
 
 # A rank is killed; the rest is done by another number of ranks.
-for _ in $(seq 40); do cat en.txt de.txt; done >long.txt
+for _ in $(seq 20); do cat en.txt de.txt; done >long.txt
 expect 0 encode -m model long.txt -o long-alone.npy
 mpirun -n 2 "$PROGRAM" encode -m model long.txt -t 1 -o long.npy >/dev/null 2>&1 &
 kill_rank $! long.npy.unfinished/done-0
