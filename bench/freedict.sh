@@ -17,12 +17,10 @@ freedict_fetch() { # NAME: unpacks dict-freedict-NAME, and prints its index; not
 freedict() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv of both directions; empty when Debian has neither
   local index
   [ ! -e "$work/$1.dict.tsv" ] || return 0
-  if [ "$1" = zh ]; then # Debian has none: Japanese's words of Han characters alone, most of which are Chinese words, too
-    freedict ja
-    LC_ALL=C.UTF-8 grep -P '^[^\t]{1,39}\t[\x{4E00}-\x{9FFF}]{2,}$' "$work/ja.dict.tsv" >"$work/zh.dict.tsv" || true
-    return
-  fi
+  [ "$1" != zh ] || freedict ja
   {
+    # Debian has none for Chinese: Japanese's words of Han characters alone, most of which are Chinese words, too.
+    [ "$1" != zh ] || LC_ALL=C.UTF-8 grep -P '^[^\t]{1,39}\t[\x{4E00}-\x{9FFF}]{2,}$' "$work/ja.dict.tsv" || true
     [ -z "${freedict_code[$1]:-}" ] || {
       index=$(freedict_fetch "eng-${freedict_code[$1]}") && [ -z "$index" ] || "$program" data convert --from dictd "$index"
       index=$(freedict_fetch "${freedict_code[$1]}-eng") && [ -z "$index" ] ||
