@@ -80,7 +80,7 @@ typedef struct cq_extend_options { /* group "extend" */
                          * their bits. */
   cq_ranks *ranks;    /* that train together (calque/ranks.h); the time is reckoned for one. NULL: this process alone */
   int hard_negatives; /* as cq_distill's, where there is a contrastive loss; below 0: chosen */
-  double final_contrast; /* as cq_distill's; below 0: chosen, or, with a `contrast` given, as that */
+  double final_contrast; /* as cq_distill's, where there is a contrastive loss */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

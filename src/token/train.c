@@ -186,7 +186,8 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
   snprintf(size, sizeof size, "%d", options->vocab_size - 1);
   cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
-  snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES * 2 + 1); /* with marks, which are no longer than words */
+  snprintf(longest, sizeof longest, "%d",
+           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark behind each byte */
   const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
   char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};

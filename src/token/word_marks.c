@@ -11,7 +11,7 @@ cq_status cq_word_marks_open(cq_word_marks *out, cq_error *error) {
 }
 
 void cq_word_marks_close(cq_word_marks *m) {
-  if (m->splitter.iterator) cq_splitter_close(&m->splitter);
+  cq_splitter_close(&m->splitter);
   cq_builder_free(&m->text);
 }
 

@@ -58,7 +58,7 @@ expect 2 $run --contrast -1 --output none
 narrow=${run/--student student --dim-match project/--student narrow --dim-match truncate}
 expect 0 ${narrow/--dev de=dev.tsv/} --contrast 1 --output narrow-contrast
 
-# Its weight goes to another one: as it is, where that is the same; the run goes on to the same bits; the card says so.
+# Its weight goes to another one: as it is, where that is the same; the card says so.
 falling="${run/--steps 300/--steps 20} --contrast 1 --temperature 0.1"
 expect 0 $falling --final-contrast 1 --output level
 expect 0 $falling --final-contrast 0 --output falling

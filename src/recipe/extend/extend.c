@@ -63,7 +63,7 @@ static const cq_option option_rows[] = {
      .otherwise = "by --kind"},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "that weight at the end, to which it falls or rises as the learning rate falls"),
-     .otherwise = "by --kind, or as --contrast"},
+     .otherwise = "as --contrast"},
     {CQ_INT(
          O, "hard-negatives", hard_negatives, CHANGES, -1, -1, 1000, "N",
          "nearest other sentences of each in the model's own language, as further candidates of the contrastive loss"),
@@ -149,7 +149,7 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
-  double contrast, final_contrast;
+  double contrast;
   int hard_negatives;
   double source_share, piece_dropout;
   double weight_decay; /* 0: rows of rare words keep what they began with */
@@ -161,7 +161,6 @@ static const recipe recipes[] = {
                         .learning_rate = 3e-4,
                         .embedding_learning_rate = 1e-3,
                         .contrast = 1,
-                        .final_contrast = 1,
                         .hard_negatives = 4,
                         .source_share = 0.25,
                         .piece_dropout = 0.15,
@@ -258,10 +257,10 @@ static cq_distill_options distill_options(const extending *e) {
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
   d.contrast = chosen(o->contrast, o->n_matryoshka ? 1 : e->recipe->contrast);
-  d.final_contrast =
-      o->final_contrast >= 0 || o->contrast >= 0 || o->n_matryoshka ? o->final_contrast : e->recipe->final_contrast;
-  if (d.contrast > 0)
+  if (d.contrast > 0) {
     d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
+    d.final_contrast = o->final_contrast;
+  }
   d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
   d.source_share = chosen(o->source_share, e->recipe->source_share);
   d.piece_dropout = chosen(o->piece_dropout, e->recipe->piece_dropout);
@@ -408,9 +407,8 @@ static cq_status make_plan(extending *e, cq_error *error) {
            "(--final-contrast), hard negatives %zu "
            "(--hard-negatives); share of sources %g (--source-share); piece dropout %g (--piece-dropout); Adam's "
            "epsilon %g, no other dropout",
-           run.learning_rate, run.embedding_learning_rate, d.contrast,
-           d.final_contrast >= 0 ? d.final_contrast : d.contrast, d.hard_negatives, d.source_share, d.piece_dropout,
-           run.adam_eps);
+           run.learning_rate, run.embedding_learning_rate, d.contrast, chosen(d.final_contrast, d.contrast),
+           d.hard_negatives, d.source_share, d.piece_dropout, run.adam_eps);
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);
