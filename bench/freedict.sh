@@ -1,5 +1,6 @@
 # Sourced by scripts that use FreeDict's dictionaries: Debian's packages dict-freedict-eng-deu, -deu-eng and so on, fetched with
-# apt-get and unpacked, not installed. Wants `program` and `work` to be set.
+# apt-get and unpacked, not installed. Wants `program` and `work` to be set. A small dictionary is completed by way of other
+# languages, and Chinese has words of Japanese's: docs/results.md, "Dictionaries by way of other languages".
 
 declare -A freedict_code=([ar]=ara [bg]=bul [cs]=ces [da]=dan [de]=deu [el]=ell [eo]=epo [es]=spa [fi]=fin [fr]=fra [hi]=hin [hu]=hun
   [id]=ind [it]=ita [ja]=jpn [lt]=lit [nb]=nor [pl]=pol [pt]=por [ru]=rus [sk]=slk [sl]=slv [sv]=swe [tr]=tur)
@@ -14,18 +15,41 @@ freedict_fetch() { # NAME: unpacks dict-freedict-NAME, and prints its index; not
   find "$work/packages/$1" -name '*.index'
 }
 
-freedict() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv of both directions; empty when Debian has neither
+freedict_entries() { # FROM TO: of the packages of both directions, as FROM, tab, TO; nothing when there are none
   local index
-  [ ! -e "$work/$1.dict.tsv" ] || return 0
-  [ "$1" != zh ] || freedict ja
   {
+    index=$(freedict_fetch "$1-$2") && [ -z "$index" ] || "$program" data convert --from dictd "$index"
+    index=$(freedict_fetch "$2-$1") && [ -z "$index" ] || "$program" data convert --from dictd --columns 2,1 "$index"
+  } 2>/dev/null
+}
+
+freedict_through() { # CODE: English words and those of a language, of which two words or more of others are translations
+  local pivot
+  for pivot in deu ell fin fra ita jpn nld pol por spa swe; do
+    [ "$pivot" != "$1" ] || continue
+    freedict_entries "$pivot" "$1" >"$work/pivot.tmp"
+    [ ! -s "$work/pivot.tmp" ] || freedict_entries eng "$pivot" | sort -u | awk -F '\t' -v OFS='\t' -v pivot="$pivot" '
+      NR == FNR { translations[$1] = translations[$1] FS $2; next }
+      $2 in translations { n = split(translations[$2], to, FS); for (i = 2; i <= n; i++) print $1, to[i], pivot ":" $2 }
+    ' "$work/pivot.tmp" -
+  done | sort -u | cut -f 1,2 | uniq -c | sed -n 's/^ *\([2-9]\|[1-9][0-9]\+\) //p'
+  rm -f "$work/pivot.tmp"
+}
+
+freedict() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv; empty when there is none
+  local code=${freedict_code[$1]:-} file=$work/$1.dict.tsv
+  [ ! -e "$file" ] || return 0
+  if [ "$1" = zh ]; then
     # Debian has none for Chinese: Japanese's words of Han characters alone, most of which are Chinese words, too.
-    [ "$1" != zh ] || LC_ALL=C.UTF-8 grep -P '^[^\t]{1,39}\t[\x{4E00}-\x{9FFF}]{2,}$' "$work/ja.dict.tsv" || true
-    [ -z "${freedict_code[$1]:-}" ] || {
-      index=$(freedict_fetch "eng-${freedict_code[$1]}") && [ -z "$index" ] || "$program" data convert --from dictd "$index"
-      index=$(freedict_fetch "${freedict_code[$1]}-eng") && [ -z "$index" ] ||
-        "$program" data convert --from dictd --columns 2,1 "$index"
-    }
-  } 2>/dev/null | sort -u >"$work/$1.dict.tmp"
-  mv "$work/$1.dict.tmp" "$work/$1.dict.tsv"
+    freedict ja
+    LC_ALL=C.UTF-8 grep -P '^[^\t]{1,39}\t[\x{4E00}-\x{9FFF}]{2,}$' "$work/ja.dict.tsv" || true
+  elif [ -n "$code" ]; then
+    freedict_entries eng "$code"
+  fi | sort -u >"$file.tmp"
+  # A small one is completed by way of other languages (inverse consultation, Tanaka & Umemura 1994).
+  if [ -n "$code" ] && [ "$(wc -l <"$file.tmp")" -lt 20000 ]; then
+    freedict_through "$code" | sort -u - "$file.tmp" >"$file.tmp2"
+    mv "$file.tmp2" "$file.tmp"
+  fi
+  mv "$file.tmp" "$file"
 }

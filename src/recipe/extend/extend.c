@@ -77,7 +77,7 @@ static const cq_option option_rows[] = {
      .otherwise = "by --kind"},
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
                "share of a language's pairs that are sentences glossed with its dictionary, beside translations"),
-     .otherwise = "0.4 for fewer than 50,000 translations and 10,000 entries or more"},
+     .otherwise = "0.4 for fewer than 30,000 translations and 10,000 entries or more"},
     {CQ_INTS(O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
              "also train the first N dimensions, so that vectors can be truncated to these (Matryoshka, see calque "
              "distill --matryoshka)"),

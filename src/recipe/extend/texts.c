@@ -22,7 +22,9 @@
 #include <sys/stat.h>
 
 /* Text counts more than a dictionary, whose words are mostly rare. */
-enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000, LARGE_DICTIONARY = 10000 };
+enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
+/* With more translations, or a smaller dictionary, glosses take their place without need. */
+enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define BALANCE       0.7    /* 0: text as it is; 1: as much of each language */
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
@@ -127,7 +129,7 @@ static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error 
   uint64_t n_pairs = 0, n_entries = 0;
   cq_status status = add_lines_of_translations(&n_pairs, t, language, error);
   if (!status) status = add_lines_of_dictionaries(&n_entries, t, language, error);
-  const bool chosen = n_pairs < MUCH_TEXT && n_entries >= LARGE_DICTIONARY;
+  const bool chosen = n_pairs < FEW_TRANSLATIONS && n_entries >= LARGE_DICTIONARY;
   if (status || (n_pairs > 0 && (o->gloss_share < 0 ? !chosen : o->gloss_share == 0))) return status;
   return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
 }
