@@ -236,9 +236,37 @@ static void an_average_goes_on(void **state) {
   cq_context_free(ctx);
 }
 
+static cq_distill_options with_falling_contrast(const char *output) {
+  cq_distill_options o = distillation(output);
+  o.n_train = 1, o.contrast = 2, o.final_contrast = 0.5;
+  return o;
+}
+
+/* The weight of the contrastive loss depends on the step alone, also where a run goes on. */
+static void a_falling_contrast_goes_on(void **state) {
+  char path[2][400], command[1200];
+  (void)state;
+  averaged_files();
+  for (int k = 0; k < 2; k++) snprintf(path[k], sizeof path[k], "%s-%d", test_path("falls"), k);
+  cq_distill_options o = with_falling_contrast(path[0]);
+  cq_training_result result = {0};
+  run_averaging(&result, &o, NULL);
+  o = with_falling_contrast(path[1]);
+  run.progress = stop_before_end;
+  assert_int_equal(cq_distill(NULL, &o, NULL, NULL), CQ_ERR_STOPPED);
+  o.final_contrast = 1;
+  refused(&o, "final-contrast 0.5, not 1");
+  o.final_contrast = 0.5;
+  run.progress = NULL, run.resume = true;
+  run_averaging(&result, &o, NULL);
+  snprintf(command, sizeof command, "diff -r -x log.jsonl -x README.md '%s' '%s'", path[0], path[1]);
+  if (system(command) != 0) fail_msg("another model");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_has_changed_is_named), cmocka_unit_test(a_collapse_ends_the_run),
-      cmocka_unit_test(the_last_evaluations_are_averaged), cmocka_unit_test(an_average_goes_on)};
+      cmocka_unit_test(the_last_evaluations_are_averaged), cmocka_unit_test(an_average_goes_on),
+      cmocka_unit_test(a_falling_contrast_goes_on)};
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
