@@ -12,5 +12,5 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$venv/bin/python" "$here/peers/texts.py" agree "$data" "$work/texts" "${5:-2000}"
 "$venv/bin/python" "$here/peers/encode_peer.py" "$model" "$work/texts" "$work/peer.npy" 2>/dev/null
-"$calque" encode --model "$model" --output "$work/calque.npy" "$work/texts"
+"$calque" encode --replace --model "$model" --output "$work/calque.npy" "$work/texts"
 "$venv/bin/python" "$here/peers/agree.py" "$work/calque.npy" "$work/peer.npy" "$work/texts"

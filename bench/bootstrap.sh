@@ -36,7 +36,7 @@ for l in "$@"; do
     next=$work/$l-round-$round
     precision=${min_precision[round - 1]:-${min_precision[-1]}}
     if [ ! -d "$next" ]; then
-      "$program" mine --model "$model" --cache "$work/cache" --min-precision "$precision" "$work/$l.pile.en" "$work/$l.pile" \
+      "$program" mine --replace --model "$model" --cache "$work/cache" --min-precision "$precision" "$work/$l.pile.en" "$work/$l.pile" \
         -o "$next.mined.tsv" 2>"$next.log"
       "$program" data convert --from wikimatrix --threshold 0 "$next.mined.tsv" -o "$next.pairs.tsv" 2>>"$next.log"
       "$program" extend "$teacher" --to "$l=$next.pairs.tsv" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \

@@ -15,7 +15,7 @@ program=$1 data=$2 work=$3 model=$4
 shift 4
 mkdir -p "$work"
 mine() { # LANGUAGE SET NAME OPTION...: pairs into WORK/LANGUAGE-SET-NAME.tsv
-  "$program" mine --model "$model" --cache "$work/cache" --threads "${THREADS:-2}" --first-pass "${FIRST_PASS:-int8}" \
+  "$program" mine --replace --model "$model" --cache "$work/cache" --threads "${THREADS:-2}" --first-pass "${FIRST_PASS:-int8}" \
     --k "${K:-4}" --text --output "$work/$1-$2-$3.tsv" "${@:4}" \
     "$data/$1-en/$1-en.$2.$1.gz" "$data/$1-en/$1-en.$2.en.gz" 2>>"$work/log"
 }

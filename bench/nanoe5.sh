@@ -23,7 +23,7 @@ done
 head -n 1 "$work/short.query" >"$work/one.query"
 echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs); load $(cut -d' ' -f1-3 /proc/loadavg)"
 encode() { # PRECISION TEXTS OUT
-  "$build/calque" encode --threads 1 --model "$work/model" --precision "$1" --output "$3" "$2" 2>/dev/null
+  "$build/calque" encode --replace --threads 1 --model "$work/model" --precision "$1" --output "$3" "$2" 2>/dev/null
 }
 seconds() { # PRECISION TEXTS: of the processor
   local TIMEFORMAT="%U %S"

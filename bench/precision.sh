@@ -30,7 +30,7 @@ echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) 
 # seconds MODEL PRECISION TEXTS: of the processor, start included
 seconds() {
   local TIMEFORMAT="%U %S"
-  { time "$program" encode --threads 1 --model "$1" --precision "$2" --output "$work/timed.bin" "$3" 2>/dev/null; } 2>&1 |
+  { time "$program" encode --replace --threads 1 --model "$1" --precision "$2" --output "$work/timed.bin" "$3" 2>/dev/null; } 2>&1 |
     awk '{ print $1 + $2 }'
 }
 
@@ -38,7 +38,7 @@ for model in "$@"; do
   echo "## $model"
   echo "measures: STS as file, n, Spearman, Pearson; translation as file, n, both directions, mean, chance"
   for p in $precisions; do
-    "$program" encode --model "$model" --precision $p --output "$work/$p.npy" "$work/agree.txt" 2>/dev/null
+    "$program" encode --replace --model "$model" --precision $p --output "$work/$p.npy" "$work/agree.txt" 2>/dev/null
     for measure in "sts $data/sts/stsb-en-test.tsv.gz" "translation $data/parallel/en-de/test-tatoeba.tsv.gz"; do
       echo "$p $("$program" eval ${measure%% *} --csv --model "$model" --precision $p "${measure#* }" 2>/dev/null | tail -n 1)"
     done
@@ -52,7 +52,7 @@ for name, x in zip(("bf16", "int8"), others):
     print(f"{name} cosine to f32 of {len(c)} sentences: mean {c.mean():.6f}, least {c.min():.6f}")
 P
   for kind in ${KINDS:-short long}; do
-    "$program" encode --model "$model" --output "$work/own.npy" "$work/$kind" 2>/dev/null
+    "$program" encode --replace --model "$model" --output "$work/own.npy" "$work/$kind" 2>/dev/null
     for ((round = 0; round < ${ROUNDS:-5}; round++)); do
       line=
       for p in $precisions; do line="$line $(seconds "$model" $p "$work/one") $(seconds "$model" $p "$work/$kind")"; done

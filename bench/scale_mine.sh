@@ -35,7 +35,7 @@ PYTHON
 seconds() { # OUTPUT THREADS COMMAND...: wall, then of all processors
   local out=$1 threads=$2
   shift 2
-  { time "$@" mine --dim "$dim" ${MINE:-} --threads "$threads" --cache "$out.cache" -o "$out" x.f32 y.f32 2>"$out.log"; } \
+  { time "$@" mine --replace --dim "$dim" ${MINE:-} --threads "$threads" --cache "$out.cache" -o "$out" x.f32 y.f32 2>"$out.log"; } \
     2>"$out.time" || { cat "$out.log" >&2; exit 1; }
   awk '{ printf "%.2f\t%.2f\n", $1, $2 + $3 }' "$out.time"
 }

@@ -18,12 +18,12 @@ head -n 1 "$work/texts" >"$work/one"
 echo "# $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs); load $(cut -d' ' -f1-3 /proc/loadavg)"
 seconds() { # MODEL TEXTS
   local TIMEFORMAT="%U %S"
-  { time "$build/calque" encode --threads 1 --model "$1" --output "$work/timed.bin" "$2" 2>/dev/null; } 2>&1 |
+  { time "$build/calque" encode --replace --threads 1 --model "$1" --output "$work/timed.bin" "$2" 2>/dev/null; } 2>&1 |
     awk '{ print $1 + $2 }'
 }
 for model in "$@"; do
   "$build/calque" model quantize "$model" --replace -o "$work/int8" 2>/dev/null
-  "$build/calque" encode --model "$model" --output "$work/ours.npy" "$work/texts" 2>/dev/null
+  "$build/calque" encode --replace --model "$model" --output "$work/ours.npy" "$work/texts" 2>/dev/null
   for ((round = 0; round < ${ROUNDS:-3}; round++)); do
     line=
     for m in "$model" "$work/int8"; do line="$line $(seconds "$m" "$work/one") $(seconds "$m" "$work/five")"; done

@@ -22,7 +22,7 @@ f1() { # MODEL LANGUAGE
   for set in train test; do
     pairs=$work/mined/$(basename "$1")-$2-$set.tsv
     if [ ! -s "$pairs" ] || [ "$1" -nt "$pairs" ]; then # a model that was made again is newer
-      "$program" mine --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --output "$pairs" \
+      "$program" mine --replace --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --output "$pairs" \
         "$folder/$2-en.$set.$2.gz" "$folder/$2-en.$set.en.gz" 2>"$work/mined/log" || { tail -n 3 "$work/mined/log" >&2; exit 1; }
     fi
     files+=("$folder/$2-en.$set.gold" "$pairs")

@@ -14,7 +14,7 @@ mined() { # MODEL LANGUAGE SET: makes the pairs with their cosines, and prints t
   local pairs=$work/mined/$(basename "$1")-$2-$3.text.tsv folder=$data/bucc-style/$2-en
   mkdir -p "$work/mined"
   if [ ! -s "$pairs" ] || [ "$1" -nt "$pairs" ]; then # a model that was made again is newer
-    "$program" mine --quiet --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --text --output "$pairs" \
+    "$program" mine --quiet --replace --model "$1" --cache "$work/cache" --threads "$threads" --margin ratio --text --output "$pairs" \
       "$folder/$2-en.$3.$2.gz" "$folder/$2-en.$3.en.gz" || exit 1
   fi
   echo "$pairs"

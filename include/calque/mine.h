@@ -154,19 +154,24 @@ typedef enum cq_pair_format {
   CQ_PAIRS_TSV,   /* score, source, target; ids where lines have them, row numbers of vectors */
   CQ_PAIRS_JSONL, /* an object a line: score, cosine, source, target, and source_id, target_id where lines have them */
   CQ_PAIRS_TMX,   /* a translation memory (TMX 1.4b) with the scores; of sentences only */
+  CQ_PAIRS_MOSES, /* two files, of which line n of the one is the translation of line n of the other; of sentences only */
 } cq_pair_format;
 
 typedef struct cq_pair_writing {
   cq_pair_format format;
   bool with_text;                                /* TSV: cosine and sentences behind the three columns */
-  const char *source_language, *target_language; /* TMX: codes */
+  const char *source_language, *target_language; /* TMX, Moses: codes */
 } cq_pair_writing;
 
-/* The format that a file's name asks for: .jsonl, .tmx, else TSV, each also with .gz; path NULL: TSV. Errors:
- * CQ_ERR_ARGUMENT for names of other formats and compressions, such as .csv and .zst. */
+/* The format that a file's name asks for: .jsonl, .tmx, .moses, else TSV (.tsv, .txt, .pairs, no ending), each also with
+ * .gz or .zst; path NULL: TSV. Errors: CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
 CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
-/* Writes the pairs, gzipped if the name ends in .gz; NULL or "-": standard output. A file appears whole or not at all.
- * Errors: CQ_ERR_ARGUMENT for a TMX of vectors; CQ_ERR_IO; CQ_ERR_MEMORY. */
+/* The file that a side's sentences are in: path itself, except for Moses: news.en.gz and news.de.gz of news.moses.gz.
+ * Errors: CQ_ERR_ARGUMENT for what is no code, and a name longer than size. */
+CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side,
+                                          const cq_pair_writing *how, cq_error *error);
+/* Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. A file appears whole or not
+ * at all. Errors: CQ_ERR_ARGUMENT for TMX or Moses of vectors; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);
 

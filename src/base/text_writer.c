@@ -9,26 +9,52 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
+#include <zstd.h>
 
 enum { TEXT_BYTES = CQ_BUFFER_BYTES(256 * 1024), PACKED_BYTES = CQ_BUFFER_BYTES(64 * 1024) };
 
 struct cq_text_packer {
-  z_stream stream;
+  z_stream stream;    /* gzip */
+  ZSTD_CStream *zstd; /* NULL: gzip */
   unsigned char packed[PACKED_BYTES];
 };
 
-static cq_status start_packer(cq_text_writer *w, cq_error *error) {
-  struct cq_text_packer *p = cq_alloc_zeroed(sizeof *p);
-  if (!p) return cq_fail_memory(error, w->path);
-  p->stream.zalloc = cq_zlib_alloc, p->stream.zfree = cq_zlib_free;
-  const int code = deflateInit2(&p->stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
-  if (code == Z_OK) {
-    w->packer = p;
-    return CQ_OK;
-  }
-  cq_free(p);
+static bool ends_in(const char *text, const char *ending) {
+  const size_t n = strlen(text), m = strlen(ending);
+  return n > m && strcmp(text + n - m, ending) == 0;
+}
+
+static cq_status start_gzip(cq_text_writer *w, cq_error *error) {
+  z_stream *z = &w->packer->stream;
+  z->zalloc = cq_zlib_alloc, z->zfree = cq_zlib_free;
+  const int code = deflateInit2(z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY);
+  if (code == Z_OK) return CQ_OK;
+  cq_free(w->packer);
+  w->packer = NULL;
   return code == Z_MEM_ERROR ? cq_fail_memory(error, w->path)
                              : cq_fail_file(error, CQ_ERR_UNSUPPORTED, w->path, "zlib does not start");
+}
+
+static cq_status start_packer(cq_text_writer *w, cq_error *error) {
+  static const char *const unpacked[] = {".xz", ".bz2", ".zip", ".lz4"};
+  const bool gzip = ends_in(w->path, ".gz"), zstd = ends_in(w->path, ".zst");
+  for (size_t i = 0; i < sizeof unpacked / sizeof *unpacked; i++)
+    if (ends_in(w->path, unpacked[i]))
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "files are not compressed as %s, but as .gz or .zst",
+                          unpacked[i]);
+  if (!gzip && !zstd) return CQ_OK;
+  if (!(w->packer = cq_alloc_zeroed(sizeof *w->packer))) return cq_fail_memory(error, w->path);
+  if (gzip) return start_gzip(w, error);
+  return (w->packer->zstd = ZSTD_createCStream()) ? CQ_OK : cq_fail_memory(error, w->path);
+}
+
+static void stop_packer(cq_text_writer *w) {
+  if (w->packer && w->packer->zstd)
+    ZSTD_freeCStream(w->packer->zstd);
+  else if (w->packer)
+    deflateEnd(&w->packer->stream);
+  cq_free(w->packer);
+  w->packer = NULL;
 }
 
 cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error) {
@@ -37,8 +63,7 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
   char resolved[PATH_MAX];
   *out = (cq_text_writer){.path = cq_strdup(standard ? "<stdout>" : path), .text = cq_alloc(TEXT_BYTES)};
   cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, standard ? "<stdout>" : path);
-  const size_t n = out->path ? strlen(out->path) : 0;
-  if (!status && !standard && n > 3 && !strcmp(out->path + n - 3, ".gz")) status = start_packer(out, error);
+  if (!status && !standard) status = start_packer(out, error);
   if (!status && standard) {
     out->stream = stdout;
   } else if (!status && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -58,20 +83,37 @@ static cq_status hand_on(cq_text_writer *w, const void *bytes, size_t n, cq_erro
   return status;
 }
 
-/* Hands on what text holds; `flush` is zlib's. */
-static cq_status drain_text(cq_text_writer *w, int flush, cq_error *error) {
-  cq_status status = CQ_OK;
-  const size_t n = w->n_text;
-  w->n_text = 0;
-  if (!w->packer) return hand_on(w, w->text, n, error);
+static cq_status pack_gzip(cq_text_writer *w, size_t n, bool is_last, cq_error *error) {
   z_stream *z = &w->packer->stream;
+  cq_status status;
   z->next_in = (unsigned char *)w->text, z->avail_in = (unsigned)n;
   do { /* room is left when zlib has taken all */
     z->next_out = w->packer->packed, z->avail_out = PACKED_BYTES;
-    deflate(z, flush);
+    deflate(z, is_last ? Z_FINISH : Z_NO_FLUSH);
     status = hand_on(w, w->packer->packed, PACKED_BYTES - z->avail_out, error);
   } while (!status && z->avail_out == 0);
   return status;
+}
+
+static cq_status pack_zstd(cq_text_writer *w, size_t n, bool is_last, cq_error *error) {
+  ZSTD_inBuffer in = {w->text, n, 0};
+  cq_status status = CQ_OK;
+  for (bool done = false; !status && !done;) {
+    ZSTD_outBuffer out = {w->packer->packed, PACKED_BYTES, 0};
+    const size_t left = ZSTD_compressStream2(w->packer->zstd, &out, &in, is_last ? ZSTD_e_end : ZSTD_e_continue);
+    if (ZSTD_isError(left)) return cq_fail_file(error, CQ_ERR_MEMORY, w->path, "%s", ZSTD_getErrorName(left));
+    status = hand_on(w, w->packer->packed, out.pos, error);
+    done = is_last ? left == 0 : in.pos == in.size;
+  }
+  return status;
+}
+
+/* Hands on what text holds. */
+static cq_status drain_text(cq_text_writer *w, bool is_last, cq_error *error) {
+  const size_t n = w->n_text;
+  w->n_text = 0;
+  if (!w->packer) return hand_on(w, w->text, n, error);
+  return w->packer->zstd ? pack_zstd(w, n, is_last, error) : pack_gzip(w, n, is_last, error);
 }
 
 cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_error *error) {
@@ -79,7 +121,7 @@ cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_
     const size_t part = TEXT_BYTES - w->n_text;
     memcpy(w->text + w->n_text, bytes, part);
     w->n_text += part, bytes += part, n -= part;
-    const cq_status status = drain_text(w, Z_NO_FLUSH, error);
+    const cq_status status = drain_text(w, false, error);
     if (status) return status;
   }
   if (n) memcpy(w->text + w->n_text, bytes, n);
@@ -88,7 +130,7 @@ cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_
 }
 
 cq_status cq_text_writer_commit(cq_text_writer *w, cq_error *error) {
-  cq_status status = drain_text(w, Z_FINISH, error);
+  cq_status status = drain_text(w, true, error);
   if (w->file.stream) {
     w->stream = NULL;
     if (!status) status = cq_writer_commit(&w->file, error);
@@ -103,8 +145,7 @@ cq_status cq_text_writer_commit(cq_text_writer *w, cq_error *error) {
 void cq_text_writer_abort(cq_text_writer *w) {
   if (w->stream && w->stream != stdout && !w->file.stream) fclose(w->stream);
   cq_writer_abort(&w->file);
-  if (w->packer) deflateEnd(&w->packer->stream);
-  cq_free(w->packer);
+  stop_packer(w);
   cq_free(w->text);
   cq_free(w->path);
   *w = (cq_text_writer){0};

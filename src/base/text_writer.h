@@ -1,4 +1,4 @@
-/* A file of text that is written from its start to its end, gzipped when its name ends in .gz.
+/* A file of text that is written from its start to its end, compressed when its name ends in .gz or .zst.
  *
  *   cq_text_writer w;
  *   cq_text_writer_open(&w, "pairs.tsv.gz", &err);        // NULL or "-": standard output
@@ -17,9 +17,10 @@ typedef struct cq_text_writer {
   char *path; /* what errors call it */
   char *text; /* what is not handed on yet */
   size_t n_text;
-  struct cq_text_packer *packer; /* NULL: no gzip */
+  struct cq_text_packer *packer; /* NULL: not compressed */
 } cq_text_writer;
 
+/* Errors: CQ_ERR_IO, CQ_ERR_MEMORY; CQ_ERR_ARGUMENT for a name that asks for another compression (.xz). */
 CQ_MUST_USE cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_error *error);
 /* Errors: CQ_ERR_IO; a regular file is untouched then, and its temporary is gone. */

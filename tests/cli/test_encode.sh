@@ -26,6 +26,15 @@ done
 eval "exec ${ENCODED[1]}>&-"
 wait "$process" || fail "the co-process ended with $?"
 same out.jsonl lines.jsonl
+
+# What is there is not overwritten unless it is said.
+head -n 1 en.txt >first.txt
+expect 1 encode $model --output out.jsonl first.txt
+stderr_has "out.jsonl: already exists (--replace overwrites it)"
+same out.jsonl lines.jsonl
+expect 0 encode $model --output one.jsonl first.txt
+expect 0 encode $model --output out.jsonl --replace first.txt
+same out.jsonl one.jsonl
 expect 0 encode $model --output out.npy en.txt
 expect 0 encode $model --output out.bin en.txt
 tail -c "$(wc -c <out.bin)" out.npy >tail.bin
@@ -38,23 +47,23 @@ bytes=$(od -An -tf4 -N4 out.bin)
 awk -v a="$number" -v b="$bytes" 'BEGIN { exit !(a - b < 1e-6 && b - a < 1e-6) }' || fail "JSON says $number, .bin $bytes"
 
 # Input: standard input, gzip, a column of a TSV, several files.
-expect_from en.txt 0 encode $model --output in.bin
+expect_from en.txt 0 encode $model --replace --output in.bin
 same in.bin out.bin
-expect_from en.txt 0 encode $model --output in.bin -
+expect_from en.txt 0 encode $model --replace --output in.bin -
 same in.bin out.bin
 gzip -c en.txt >en.txt.gz
-expect 0 encode $model --output in.bin en.txt.gz
+expect 0 encode $model --replace --output in.bin en.txt.gz
 same in.bin out.bin
-expect 0 encode $model --output in.bin --tsv 1 pairs.tsv
+expect 0 encode $model --replace --output in.bin --tsv 1 pairs.tsv
 same in.bin out.bin
 head -n 7 en.txt >a.txt
 tail -n +8 en.txt >b.txt
-expect 0 encode $model --output in.bin a.txt b.txt
+expect 0 encode $model --replace --output in.bin a.txt b.txt
 same in.bin out.bin
 
 # Neither threads nor batches nor order change a bit of any vector.
 for arguments in "--threads 1" "--threads 2" "--threads 3" "--batch 1" "--batch 7" "--batch 1000 --threads 2"; do
-  expect 0 encode $model $arguments --output other.bin en.txt
+  expect 0 encode $model $arguments --replace --output other.bin en.txt
   same other.bin out.bin
 done
 sed -n '1!G;h;$p' en.txt >reversed.txt
@@ -77,9 +86,9 @@ stderr_has "truncate-dim is 100000, expected 0 to the model's"
 absent big.bin
 expect 0 encode $model --output-type int8 --output int8.bin en.txt
 bytes_are int8.bin $((40 * dim))
-expect 0 encode $model --output-type int8 --calibration en.txt --output other.bin en.txt
+expect 0 encode $model --output-type int8 --calibration en.txt --replace --output other.bin en.txt
 same int8.bin other.bin
-expect 0 encode $model --output-type int8 --calibration out.npy --output other.bin en.txt
+expect 0 encode $model --output-type int8 --calibration out.npy --replace --output other.bin en.txt
 same int8.bin other.bin
 expect_from en.txt 2 encode $model --output-type int8 --output piped.bin
 stderr_has "needs --calibration"

@@ -15,7 +15,7 @@ holds_all_of() {
   local file
   while read -r file; do same "$1/$file" "$2/$file"; done < <(cd "$1" && find . -type f)
 }
-vectors() { "$PROGRAM" encode --model "$1" "$2" -o "$3" 2>stderr || fail "$1 gives no vectors"; }
+vectors() { "$PROGRAM" encode --replace --model "$1" "$2" -o "$3" 2>stderr || fail "$1 gives no vectors"; }
 
 vectors model english.txt before.npy
 expect 0 $run --threads 2 -o one

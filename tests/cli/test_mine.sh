@@ -143,11 +143,36 @@ expect 0 data convert --from tmx --columns en,de odd.tmx
 grep -qxF 'A "quoted" \ sentence & <b>.	A "quoted" \ sentence & <b>.' stdout || fail "a memory does not come back: $(cat stdout)"
 expect 2 $mine odd.txt odd.txt --languages en -o odd.tmx
 stderr_has "--languages needs two codes"
-for name in p.tsv.zst p.csv p.xz; do
+for name in p.tsv.bz2 p.csv p.xz p.moses.xz; do
   expect 1 $mine source.txt target.txt -o $name
-  stderr_has "$name: pairs are not written as .${name##*.}; names that are: .tsv, .jsonl, .tmx"
+  stderr_has "$name: pairs are not written as .${name##*.}; names that are: .tsv, .jsonl, .tmx, .moses"
   absent $name
 done
+expect 0 $mine source.ids target.ids.gz -o pairs.tsv.zst
+[ "$(od -An -tx1 -N4 pairs.tsv.zst)" = " 28 b5 2f fd" ] || fail "pairs.tsv.zst is not compressed"
+expect 0 data stats pairs.tsv.zst
+expect 2 $mine odd.txt odd.txt -o odd.moses
+stderr_has "--languages is needed for .moses"
+expect 0 $mine odd.txt odd.txt --languages en,de -o odd.moses.gz
+absent odd.moses.gz
+expect 0 data convert --from moses odd.en.gz odd.de.gz
+cp stdout both
+expect 0 $mine odd.txt odd.txt
+cut -f 2,3 stdout | diff - both >/dev/null || fail "two files do not come back: $(cat both)"
+expect 1 mine --model "$TEACHER" odd.txt odd.txt --languages ../en,de -o odd.moses
+stderr_has "'../en' is no language's code"
+
+# What is there is not overwritten unless it is said; an empty file holds nothing.
+cp pairs.tsv.gz before
+for name in pairs.tsv.gz odd.tmx odd.moses.gz; do
+  expect 1 $mine source.txt target.txt --languages en,de -o $name
+  stderr_has ": already exists (--replace overwrites it)"
+done
+same pairs.tsv.gz before
+expect 0 $mine source.txt target.txt --languages en,de -o odd.moses.gz --replace
+: >empty.tsv
+expect 0 $mine source.txt target.txt -o empty.tsv
+[ -s empty.tsv ] || fail "an empty file is not written to"
 
 # The share of translations among the pairs, estimated without labels: 20 of these.
 expect 0 $mine source.txt target.txt

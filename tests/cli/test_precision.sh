@@ -25,16 +25,16 @@ for precision in bf16 int8; do
   case $precision in bf16) least=0.9995 ;; int8) least=0.98 ;; esac
   near f32.bin $precision.bin $least
   # on neither threads nor neighbours
-  expect 0 encode --model "$TEACHER" --precision $precision --threads 2 --batch 7 --output other.bin en.txt
+  expect 0 encode --model "$TEACHER" --precision $precision --threads 2 --batch 7 --replace --output other.bin en.txt
   same $precision.bin other.bin
-  expect 0 encode --model "$TEACHER" --precision $precision --output one.bin <(sed -n 50p en.txt)
+  expect 0 encode --model "$TEACHER" --precision $precision --replace --output one.bin <(sed -n 50p en.txt)
   cmp -s one.bin <(tail -c +$((49 * 4 * dim + 1)) $precision.bin | head -c $((4 * dim))) ||
     fail "a sentence alone has another vector in $precision"
   # from the environment, which an option overrules
   last="CALQUE_PRECISION=$precision calque encode"
-  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --output other.bin en.txt || fail "exit code $?"
+  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --replace --output other.bin en.txt || fail "exit code $?"
   same $precision.bin other.bin
-  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --precision f32 --output other.bin en.txt
+  CALQUE_PRECISION=$precision "$PROGRAM" encode --model "$TEACHER" --precision f32 --replace --output other.bin en.txt
   same f32.bin other.bin
   # a model of this precision says so, unless the processor lacks it
   last="CALQUE_PRECISION=$precision calque model info --json"
@@ -45,7 +45,7 @@ done
 # A level without a precision takes the next wider, and says so.
 last="CALQUE_SIMD=portable calque encode"
 CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --output portable.bin en.txt
-CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --precision int8 --output other.bin en.txt 2>stderr
+CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --precision int8 --replace --output other.bin en.txt 2>stderr
 stderr_has "no products in int8 at the level portable of this processor: f32 is used"
 same portable.bin other.bin
 
@@ -88,7 +88,7 @@ for precision in bf16 f16 int8; do
   stdout_has "translation    100.000   100.000"
   stderr_has "wrote small-$precision"
   case $precision in int8) least=0.98 ;; *) least=0.9999 ;; esac
-  expect 0 encode --model small-$precision --precision f32 --output small.bin en.txt
+  expect 0 encode --model small-$precision --precision f32 --replace --output small.bin en.txt
   near f32.bin small.bin $least
 done
 expect 1 model quantize "$TEACHER" -o small-int8
@@ -129,7 +129,7 @@ expect 0 $run 12 --precision bf16 --threads 1 --output one
 same one/model.safetensors two/model.safetensors
 expect 0 $run 12 --output full
 expect 0 encode --model full --output full.bin en.txt
-expect 0 encode --model one --output one.bin en.txt
+expect 0 encode --model one --replace --output one.bin en.txt
 near full.bin one.bin 0.98 # a student that is its teacher has next to no gradients: Adam enlarges their noise
 expect 0 model info one --json
 stdout_has '"precision": "f32"'

@@ -45,14 +45,14 @@ for how in 1:2 2:1 2:2 3:2 4:1; do
   n=${how%:*} threads=${how#*:}
   for type in npy jsonl bin; do
     [ "$type" = npy ] || [ "$threads" -eq 1 ] || continue
-    ranks "$n" 0 encode -m model en.txt short.txt de.txt -t "$threads" -o "of.$type"
+    ranks "$n" 0 encode --replace -m model en.txt short.txt de.txt -t "$threads" -o "of.$type"
     same "alone.$type" "of.$type"
   done
-  ranks "$n" 0 encode -m model en.txt short.txt --output-type int8 -t "$threads" -o of-int8.npy
+  ranks "$n" 0 encode --replace -m model en.txt short.txt --output-type int8 -t "$threads" -o of-int8.npy
   same alone-int8.npy of-int8.npy
-  ranks "$n" 0 mine -m model en.ids de.ids --text -t "$threads" --cache "cache-$how" -o of.tsv
+  ranks "$n" 0 mine --replace -m model en.ids de.ids --text -t "$threads" --cache "cache-$how" -o of.tsv
   same alone.tsv of.tsv
-  [ "$threads" -eq 2 ] || ranks "$n" 0 mine -m model en.txt -t 1 -o of-within.tsv
+  [ "$threads" -eq 2 ] || ranks "$n" 0 mine --replace -m model en.txt -t 1 -o of-within.tsv
   [ ! -e of-within.tsv ] || same alone-within.tsv of-within.tsv
   rm -rf of.index
   new_index of.index
@@ -147,7 +147,7 @@ for contents in others same; do
   fi
 done
 same int8-alone.npy int8.npy
-expect 0 "${int8[@]}" -o int8-alone.npy
+expect 0 "${int8[@]}" -o int8-alone.npy --replace
 same int8-alone.npy int8.npy
 # Nothing is encoded before the ranges of all lines are kept. Rank 0 cannot keep them, and its message gets stuck, so
 # that it does not end the other, which would note what it has encoded.

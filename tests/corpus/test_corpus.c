@@ -49,12 +49,13 @@ static void keys_of_sentences(void **state) {
 /* --- writing --- */
 
 static void texts_are_written_whole(void **state) {
-  static const char *const names[] = {"text", "text.gz"};
+  static const char *const names[] = {"text", "text.gz", "text.zst"};
   enum { PIECE = 100003, N_PIECES = 9 }; /* no multiple of any buffer */
   static char piece[PIECE];
   (void)state;
   for (int i = 0; i < PIECE; i++) piece[i] = (char)(i % 61 == 60 ? '\n' : 'a' + i * 7 % 23);
-  for (int zipped = 0; zipped < 2; zipped++) {
+  static const unsigned char first[] = {'a', 0x1f, 0x28};
+  for (int zipped = 0; zipped < 3; zipped++) {
     char path[4096];
     snprintf(path, sizeof path, "%s", test_path(names[zipped]));
     cq_text_writer w;
@@ -65,7 +66,8 @@ static void texts_are_written_whole(void **state) {
     cq_text_writer_abort(&w);
     size_t n;
     unsigned char *bytes = read_bytes(&n, path);
-    assert_true(zipped ? n < PIECE && bytes[0] == 0x1f : n == N_PIECES * PIECE);
+    assert_true(zipped ? n < PIECE : n == N_PIECES * PIECE);
+    assert_int_equal(bytes[0], first[zipped]);
     free(bytes);
     cq_lines *lines;
     cq_slice line;
@@ -81,6 +83,9 @@ static void texts_are_written_whole(void **state) {
     cq_lines_close(lines);
   }
   cq_text_writer w;
+  cq_error error = {0};
+  assert_int_equal(cq_text_writer_open(&w, test_path("text.xz"), &error), CQ_ERR_ARGUMENT);
+  assert_non_null(strstr(error.message, "not compressed as .xz, but as .gz or .zst"));
   assert_int_equal(cq_text_writer_open(&w, test_path("never"), NULL), CQ_OK);
   assert_int_equal(cq_text_writer_put(&w, piece, PIECE, NULL), CQ_OK);
   cq_text_writer_abort(&w);

@@ -61,7 +61,7 @@ prepare() {
       command=("$PROGRAM" index approximate --method ivf --threads 1 state/index)
       ;;
     cache | cache-grow)
-      command=("$PROGRAM" mine --model "$TEACHER" --cache state/cache --threads 1 --output mined en.txt de.txt)
+      command=("$PROGRAM" mine --model "$TEACHER" --cache state/cache --threads 1 --replace --output mined en.txt de.txt)
       [ $writer = cache ] || quietly "${command[@]/de.txt/en.txt}"
       ;;
     checkpoint)
@@ -76,7 +76,7 @@ prepare() {
       command=("$PROGRAM" model new --kind copy --from "$TEACHER" --replace state/out)
       ;;
     lexical) command=("$PROGRAM" lexical build state/out --language en --threads 1 en.tsv) ;;
-    encode) command=("$PROGRAM" encode --model "$TEACHER" --threads 1 --output state/out.npy en.txt) ;;
+    encode) command=("$PROGRAM" encode --model "$TEACHER" --threads 1 --replace --output state/out.npy en.txt) ;;
     *) echo "no writer '$writer'" && exit 2 ;;
   esac
 }

@@ -34,6 +34,7 @@ static const cq_option options[] = {
              "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"),
      .otherwise = "a first pass over the input"},
     CLI_SKIP_BAD(cli_encode_args, skip_bad),
+    CLI_REPLACE(cli_encode_args, replace),
     CLI_BATCH(cli_encode_args, batch),
     CLI_THREADS(cli_encode_args, threads),
 };
@@ -275,6 +276,8 @@ static int run_encode(const cli_call *call) {
   if (code) return code;
   if (args->calibration && args->output_type != TYPE_INT8)
     return cli_usage(call->path, "--calibration is for --output-type int8 only");
+  cq_error error = {0};
+  if (cli_output_check(args->output, args->replace, &error)) return cli_fail_error(&error);
   if ((code = cli_ranks_open(&j.ranks)) || (j.ranks && (code = cli_encode_check_divisible(call, args->output))))
     goto done;
   code = CLI_FAILED;

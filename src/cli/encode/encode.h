@@ -14,7 +14,7 @@ typedef struct cli_encode_args {
   const char *model, *output, *calibration;
   const char *language; /* of an autoencoder; NULL: the model is an encoder */
   int threads, column, batch, output_type;
-  bool skip_bad;
+  bool skip_bad, replace;
   const cq_encode_options *encode;
   const cq_encoder_options *encoder;
 } cli_encode_args;

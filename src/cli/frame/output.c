@@ -3,7 +3,6 @@
 #include "cli/frame/stop.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,6 +17,15 @@ static cq_status fail_output(cq_error *error, const char *path, const char *verb
 
 cq_status cli_output_fail(const cli_output *out, cq_error *error) {
   return fail_output(error, out->path, "cannot write", errno);
+}
+
+cq_status cli_output_check(const char *path, bool replace, cq_error *error) {
+  struct stat info;
+  if (replace || !path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return CQ_OK;
+  *error = (cq_error){.status = CQ_ERR_ARGUMENT};
+  snprintf(error->file, sizeof error->file, "%s", path);
+  snprintf(error->message, sizeof error->message, "%s: already exists (--replace overwrites it)", path);
+  return CQ_ERR_ARGUMENT;
 }
 
 cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {

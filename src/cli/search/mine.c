@@ -16,35 +16,46 @@ struct args {
   const char *const *languages;
   size_t n_languages;
   int threads;
-  bool text;
+  bool text, replace;
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(struct args, "output", output, CHANGES, "FILE",
-             "write the pairs here: tab-separated, or as .jsonl or .tmx; gzipped if the name ends in .gz"),
+    {CQ_TEXT(
+         struct args, "output", output, CHANGES, "FILE",
+         "write the pairs here, by the name's ending: tab-separated (.tsv, .txt or none), .jsonl, .tmx, or .moses (a "
+         "file of each language); compressed if .gz or .zst follows"),
      .letter = 'o', .otherwise = "standard output"},
-    {CQ_TEXTS(struct args, "languages", languages, n_languages, CHANGES, "A,B", "codes of the languages, for .tmx"),
+    {CQ_TEXTS(struct args, "languages", languages, n_languages, CHANGES, "A,B",
+              "codes of the languages, for .tmx and .moses"),
      .flags = CQ_OPTION_COMMAS, .otherwise = "x-source,x-target"},
     {CQ_FLAG(struct args, "text", text, CHANGES, "files of ids: add cosine and sentences to each line")},
+    CLI_REPLACE(struct args, replace),
     CLI_THREADS(struct args, threads),
 };
 static const char *const as_arguments[] = {"source", "target", NULL};
 
+static cq_pair_writing writing_of(const struct args *args) {
+  const bool named = args->n_languages == 2;
+  return (cq_pair_writing){.with_text = args->text,
+                           .source_language = named ? args->languages[0] : "x-source",
+                           .target_language = named ? args->languages[1] : "x-target"};
+}
+
 static int write_pairs(const struct args *args, const cq_mining *m) {
   cq_error error = {0};
-  cq_pair_writing how = {.with_text = args->text, .source_language = "x-source", .target_language = "x-target"};
+  cq_pair_writing how = writing_of(args);
   cq_status status = cq_pair_format_of(&how.format, args->output, &error);
-  if (args->n_languages == 2) how.source_language = args->languages[0], how.target_language = args->languages[1];
   if (!status) status = cq_mining_write(m, args->output, &how, &error);
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
 /* What cannot be written is better known before the work. */
-static int check_writable(const char *path) {
+static int check_writable(const char *path, bool replace) {
   cq_error error = {0};
   cli_output file = {0};
-  if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
-  const cq_status status = cli_output_open(&file, path, &error);
+  cq_status status = cli_output_check(path, replace, &error);
+  if (!status && (!path || access(path, F_OK) == 0)) return CLI_OK; /* what is there, a pipe say, is opened once */
+  if (!status) status = cli_output_open(&file, path, &error);
   cli_output_abort(&file);
   return status ? cli_fail_error(&error) : CLI_OK;
 }
@@ -59,14 +70,21 @@ static int check_classifier(const cli_call *call, const struct args *args, const
   if ((args->output && strcmp(path, args->output) == 0) || strcmp(path, o->learn_from) == 0)
     return cli_usage(call->path, "--save-classifier would overwrite %s", path);
   if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) return cli_fail("%s: not a regular file", path);
-  return check_writable(path);
+  return check_writable(path, true);
 }
 
 static int check_outputs(const cli_call *call, const struct args *args, const cq_mine_options *o) {
   cq_error error = {0};
-  cq_pair_format format;
-  if (cq_pair_format_of(&format, args->output, &error)) return cli_fail_error(&error);
-  const int code = check_writable(args->output);
+  cq_pair_writing how = writing_of(args);
+  if (cq_pair_format_of(&how.format, args->output, &error)) return cli_fail_error(&error);
+  if (how.format == CQ_PAIRS_MOSES && args->n_languages != 2)
+    return cli_usage(call->path, "--languages is needed for .moses: two codes, as in de,en");
+  int code = CLI_OK;
+  for (int side = CQ_SOURCE; code == CLI_OK && args->output && side <= CQ_TARGET; side++) {
+    char path[4096];
+    if (cq_pair_path(path, sizeof path, args->output, side, &how, &error)) return cli_fail_error(&error);
+    code = check_writable(path, args->replace);
+  }
   return code == CLI_OK ? check_classifier(call, args, o) : code;
 }
 

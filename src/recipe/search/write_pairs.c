@@ -1,4 +1,4 @@
-/* Mined pairs as a file: lines of tab-separated columns or of JSON, or a translation memory. */
+/* Mined pairs as a file: lines of tab-separated columns or of JSON, a translation memory, or a file of each side. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -12,37 +12,59 @@
 typedef struct writer {
   const cq_mining *mining;
   const cq_pair_writing *how;
-  cq_text_writer out;
-  cq_builder text; /* of the pair at hand */
+  cq_text_writer out[2]; /* the second: of a side of its own */
+  cq_builder text;       /* of the pair at hand */
 } writer;
 
 /* --- names of files --- */
 
-/* The name's ending, and 3 letters more where it ends in .gz. */
+static bool ends_in(const char *path, size_t n, const char *ending) {
+  const size_t m = strlen(ending);
+  return n > m && memcmp(path + n - m, ending, m) == 0;
+}
+
+/* Bytes of a path before .gz or .zst at its end. */
+static size_t length_without_compression(const char *path) {
+  const size_t n = strlen(path);
+  return n - (ends_in(path, n, ".gz") ? 3 : ends_in(path, n, ".zst") ? 4 : 0);
+}
+
 static cq_slice ending_of(const char *path) {
-  size_t n = strlen(path), begin;
-  if (n > 3 && strcmp(path + n - 3, ".gz") == 0) n -= 3;
-  for (begin = n; begin > 0 && path[begin - 1] != '.' && path[begin - 1] != '/'; begin--) continue;
+  const size_t n = length_without_compression(path);
+  size_t begin = n;
+  while (begin > 0 && path[begin - 1] != '.' && path[begin - 1] != '/') begin--;
   return begin > 0 && path[begin - 1] == '.' ? (cq_slice){path + begin, n - begin} : (cq_slice){"", 0};
 }
 
-static bool is_one_of(cq_slice ending, const char *const *names) {
-  for (; *names; names++)
-    if (cq_slice_equal(ending, cq_slice_of(*names))) return true;
-  return false;
-}
-
 cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error) {
-  static const char *const other[] = {"bz2", "xz", "zst", "zip", "csv", "json", "xml", "npy", "parquet", NULL};
+  static const struct {
+    const char *ending;
+    cq_pair_format format;
+  } names[] = {{"", CQ_PAIRS_TSV},        {"tsv", CQ_PAIRS_TSV}, {"txt", CQ_PAIRS_TSV},    {"pairs", CQ_PAIRS_TSV},
+               {"jsonl", CQ_PAIRS_JSONL}, {"tmx", CQ_PAIRS_TMX}, {"moses", CQ_PAIRS_MOSES}};
   const cq_slice ending = path ? ending_of(path) : (cq_slice){"", 0};
   *out = CQ_PAIRS_TSV;
-  if (cq_slice_equal(ending, cq_slice_of("jsonl"))) *out = CQ_PAIRS_JSONL;
-  if (cq_slice_equal(ending, cq_slice_of("tmx"))) *out = CQ_PAIRS_TMX;
-  if (is_one_of(ending, other))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
-                        "pairs are not written as .%.*s; names that are: .tsv, .jsonl, .tmx, each also with .gz",
-                        (int)ending.n, ending.data);
-  return CQ_OK;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    *out = names[i].format;
+    if (cq_slice_equal(ending, cq_slice_of(names[i].ending))) return CQ_OK;
+  }
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
+                      "pairs are not written as .%.*s; names that are: .tsv, .jsonl, .tmx, .moses, each also with .gz "
+                      "or .zst",
+                      (int)ending.n, ending.data);
+}
+
+cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, const cq_pair_writing *how,
+                       cq_error *error) {
+  const size_t n = length_without_compression(path);
+  const char *language = side == CQ_SOURCE ? how->source_language : how->target_language;
+  if (how->format != CQ_PAIRS_MOSES) return cq_path_join(out, size, "", path, error);
+  if (!*language || strchr(language, '/'))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code", language);
+  const int stem = (int)(n - strlen("moses"));
+  return (size_t)cq_snprintf(out, size, "%.*s%s%s", stem, path, language, path + n) < size
+             ? CQ_OK
+             : cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the name is too long");
 }
 
 /* --- text within other text --- */
@@ -137,10 +159,20 @@ static void put_tmx(writer *w, const cq_mined_pair *p) {
   cq_builder_text(&w->text, "</tu>\n");
 }
 
-static cq_status put_out(writer *w, cq_error *error) {
+static cq_status put_out(writer *w, cq_text_writer *out, cq_error *error) {
   if (w->text.failed) return cq_fail_memory(error, "a pair");
-  const cq_status status = cq_text_writer_put(&w->out, w->text.data, w->text.n, error);
+  const cq_status status = cq_text_writer_put(out, w->text.data, w->text.n, error);
   cq_builder_clear(&w->text);
+  return status;
+}
+
+static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int side = CQ_SOURCE; !status && side <= CQ_TARGET; side++) {
+    put_field(&w->text, cq_mining_sentence(w->mining, side, side == CQ_SOURCE ? p->source : p->target));
+    cq_builder_char(&w->text, '\n');
+    status = put_out(w, &w->out[side], error);
+  }
   return status;
 }
 
@@ -148,7 +180,7 @@ static cq_status put_out(writer *w, cq_error *error) {
 static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) {
   const cq_mining *m = w->mining;
   const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;
-  const bool once = !ids || w->how->format == CQ_PAIRS_TMX;
+  const bool once = !ids || w->how->format >= CQ_PAIRS_TMX;
   const size_t n_source = once ? 1 : cq_mining_n_lines(m, CQ_SOURCE, p->source);
   const size_t n_target = once ? 1 : cq_mining_n_lines(m, CQ_TARGET, p->target);
   for (size_t i = 0; i < n_source; i++) {
@@ -156,13 +188,14 @@ static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) 
       char numbers[2][16];
       const cq_slice source = name_of_row(numbers[0], m, CQ_SOURCE, p->source, i);
       const cq_slice target = name_of_row(numbers[1], m, CQ_TARGET, p->target, j);
+      if (w->how->format == CQ_PAIRS_MOSES) return put_moses(w, p, error);
       if (w->how->format == CQ_PAIRS_TMX)
         put_tmx(w, p);
       else if (w->how->format == CQ_PAIRS_JSONL)
         put_jsonl(w, p, source, target);
       else
         put_tsv(w, p, source, target);
-      const cq_status status = put_out(w, error);
+      const cq_status status = put_out(w, w->out, error);
       if (status) return status;
     }
   }
@@ -181,7 +214,7 @@ static cq_status write_all(writer *w, cq_error *error) {
   for (size_t i = 0; !status && i < n; i++) status = write_pair(w, &pairs[i], error);
   if (!status && memory) {
     cq_builder_text(&w->text, "</body></tmx>\n");
-    status = put_out(w, error);
+    status = put_out(w, w->out, error);
   }
   return status;
 }
@@ -189,13 +222,20 @@ static cq_status write_all(writer *w, cq_error *error) {
 cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how, cq_error *error) {
   size_t n;
   const cq_mined_pair *pairs = cq_mining_pairs(&n, mining);
-  if (how->format == CQ_PAIRS_TMX && n && !cq_mining_sentence(mining, CQ_SOURCE, pairs[0].source).data)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a translation memory needs sentences, not vectors alone");
+  if (how->format >= CQ_PAIRS_TMX && n && !cq_mining_sentence(mining, CQ_SOURCE, pairs[0].source).data)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s needs sentences, not vectors alone",
+                   how->format == CQ_PAIRS_TMX ? "a translation memory" : "Moses's format");
   writer w = {.mining = mining, .how = how};
-  cq_status status = cq_text_writer_open(&w.out, path, error);
+  const int n_files = how->format == CQ_PAIRS_MOSES ? 2 : 1;
+  char name[4096];
+  cq_status status = CQ_OK;
+  for (int i = 0; !status && i < n_files; i++) {
+    if (path) status = cq_pair_path(name, sizeof name, path, i, how, error);
+    if (!status) status = cq_text_writer_open(&w.out[i], path ? name : NULL, error);
+  }
   if (!status) status = write_all(&w, error);
-  if (!status) status = cq_text_writer_commit(&w.out, error);
-  cq_text_writer_abort(&w.out);
+  for (int i = 0; !status && i < n_files; i++) status = cq_text_writer_commit(&w.out[i], error);
+  for (int i = 0; i < n_files; i++) cq_text_writer_abort(&w.out[i]);
   cq_builder_free(&w.text);
   return status;
 }
