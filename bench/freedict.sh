@@ -27,12 +27,10 @@ freedict_through() { # CODE: English words and those of a language, of which two
   local pivot
   for pivot in deu ell fin fra ita jpn nld pol por spa swe; do
     [ "$pivot" != "$1" ] || continue
-    freedict_entries "$pivot" "$1" >"$work/pivot.tmp"
-    [ ! -s "$work/pivot.tmp" ] || freedict_entries eng "$pivot" | sort -u | awk -F '\t' -v OFS='\t' -v pivot="$pivot" '
-      NR == FNR { translations[$1] = translations[$1] FS $2; next }
-      $2 in translations { n = split(translations[$2], to, FS); for (i = 2; i <= n; i++) print $1, to[i], pivot ":" $2 }
-    ' "$work/pivot.tmp" -
-  done | sort -u | cut -f 1,2 | uniq -c | sed -n 's/^ *\([2-9]\|[1-9][0-9]\+\) //p'
+    freedict_entries "$pivot" "$1" | sort -u >"$work/pivot.tmp"
+    [ ! -s "$work/pivot.tmp" ] || freedict_entries eng "$pivot" | sort -u |
+      "$program" data pivot --quiet --on 2,1 - "$work/pivot.tmp"
+  done | sort | uniq -c | sed -n 's/^ *\([2-9]\|[1-9][0-9]\+\) //p'
   rm -f "$work/pivot.tmp"
 }
 
@@ -47,7 +45,7 @@ freedict() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv; empty when there is none
     freedict_entries eng "$code"
   fi | sort -u >"$file.tmp"
   # A small one is completed by way of other languages (inverse consultation, Tanaka & Umemura 1994).
-  if [ -n "$code" ] && [ "$(wc -l <"$file.tmp")" -lt 20000 ]; then
+  if [ -n "$code" ] && [ "$(wc -l <"$file.tmp")" -lt 50000 ]; then
     freedict_through "$code" | sort -u - "$file.tmp" >"$file.tmp2"
     mv "$file.tmp2" "$file.tmp"
   fi
