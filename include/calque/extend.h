@@ -9,7 +9,7 @@
  * What is chosen, and from what:
  *   glosses        of a language with a dictionary: sentences of the teacher's language, of `text` and `to`, translated
  *                  word by word (cq_corpus_gloss), by how often text of the language has each translation. Where there
- *                  are translations, they are part of the training only if these are fewer than 50,000 lines and the
+ *                  are translations, they are part of the training only if these are fewer than 30,000 lines and the
  *                  dictionary has 10,000 or more
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file

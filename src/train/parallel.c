@@ -333,12 +333,12 @@ uint64_t cq_parallel_pairs(const cq_parallel *data) {
 
 void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set) {
   if (set->plain)
-    snprintf(out, CQ_PARALLEL_SUMMARY, "%.800s: %u sentences (%llu lines, %llu malformed skipped, %llu too long)",
+    snprintf(out, CQ_PARALLEL_SUMMARY, "%.800s: %u sentences (%llu lines, %llu malformed skipped, %llu too long%s)",
              set->label, set->n_entries, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
-             (unsigned long long)set->n_long);
+             (unsigned long long)set->n_long, set->n_long ? ": --max-characters" : "");
   else
     snprintf(out, CQ_PARALLEL_SUMMARY,
-             "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long)", set->label,
+             "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long%s)", set->label,
              set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
-             (unsigned long long)set->n_long);
+             (unsigned long long)set->n_long, set->n_long ? ": --max-characters" : "");
 }

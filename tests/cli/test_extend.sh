@@ -7,7 +7,8 @@ run="extend $sample/teacher --to de=de.tsv --to ru=ru.tsv --cache cache"
 
 expect 0 $run --time 8s --output timed
 for choice in "held out of de: 75 of 1500 sources (--dev)" "the model's layers under a new vocabulary (--kind)" \
-  "44000 pieces at most (--vocab-size)" "the model knows lower-case text only: the new vocabulary folds case" "the text makes a vocabulary of" "rates: 0.0003, embeddings 0.001 (--lr" "steps: "; do
+  "44000 pieces at most (--vocab-size)" "the model knows lower-case text only: the new vocabulary folds case" "the text makes a vocabulary of" "rates: 0.0003, embeddings 0.001 (--lr" \
+  "batches of 64 pairs (--batch), sentences of at most 250 characters" "weight decay 0.01" "steps: "; do
   stderr_has "$choice"
 done
 grep -q '^steps: [0-9]*, .* epochs (--steps): \(what fits into the time\|more would not help\|the fewest\)' stderr ||
@@ -15,13 +16,17 @@ grep -q '^steps: [0-9]*, .* epochs (--steps): \(what fits into the time\|more wo
 expect 0 model check timed timed
 [ ! -e timed.extend ] && [ ! -e timed.work ] || fail "work in progress was left behind"
 expect 1 $run --time 8s --output timed
-stderr_has "already exists"
+stderr_has "already exists (--replace overwrites it)"
 
 # It has learned: better than the student it began with, whose first evaluation is step 0.
 mean_after() { awk -v want="$1" '/^step / { at = $2 } /^mean / && at == want { print $2; exit }' stderr; }
 expect 0 $run --steps 60 --threads 2 --output whole
 stderr_has "step 60"
 awk -v a="$(mean_after 0)" -v b="$(mean_after 60)" 'BEGIN { exit !(b > a) }' || fail "nothing was learned"
+stderr_has "before training -> the model kept, that after step "
+grep -q '^de  *src>trg  *[0-9.]* -> *[0-9.]* %  trg>src ' stderr || fail "no line of German before and after training"
+grep -q '^mean  *[0-9.]* -> *[0-9.]* %$' stderr || fail "no mean before and after training"
+! grep -q column stderr || fail "columns that are in order were called into question"
 
 # Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
 "$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &
@@ -64,4 +69,14 @@ awk -F '\t' '{ print $2 "\t" $1 }' de.tsv >swapped.tsv
 expect 3 extend "$sample/teacher" --to de=swapped.tsv --lr 0.5 --steps 100 --cache cache -o swapped
 stderr_has "the first column does not look like the teacher's language"
 stderr_has "COLLAPSE"
+
+# Text of another language than the label says, or than the teacher's; long sentences; too little to hold anything out.
+"$PROGRAM" extend "$sample/teacher" --to de=ru.tsv --steps 1 --cache cache -o other >log 2>&1
+grep -q "de: the second column looks like 'ru' (9[0-9] % of 4[0-9]* sentences), not 'de' (0 %)" log || fail "Russian passes for German: $(cat log)"
+paste <(cut -f 2 de.tsv) <(cut -f 2 ru.tsv) >third.tsv
+"$PROGRAM" extend "$sample/teacher" --to ru=third.tsv --steps 1 --cache cache -o third >log 2>&1
+grep -q "ru: the first column looks like 'de' (.*is it the teacher's language?" log || fail "German passes for English: $(cat log)"
+expect 0 extend "$sample/teacher" --to de=<(head -n 15 de.tsv) --max-characters 60 --steps 1 --cache cache -o few
+stderr_has "pairs too long: --max-characters)"
+stderr_has "nothing is held out, because no file has twenty sources"
 finish

@@ -90,7 +90,7 @@ void cli_option_text(char *out, size_t size, const cq_option *o, const cq_option
   if (several) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; may be repeated");
   if (with_range) n_notes += append_range(notes + n_notes, sizeof notes - n_notes, o);
   default_of(standard, sizeof standard, o, values);
-  if (standard[0] && !several && !(o->flags & CQ_OPTION_REQUIRED))
+  if (standard[0] && (!several || o->otherwise) && !(o->flags & CQ_OPTION_REQUIRED))
     snprintf(notes + n_notes, sizeof notes - n_notes, "; default: %s", standard);
   if (n < size && notes[0]) snprintf(out + n, size - n, " (%s)", notes + 2);
 }

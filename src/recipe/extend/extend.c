@@ -52,7 +52,7 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
              "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
-     .otherwise = "32,000, and 12,000 for each further language"},
+     .otherwise = "32,000, and 12,000 for each further language and each dictionary, of up to eight"},
     {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"), .otherwise = "by --kind"},
     {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",
@@ -409,6 +409,15 @@ static cq_status make_plan(extending *e, cq_error *error) {
            "epsilon %g, no other dropout",
            run.learning_rate, run.embedding_learning_rate, d.contrast, chosen(d.final_contrast, d.contrast),
            d.hard_negatives, d.source_share, d.piece_dropout, run.adam_eps);
+  if (!status)
+    choose(e,
+           "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
+           "(--precision); weight decay %g",
+           run.batch_pairs, run.max_characters, precisions[run.precision], run.weight_decay);
+  if (!status && e->o->n_dev == 0 && e->texts.n_dev == 0)
+    choose(e,
+           "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
+           "model of the last step is kept (--dev)");
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : write_plan(e, error);
@@ -456,7 +465,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
   if (status) return status;
   const bool under_way = cq_file_exists(e->plan);
   if (leads && !o->replace && !under_way && cq_file_exists(o->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (replace overwrites it)");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (--replace overwrites it)");
   if (leads && under_way && !o->resume)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
                         o->output);

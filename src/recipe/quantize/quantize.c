@@ -181,7 +181,7 @@ cq_status cq_quantize(const char *directory, const char *model, double *worst, c
   cq_status status = cq_options_take(&o, &cq_group_quantize, options, error);
   if (status) return status;
   if (!o.replace && cq_file_exists(directory))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (--replace overwrites it)");
   opening.precision = CQ_PRECISION_F32;
   status = cq_encoder_open(&encoder, model, &opening, error);
   if (!status) status = cq_directory_writer_open(&w, directory, o.replace, error);

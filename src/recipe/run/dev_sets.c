@@ -211,6 +211,23 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
   }
 }
 
+void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now) {
+  for (size_t i = 0; i < sets->n_parallel; i++) {
+    const cq_translation_result *b = &before->translation[i], *n = &now->translation[i];
+    cq_builder_printf(out, "%-28s  src>trg %5.1f -> %5.1f %%  trg>src %5.1f -> %5.1f %%", sets->parallel[i].label,
+                      100 * b->source_to_target, 100 * n->source_to_target, 100 * b->target_to_source,
+                      100 * n->target_to_source);
+    if (now->has_mse) cq_builder_printf(out, "  MSE trg %.4f -> %.4f", before->mse[i].target, now->mse[i].target);
+    cq_builder_char(out, '\n');
+  }
+  if (sets->n_parallel > 1)
+    cq_builder_printf(out, "%-28s  %13.1f -> %5.1f %%\n", "mean", 100 * before->mean_translation,
+                      100 * now->mean_translation);
+  for (size_t i = 0; i < sets->n_sts; i++)
+    cq_builder_printf(out, "%-28s  Spearman %.2f -> %.2f\n", sets->sts[i].label, 100 * before->sts[i].spearman,
+                      100 * now->sts[i].spearman);
+}
+
 /* NaN has no place in JSON. */
 static json_t *json_number(double x) {
   return isfinite(x) ? json_real(x) : json_null();

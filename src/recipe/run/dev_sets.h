@@ -44,6 +44,8 @@ void cq_dev_figures_free(cq_dev_figures *figures);
  * NULL: not); and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
+/* A line of each set: the figures before training, and now. */
+void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now);
 json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
 
 #endif

@@ -390,6 +390,16 @@ static cq_status keep_encoder(void *context, const char *directory, cq_error *er
 
 /* ---- the end ---- */
 
+static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
+  cq_builder text = {0};
+  cq_builder_printf(&text, "before training -> the model kept, that after step %llu\n", (unsigned long long)step);
+  cq_dev_change(&text, &r->dev, &r->before, &r->now);
+  const cq_status status = text.failed ? cq_fail_memory(error, "table") : CQ_OK;
+  if (!status) cq_training_tell(r, "evaluate", r->n_steps, r->n_steps, text.data);
+  cq_builder_free(&text);
+  return status;
+}
+
 /* The kept model under its card. */
 static cq_status finish_training(void *context, const char *best, cq_error *error) {
   cq_training *r = context;
@@ -401,8 +411,10 @@ static cq_status finish_training(void *context, const char *best, cq_error *erro
     cq_dev_figures_free(&r->now);
     status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->ctx, error);
   }
+  const uint64_t step = best ? r->run.state.best_step : r->run.state.step;
+  if (!status && has_dev_sets(r) && r->has_before && step > 0) status = show_change(r, step, error);
   if (!status) {
-    cq_model_card_write(&card, r, best ? r->run.state.best_step : r->run.state.step);
+    cq_model_card_write(&card, r, step);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
   }
   if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->run.work.under_way, card.data, error);

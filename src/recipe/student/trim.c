@@ -23,7 +23,7 @@
 #define O cq_trim_options
 static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
-              "text to keep the vocabulary of: .txt or .tsv, plain or gzipped, every column of it"),
+              "text to keep the vocabulary of: .txt or .tsv, which may be compressed, every column of it"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_INT(O, "keep", keep, CHANGES, 0, 0, 1 << 24, "N",
             "keep the first N pieces of the vocabulary as well, in most the most frequent ones")},
@@ -280,7 +280,7 @@ cq_status cq_trim(const char *directory, const char *model, cq_trim_result *resu
   cq_status status = cq_options_take(&o, &cq_group_trim, options, error);
   if (status) return status;
   if (!o.replace && cq_file_exists(directory))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (replace overwrites it)");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "already exists (--replace overwrites it)");
   cq_training_data *files = cq_alloc_array_zeroed(o.n_text_files, sizeof *files);
   if (!files) return cq_fail_memory(error, "text");
   for (size_t i = 0; i < o.n_text_files; i++) files[i].path = o.text_files[i], files[i].weight = 1;

@@ -15,12 +15,12 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/options.h"
-#include "base/utf8.h"
 #include "model/modules.h"
 #include "recipe/encode/cached_encoder.h"
 #include "recipe/run/model_card.h"
 #include "recipe/run/options.h"
 #include "recipe/run/training.h"
+#include "recipe/train/columns.h"
 #include "recipe/train/hard_negatives.h"
 #include "train/soft_contrast.h"
 
@@ -114,56 +114,6 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
   cq_training *t = context;
   t->sentences = done;
   return cq_training_tell(t, "teacher", done, n, NULL);
-}
-
-/* ---- the columns ---- */
-
-/* How a column looks to the teacher's tokenizer. */
-typedef struct look {
-  double pieces, unknown, characters;
-} look;
-
-static cq_status look_at(look *out, const cq_tokenizer *t, cq_slice sentence, cq_ids *ids, cq_error *error) {
-  const int32_t unknown = cq_tokenizer_describe(t)->unk_id;
-  ids->n = 0;
-  const cq_status status = cq_tokenizer_encode(ids, t, NULL, sentence, false, 0, NULL, error);
-  out->pieces += (double)ids->n;
-  for (size_t i = 0; i < ids->n; i++) out->unknown += ids->ids[i] == unknown;
-  out->characters += (double)cq_utf8_length(sentence.data, sentence.n);
-  return status;
-}
-
-/* A teacher splits its own language into longer pieces than others, and knows them. */
-static cq_status check_columns(run *r, cq_error *error) {
-  enum { N_LOOKED_AT = 500 };
-  const cq_tokenizer *t = cq_encoder_text_module(r->teacher.encoder)->tokenizer;
-  cq_status status = CQ_OK;
-  cq_ids ids = {0};
-  for (size_t i = 0; t && !status && i < r->data.n_sets; i++) {
-    const cq_parallel_set *set = &r->data.sets[i];
-    if (set->plain) continue;
-    const uint32_t every = set->n_entries / N_LOOKED_AT + 1;
-    look first = {0}, second = {0};
-    for (uint32_t e = 0; !status && e < set->n_entries; e += every) {
-      const cq_entry *entry = &r->data.entries[set->first_entry + e];
-      status = look_at(&first, t, r->data.sources[entry->source], &ids, error);
-      if (!status) status = look_at(&second, t, r->data.targets[entry->first_target], &ids, error);
-    }
-    const double one = first.pieces / first.characters, other = second.pieces / second.characters;
-    const double unknown = first.unknown / first.pieces, other_unknown = second.unknown / second.pieces;
-    const bool strange = unknown > 0.1 && unknown > 2 * other_unknown;
-    if (!status && (strange || (one > 1.3 * other && other_unknown < 0.02))) {
-      char text[320];
-      snprintf(
-          text, sizeof text,
-          "%.160s: the first column does not look like the teacher's language: %.0f pieces for 100 characters, %.0f "
-          "%% unknown; the second %.0f, %.0f %%: are the columns swapped?",
-          set->label, 100 * one, 100 * unknown, 100 * other, 100 * other_unknown);
-      cq_training_notice(&r->training, text);
-    }
-  }
-  cq_free(ids.ids);
-  return status;
 }
 
 /* ---- the teacher ---- */
@@ -456,7 +406,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,
                                     cq_training_notice, t, error);
-  if (!status) status = check_columns(r, error);
+  if (!status) status = cq_check_columns(t, &r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, error);
   if (!status) status = open_student(r, error);
   if (!status) status = check_prefixes(r, error);
   if (!status) status = make_batches(r, error);

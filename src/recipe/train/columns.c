@@ -1,0 +1,112 @@
+#include "recipe/train/columns.h"
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "calque/language.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, FEWEST = 20 };
+/* A teacher splits the languages it knows into 20 to 30 pieces for 100 characters. */
+#define MANY_PIECES 0.30
+
+/* How a column looks to the teacher's tokenizer, and in how many sentences which language was found. */
+typedef struct look {
+  double pieces, unknown, characters;
+  size_t n, of_language[N_LANGUAGES];
+} look;
+
+/* The first part of a BCP 47 code among those that can be identified; -1: it is no such code. */
+static int known_language(const char *label) {
+  const size_t n = strcspn(label, "-_");
+  const char *code;
+  for (int i = 0; i < N_LANGUAGES && (code = cq_language_known((size_t)i)); i++)
+    if (strlen(code) == n && strncmp(code, label, n) == 0) return i;
+  return -1;
+}
+
+static cq_status look_at(look *out, const cq_tokenizer *t, cq_slice sentence, cq_ids *ids, cq_error *error) {
+  const int language = known_language(cq_language_identify(sentence).code);
+  out->n++;
+  if (language >= 0) out->of_language[language]++;
+  if (!t) return CQ_OK;
+  const int32_t unknown = cq_tokenizer_describe(t)->unk_id;
+  ids->n = 0;
+  const cq_status status = cq_tokenizer_encode(ids, t, NULL, sentence, false, 0, NULL, error);
+  out->pieces += (double)ids->n;
+  for (size_t i = 0; i < ids->n; i++) out->unknown += ids->ids[i] == unknown;
+  out->characters += (double)cq_utf8_length(sentence.data, sentence.n);
+  return status;
+}
+
+/* The language of three fifths of the sentences or more; -1: there is none. */
+static int language_of(const look *l) {
+  for (int i = 0; i < N_LANGUAGES; i++)
+    if (l->n >= FEWEST && 10 * l->of_language[i] >= 6 * l->n) return i;
+  return -1;
+}
+
+static size_t percent_of(const look *l, int language) {
+  return 100 * l->of_language[language] / l->n;
+}
+
+/* Languages that are written without spaces, or with syllables as letters, have more pieces for 100 characters. */
+static bool has_long_words(const char *code) {
+  static const char *const others[] = {"ja", "km", "ko", "lo", "my", "th", "zh"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strcmp(code, others[i]) == 0) return false;
+  return true;
+}
+
+/* A teacher splits its own language into longer pieces than others, and knows them. */
+static void judge_first(cq_training *t, const char *label, const look *first, const look *second) {
+  const double one = first->pieces / first->characters, other = second->pieces / second->characters;
+  const double unknown = first->unknown / first->pieces, other_unknown = second->unknown / second->pieces;
+  const bool strange = unknown > 0.1 && unknown > 2 * other_unknown;
+  const int language = language_of(first);
+  const char *code = language < 0 ? "en" : cq_language_known((size_t)language);
+  char text[320] = "";
+  if (strange || (one > 1.3 * other && other_unknown < 0.02))
+    snprintf(text, sizeof text,
+             "%.160s: the first column does not look like the teacher's language: %.0f pieces for 100 characters, %.0f "
+             "%% unknown; the second %.0f, %.0f %%: are the columns swapped?",
+             label, 100 * one, 100 * unknown, 100 * other, 100 * other_unknown);
+  else if (one > MANY_PIECES && strcmp(code, "en") != 0 && has_long_words(code))
+    snprintf(text, sizeof text,
+             "%.160s: the first column looks like '%s' (%zu %% of %zu sentences), which the teacher splits into %.0f "
+             "pieces for 100 characters: is it the teacher's language?",
+             label, code, percent_of(first, language), first->n, 100 * one);
+  if (*text) cq_training_notice(t, text);
+}
+
+/* A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
+ * one another are found more often. */
+static void judge_second(cq_training *t, const char *label, const look *second) {
+  const int own = known_language(label), found = language_of(second);
+  if (own < 0 || found < 0 || percent_of(second, own) >= 10) return;
+  char text[320];
+  snprintf(text, sizeof text,
+           "%.60s: the second column looks like '%s' (%zu %% of %zu sentences), not '%.60s' (%zu %%)", label,
+           cq_language_known((size_t)found), percent_of(second, found), second->n, label, percent_of(second, own));
+  cq_training_notice(t, text);
+}
+
+cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tokenizer *teachers, cq_error *error) {
+  cq_status status = CQ_OK;
+  cq_ids ids = {0};
+  for (size_t i = 0; !status && i < data->n_sets; i++) {
+    const cq_parallel_set *set = &data->sets[i];
+    const uint32_t every = set->n_entries / N_LOOKED_AT + 1;
+    look first = {0}, second = {0};
+    for (uint32_t e = 0; !status && !set->plain && e < set->n_entries; e += every) {
+      const cq_entry *entry = &data->entries[set->first_entry + e];
+      status = look_at(&first, teachers, data->sources[entry->source], &ids, error);
+      if (!status) status = look_at(&second, teachers, data->targets[entry->first_target], &ids, error);
+    }
+    if (!status && first.pieces > 0 && second.pieces > 0) judge_first(t, set->label, &first, &second);
+    if (!status) judge_second(t, set->label, &second);
+  }
+  cq_free(ids.ids);
+  return status;
+}

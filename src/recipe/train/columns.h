@@ -1,0 +1,14 @@
+/* What looks wrong with the columns of parallel text is told before training: columns that are swapped, text of another
+ * language than its label says. */
+#ifndef RECIPE_TRAIN_COLUMNS_H
+#define RECIPE_TRAIN_COLUMNS_H
+
+#include "recipe/run/training.h"
+#include "token/tokenizer.h"
+#include "train/parallel.h"
+
+/* The teacher's tokenizer may be NULL: then the languages alone are looked at. */
+CQ_MUST_USE cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tokenizer *teachers,
+                                       cq_error *error);
+
+#endif
