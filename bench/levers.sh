@@ -31,10 +31,14 @@ echo "| | before training | MSE of English | after it | MSE of English |"
 echo "|---|---:|---:|---:|---:|"
 for l in "$@"; do
   freedict "$l"
-  row "$l" plain "translations and dictionary" --keep-variants --drop-words --piece-dropout 0 --gloss-share 0 --source-share 1
-  row "$l" sources "a quarter of the sources" --keep-variants --drop-words --piece-dropout 0 --gloss-share 0
+  none=(--keep-variants --drop-words --piece-dropout 0 --gloss-share 0)
+  row "$l" plain "translations and dictionary" "${none[@]}" --contrast 0 --source-share 1
+  row "$l" contrast "a contrastive loss" "${none[@]}" --hard-negatives 0 --source-share 1
+  row "$l" negatives "hard negatives" "${none[@]}" --source-share 1
+  row "$l" sources "a quarter of the sources" "${none[@]}"
   row "$l" variants "spelling variants as one" --drop-words --piece-dropout 0 --gloss-share 0
   row "$l" words "the teacher's words kept" --piece-dropout 0 --gloss-share 0
   row "$l" dropout "piece dropout" --gloss-share 0
   row "$l" glosses "glosses beside translations"
+  row "$l" falling "a weight of the contrastive loss that falls from 4 to 1" --contrast 4 --final-contrast 1
 done

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# How a dictionary and sentences are combined best: docs/results.md, "How a dictionary is used". Untrained students.
+#
+#   bench/dictionary_ways.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: ar hu tr ...
+#
+#   DATA   holds parallel/en-XX/{train-*,dev-ntrex,test-flores}.tsv.gz; dictionaries are FreeDict's
+#   WORK   keeps packages, dictionaries and students
+#   VOCAB  44000: pieces
+#
+# Translation accuracy, percent, mean of both directions.
+set -euo pipefail
+[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+program=$1 data=$2 teacher=$3 work=$4
+shift 4
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+. "$(dirname "$0")/freedict.sh"
+
+row() { # LANGUAGE NAME WHAT FILE[:WEIGHT]...: of the vocabulary's text; all files of one language are aligned as one
+  local student=$work/$1-$2 what="$1: $3" files=("${@:4}") folder=$data/parallel/en-$1 set
+  [ -d "$student" ] || "$program" model new --threads "${THREADS:-2}" --from "$teacher" --fold-variants --keep-words --lowercase \
+    --vocab-size "${VOCAB:-44000}" "${files[@]/#/--text=}" "$student" 2>"$student.log"
+  printf '| %s' "$what"
+  for set in dev-ntrex test-flores; do
+    "$program" eval translation --threads "${THREADS:-2}" --model "$student" "$folder/$set.tsv.gz" 2>/dev/null |
+      awk 'NR == 2 { printf " | %.1f", $5 }'
+  done
+  echo ' |'
+}
+
+echo "| | dev-ntrex | flores |"
+echo "|---|---:|---:|"
+for l in "$@"; do
+  freedict "$l"
+  words=$work/$l.dict.tsv
+  gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 1,2 >"$work/$l.pairs.tsv"
+  cat "$work/$l.pairs.tsv" "$words" >"$work/$l.both.tsv"
+  awk -F '\t' '!seen[$2]++' "$words" >"$work/$l.first.tsv"
+  awk -F '\t' '$1 !~ / / && $2 !~ / /' "$words" >"$work/$l.single.tsv"
+  pairs=$work/$l.pairs.tsv
+  row "$l" pairs "the pairs alone" "$l=$pairs"
+  row "$l" words "the dictionary alone" "$l=$words"
+  row "$l" both "one file of both" "$work/$l.both.tsv"
+  row "$l" apart "two files, each aligned by itself" "pairs=$pairs" "words=$words"
+  for weight in 1 4 16; do row "$l" "weight-$weight" "two files aligned as one, pairs $weight times" "$l=$pairs:$weight" "$l=$words"; done
+  row "$l" first "pairs 4 times, of each entry one translation" "$l=$pairs:4" "$l=$work/$l.first.tsv"
+  row "$l" single "pairs 4 times, words alone, no phrases" "$l=$pairs:4" "$l=$work/$l.single.tsv"
+done
