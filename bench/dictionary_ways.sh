@@ -3,7 +3,7 @@
 #
 #   bench/dictionary_ways.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: ar hu tr ...
 #
-#   DATA   holds parallel/en-XX/{train-*,dev-ntrex,test-flores}.tsv.gz; dictionaries are FreeDict's
+#   DATA   holds parallel/en-XX/{train-*,dev-ntrex,test-flores}.tsv.gz and en-de/train-*; dictionaries are FreeDict's
 #   WORK   keeps packages, dictionaries and students
 #   VOCAB  44000: pieces
 #
@@ -37,6 +37,8 @@ for l in "$@"; do
   cat "$work/$l.pairs.tsv" "$words" >"$work/$l.both.tsv"
   awk -F '\t' '!seen[$2]++' "$words" >"$work/$l.first.tsv"
   awk -F '\t' '$1 !~ / / && $2 !~ / /' "$words" >"$work/$l.single.tsv"
+  [ -s "$work/$l.glosses.tsv" ] || gzip -dc "$data"/parallel/en-de/train-*.tsv.gz | cut -f 1 | sort -u |
+    "$program" data gloss --quiet --dictionary "$words" --text "$work/$l.pairs.tsv" --min-known 0.6 - -o "$work/$l.glosses.tsv"
   pairs=$work/$l.pairs.tsv
   row "$l" pairs "the pairs alone" "$l=$pairs"
   row "$l" words "the dictionary alone" "$l=$words"
@@ -44,5 +46,7 @@ for l in "$@"; do
   row "$l" apart "two files, each aligned by itself" "pairs=$pairs" "words=$words"
   for weight in 1 4 16; do row "$l" "weight-$weight" "two files aligned as one, pairs $weight times" "$l=$pairs:$weight" "$l=$words"; done
   row "$l" first "pairs 4 times, of each entry one translation" "$l=$pairs:4" "$l=$work/$l.first.tsv"
+  row "$l" glosses "pairs 4 times, the dictionary, and English sentences glossed with it" "$l=$pairs:4" "$l=$words" \
+    "$l=$work/$l.glosses.tsv"
   row "$l" single "pairs 4 times, words alone, no phrases" "$l=$pairs:4" "$l=$work/$l.single.tsv"
 done
