@@ -9,7 +9,10 @@ freedict_fetch() { # NAME: unpacks dict-freedict-NAME, and prints its index; not
   local package=dict-freedict-$1
   if [ ! -d "$work/packages/$1" ]; then
     mkdir -p "$work/packages" && chmod a+rwx "$work/packages"
-    (cd "$work/packages" && apt-get download "$package" >/dev/null 2>&1) || return 0
+    if ! (cd "$work/packages" && apt-get download "$package" >/dev/null 2>&1); then
+      apt-cache show "$package" >/dev/null 2>&1 || mkdir "$work/packages/$1" # there is none: not asked for again
+      return 0
+    fi
     dpkg-deb -x "$work/packages/$package"_*.deb "$work/packages/$1"
   fi
   find "$work/packages/$1" -name '*.index'
@@ -27,11 +30,11 @@ freedict_through() { # CODE: English words and those of a language, of which two
   local pivot
   for pivot in deu ell fin fra ita jpn nld pol por spa swe; do
     [ "$pivot" != "$1" ] || continue
-    freedict_entries "$pivot" "$1" | sort -u >"$work/pivot.tmp"
-    [ ! -s "$work/pivot.tmp" ] || freedict_entries eng "$pivot" | sort -u |
-      "$program" data pivot --quiet --on 2,1 - "$work/pivot.tmp"
-  done | sort | uniq -c | sed -n 's/^ *\([2-9]\|[1-9][0-9]\+\) //p'
-  rm -f "$work/pivot.tmp"
+    freedict_entries "$pivot" "$1" | sort -u >"$work/$1.pivot"
+    [ ! -s "$work/$1.pivot" ] || freedict_entries eng "$pivot" | sort -u |
+      "$program" data pivot --quiet --on 2,1 - "$work/$1.pivot"
+  done | LC_ALL=C sort | LC_ALL=C uniq -c | sed -n 's/^ *\([2-9]\|[1-9][0-9]\+\) //p'
+  rm -f "$work/$1.pivot"
 }
 
 freedict() { # LANGUAGE: makes WORK/LANGUAGE.dict.tsv; empty when there is none

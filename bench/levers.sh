@@ -32,7 +32,7 @@ echo "|---|---:|---:|---:|---:|"
 for l in "$@"; do
   freedict "$l"
   none=(--keep-variants --drop-words --piece-dropout 0 --gloss-share 0)
-  row "$l" plain "translations and dictionary" "${none[@]}" --contrast 0 --source-share 1
+  row "$l" squared "translations and dictionary" "${none[@]}" --contrast 0 --source-share 1
   row "$l" contrast "a contrastive loss" "${none[@]}" --hard-negatives 0 --source-share 1
   row "$l" negatives "hard negatives" "${none[@]}" --source-share 1
   row "$l" sources "a quarter of the sources" "${none[@]}"

@@ -167,11 +167,13 @@ typedef struct cq_pair_writing {
  * .gz or .zst; path NULL: TSV. Errors: CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
 CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
 /* The file that a side's sentences are in: path itself, except for Moses: news.en.gz and news.de.gz of news.moses.gz.
- * Errors: CQ_ERR_ARGUMENT for what is no code, and a name longer than size. */
+ * Errors: CQ_ERR_ARGUMENT for a Moses path that does not end in .moses, for what is no code, for two codes that are one,
+ * and for a name longer than size. */
 CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side,
                                           const cq_pair_writing *how, cq_error *error);
-/* Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. A file appears whole or not
- * at all. Errors: CQ_ERR_ARGUMENT for TMX or Moses of vectors; CQ_ERR_IO; CQ_ERR_MEMORY. */
+/* Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file appears
+ * whole or not at all. Errors: CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as cq_pair_path; CQ_ERR_IO;
+ * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);
 

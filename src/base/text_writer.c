@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 enum { TEXT_BYTES = CQ_BUFFER_BYTES(256 * 1024), PACKED_BYTES = CQ_BUFFER_BYTES(64 * 1024) };
 
@@ -35,17 +36,29 @@ static cq_status start_gzip(cq_text_writer *w, cq_error *error) {
                              : cq_fail_file(error, CQ_ERR_UNSUPPORTED, w->path, "zlib does not start");
 }
 
+cq_status cq_text_writer_check(const char *path, cq_error *error) {
+  static const char *const unsupported[] = {".xz", ".bz2", ".zip", ".lz4"};
+  for (size_t i = 0; path && i < sizeof unsupported / sizeof *unsupported; i++)
+    if (ends_in(path, unsupported[i]))
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "files are not compressed as %s, but as .gz or .zst",
+                          unsupported[i]);
+  return CQ_OK;
+}
+
+static cq_status fail_zstd(const cq_text_writer *w, size_t code, cq_error *error) {
+  if (ZSTD_getErrorCode(code) == ZSTD_error_memory_allocation) return cq_fail_memory(error, w->path);
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, w->path, "Zstandard: %s", ZSTD_getErrorName(code));
+}
+
 static cq_status start_packer(cq_text_writer *w, cq_error *error) {
-  static const char *const unpacked[] = {".xz", ".bz2", ".zip", ".lz4"};
   const bool gzip = ends_in(w->path, ".gz"), zstd = ends_in(w->path, ".zst");
-  for (size_t i = 0; i < sizeof unpacked / sizeof *unpacked; i++)
-    if (ends_in(w->path, unpacked[i]))
-      return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "files are not compressed as %s, but as .gz or .zst",
-                          unpacked[i]);
   if (!gzip && !zstd) return CQ_OK;
   if (!(w->packer = cq_alloc_zeroed(sizeof *w->packer))) return cq_fail_memory(error, w->path);
   if (gzip) return start_gzip(w, error);
-  return (w->packer->zstd = ZSTD_createCStream()) ? CQ_OK : cq_fail_memory(error, w->path);
+  w->packer->zstd = ZSTD_createCStream(); /* its memory is malloc's */
+  if (!w->packer->zstd) return cq_fail_memory(error, w->path);
+  const size_t code = ZSTD_CCtx_setParameter(w->packer->zstd, ZSTD_c_checksumFlag, 1);
+  return ZSTD_isError(code) ? fail_zstd(w, code, error) : CQ_OK;
 }
 
 static void stop_packer(cq_text_writer *w) {
@@ -63,6 +76,7 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
   char resolved[PATH_MAX];
   *out = (cq_text_writer){.path = cq_strdup(standard ? "<stdout>" : path), .text = cq_alloc(TEXT_BYTES)};
   cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, standard ? "<stdout>" : path);
+  if (!status && !standard) status = cq_text_writer_check(path, error);
   if (!status && !standard) status = start_packer(out, error);
   if (!status && standard) {
     out->stream = stdout;
@@ -101,7 +115,7 @@ static cq_status pack_zstd(cq_text_writer *w, size_t n, bool is_last, cq_error *
   for (bool done = false; !status && !done;) {
     ZSTD_outBuffer out = {w->packer->packed, PACKED_BYTES, 0};
     const size_t left = ZSTD_compressStream2(w->packer->zstd, &out, &in, is_last ? ZSTD_e_end : ZSTD_e_continue);
-    if (ZSTD_isError(left)) return cq_fail_file(error, CQ_ERR_MEMORY, w->path, "%s", ZSTD_getErrorName(left));
+    if (ZSTD_isError(left)) return fail_zstd(w, left, error);
     status = hand_on(w, w->packer->packed, out.pos, error);
     done = is_last ? left == 0 : in.pos == in.size;
   }

@@ -20,7 +20,10 @@ typedef struct cq_text_writer {
   struct cq_text_packer *packer; /* NULL: not compressed */
 } cq_text_writer;
 
-/* Errors: CQ_ERR_IO, CQ_ERR_MEMORY; CQ_ERR_ARGUMENT for a name that asks for another compression (.xz). */
+/* CQ_ERR_ARGUMENT for a name that asks for another compression (.xz), which opening refuses, too: for work that comes
+ * before. NULL is standard output. */
+CQ_MUST_USE cq_status cq_text_writer_check(const char *path, cq_error *error);
+/* Errors: CQ_ERR_IO, CQ_ERR_MEMORY, CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_text_writer_put(cq_text_writer *w, const char *bytes, size_t n, cq_error *error);
 /* Errors: CQ_ERR_IO; a regular file is untouched then, and its temporary is gone. */

@@ -26,7 +26,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
               "text of the other language, every column of it: translations are drawn in proportion to how often it "
               "has them"),
-     .otherwise = "drawn alike"},
+     .otherwise = "all translations equally often"},
     {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
     {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
                "drop sentences with a smaller share of known words; one must be known in any case")},

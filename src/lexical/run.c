@@ -48,6 +48,7 @@ cq_status cq_lexical_run(const char *run, const cq_lexical *index, const char *p
     return cq_fail(error, CQ_ERR_ARGUMENT, "fields are '%s', expected letters of t, d and n", fields);
   cq_status status = cq_options_take(&o, &cq_group_lexical, options, error);
   if (!status) status = cq_run_check_tag(tag, error);
+  if (!status) status = cq_text_writer_check(run, error);
   if (!status) status = cq_topics_read(&topics, path, error);
   if (status) return status;
   cq_lexical_query *queries = cq_alloc_array_zeroed(topics.n, sizeof *queries);

@@ -238,8 +238,8 @@ cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_err
   }
   if (snprintf(out, out_size, "%s", start) >= (int)out_size)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "the path is too long");
-  static const char *const endings[] = {".gz", ".tsv", ".txt"};
-  for (size_t i = 0; i < 3; i++) {
+  static const char *const endings[] = {".gz", ".xz", ".zst", ".tsv", ".txt"};
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
     const size_t n = strlen(out), m = strlen(endings[i]);
     if (n > m && !strcmp(out + n - m, endings[i])) out[n - m] = '\0';
   }
@@ -268,6 +268,7 @@ static cq_status read_parallel_lines(reading *r, const char *path, cq_error *err
 cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
                           const cq_parallel_options *options, cq_error *error) {
   char name[512];
+  const bool is_named = label != NULL;
   cq_status status = CQ_OK;
   if (!label) {
     status = cq_parallel_label(name, sizeof name, path, error);
@@ -282,6 +283,7 @@ cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label
   cq_parallel_set *set = &data->sets[data->n_sets];
   *set = (cq_parallel_set){.path = cq_arena_strdup(&data->text, path),
                            .label = cq_arena_strdup(&data->text, label),
+                           .is_named = is_named,
                            .weight = weight,
                            .plain = options->plain};
   if (!set->path || !set->label) return cq_fail_memory(error, path);

@@ -27,6 +27,7 @@ typedef struct cq_entry {
 
 typedef struct cq_parallel_set {
   const char *path, *label; /* in the arena */
+  bool is_named;            /* the label was given, not made of the path */
   double weight;
   uint32_t first_entry, n_entries;
   uint32_t n_pairs;                /* translations of all entries */

@@ -38,7 +38,7 @@ stderr_has "WORSE than after step 0"
 # The teacher is asked about the sentences that are drawn and no others.
 expect 0 distill --teacher "$sample/teacher" --student student --train "$sample/train/en-de.tsv.gz" --cache few --steps 2 \
   --batch 16 --lr 1e-5 --output few-steps
-! grep -q swapped stderr || fail "columns that are in order were called swapped"
+! grep -q "swapped\|looks like" stderr || fail "columns that are in order were called into question"
 n=$(($(wc -c <few/vectors/*/vectors) / (128 * 4)))
 [ "$n" -ge 20 ] && [ "$n" -le 40 ] || fail "the teacher was asked about $n sentences"
 finish

@@ -23,10 +23,10 @@ mean_after() { awk -v want="$1" '/^step / { at = $2 } /^mean / && at == want { p
 expect 0 $run --steps 60 --threads 2 --output whole
 stderr_has "step 60"
 awk -v a="$(mean_after 0)" -v b="$(mean_after 60)" 'BEGIN { exit !(b > a) }' || fail "nothing was learned"
-stderr_has "before training -> the model kept, that after step "
+stderr_has "before training -> kept model (step "
 grep -q '^de  *src>trg  *[0-9.]* -> *[0-9.]* %  trg>src ' stderr || fail "no line of German before and after training"
 grep -q '^mean  *[0-9.]* -> *[0-9.]* %$' stderr || fail "no mean before and after training"
-! grep -q column stderr || fail "columns that are in order were called into question"
+! grep -q "looks like\|does not look" stderr || fail "columns that are in order were called into question"
 
 # Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
 "$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &

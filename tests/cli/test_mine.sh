@@ -150,7 +150,8 @@ for name in p.tsv.bz2 p.csv p.xz p.moses.xz; do
 done
 expect 0 $mine source.ids target.ids.gz -o pairs.tsv.zst
 [ "$(od -An -tx1 -N4 pairs.tsv.zst)" = " 28 b5 2f fd" ] || fail "pairs.tsv.zst is not compressed"
-expect 0 data stats pairs.tsv.zst
+expect 0 data sample --rows 1000 pairs.tsv.zst
+same stdout unpacked
 expect 2 $mine odd.txt odd.txt -o odd.moses
 stderr_has "--languages is needed for .moses"
 expect 0 $mine odd.txt odd.txt --languages en,de -o odd.moses.gz
@@ -161,6 +162,13 @@ expect 0 $mine odd.txt odd.txt
 cut -f 2,3 stdout | diff - both >/dev/null || fail "two files do not come back: $(cat both)"
 expect 1 mine --model "$TEACHER" odd.txt odd.txt --languages ../en,de -o odd.moses
 stderr_has "'../en' is no language's code"
+expect 1 $mine odd.txt odd.txt --languages en,en -o odd.moses
+stderr_has "two files named by 'en' would be one"
+expect 1 mine source.npy target.npy --languages en,de -o vectors.moses
+stderr_has "vectors.moses: needs sentences, and a --model to encode them"
+cp odd.txt text.de
+expect 1 $mine text.de odd.txt --languages de,en -o text.moses --replace
+stderr_has "text.de: is read, and would be overwritten"
 
 # What is there is not overwritten unless it is said; an empty file holds nothing.
 cp pairs.tsv.gz before
@@ -170,6 +178,9 @@ for name in pairs.tsv.gz odd.tmx odd.moses.gz; do
 done
 same pairs.tsv.gz before
 expect 0 $mine source.txt target.txt --languages en,de -o odd.moses.gz --replace
+expect 0 $mine source.txt target.txt
+cut -f 2 stdout >source-column
+gzip -dc odd.en.gz | diff - source-column >/dev/null || fail "the first file is not the pairs' first side"
 : >empty.tsv
 expect 0 $mine source.txt target.txt -o empty.tsv
 [ -s empty.tsv ] || fail "an empty file is not written to"
@@ -201,7 +212,7 @@ for n in 1 2 3; do
 done
 
 expect 1 mine source.npy target.npy -o vectors.tmx
-stderr_has "a translation memory needs sentences"
+stderr_has "vectors.tmx: needs sentences, and a --model to encode them"
 expect 0 mine source.npy target.npy --first-pass int8
 cmp -s stdout from-npy || fail "the first pass changes the result"
 

@@ -271,16 +271,19 @@ static int run_encode(const cli_call *call) {
                              .n_columns = 1,
                              .rows = (size_t)args->batch,
                              .skip_bad = args->skip_bad}};
+  cq_error error = {0};
   int code = format_of(&j.format, call, args->output);
   if (code == CLI_OK) code = cli_check_options(call);
   if (code) return code;
   if (args->calibration && args->output_type != TYPE_INT8)
     return cli_usage(call->path, "--calibration is for --output-type int8 only");
-  cq_error error = {0};
-  if (cli_output_check(args->output, args->replace, &error)) return cli_fail_error(&error);
   if ((code = cli_ranks_open(&j.ranks)) || (j.ranks && (code = cli_encode_check_divisible(call, args->output))))
     goto done;
   code = CLI_FAILED;
+  if (cq_ranks_rank(j.ranks) == 0 && cli_output_check(args->output, args->replace, &error)) {
+    cli_fail_error(&error);
+    goto done;
+  }
   if (open_encoder(&j.encoder, args) || cli_open_context(&j.ctx, args->threads)) goto done;
   j.dim = (size_t)cq_encoder_encode_dim(j.encoder, args->encode);
   j.n_columns = args->output_type >= TYPE_BINARY ? (j.dim + 7) / 8 : j.dim;

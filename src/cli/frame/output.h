@@ -12,11 +12,11 @@ typedef struct cli_output {
   char *path, *temporary; /* temporary NULL: a device, a pipe or a link, written directly */
 } cli_output;
 
-/* What a command that took long has written is not overwritten unless it is said: CQ_ERR_ARGUMENT for a file that is not
- * empty. path NULL, a device and a pipe are fine. */
+/* Refuses to overwrite a regular file that is not empty, unless `replace`: CQ_ERR_ARGUMENT. path NULL, a device and a
+ * pipe are fine. */
 CQ_MUST_USE cq_status cli_output_check(const char *path, bool replace, cq_error *error);
 #define CLI_REPLACE(owner, field)                                                                                      \
-  { CQ_FLAG(owner, "replace", field, CHANGES, "overwrite an existing --output") }
+  { CQ_FLAG(owner, "replace", field, KEEPS, "overwrite an existing --output") }
 
 CQ_MUST_USE cq_status cli_output_open(cli_output *out, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cli_output_commit(cli_output *out, cq_error *error);

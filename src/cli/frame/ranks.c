@@ -26,7 +26,7 @@ int cli_ranks_open(cq_ranks **out) {
 }
 
 static bool matters(const char *name) {
-  static const char *const not_these[] = {"threads", "batch", "cache", "model", NULL};
+  static const char *const not_these[] = {"threads", "batch", "cache", "model", "replace", NULL};
   for (const char *const *n = not_these; *n; n++)
     if (!strcmp(*n, name)) return false;
   return true;

@@ -50,14 +50,19 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
 }
 
 /* What cannot be written is better known before the work. */
-static int check_writable(const char *path, bool replace) {
+static int check_writable(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
-  cq_status status = cli_output_check(path, replace, &error);
-  if (!status && (!path || access(path, F_OK) == 0)) return CLI_OK; /* what is there, a pipe say, is opened once */
-  if (!status) status = cli_output_open(&file, path, &error);
+  if (!path || access(path, F_OK) == 0) return CLI_OK; /* what is there, a pipe say, is opened once */
+  const cq_status status = cli_output_open(&file, path, &error);
   cli_output_abort(&file);
   return status ? cli_fail_error(&error) : CLI_OK;
+}
+
+static bool is_same_file(const char *a, const char *b) {
+  struct stat one, other;
+  return a && b && stat(a, &one) == 0 && stat(b, &other) == 0 && S_ISREG(one.st_mode) && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
 }
 
 /* A classifier is replaced as a whole, which only a regular file can be; and it is not to replace what is read or written
@@ -70,7 +75,15 @@ static int check_classifier(const cli_call *call, const struct args *args, const
   if ((args->output && strcmp(path, args->output) == 0) || strcmp(path, o->learn_from) == 0)
     return cli_usage(call->path, "--save-classifier would overwrite %s", path);
   if (lstat(path, &there) == 0 && !S_ISREG(there.st_mode)) return cli_fail("%s: not a regular file", path);
-  return check_writable(path, true);
+  return check_writable(path);
+}
+
+static int check_output(const struct args *args, const cq_mine_options *o, const char *path) {
+  cq_error error = {0};
+  if (is_same_file(path, o->source) || is_same_file(path, o->target) || is_same_file(path, o->learn_from))
+    return cli_fail("%s: is read, and would be overwritten", path);
+  if (cli_output_check(path, args->replace, &error)) return cli_fail_error(&error);
+  return check_writable(path);
 }
 
 static int check_outputs(const cli_call *call, const struct args *args, const cq_mine_options *o) {
@@ -79,11 +92,14 @@ static int check_outputs(const cli_call *call, const struct args *args, const cq
   if (cq_pair_format_of(&how.format, args->output, &error)) return cli_fail_error(&error);
   if (how.format == CQ_PAIRS_MOSES && args->n_languages != 2)
     return cli_usage(call->path, "--languages is needed for .moses: two codes, as in de,en");
+  if (how.format >= CQ_PAIRS_TMX && !o->model)
+    return cli_fail("%s: needs sentences, and a --model to encode them", args->output);
+  const int last = how.format == CQ_PAIRS_MOSES ? CQ_TARGET : CQ_SOURCE;
   int code = CLI_OK;
-  for (int side = CQ_SOURCE; code == CLI_OK && args->output && side <= CQ_TARGET; side++) {
+  for (int side = CQ_SOURCE; code == CLI_OK && args->output && side <= last; side++) {
     char path[4096];
     if (cq_pair_path(path, sizeof path, args->output, side, &how, &error)) return cli_fail_error(&error);
-    code = check_writable(path, args->replace);
+    code = check_output(args, o, path);
   }
   return code == CLI_OK ? check_classifier(call, args, o) : code;
 }

@@ -76,6 +76,7 @@ cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, co
   cq_neighbours found = {0};
   cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
+  if (!status) status = cq_text_writer_check(run, error);
   if (!status && cq_encoder_dim(encoder) != cq_encoder_dim(of_queries))
     status = cq_fail(error, CQ_ERR_ARGUMENT, "vectors of documents have %d dimensions, those of queries %d",
                      cq_encoder_dim(encoder), cq_encoder_dim(of_queries));
@@ -154,6 +155,7 @@ cq_status cq_fuse_runs(const char *run, const char *const *paths, size_t n_runs,
   if (!(k >= 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "k is %g, expected 0 or more", k);
   cq_run *runs = cq_alloc_array_zeroed(n_runs, sizeof *runs);
   cq_status status = runs ? cq_run_check_tag(tag, error) : cq_fail_memory(error, "a fusion");
+  if (!status) status = cq_text_writer_check(run, error);
   for (size_t i = 0; !status && i < n_runs; i++) {
     status = cq_run_read(&runs[i], paths[i], false, error);
     if (!status) status = add_run(&all, &n, &capacity, &places, &runs[i], k, error);

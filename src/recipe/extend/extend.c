@@ -52,7 +52,7 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
              "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
-     .otherwise = "32,000, and 12,000 for each further language and each dictionary, of up to eight"},
+     .otherwise = "20,000, and 12,000 for each language and each dictionary, of at most eight each"},
     {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"), .otherwise = "by --kind"},
     {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",

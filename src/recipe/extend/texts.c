@@ -23,7 +23,7 @@
 
 /* Text counts more than a dictionary, whose words are mostly rare. */
 enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
-/* With more translations, or a smaller dictionary, glosses take their place without need. */
+/* With more translations, or a smaller dictionary, glosses only displace translations. */
 enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define BALANCE       0.7    /* 0: text as it is; 1: as much of each language */
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */

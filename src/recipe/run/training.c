@@ -392,7 +392,10 @@ static cq_status keep_encoder(void *context, const char *directory, cq_error *er
 
 static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
   cq_builder text = {0};
-  cq_builder_printf(&text, "before training -> the model kept, that after step %llu\n", (unsigned long long)step);
+  cq_builder_printf(&text, "before training -> kept model (step %llu", (unsigned long long)step);
+  if (r->measured.averaged)
+    cq_builder_printf(&text, ", mean of %llu evaluations' weights", (unsigned long long)r->measured.averaged);
+  cq_builder_text(&text, ")\n");
   cq_dev_change(&text, &r->dev, &r->before, &r->now);
   const cq_status status = text.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status) cq_training_tell(r, "evaluate", r->n_steps, r->n_steps, text.data);
@@ -412,7 +415,7 @@ static cq_status finish_training(void *context, const char *best, cq_error *erro
     status = cq_dev_evaluate(&r->now, &r->dev, model, r->teacher, r->ctx, error);
   }
   const uint64_t step = best ? r->run.state.best_step : r->run.state.step;
-  if (!status && has_dev_sets(r) && r->has_before && step > 0) status = show_change(r, step, error);
+  if (!status && r->has_before && step > 0) status = show_change(r, step, error);
   if (!status) {
     cq_model_card_write(&card, r, step);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;

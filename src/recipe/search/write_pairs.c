@@ -57,10 +57,15 @@ cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *err
 cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, const cq_pair_writing *how,
                        cq_error *error) {
   const size_t n = length_without_compression(path);
-  const char *language = side == CQ_SOURCE ? how->source_language : how->target_language;
+  const char *const languages[] = {how->source_language, how->target_language}, *language = languages[side];
   if (how->format != CQ_PAIRS_MOSES) return cq_path_join(out, size, "", path, error);
-  if (!*language || strchr(language, '/'))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code", language);
+  if (!cq_slice_equal(ending_of(path), cq_slice_of("moses")))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "Moses's files need a name that ends in .moses");
+  for (int i = 0; i < 2; i++)
+    if (!languages[i] || !*languages[i] || strchr(languages[i], '/'))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code", languages[i] ? languages[i] : "");
+  if (strcmp(languages[0], languages[1]) == 0)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "two files named by '%s' would be one", language);
   const int stem = (int)(n - strlen("moses"));
   return (size_t)cq_snprintf(out, size, "%.*s%s%s", stem, path, language, path + n) < size
              ? CQ_OK
@@ -226,6 +231,8 @@ cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pa
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s needs sentences, not vectors alone",
                    how->format == CQ_PAIRS_TMX ? "a translation memory" : "Moses's format");
   writer w = {.mining = mining, .how = how};
+  if (how->format == CQ_PAIRS_MOSES && (!path || strcmp(path, "-") == 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "Moses's format is two files: it needs a name");
   const int n_files = how->format == CQ_PAIRS_MOSES ? 2 : 1;
   char name[4096];
   cq_status status = CQ_OK;

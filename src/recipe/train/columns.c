@@ -3,33 +3,32 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calque/language.h"
+#include "text/identify.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, FEWEST = 20 };
+enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, MIN_SENTENCES = 20 };
 /* A teacher splits the languages it knows into 20 to 30 pieces for 100 characters. */
-#define MANY_PIECES 0.30
+#define MAX_PIECES_PER_CHARACTER 0.30
 
 /* How a column looks to the teacher's tokenizer, and in how many sentences which language was found. */
 typedef struct look {
   double pieces, unknown, characters;
-  size_t n, of_language[N_LANGUAGES];
+  size_t n, n_languages, counts[N_LANGUAGES];
+  const char *codes[N_LANGUAGES]; /* [n_languages] of the library, so that equal ones are one pointer */
 } look;
 
-/* The first part of a BCP 47 code among those that can be identified; -1: it is no such code. */
-static int known_language(const char *label) {
-  const size_t n = strcspn(label, "-_");
-  const char *code;
-  for (int i = 0; i < N_LANGUAGES && (code = cq_language_known((size_t)i)); i++)
-    if (strlen(code) == n && strncmp(code, label, n) == 0) return i;
-  return -1;
+static void count_language(look *l, const char *code) {
+  size_t i = 0;
+  while (i < l->n_languages && strcmp(l->codes[i], code) != 0) i++;
+  if (i == l->n_languages && i < N_LANGUAGES) l->codes[l->n_languages++] = code;
+  if (i < l->n_languages) l->counts[i]++;
 }
 
 static cq_status look_at(look *out, const cq_tokenizer *t, cq_slice sentence, cq_ids *ids, cq_error *error) {
-  const int language = known_language(cq_language_identify(sentence).code);
   out->n++;
-  if (language >= 0) out->of_language[language]++;
+  count_language(out, cq_language_identify(sentence).code);
   if (!t) return CQ_OK;
   const int32_t unknown = cq_tokenizer_describe(t)->unk_id;
   ids->n = 0;
@@ -40,15 +39,18 @@ static cq_status look_at(look *out, const cq_tokenizer *t, cq_slice sentence, cq
   return status;
 }
 
-/* The language of three fifths of the sentences or more; -1: there is none. */
-static int language_of(const look *l) {
-  for (int i = 0; i < N_LANGUAGES; i++)
-    if (l->n >= FEWEST && 10 * l->of_language[i] >= 6 * l->n) return i;
-  return -1;
+/* The share of sentences in a language. */
+static double share_of(const look *l, const char *code) {
+  for (size_t i = 0; i < l->n_languages; i++)
+    if (strcmp(l->codes[i], code) == 0) return (double)l->counts[i] / (double)l->n;
+  return 0;
 }
 
-static size_t percent_of(const look *l, int language) {
-  return 100 * l->of_language[language] / l->n;
+/* The language of three fifths of the sentences or more; NULL: there is none. */
+static const char *language_of(const look *l) {
+  for (size_t i = 0; l->n >= MIN_SENTENCES && i < l->n_languages; i++)
+    if (5 * l->counts[i] >= 3 * l->n && strcmp(l->codes[i], "und") != 0) return l->codes[i];
+  return NULL;
 }
 
 /* Languages that are written without spaces, or with syllables as letters, have more pieces for 100 characters. */
@@ -60,35 +62,33 @@ static bool has_long_words(const char *code) {
 }
 
 /* A teacher splits its own language into longer pieces than others, and knows them. */
-static void judge_first(cq_training *t, const char *label, const look *first, const look *second) {
+static void check_first(cq_training *t, const char *label, const look *first, const look *second) {
   const double one = first->pieces / first->characters, other = second->pieces / second->characters;
   const double unknown = first->unknown / first->pieces, other_unknown = second->unknown / second->pieces;
   const bool strange = unknown > 0.1 && unknown > 2 * other_unknown;
-  const int language = language_of(first);
-  const char *code = language < 0 ? "en" : cq_language_known((size_t)language);
+  const char *code = language_of(first);
   char text[320] = "";
   if (strange || (one > 1.3 * other && other_unknown < 0.02))
     snprintf(text, sizeof text,
              "%.160s: the first column does not look like the teacher's language: %.0f pieces for 100 characters, %.0f "
              "%% unknown; the second %.0f, %.0f %%: are the columns swapped?",
              label, 100 * one, 100 * unknown, 100 * other, 100 * other_unknown);
-  else if (one > MANY_PIECES && strcmp(code, "en") != 0 && has_long_words(code))
+  else if (code && one > MAX_PIECES_PER_CHARACTER && strcmp(code, "en") != 0 && has_long_words(code))
     snprintf(text, sizeof text,
-             "%.160s: the first column looks like '%s' (%zu %% of %zu sentences), which the teacher splits into %.0f "
+             "%.160s: the first column looks like '%s' (%.0f %% of %zu sentences), which the teacher splits into %.0f "
              "pieces for 100 characters: is it the teacher's language?",
-             label, code, percent_of(first, language), first->n, 100 * one);
+             label, code, 100 * share_of(first, code), first->n, 100 * one);
   if (*text) cq_training_notice(t, text);
 }
 
 /* A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
  * one another are found more often. */
-static void judge_second(cq_training *t, const char *label, const look *second) {
-  const int own = known_language(label), found = language_of(second);
-  if (own < 0 || found < 0 || percent_of(second, own) >= 10) return;
+static void check_second(cq_training *t, const char *label, const look *second) {
+  const char *own = cq_language_known_as(label), *found = language_of(second);
+  if (!own || !found || share_of(second, own) >= 0.1) return;
   char text[320];
-  snprintf(text, sizeof text,
-           "%.60s: the second column looks like '%s' (%zu %% of %zu sentences), not '%.60s' (%zu %%)", label,
-           cq_language_known((size_t)found), percent_of(second, found), second->n, label, percent_of(second, own));
+  snprintf(text, sizeof text, "%.60s: the second column looks like '%s' (%.0f %% of %zu sentences), not '%s' (%.0f %%)",
+           label, found, 100 * share_of(second, found), second->n, own, 100 * share_of(second, own));
   cq_training_notice(t, text);
 }
 
@@ -104,8 +104,8 @@ cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tok
       status = look_at(&first, teachers, data->sources[entry->source], &ids, error);
       if (!status) status = look_at(&second, teachers, data->targets[entry->first_target], &ids, error);
     }
-    if (!status && first.pieces > 0 && second.pieces > 0) judge_first(t, set->label, &first, &second);
-    if (!status) judge_second(t, set->label, &second);
+    if (!status && first.pieces > 0 && second.pieces > 0) check_first(t, set->label, &first, &second);
+    if (!status && set->is_named) check_second(t, set->label, &second);
   }
   cq_free(ids.ids);
   return status;
