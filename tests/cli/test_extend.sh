@@ -72,7 +72,7 @@ stderr_has "COLLAPSE"
 
 # Text of another language than the label says, or than the teacher's; long sentences; too little to hold anything out.
 "$PROGRAM" extend "$sample/teacher" --to de=ru.tsv --steps 1 --cache cache -o other >log 2>&1
-grep -q "de: the second column looks like 'ru' (9[0-9] % of 4[0-9]* sentences), not 'de' (0 %)" log || fail "Russian passes for German: $(cat log)"
+grep -q "de: the second column looks like 'ru' ([0-9]* % of 4[0-9]* sentences), not 'de' (0 %)" log || fail "Russian passes for German: $(cat log)"
 paste <(cut -f 2 de.tsv) <(cut -f 2 ru.tsv) >third.tsv
 "$PROGRAM" extend "$sample/teacher" --to ru=third.tsv --steps 1 --cache cache -o third >log 2>&1
 grep -q "ru: the first column looks like 'de' (.*is it the teacher's language?" log || fail "German passes for English: $(cat log)"
