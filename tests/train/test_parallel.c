@@ -160,7 +160,7 @@ static void plain_text_is_its_own_translation(void **state) {
     assert_int_equal(cq_parallel_is_plain(&data, entry->source, entry->first_target), e > 0);
   }
   cq_parallel_summary(summary, &data.sets[1]);
-  assert_string_equal(summary, "en: 2 sentences (4 lines, 0 malformed skipped, 1 too long)");
+  assert_string_equal(summary, "en: 2 sentences (4 lines, 0 malformed skipped, 1 too long: --max-characters)");
   cq_parallel_free(&data);
   options.max_entries = 1;
   assert_int_equal(cq_parallel_add(&data, path, NULL, 1, &options, NULL), CQ_OK);
