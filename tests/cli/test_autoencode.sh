@@ -64,7 +64,7 @@ stderr_has "1 line"
 expect 0 encode --model model/encoder-xx -o vectors.npy xx.txt
 [ -s vectors.npy ] || fail "no vectors"
 cp vectors.npy direct.npy
-expect 0 autoencode encode --model model --language xx -o vectors.npy xx.txt
+expect 0 autoencode encode --model model --language xx --replace -o vectors.npy xx.txt
 same vectors.npy direct.npy
 expect 0 autoencode encode --model model --language yy --normalize yy.txt
 lines_are stdout 200
