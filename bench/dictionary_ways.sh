@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How a dictionary and sentences are combined best: docs/results.md, "How a dictionary is used". Untrained students.
+# How a dictionary and sentences are combined best, by untrained students.
 #
 #   bench/dictionary_ways.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: ar hu tr ...
 #
@@ -12,8 +12,6 @@ set -euo pipefail
 [ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
 . "$(dirname "$0")/freedict.sh"
 
 row() { # LANGUAGE NAME WHAT FILE[:WEIGHT]...: of the vocabulary's text; all files of one language are aligned as one

@@ -18,8 +18,6 @@ shopt -s inherit_errexit
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 threads=${THREADS:-2}
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
 . "$(dirname "$0")/freedict.sh"
 . "$(dirname "$0")/tables/markdown.sh"
 [ $# -gt 0 ] || set -- $(find "$data/parallel" -maxdepth 1 -name 'en-??' -printf '%f\n' | sort | sed 's/^en-//')

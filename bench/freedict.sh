@@ -1,6 +1,10 @@
 # Sourced by scripts that use FreeDict's dictionaries: Debian's packages dict-freedict-eng-deu, -deu-eng and so on, fetched with
-# apt-get and unpacked, not installed. Wants `program` and `work` to be set. A small dictionary is completed by way of other
-# languages, and Chinese has words of Japanese's: docs/results.md, "Dictionaries by way of other languages".
+# apt-get and unpacked, not installed. Wants `program` and `work` to be set; makes the directory, and its path
+# absolute. A small dictionary is completed by way of other languages, and Chinese has words of Japanese's: docs/results.md,
+# "Dictionaries by way of other languages".
+
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
 
 declare -A freedict_code=([ar]=ara [bg]=bul [cs]=ces [da]=dan [de]=deu [el]=ell [eo]=epo [es]=spa [fi]=fin [fr]=fra [hi]=hin [hu]=hun
   [id]=ind [it]=ita [ja]=jpn [lt]=lit [nb]=nor [pl]=pol [pt]=por [ru]=rus [sk]=slk [sl]=slv [sv]=swe [tr]=tur)

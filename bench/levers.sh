@@ -13,8 +13,6 @@ set -euo pipefail
 [ $# -ge 5 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
-mkdir -p "$work"
-work=$(cd "$work" && pwd)
 . "$(dirname "$0")/freedict.sh"
 
 row() { # LANGUAGE NAME WHAT OPTION...: trains WORK/LANGUAGE-NAME, and prints what its log says
