@@ -11,8 +11,8 @@
  *
  * A row is a line: a sentence and its translations, separated by tabs, no quoting. Files are plain or compressed, "-" is
  * standard input; an output whose name ends in .gz or .zst is compressed, NULL is standard output, and a file appears
- * whole or not at all. Rows are streamed: memory grows with the text only where a function says so. Every dropped row is counted
- * under a reason.
+ * whole or not at all. Rows are streamed: memory grows with the text only where a function says so. Every dropped row is
+ * counted under a reason.
  *
  * Errors of all: CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (skip_bad: it is
  * counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO, CQ_ERR_MEMORY.

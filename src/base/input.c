@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -228,4 +229,14 @@ static void close_input(void *input) {
 
 cq_byte_source cq_input_source(cq_input *input) {
   return (cq_byte_source){read_input, close_input, input->path, input};
+}
+
+size_t cq_compression_ending(const char *path) {
+  static const char *const endings[] = {".gz", ".xz", ".zst"};
+  const size_t n = strlen(path);
+  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+    const size_t m = strlen(endings[i]);
+    if (n > m && !strncasecmp(path + n - m, endings[i], m)) return m;
+  }
+  return 0;
 }

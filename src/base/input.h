@@ -25,6 +25,9 @@ CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, s
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 
+/* Bytes of ".gz", ".xz" or ".zst" at a path's end, in either case; 0: it has none of them. */
+size_t cq_compression_ending(const char *path);
+
 /* Whether it is compressed; NULL: it is plain. */
 const char *cq_input_compression(const cq_input *input);
 const char *cq_input_path(const cq_input *input); /* "<stdin>" for "-" */

@@ -36,6 +36,10 @@ static cq_status start_gzip(cq_text_writer *w, cq_error *error) {
                              : cq_fail_file(error, CQ_ERR_UNSUPPORTED, w->path, "zlib does not start");
 }
 
+size_t cq_text_writer_ending(const char *path) {
+  return ends_in(path, ".gz") ? 3 : ends_in(path, ".zst") ? 4 : 0;
+}
+
 cq_status cq_text_writer_check(const char *path, cq_error *error) {
   static const char *const unsupported[] = {".xz", ".bz2", ".zip", ".lz4"};
   for (size_t i = 0; path && i < sizeof unsupported / sizeof *unsupported; i++)
@@ -51,10 +55,9 @@ static cq_status fail_zstd(const cq_text_writer *w, size_t code, cq_error *error
 }
 
 static cq_status start_packer(cq_text_writer *w, cq_error *error) {
-  const bool gzip = ends_in(w->path, ".gz"), zstd = ends_in(w->path, ".zst");
-  if (!gzip && !zstd) return CQ_OK;
+  if (!cq_text_writer_ending(w->path)) return CQ_OK;
   if (!(w->packer = cq_alloc_zeroed(sizeof *w->packer))) return cq_fail_memory(error, w->path);
-  if (gzip) return start_gzip(w, error);
+  if (ends_in(w->path, ".gz")) return start_gzip(w, error);
   w->packer->zstd = ZSTD_createCStream(); /* its memory is malloc's */
   if (!w->packer->zstd) return cq_fail_memory(error, w->path);
   const size_t code = ZSTD_CCtx_setParameter(w->packer->zstd, ZSTD_c_checksumFlag, 1);

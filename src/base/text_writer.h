@@ -20,6 +20,8 @@ typedef struct cq_text_writer {
   struct cq_text_packer *packer; /* NULL: not compressed */
 } cq_text_writer;
 
+/* Bytes of ".gz" or ".zst" at a path's end, by which it is compressed; 0: it has neither. */
+size_t cq_text_writer_ending(const char *path);
 /* CQ_ERR_ARGUMENT for a name that asks for another compression (.xz), which opening refuses, too: for work that comes
  * before. NULL is standard output. */
 CQ_MUST_USE cq_status cq_text_writer_check(const char *path, cq_error *error);

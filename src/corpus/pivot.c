@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/multimap.h"
 #include "base/temporary.h"
@@ -255,16 +256,11 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
 /* Into how many parts the second file must be split, from what it takes on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
   enum { OF_COMPRESSED = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
-  static const char *const endings[] = {".gz", ".xz", ".zst"};
   const double memory = o->memory_gb * (1 << 30);
   const char *path = o->second;
-  const size_t n = strlen(path);
-  bool compressed = false;
   struct stat info;
   if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 64; /* nobody knows what will come */
-  for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-    compressed |= n > strlen(endings[i]) && !strcmp(path + n - strlen(endings[i]), endings[i]);
-  const double bytes = (double)info.st_size * (compressed ? OF_COMPRESSED : 1) * OF_A_ROW;
+  const double bytes = (double)info.st_size * (cq_compression_ending(path) ? OF_COMPRESSED : 1) * OF_A_ROW;
   return bytes < memory ? 1 : (size_t)fmin(MAX_PARTS, ceil(2 * bytes / memory));
 }
 

@@ -1,6 +1,7 @@
 /* Files one after another, each by the reader of its format. */
 #include "base/byte_source.h"
 #include "base/error.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -142,16 +143,8 @@ void cq_documents_close(cq_documents *d) {
 
 /* A name's ending in lower case, without that of a compression: ".tsv" of "a/news.TSV.gz"; "": it has none. */
 static void find_ending(char ending[16], const char *path) {
-  static const char *const compressions[] = {".gz", ".xz", ".zst"};
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-  size_t n = strlen(name);
-  for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++) {
-    const size_t m = strlen(compressions[i]);
-    if (n > m && !strncasecmp(name + n - m, compressions[i], m)) {
-      n -= m;
-      break;
-    }
-  }
+  const size_t n = strlen(name) - cq_compression_ending(name);
   size_t begin = n;
   while (begin > 0 && name[begin - 1] != '.') begin--;
   ending[0] = 0;

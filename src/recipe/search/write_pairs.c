@@ -18,19 +18,8 @@ typedef struct writer {
 
 /* --- names of files --- */
 
-static bool ends_in(const char *path, size_t n, const char *ending) {
-  const size_t m = strlen(ending);
-  return n > m && memcmp(path + n - m, ending, m) == 0;
-}
-
-/* Bytes of a path before .gz or .zst at its end. */
-static size_t length_without_compression(const char *path) {
-  const size_t n = strlen(path);
-  return n - (ends_in(path, n, ".gz") ? 3 : ends_in(path, n, ".zst") ? 4 : 0);
-}
-
 static cq_slice ending_of(const char *path) {
-  const size_t n = length_without_compression(path);
+  const size_t n = strlen(path) - cq_text_writer_ending(path);
   size_t begin = n;
   while (begin > 0 && path[begin - 1] != '.' && path[begin - 1] != '/') begin--;
   return begin > 0 && path[begin - 1] == '.' ? (cq_slice){path + begin, n - begin} : (cq_slice){"", 0};
@@ -56,7 +45,7 @@ cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *err
 
 cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, const cq_pair_writing *how,
                        cq_error *error) {
-  const size_t n = length_without_compression(path);
+  const size_t n = strlen(path) - cq_text_writer_ending(path);
   const char *const languages[] = {how->source_language, how->target_language}, *language = languages[side];
   if (how->format != CQ_PAIRS_MOSES) return cq_path_join(out, size, "", path, error);
   if (!cq_slice_equal(ending_of(path), cq_slice_of("moses")))

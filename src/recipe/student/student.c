@@ -40,10 +40,10 @@ static const cq_option option_rows[] = {
          "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; static: "
          "teacher whose vectors of pieces alone are the first rows"),
      .letter = 'f'},
-    {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
-             "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
-             "language "
-             "are aligned as one, a dictionary among them; one of weight 4 counts as if it were there four times")},
+    {CQ_DATA(
+        O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
+        "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
+        "language are aligned as one, a dictionary among them; one of weight 4 counts as if it were there four times")},
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},

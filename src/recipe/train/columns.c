@@ -16,7 +16,7 @@ enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, MIN_SENTENCES = 20 };
 typedef struct look {
   double pieces, unknown, characters;
   size_t n, n_languages, counts[N_LANGUAGES];
-  const char *codes[N_LANGUAGES]; /* [n_languages] of the library, so that equal ones are one pointer */
+  const char *codes[N_LANGUAGES]; /* [n_languages] */
 } look;
 
 static void count_language(look *l, const char *code) {
