@@ -107,7 +107,7 @@ same one/languages/de/model.safetensors late/languages/de/model.safetensors
 expect 1 $run -o one
 stderr_has "one: already exists"
 expect 1 ${run/extend model/extend one} -o three
-stderr_has "one/languages/de: already exists (replace"
+stderr_has "one/languages/de: already exists (--replace"
 absent three
 expect 0 ${run/extend model/extend two} --lr 1e-3 --embedding-lr 5e-3 --replace -o two
 holds_all_of model two

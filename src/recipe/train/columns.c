@@ -1,6 +1,7 @@
 #include "recipe/train/columns.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "calque/language.h"
 #include "text/identify.h"
@@ -69,15 +70,17 @@ static void check_first(cq_training *t, const char *label, const look *first, co
   const char *code = language_of(first);
   char text[320] = "";
   if (strange || (one > 1.3 * other && other_unknown < 0.02))
-    snprintf(text, sizeof text,
-             "%.160s: the first column does not look like the teacher's language: %.0f pieces for 100 characters, %.0f "
-             "%% unknown; the second %.0f, %.0f %%: are the columns swapped?",
-             label, 100 * one, 100 * unknown, 100 * other, 100 * other_unknown);
+    cq_snprintf(
+        text, sizeof text,
+        "%.160s: the first column does not look like the teacher's language: %.0f pieces for 100 characters, %.0f "
+        "%% unknown; the second %.0f, %.0f %%: are the columns swapped?",
+        label, 100 * one, 100 * unknown, 100 * other, 100 * other_unknown);
   else if (code && one > MAX_PIECES_PER_CHARACTER && strcmp(code, "en") != 0 && has_long_words(code))
-    snprintf(text, sizeof text,
-             "%.160s: the first column looks like '%s' (%.0f %% of %zu sentences), which the teacher splits into %.0f "
-             "pieces for 100 characters: is it the teacher's language?",
-             label, code, 100 * share_of(first, code), first->n, 100 * one);
+    cq_snprintf(
+        text, sizeof text,
+        "%.160s: the first column looks like '%s' (%.0f %% of %zu sentences), which the teacher splits into %.0f "
+        "pieces for 100 characters: is it the teacher's language?",
+        label, code, 100 * share_of(first, code), first->n, 100 * one);
   if (*text) cq_training_notice(t, text);
 }
 
@@ -87,8 +90,9 @@ static void check_second(cq_training *t, const char *label, const look *second) 
   const char *own = cq_language_known_as(label), *found = language_of(second);
   if (!own || !found || share_of(second, own) >= 0.1) return;
   char text[320];
-  snprintf(text, sizeof text, "%.60s: the second column looks like '%s' (%.0f %% of %zu sentences), not '%s' (%.0f %%)",
-           label, found, 100 * share_of(second, found), second->n, own, 100 * share_of(second, own));
+  cq_snprintf(text, sizeof text,
+              "%.60s: the second column looks like '%s' (%.0f %% of %zu sentences), not '%s' (%.0f %%)", label, found,
+              100 * share_of(second, found), second->n, own, 100 * share_of(second, own));
   cq_training_notice(t, text);
 }
 
