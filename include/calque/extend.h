@@ -81,6 +81,9 @@ typedef struct cq_extend_options { /* group "extend" */
   cq_ranks *ranks;    /* that train together (calque/ranks.h); the time is reckoned for one. NULL: this process alone */
   int hard_negatives; /* as cq_distill's, where there is a contrastive loss; below 0: chosen */
   double final_contrast; /* as cq_distill's, where there is a contrastive loss */
+  double vocab_balance;  /* of the vocabulary's text, between 0: what there is of each language, and 1: as much of each;
+                          * a file counts as if it were repeated (most lines of a language / lines of its own)^balance
+                          * times, 16 at most */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

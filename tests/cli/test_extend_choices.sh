@@ -50,4 +50,19 @@ expect 3 $untrained --hard-negatives 0 -o without
 stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --contrast 0 -o neither
 stderr_has "contrast 0 (--contrast), in the end 0 (--final-contrast), hard negatives 0"
+
+# Of a language with little text there are the more pieces the more its text is balanced with the others'.
+zcat "$sample"/train/en-ru*.tsv.gz | head -n 150 >ru.tsv
+pieces() { # BALANCE: that have Cyrillic letters
+  expect 3 extend "$sample/teacher" --to de=de.tsv --to ru=ru.tsv --steps 1 --lr 10 --cache cache --vocab-size 600 --drop-words \
+    --vocab-balance "$1" -o "balance-$1"
+  stderr_has "balanced between the languages by $1 (--vocab-balance)"
+  n=$(LC_ALL=C.UTF-8 grep -oP '"▁?\p{Cyrillic}+"' "balance-$1/tokenizer.json" | wc -l)
+}
+pieces 0
+as_it_is=$n
+pieces 1
+[ "$n" -gt $((as_it_is * 3 / 2)) ] || fail "Cyrillic pieces: $as_it_is of the text as it is, $n of as much of each language"
+expect 2 extend "$sample/teacher" --to de=de.tsv --vocab-balance 1.5 -o none
+stderr_has "vocab-balance"
 finish

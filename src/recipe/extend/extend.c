@@ -53,6 +53,8 @@ static const cq_option option_rows[] = {
              "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
      .otherwise = "20,000, and 12,000 for each language and each dictionary, of at most eight each"},
+    {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",
+               "of the vocabulary's text, between 0: what there is of each language, and 1: as much of each")},
     {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"), .otherwise = "by --kind"},
     {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",
@@ -236,6 +238,7 @@ static cq_status make_student(extending *e, cq_error *error) {
   s.normalize = o->kind == CQ_EXTEND_STATIC;
   s.notice = tell_student, s.notice_context = e;
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
+  if (languages > 1) choose(e, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
   if (e->language)
     choose(e, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained", e->language);
   if (!status) status = cq_student_new(e->student, &s, e->ctx, error);

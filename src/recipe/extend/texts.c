@@ -25,7 +25,6 @@
 enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
 /* With more translations, or a smaller dictionary, glosses only displace translations. */
 enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
-#define BALANCE       0.7    /* 0: text as it is; 1: as much of each language */
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
 #define GLOSS_SHARE   0.4    /* of a language's pairs, beside translations */
@@ -317,7 +316,7 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
                                   uint64_t most, cq_error *error) {
   uint64_t lines;
   const cq_status status = count_language(&lines, t, data.label, error);
-  double times = lines && most > lines ? pow((double)most / (double)lines, BALANCE) : 1;
+  double times = lines && most > lines ? pow((double)most / (double)lines, t->o->vocab_balance) : 1;
   if (has_dictionary(t->o, data.label) && lines < MUCH_TEXT) times = fmax(times, TIMES_BESIDE_DICTIONARY);
   out[(*n)++] = (cq_training_data){data.path, data.label, fmin(times, MAX_TIMES)};
   return status;
