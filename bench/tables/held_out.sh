@@ -3,7 +3,7 @@
 # sentence with the next one's translation), without which the mean says little. The paper's row is of 2,000 held-out pairs of TED
 # talks and of another teacher, bert-base-nli-stsb: it does not compare with ours.
 #
-#   bench/tables/held_out.sh PROGRAM DATA TEACHER WORK
+#   bench/tables/held_out.sh PROGRAM DATA TEACHER WORK [MODEL...]      more models, for rows of their own
 . "$(dirname "$0")/common.sh"
 
 languages=(ar de es fr hi ru zh)
@@ -24,3 +24,4 @@ row "*of the paper, translations:* students of bert-base-nli-stsb" — 0.914 —
 of_model "*ours:* the teacher alone" "$teacher"
 of_model "seven languages, 50,000 pairs each, drawn alike" "$work/langs-50k"
 of_model "seven languages, all pairs" "$work/langs-all"
+for model in "${@:5}"; do of_model "$(basename "$model")" "$model"; done
