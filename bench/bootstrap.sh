@@ -5,28 +5,52 @@
 #   bench/bootstrap.sh PROGRAM DATA TEACHER WORK LANGUAGE...      after bench/dictionaries.sh with the same WORK
 #
 #   DATA           holds parallel/en-XX/train-*.tsv.gz: their columns, sorted each by itself, are the two piles; which line
-#                  translates which is used to count the mined pairs that are right, and for nothing else
+#                  translates which is used to count the mined pairs that are right, and for nothing else; and
+#                  bucc-style/XX-en/, where there is one: the last column is F1 (percent) of mining there, on test, by margin, with
+#                  the threshold of train
+#   KINDS          of text in the piles, train-KIND.tsv.gz: "news tatoeba", say; all
 #   ROUNDS         2
 #   STEPS          600: of training
 #   MIN_PRECISION  "0.7 0.6": of each round, the last one of all further ones; as calque mine estimates it, which is too low where
 #                  a text says many things twice
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,13s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 read -ra min_precision <<<"${MIN_PRECISION:-0.7 0.6}"
 
-score() { # LANGUAGE MODEL: ntrex | tatoeba | flores
+files() { # LANGUAGE: of the piles
+  local kind
+  [ -n "${KINDS:-}" ] || { ls "$data/parallel/en-$1"/train-*.tsv.gz; return; }
+  for kind in $KINDS; do ls "$data/parallel/en-$1/train-$kind.tsv.gz"; done
+}
+
+mined() { # LANGUAGE MODEL SET: makes MODEL.bucc-SET.tsv, and prints it
+  local out=$2.bucc-$3.tsv folder=$data/bucc-style/$1-en
+  [ -s "$out" ] || "$program" mine --quiet --replace --model "$2" --cache "$work/cache" --margin ratio --first-pass int8 --output "$out" \
+    "$folder/$1-en.$3.$1.gz" "$folder/$1-en.$3.en.gz" || exit 1
+  echo "$out"
+}
+
+score() { # LANGUAGE MODEL: ntrex | tatoeba | flores | F1
+  local set gold=$data/bucc-style/$1-en/$1-en train test
   for set in ntrex tatoeba flores; do
     "$program" eval translation --model "$2" "$data/parallel/en-$1/test-$set.tsv.gz" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
   done
+  if [ -f "$gold.train.gold" ]; then
+    train=$(mined "$1" "$2" train)
+    test=$(mined "$1" "$2" test)
+    "$program" eval bucc --csv "$gold.train.gold" "$train" "$gold.test.gold" "$test" | awk -F , 'NR == 3 { printf " | %.1f", 100 * $8 }'
+  else
+    printf ' | '
+  fi
   echo ' |'
 }
 
-echo "| language, round | pairs | precision, estimated | precision | recall | ntrex | tatoeba | flores |"
-echo "|---|---:|---:|---:|---:|---:|---:|---:|"
+echo "| language, round | pairs | precision, estimated | precision | recall | ntrex | tatoeba | flores | BUCC-style |"
+echo "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
 for l in "$@"; do
-  gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 1,2 | LC_ALL=C sort -u >"$work/$l.gold"
+  files "$l" | xargs gzip -dc | cut -f 1,2 | LC_ALL=C sort -u >"$work/$l.gold"
   cut -f 1 "$work/$l.gold" | LC_ALL=C sort -u >"$work/$l.pile.en"
   cut -f 2 "$work/$l.gold" | LC_ALL=C sort -u >"$work/$l.pile"
   printf '| %s, from the dictionary | | | | ' "$l"
