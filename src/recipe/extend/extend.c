@@ -146,7 +146,7 @@ const cq_option_group cq_group_extend = {.name = "extend",
                                                    CQ_CALLBACK(cq_extend_options, progress),
                                                    CQ_FIELD(cq_extend_options, ranks))};
 
-/* What goes with a kind of student: docs/results.md has what other values give. */
+/* What goes with a kind of student: docs/results has what other values give. */
 typedef struct recipe {
   const char *what;
   cq_student_kind kind;
