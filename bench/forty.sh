@@ -8,19 +8,21 @@
 #          it stopped: an interrupted training is resumed
 #   KINDS  "body static": the teacher's layers under a new vocabulary, and the mean of word vectors
 #   STEPS  body 12000, static 60000: of training, 64 pairs each, drawn from languages alike; VOCAB: what extend chooses
+#   OPTIONS  more of extend's, for example "--contrast 4 --final-contrast 1"
 #
 # One table a kind, as Markdown: training pairs, entries of dictionaries, translation accuracy (percent, mean of both
 # directions), and "index": how often an English sentence of flores, encoded by the teacher, comes first for its translation,
 # encoded by the student (hits@1, percent).
 set -euo pipefail
 shopt -s inherit_errexit
-[ $# -ge 4 ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 4 ] || { sed -n '2,17s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 threads=${THREADS:-2}
 . "$(dirname "$0")/freedict.sh"
 . "$(dirname "$0")/tables/markdown.sh"
 [ $# -gt 0 ] || set -- $(find "$data/parallel" -maxdepth 1 -name 'en-??' -printf '%f\n' | sort | sed 's/^en-//')
+languages=("$@")
 
 text=() # extend's options: translations and dictionaries of each language
 declare -A n_pairs n_entries
@@ -43,21 +45,15 @@ for language in "$@"; do
   [ ${#files[@]} -gt 0 ] || [ ${#dictionaries[@]} -gt 0 ] || { echo "$language: neither translations nor a dictionary" >&2; exit 1; }
 done
 
-figure() { # FACTOR COLUMN COMMAND...: of an "eval" command's table of one file
-  local table
-  table=$("${@:3}" --quiet --threads "$threads" --csv) || exit 1
-  awk -F , -v factor="$1" -v column="$2" 'NR == 2 { printf "%.1f", factor * $column }' <<<"$table"
-}
-
-figures() { # MODEL LANGUAGE: four lines
-  local set file
-  for set in tatoeba ntrex flores; do
-    file=$data/parallel/en-$2/test-$set.tsv.gz
-    if [ -f "$file" ]; then figure 100 5 "$program" eval translation --model "$1" "$file"; else printf —; fi
-    echo
+measure() { # SET COMMAND...: an "eval" command of all languages that have the set, as CSV
+  local language files=()
+  for language in "${languages[@]}"; do
+    [ ! -f "$data/parallel/en-$language/test-$1.tsv.gz" ] || files+=("$language=$data/parallel/en-$language/test-$1.tsv.gz")
   done
-  if [ -f "$file" ]; then figure 100 3 "$program" eval search --model "$1" --documents "$teacher" "$file"; else printf —; fi
-  echo
+  [ ${#files[@]} -eq 0 ] || "${@:2}" --quiet --threads "$threads" --csv "${files[@]}"
+}
+of_language() { # LANGUAGE COLUMN FILE: percent
+  awk -F , -v language="$1" -v column="$2" '$1 == language { printf "%.1f\n", 100 * $column; found = 1 } END { if (!found) print "—" }' "$3"
 }
 
 first=yes
@@ -69,16 +65,18 @@ for kind in ${KINDS:-body static}; do
   *) echo "KINDS: there is no $kind" >&2; exit 2 ;;
   esac
   if [ ! -d "$model" ]; then
-    "$program" extend "$teacher" "${text[@]}" --kind "$kind" --steps "$steps" ${VOCAB:+--vocab-size "$VOCAB"} --skip-bad \
+    "$program" extend "$teacher" "${text[@]}" --kind "$kind" --steps "$steps" ${VOCAB:+--vocab-size "$VOCAB"} --skip-bad ${OPTIONS:-} \
       --cache "$work/cache" --threads "$threads" --resume --output "$model" >&2 || [ $? -eq 3 ] # 3: no better than before training
   fi
   [ $first = yes ] || echo
   first=no
+  for set in tatoeba ntrex flores; do measure $set "$program" eval translation --model "$model" >"$model.$set.csv"; done
+  measure flores "$program" eval search --model "$model" --documents "$teacher" >"$model.index.csv"
   heading "$kind" pairs entries tatoeba ntrex flores index
-  rows=$(for language in "$@"; do
-    found=$(figures "$model" "$language")
-    mapfile -t cells <<<"$found"
-    row "$language" "${n_pairs[$language]}" "${n_entries[$language]}" "${cells[@]}"
+  rows=$(for language in "${languages[@]}"; do
+    cells=("${n_pairs[$language]}" "${n_entries[$language]}")
+    for set in tatoeba ntrex flores; do cells+=("$(of_language "$language" 5 "$model.$set.csv")"); done
+    row "$language" "${cells[@]}" "$(of_language "$language" 3 "$model.index.csv")"
   done)
   echo "$rows"
   awk -F ' *[|] *' '{ for (i = 3; i < NF; i++) if ($i != "—") { sum[i] += $i; n[i]++ } }

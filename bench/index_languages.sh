@@ -20,13 +20,21 @@ threads=${THREADS:-2}
 if [ -n "${WORK:-}" ]; then mkdir -p "$WORK"; work=$WORK; else work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; fi
 . "$(dirname "$0")/tables/markdown.sh"
 
-sentences() { # LANGUAGE: hits@1, hits@10 and MRR of each file that is there
-  local set file line
+sentences() { # SET LANGUAGE...: makes WORK/SET.csv, a line for each language whose file is there, and their mean
+  local set=$1 language files=()
+  shift
+  : >"$work/$set.csv"
+  for language in "$@"; do
+    [ ! -f "$data/parallel/en-$language/test-$set.tsv.gz" ] || files+=("$language=$data/parallel/en-$language/test-$set.tsv.gz")
+  done
+  [ ${#files[@]} -eq 0 ] || "$program" eval search --quiet --threads "$threads" --csv --model "$student" --documents "$teacher" \
+    "${files[@]}" >"$work/$set.csv"
+}
+of_language() { # LANGUAGE, or average: hits@1 and MRR of each set, a line each
+  local set
   for set in flores ntrex; do
-    file=$data/parallel/en-$1/test-$set.tsv.gz
-    if [ ! -f "$file" ]; then echo — && echo — && continue; fi
-    line=$("$program" eval search --quiet --threads "$threads" --csv --model "$student" --documents "$teacher" "$file" | sed -n 2p)
-    awk -F , '{ printf "%.1f\n%.1f\n", 100 * $3, 100 * $5 }' <<<"$line"
+    awk -F , -v language="$1" '$1 == language { printf "%.1f\n%.1f\n", 100 * $3, 100 * $5; found = 1 } END { if (!found) print "—\n—" }' \
+      "$work/$set.csv"
   done
 }
 
@@ -51,8 +59,9 @@ mean_average_precision() { # MODEL LANGUAGE: of the topics in that language
 }
 
 heading "queries in" "flores, hits@1 %" "MRR" "ntrex, hits@1 %" "MRR"
-for language in "$@"; do
-  found=$(sentences "$language")
+for set in flores ntrex; do sentences $set "$@"; done
+for language in "$@" average; do
+  found=$(of_language "$language")
   mapfile -t cells <<<"$found"
   row "$language" "${cells[@]}"
 done

@@ -62,12 +62,21 @@ CQ_API void cq_f1_best(cq_f1_point *out, const cq_f1_point *curve, size_t n_poin
 
 /* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
 
+/* Vectors of the first columns' sentences, which files of several languages may have in common, as those of FLORES and
+ * NTREX do: each is encoded once. For calls with the same options but max_rows and skip_bad, one at a time, with the
+ * same models (two at most, which live longer than it), and at most 100,000 sentences of each. cq_eval_memory_new
+ * fails with CQ_ERR_MEMORY. */
+typedef struct cq_eval_memory cq_eval_memory;
+CQ_API CQ_MUST_USE cq_status cq_eval_memory_new(cq_eval_memory **out, cq_error *error);
+CQ_API void cq_eval_memory_free(cq_eval_memory *memory); /* NULL is ignored */
+
 typedef struct cq_eval_options { /* group "eval" */
   size_t size;
   size_t max_rows; /* use only the first rows, this many; 0: all */
   bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
   const char *prompt;
-  int truncate_dim; /* measure vectors of only so many leading dimensions; 0: all */
+  int truncate_dim;       /* measure vectors of only so many leading dimensions; 0: all */
+  cq_eval_memory *memory; /* of cq_eval_mse, _translation, _xsim, _search and _sts; NULL: none */
 } cq_eval_options;
 CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, "eval")
 

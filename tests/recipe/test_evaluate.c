@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "corpus/near_miss.h"
 #include "recipe/evaluate/evaluate.h"
+#include "recipe/evaluate/memory.h"
 
 #include <unistd.h>
 
@@ -359,25 +360,63 @@ static void faults_reach_the_caller(void **state) {
   cq_encoder_free(other);
 }
 
+/* With a memory every figure is the same, and a first column's sentence is encoded once for each model: another prompt,
+ * which would change its vector, does not reach it. */
+static void first_columns_are_encoded_once(void **state) {
+  (void)state;
+  cq_encoder *encoder = open_model(MODEL("bert-uncased")), *other = open_model(MODEL("distilbert-dense"));
+  cq_eval_options plain = cq_eval_default_options(), o = plain, prompted;
+  cq_translation_result expected, got;
+  cq_mse_result mse_expected, mse;
+  const cq_slice sentences[] = {cq_slice_of("a river"), cq_slice_of("a boat is here"), cq_slice_of("a boat is here")};
+  float *alone, *known;
+  const size_t dim = (size_t)cq_encoder_dim(encoder);
+  assert_int_equal(cq_eval_memory_new(&o.memory, NULL), CQ_OK);
+  for (int time = 0; time < 2; time++) { /* the second time every vector is there */
+    const char *file = file_of("a boat is here\tthe boat\nthe river\tthe train\na boat is here\tit rains\n");
+    assert_int_equal(cq_eval_translation(&expected, encoder, file, &plain, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_eval_translation(&got, encoder, file, &o, NULL, NULL), CQ_OK);
+    assert_memory_equal(&got, &expected, sizeof got);
+    assert_int_equal(cq_eval_mse(&mse_expected, encoder, other, file, &plain, NULL, NULL), CQ_OK);
+    assert_int_equal(cq_eval_mse(&mse, encoder, other, file, &o, NULL, NULL), CQ_OK);
+    assert_memory_equal(&mse, &mse_expected, sizeof mse);
+  }
+  prompted = o, prompted.prompt = "night train: ";
+  assert_int_equal(cq_encode_column(&alone, encoder, NULL, sentences, 3, &plain, NULL), CQ_OK);
+  assert_int_equal(cq_encode_first_column(&known, encoder, NULL, sentences, 3, &prompted, NULL), CQ_OK);
+  assert_memory_not_equal(known, alone, dim * sizeof *known);
+  assert_memory_equal(known + dim, alone + dim, 2 * dim * sizeof *known);
+  cq_free(alone);
+  cq_free(known);
+  cq_eval_memory_free(o.memory);
+  cq_eval_memory_free(NULL);
+  cq_encoder_free(encoder);
+  cq_encoder_free(other);
+}
+
 static void every_failed_allocation_of_a_measure_is_reported(void **state) {
   (void)state;
   cq_encoder *encoder = open_model(MODEL("bert-uncased"));
   const char *file = file_of("a boat is here\tthe boat\t1\nc\td\t2\nthe river\tthe train\t3\n");
-  for (int measure = 0; measure < 5; measure++)
+  for (int measure = 0; measure < 6; measure++)
     for (long n = 1;; n++) {
       cq_mse_result mse;
       cq_translation_result translation;
       cq_sts_result sts;
       cq_xsim_hard_result hard;
       cq_error error = {0};
+      cq_eval_options o = cq_eval_default_options();
       cq_alloc_fail_at(n);
       cq_status status = measure == 0   ? cq_eval_mse(&mse, encoder, encoder, file, NULL, NULL, &error)
                          : measure == 1 ? cq_eval_translation(&translation, encoder, file, NULL, NULL, &error)
                          : measure == 2 ? cq_eval_sts(&sts, encoder, file, NULL, NULL, &error)
                          : measure == 3 ? cq_eval_xsim(&translation, encoder, file, NULL, NULL, &error)
-                                        : cq_eval_xsim_hard(&hard, encoder, file, NULL, NULL, &error);
+                         : measure == 4 ? cq_eval_xsim_hard(&hard, encoder, file, NULL, NULL, &error)
+                                        : cq_eval_memory_new(&o.memory, &error);
+      if (measure == 5 && !status) status = cq_eval_translation(&translation, encoder, file, &o, NULL, &error);
       bool failed = cq_alloc_failed();
       cq_alloc_fail_at(0);
+      cq_eval_memory_free(o.memory);
       if (!failed) {
         assert_int_equal(status, CQ_OK);
         break;
@@ -402,6 +441,7 @@ int main(void) {
       cmocka_unit_test(a_narrower_student_is_measured_on_the_first_dimensions),
       cmocka_unit_test(near_misses_are_counted_by_kind),
       cmocka_unit_test(faults_reach_the_caller),
+      cmocka_unit_test(first_columns_are_encoded_once),
       cmocka_unit_test(every_failed_allocation_of_a_measure_is_reported),
   };
   return cmocka_run_group_tests(tests, make_scratch, remove_scratch);

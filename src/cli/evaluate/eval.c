@@ -41,7 +41,7 @@ typedef struct bench {
   cq_encoder *model, *teacher;
   cq_classifier *classifier; /* learned from --train */
   cq_context *ctx;
-  const cq_eval_options *options;
+  cq_eval_options options;
 } bench;
 
 typedef struct measure {
@@ -55,7 +55,7 @@ typedef struct measure {
 
 static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_mse_result r = {0};
-  cq_status status = cq_eval_mse(&r, b->teacher, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_mse(&r, b->teacher, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.target, out->figures[1] = r.source;
   out->figures[2] = r.teacher_variance, out->figures[3] = r.teacher_norm;
@@ -64,7 +64,7 @@ static cq_status mse_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status translation_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_translation(&r, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_translation(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   out->figures[3] = r.n ? 1 / (double)r.n : NAN;
@@ -73,7 +73,7 @@ static cq_status translation_of_file(row *out, const bench *b, const char *file,
 
 static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_translation_result r = {0};
-  cq_status status = cq_eval_xsim(&r, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_xsim(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.source_to_target, out->figures[1] = r.target_to_source, out->figures[2] = r.mean;
   return status;
@@ -81,7 +81,7 @@ static cq_status xsim_of_file(row *out, const bench *b, const char *file, cq_err
 
 static cq_status xsim_hard_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_xsim_hard_result r = {0};
-  cq_status status = cq_eval_xsim_hard(&r, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_xsim_hard(&r, b->model, file, &b->options, b->ctx, error);
   const cq_xsim_kind kinds[] = {r.number, r.name, r.negation, r.order};
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.error;
@@ -95,7 +95,7 @@ static cq_status xsim_hard_of_file(row *out, const bench *b, const char *file, c
 
 static cq_status search_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_eval_search_result r = {0};
-  cq_status status = cq_eval_search(&r, b->teacher ? b->teacher : b->model, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_search(&r, b->teacher ? b->teacher : b->model, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.hits_at_1, out->figures[1] = r.hits_at_10, out->figures[2] = r.mrr;
   return status;
@@ -103,7 +103,7 @@ static cq_status search_of_file(row *out, const bench *b, const char *file, cq_e
 
 static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_sts_result r = {0};
-  cq_status status = cq_eval_sts(&r, b->model, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_sts(&r, b->model, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.spearman, out->figures[1] = r.pearson;
   return status;
@@ -111,7 +111,7 @@ static cq_status sts_of_file(row *out, const bench *b, const char *file, cq_erro
 
 static cq_status classify_of_file(row *out, const bench *b, const char *file, cq_error *error) {
   cq_classify_result r = {0};
-  cq_status status = cq_eval_classify(&r, b->classifier, file, b->options, b->ctx, error);
+  cq_status status = cq_eval_classify(&r, b->classifier, file, &b->options, b->ctx, error);
   out->n = r.n, out->n_skipped = r.n_skipped;
   out->figures[0] = r.accuracy, out->figures[1] = r.macro_f1, out->figures[2] = r.chance;
   return status;
@@ -260,10 +260,11 @@ static int print_eval_json(const measure *m, const struct args *args, const row 
 
 static int open_bench(bench *b, const struct args *args) {
   cq_error error = {0};
-  b->options = args->eval;
+  b->options = *args->eval;
   int code = cli_open_model(&b->model, args->model, args->encoder);
   if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
+  if (code == CLI_OK && cq_eval_memory_new(&b->options.memory, &error)) code = cli_fail_error(&error);
   if (code || !args->train) return code;
   if (cq_classifier_train(&b->classifier, b->model, args->train, args->logistic, args->eval, b->ctx, &error))
     return cli_fail_error(&error);
@@ -302,6 +303,7 @@ static int run_measure(const cli_call *call) {
     code = args->json ? print_eval_json(m, args, rows, n_rows) : print_eval_table(m, rows, n_rows, args->csv);
   for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
   free(rows);
+  cq_eval_memory_free(b.options.memory);
   cq_context_free(b.ctx);
   cq_classifier_free(b.classifier);
   cq_encoder_free(b.model);

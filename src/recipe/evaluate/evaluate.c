@@ -17,6 +17,7 @@
 #include "calque/lines.h"
 #include "eval/translation.h"
 #include "model/encoder.h"
+#include "recipe/evaluate/memory.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -225,9 +226,9 @@ cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_en
     return cq_fail(error, CQ_ERR_ARGUMENT, "mse: the student's vectors have %zu dimensions, the teacher's %zu", dim,
                    teacher_dim);
   if ((status = cq_rows_read(&rows, file, 2, &o, error)) != CQ_OK) goto done;
-  if ((status = cq_encode_column(&wanted, teacher, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK ||
+  if ((status = cq_encode_first_column(&wanted, teacher, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK ||
       (status = cq_encode_column(&target, student, ctx, rows.column[1], rows.n, &o, error)) != CQ_OK ||
-      (status = cq_encode_column(&source, student, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK)
+      (status = cq_encode_first_column(&source, student, ctx, rows.column[0], rows.n, &o, error)) != CQ_OK)
     goto done;
   cq_mse_result r = {.n = rows.n, .n_skipped = rows.n_skipped};
   if ((status = cq_vector_spread(&r.teacher_variance, &r.teacher_norm, wanted, rows.n, dim, error)) != CQ_OK) goto done;
@@ -277,7 +278,7 @@ cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents
     status = cq_fail(error, CQ_ERR_ARGUMENT, "the queries' vectors have %zu dimensions, the documents' %zu", dim,
                      documents_dim);
   if (!status) status = cq_rows_read(&rows, file, 2, &o, error);
-  if (!status) status = cq_encode_column(&vectors[0], documents, ctx, rows.column[0], rows.n, &o, error);
+  if (!status) status = cq_encode_first_column(&vectors[0], documents, ctx, rows.column[0], rows.n, &o, error);
   if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows.column[1], rows.n, &o, error);
   ranking work = {&rows, vectors[0], vectors[1], dim, cq_alloc_array(rows.n, sizeof *work.ranks)};
   if (!status && !work.ranks) status = cq_fail_memory(error, "ranks");
@@ -302,8 +303,8 @@ cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
   *dim = status ? 0 : cq_eval_dim(encoder, &o);
   if (!status) status = cq_rows_read(rows, file, n_columns, &o, error);
-  for (int c = 0; c < 2 && status == CQ_OK; c++)
-    status = cq_encode_column(&vectors[c], encoder, ctx, rows->column[c], rows->n, &o, error);
+  if (!status) status = cq_encode_first_column(&vectors[0], encoder, ctx, rows->column[0], rows->n, &o, error);
+  if (!status) status = cq_encode_column(&vectors[1], encoder, ctx, rows->column[1], rows->n, &o, error);
   return status;
 }
 
