@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "recipe/evaluate/evaluate.h"
 
+#include <assert.h>
 #include <string.h>
 
 enum { MAX_MODELS = 2, MAX_SENTENCES = 100000 }; /* 150 MB a model of 384 dimensions */
@@ -62,20 +63,25 @@ cq_status cq_encode_first_column(float **out, const cq_encoder *encoder, cq_cont
   known *k = known_of(options ? options->memory : NULL, encoder, dim);
   if (!k) return cq_encode_column(out, encoder, ctx, sentences, n, options, error);
   cq_slice *lacking = cq_alloc_array(n, sizeof *lacking);
+  size_t *places = cq_alloc_array(n, sizeof *places), n_lacking = 0;
   float *vectors = cq_alloc_array(n, dim * sizeof *vectors), *encoded = NULL;
-  size_t n_lacking = 0, next = 0;
-  cq_status status = lacking && vectors ? CQ_OK : cq_fail_memory(error, "the vectors of a file");
-  for (size_t i = 0; !status && i < n; i++)
-    if (cq_map_get(&k->rows, sentences[i]) == CQ_MAP_NONE) lacking[n_lacking++] = sentences[i];
-  if (!status && n_lacking) status = cq_encode_column(&encoded, encoder, ctx, lacking, n_lacking, options, error);
+  cq_status status = lacking && places && vectors ? CQ_OK : cq_fail_memory(error, "the vectors of a file");
   for (size_t i = 0; !status && i < n; i++) {
-    /* In the order of `lacking`: a sentence that is added here may stand in it once more. */
-    const bool is_next = next < n_lacking && lacking[next].data == sentences[i].data;
-    const float *vector = is_next ? encoded + next++ * dim : k->vectors + cq_map_get(&k->rows, sentences[i]) * dim;
-    memcpy(vectors + i * dim, vector, dim * sizeof *vectors);
-    if (is_next) status = add(k, sentences[i], vector, error);
+    const uint64_t row = cq_map_get(&k->rows, sentences[i]);
+    if (row != CQ_MAP_NONE) {
+      assert(k->vectors);
+      memcpy(vectors + i * dim, k->vectors + row * dim, dim * sizeof *vectors);
+    } else {
+      lacking[n_lacking] = sentences[i], places[n_lacking++] = i;
+    }
+  }
+  if (!status && n_lacking) status = cq_encode_column(&encoded, encoder, ctx, lacking, n_lacking, options, error);
+  for (size_t i = 0; !status && i < n_lacking; i++) {
+    memcpy(vectors + places[i] * dim, encoded + i * dim, dim * sizeof *vectors);
+    status = add(k, lacking[i], encoded + i * dim, error);
   }
   cq_free(encoded);
+  cq_free(places);
   cq_free(lacking);
   if (status)
     cq_free(vectors);
