@@ -5,11 +5,13 @@ cd "$2"
 mapfile -t documents < <(find . \( -name build -o -name .git -o -path ./tests/golden \) -prune -o -name '*.md' -print | LC_ALL=C sort)
 [ ${#documents[@]} -gt 20 ] || { echo "FAILED: only ${#documents[@]} documents" >&2; exit 1; }
 
+anchors=$(mktemp)
+trap 'rm -f "$anchors"' EXIT
+
 # File, tab, anchor, for each heading, as GitHub makes them.
 LC_ALL=C awk '/^```/ { code = !code } !code && /^#+ / {
     sub(/^#+ /, ""); $0 = tolower($0); gsub(/[][!-,.\/:-@\\^`{|}~]/, ""); gsub(/ /, "-"); print FILENAME "\t" $0
-  }' "${documents[@]}" >"${TMPDIR:-/tmp}/anchors.$$"
-trap 'rm -f "${TMPDIR:-/tmp}/anchors.$$"' EXIT
+  }' "${documents[@]}" >"$anchors"
 
 links=0 broken=0
 while IFS=$'\t' read -r document target; do
@@ -18,7 +20,7 @@ while IFS=$'\t' read -r document target; do
   if [ -z "$file" ]; then path=$document; else path=./$(realpath -m --relative-to=. "$(dirname "$document")/$file"); fi
   if [ ! -e "$path" ]; then
     echo "FAILED: $document: $target: no such file" >&2 && broken=1
-  elif [[ $target = *#* && $path = *.md ]] && ! grep -qxF "$path"$'\t'"${target#*#}" "${TMPDIR:-/tmp}/anchors.$$"; then
+  elif [[ $target = *#* && $path = *.md ]] && ! grep -qxF "$path"$'\t'"${target#*#}" "$anchors"; then
     echo "FAILED: $document: $target: no such heading" >&2 && broken=1
   fi
 done < <(LC_ALL=C awk '/^```/ { code = !code } !code && !/^    / {
