@@ -21,6 +21,7 @@ shift 4
 threads=${THREADS:-2}
 . "$(dirname "$0")/freedict.sh"
 . "$(dirname "$0")/tables/markdown.sh"
+. "$(dirname "$0")/tables/languages.sh"
 [ $# -gt 0 ] || set -- $(find "$data/parallel" -maxdepth 1 -name 'en-??' -printf '%f\n' | sort | sed 's/^en-//')
 languages=("$@")
 
@@ -45,17 +46,6 @@ for language in "$@"; do
   [ ${#files[@]} -gt 0 ] || [ ${#dictionaries[@]} -gt 0 ] || { echo "$language: neither translations nor a dictionary" >&2; exit 1; }
 done
 
-measure() { # SET COMMAND...: an "eval" command of all languages that have the set, as CSV
-  local language files=()
-  for language in "${languages[@]}"; do
-    [ ! -f "$data/parallel/en-$language/test-$1.tsv.gz" ] || files+=("$language=$data/parallel/en-$language/test-$1.tsv.gz")
-  done
-  [ ${#files[@]} -eq 0 ] || "${@:2}" --quiet --threads "$threads" --csv "${files[@]}"
-}
-of_language() { # LANGUAGE COLUMN FILE: percent
-  awk -F , -v language="$1" -v column="$2" '$1 == language { printf "%.1f\n", 100 * $column; found = 1 } END { if (!found) print "—" }' "$3"
-}
-
 first=yes
 for kind in ${KINDS:-body static}; do
   model=$work/forty-$kind
@@ -70,13 +60,13 @@ for kind in ${KINDS:-body static}; do
   fi
   [ $first = yes ] || echo
   first=no
-  for set in tatoeba ntrex flores; do measure $set "$program" eval translation --model "$model" >"$model.$set.csv"; done
-  measure flores "$program" eval search --model "$model" --documents "$teacher" >"$model.index.csv"
+  for set in tatoeba ntrex flores; do of_all $set "$program" eval translation --model "$model" >"$model.$set.csv"; done
+  of_all flores "$program" eval search --model "$model" --documents "$teacher" >"$model.index.csv"
   heading "$kind" pairs entries tatoeba ntrex flores index
   rows=$(for language in "${languages[@]}"; do
     cells=("${n_pairs[$language]}" "${n_entries[$language]}")
-    for set in tatoeba ntrex flores; do cells+=("$(of_language "$language" 5 "$model.$set.csv")"); done
-    row "$language" "${cells[@]}" "$(of_language "$language" 3 "$model.index.csv")"
+    for set in tatoeba ntrex flores; do cells+=("$(percent_of "$language" 5 "$model.$set.csv")"); done
+    row "$language" "${cells[@]}" "$(percent_of "$language" 3 "$model.index.csv")"
   done)
   echo "$rows"
   awk -F ' *[|] *' '{ for (i = 3; i < NF; i++) if ($i != "—") { sum[i] += $i; n[i]++ } }

@@ -19,24 +19,8 @@ shift 4
 threads=${THREADS:-2}
 if [ -n "${WORK:-}" ]; then mkdir -p "$WORK"; work=$WORK; else work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; fi
 . "$(dirname "$0")/tables/markdown.sh"
-
-sentences() { # SET LANGUAGE...: makes WORK/SET.csv, a line for each language whose file is there, and their mean
-  local set=$1 language files=()
-  shift
-  : >"$work/$set.csv"
-  for language in "$@"; do
-    [ ! -f "$data/parallel/en-$language/test-$set.tsv.gz" ] || files+=("$language=$data/parallel/en-$language/test-$set.tsv.gz")
-  done
-  [ ${#files[@]} -eq 0 ] || "$program" eval search --quiet --threads "$threads" --csv --model "$student" --documents "$teacher" \
-    "${files[@]}" >"$work/$set.csv"
-}
-of_language() { # LANGUAGE, or average: hits@1 and MRR of each set, a line each
-  local set
-  for set in flores ntrex; do
-    awk -F , -v language="$1" '$1 == language { printf "%.1f\n%.1f\n", 100 * $3, 100 * $5; found = 1 } END { if (!found) print "—\n—" }' \
-      "$work/$set.csv"
-  done
-}
+. "$(dirname "$0")/tables/languages.sh"
+languages=("$@")
 
 index=$work/english.index
 english_index() {
@@ -59,10 +43,14 @@ mean_average_precision() { # MODEL LANGUAGE: of the topics in that language
 }
 
 heading "queries in" "flores, hits@1 %" "MRR" "ntrex, hits@1 %" "MRR"
-for set in flores ntrex; do sentences $set "$@"; done
+for set in flores ntrex; do
+  of_all $set "$program" eval search --model "$student" --documents "$teacher" >"$work/$set.csv"
+done
 for language in "$@" average; do
-  found=$(of_language "$language")
-  mapfile -t cells <<<"$found"
+  cells=()
+  for set in flores ntrex; do
+    for column in 3 5; do cells+=("$(percent_of "$language" $column "$work/$set.csv")"); done
+  done
   row "$language" "${cells[@]}"
 done
 [ -f "$data/clir/docs.en.trec" ] || exit 0
