@@ -98,7 +98,7 @@ static int check_outputs(const cli_call *call, const struct args *args, const cq
   int code = CLI_OK;
   for (int side = CQ_SOURCE; code == CLI_OK && args->output && side <= last; side++) {
     char path[4096];
-    if (cq_pair_path(path, sizeof path, args->output, side, &how, &error)) return cli_fail_error(&error);
+    if (cq_pair_path(path, sizeof path, args->output, (cq_side)side, &how, &error)) return cli_fail_error(&error);
     code = check_output(args, o, path);
   }
   return code == CLI_OK ? check_classifier(call, args, o) : code;

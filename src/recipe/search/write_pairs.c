@@ -163,7 +163,7 @@ static cq_status put_out(writer *w, cq_text_writer *out, cq_error *error) {
 static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
   cq_status status = CQ_OK;
   for (int side = CQ_SOURCE; !status && side <= CQ_TARGET; side++) {
-    put_field(&w->text, cq_mining_sentence(w->mining, side, side == CQ_SOURCE ? p->source : p->target));
+    put_field(&w->text, cq_mining_sentence(w->mining, (cq_side)side, side == CQ_SOURCE ? p->source : p->target));
     cq_builder_char(&w->text, '\n');
     status = put_out(w, &w->out[side], error);
   }
@@ -226,7 +226,7 @@ cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pa
   char name[4096];
   cq_status status = CQ_OK;
   for (int i = 0; !status && i < n_files; i++) {
-    if (path) status = cq_pair_path(name, sizeof name, path, i, how, error);
+    if (path) status = cq_pair_path(name, sizeof name, path, (cq_side)i, how, error);
     if (!status) status = cq_text_writer_open(&w.out[i], path ? name : NULL, error);
   }
   if (!status) status = write_all(&w, error);
