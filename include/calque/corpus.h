@@ -212,6 +212,30 @@ CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, "co
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 
+typedef struct cq_corpus_inflect_options {
+  size_t size;
+  const char *const *inputs; /* dictionaries: rows of a word and its translations; held in memory */
+  size_t n_inputs;
+  const char *const *texts; /* of the translations' language, each row's last column; its words are held in memory */
+  size_t n_texts;
+  uint64_t min_support; /* of a rule: words of the text that follow it */
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
+} cq_corpus_inflect_options;
+/* Group "corpus-inflect". */
+CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, "corpus-inflect")
+
+/* Inflected forms that text has of a dictionary's translations, as rows of a dictionary: those of the translation that a
+ * form belongs to, with the form in its place. Nothing is asked of the language: rules that exchange the ends of words
+ * are learned from text and dictionary (as in Soricut & Och 2015, "Unsupervised Morphology Induction", without their
+ * vectors), and a form belongs to the translation with the greatest log support of the rule + log(1 + its count in the
+ * text) + half the letters that they share. counts.n_read: different words of the text that the dictionary lacks.
+ * Phrases, and words with ideographs, are left alone. */
+CQ_API CQ_MUST_USE cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_options *options,
+                                               cq_error *error);
+
 /* --- statistics --- */
 
 enum { CQ_CORPUS_MAX_SCRIPTS = 3 };

@@ -4,13 +4,10 @@
  *   sentence ──the longest phrase from each word on──▶ one of its translations, drawn by weight
  */
 #include "base/error.h"
-#include "base/map.h"
 #include "base/memory.h"
 #include "base/multimap.h"
 #include "base/random.h"
-#include "corpus/rows.h"
-#include "text/splitter.h"
-#include "text/unicode.h"
+#include "corpus/word_counts.h"
 
 #include <math.h>
 #include <string.h>
@@ -56,16 +53,10 @@ typedef struct glosser {
   size_t capacity;
   size_t longest; /* phrase of the dictionary, in words, at most MAX_PHRASE */
   cq_arena texts;
-  cq_map counts; /* of the text's words, folded */
+  cq_word_counts text;
   cq_splitter splitter;
-  cq_builder folded, line;
+  cq_builder line;
 } glosser;
-
-static cq_slice fold_word(glosser *g, cq_slice word) {
-  cq_builder_clear(&g->folded);
-  cq_text_fold(&g->folded, word);
-  return (cq_slice){g->folded.data ? g->folded.data : "", g->folded.n};
-}
 
 /* --- the dictionary --- */
 
@@ -86,8 +77,10 @@ static cq_slice without_to(cq_slice word) {
 }
 
 static bool add_gloss(glosser *g, const cq_row *row) {
-  const cq_slice word = without_to(fold_word(g, cq_slice_trimmed(row->columns[0])));
-  if (g->folded.failed || word.n == 0) return !g->folded.failed;
+  const cq_slice folded = cq_word_counts_fold(&g->text, cq_slice_trimmed(row->columns[0]));
+  if (!folded.data) return false;
+  const cq_slice word = without_to(folded);
+  if (word.n == 0) return true;
   if (!cq_splitter_run(&g->splitter, word)) return false;
   const size_t n_words = g->splitter.n;
   if (g->splitter.n > g->longest) g->longest = cq_min(g->splitter.n, MAX_PHRASE);
@@ -119,40 +112,15 @@ static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error 
 
 /* --- weights --- */
 
-static cq_status count_words(glosser *g, cq_slice text, cq_error *error) {
-  if (!cq_splitter_run(&g->splitter, text)) return cq_fail_memory(error, "words of text");
-  for (size_t i = 0; i < g->splitter.n; i++) {
-    cq_map_entry *entry = cq_map_at(&g->counts, fold_word(g, g->splitter.items[i]));
-    if (!entry || g->folded.failed) return cq_fail_memory(error, "words of text");
-    entry->value = entry->value == CQ_MAP_NONE ? 1 : entry->value + 1;
-  }
-  return CQ_OK;
-}
-
-static cq_status count_text(glosser *g, cq_corpus_counts *counts, cq_error *error) {
-  cq_corpus_counts uncounted = {0};
-  cq_row row;
-  cq_row_reader rows = {
-      .paths = g->o->texts, .n_paths = g->o->n_texts, .min_columns = 1, .flow = &g->flow, .counts = &uncounted};
-  cq_status status;
-  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n) {
-    for (size_t c = 0; !status && c < row.n; c++) status = count_words(g, row.columns[c], error);
-    if (status) break;
-  }
-  cq_row_reader_close(&rows);
-  cq_corpus_add_dropped(counts, &uncounted);
-  return status;
-}
-
 /* How often text has a translation: a phrase as often as its rarest word, and less for each word more. What
  * explains a word is no translation of it. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
   for (size_t i = 0; i < g->splitter.n; i++) {
-    const uint64_t n = cq_map_get(&g->counts, fold_word(g, g->splitter.items[i]));
-    if (g->folded.failed) return cq_fail_memory(error, "a word");
-    rarest = fmin(rarest, n == CQ_MAP_NONE ? 0 : (double)n);
+    const cq_slice word = cq_word_counts_fold(&g->text, g->splitter.items[i]);
+    if (!word.data) return cq_fail_memory(error, "a word");
+    rarest = fmin(rarest, (double)cq_word_counts_of(&g->text, word));
     if (i > 0) factor *= weight_of_another_word;
   }
   if (g->splitter.n > t->max_words)
@@ -163,16 +131,16 @@ static cq_status weigh(glosser *g, translation *t, cq_error *error) {
 }
 
 static cq_status weigh_translations(glosser *g, cq_corpus_counts *counts, cq_error *error) {
-  cq_status status = g->o->n_texts ? count_text(g, counts, error) : CQ_OK;
+  cq_status status = cq_word_counts_read(&g->text, g->o->texts, g->o->n_texts, false, &g->flow, counts, error);
   for (size_t i = 0; !status && i < g->words.n; i++) status = weigh(g, &g->translations[i], error);
   return status;
 }
 
 /* --- sentences --- */
 
-/* One of a phrase's translations, drawn by weight; NULL data: it has none. */
+/* One of a folded phrase's translations, drawn by weight; NULL data: it has none. */
 static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random) {
-  const uint32_t first = cq_multimap_first(&g->words, fold_word(g, phrase));
+  const uint32_t first = cq_multimap_first(&g->words, phrase);
   double total = 0;
   for (uint32_t i = first; i != CQ_MULTIMAP_NONE; i = cq_multimap_next(&g->words, i))
     total += g->translations[i].weight;
@@ -184,17 +152,21 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* The longest phrase that begins with word i; *n: its words. */
-static cq_slice translate_from(size_t *n, glosser *g, size_t i, cq_random *random) {
+/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out of
+ * memory. */
+static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {
     const cq_slice last = words[i + *n - 1];
     const cq_slice phrase = {words[i].data, (size_t)(last.data + last.n - words[i].data)};
-    const cq_slice other = translate_phrase(g, phrase, random);
-    if (other.data || g->folded.failed) return other;
+    const cq_slice folded = cq_word_counts_fold(&g->text, phrase);
+    if (!folded.data) return false;
+    *out = translate_phrase(g, folded, random);
+    if (out->data) return true;
   }
   *n = 1;
-  return (cq_slice){0};
+  *out = (cq_slice){0};
+  return true;
 }
 
 /* g->line = the sentence with those words translated that are known. */
@@ -204,8 +176,8 @@ static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence
   cq_builder_clear(&g->line);
   if (!cq_splitter_run(&g->splitter, sentence)) return cq_fail_memory(error, "a sentence's words");
   for (size_t i = 0, n; i < g->splitter.n; i += n) {
-    const cq_slice other = translate_from(&n, g, i, random);
-    if (g->folded.failed) return cq_fail_memory(error, "a word");
+    cq_slice other;
+    if (!translate_from(&other, &n, g, i, random)) return cq_fail_memory(error, "a word");
     if (!other.data) continue;
     const cq_slice first = g->splitter.items[i], last = g->splitter.items[i + n - 1];
     cq_builder_bytes(&g->line, at, (size_t)(first.data - at));
@@ -241,10 +213,9 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
 static void glosser_free(glosser *g) {
   cq_multimap_free(&g->words);
   cq_free(g->translations);
-  cq_map_free(&g->counts);
+  cq_word_counts_close(&g->text);
   cq_arena_free(&g->texts);
   cq_splitter_close(&g->splitter);
-  cq_builder_free(&g->folded);
   cq_builder_free(&g->line);
 }
 
@@ -258,6 +229,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
       .paths = o.inputs, .n_paths = o.n_inputs, .min_columns = o.column, .flow = &g.flow, .counts = counts};
   cq_row_writer writer;
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.dictionaries, o.n_dictionaries, error);
+  if (!status) status = cq_word_counts_open(&g.text, error);
   if (!status) status = cq_splitter_open(&g.splitter, CQ_SPLIT_WORDS, error);
   if (!status) status = read_dictionary(&g, counts, error);
   if (!status && g.words.n == 0)

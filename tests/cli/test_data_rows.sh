@@ -187,6 +187,38 @@ stderr_has "none.tsv: no word with a translation"
 expect 2 data gloss g.txt
 stderr_has "dictionary"
 
+# Inflect: forms of a dictionary's words, in lower case where the text has them so; rules that few words follow are not
+# used. Of rows, the last column is the text.
+printf 'lamp\tLampe\nflower\tBlume\nstreet\tStraße\nroad\tStraße\tWeg\nto go out\taus gehen\n\tBlume\n' >lemmas.tsv
+printf 'Lampen, Blumen\nx\tStraßen! blumen Zug Lampe 123\n' >forms.txt
+gives 'lamp\tLampen\nflower\tblumen\nstreet\tStraßen\nroad\tStraßen\n' inflect --text forms.txt --min-support 3 lemmas.tsv
+stderr_has "4 words without a translation, 4 rows written; 1 of no lemma"
+gives '' inflect --text forms.txt --min-support 4 lemmas.tsv
+stderr_has "4 words without a translation, 0 rows written; 4 of no lemma"
+printf 'Lampen\tBlumen\n' >two.tsv
+gives 'flower\tBlumen\n' inflect --text two.tsv --min-support 1 lemmas.tsv
+# A beginning, too; nothing is a form of two letters, of ideographs, or of a word that shares less than half.
+printf 'book\tكتاب\npen\tقلم\nhouse\tبيت\nox\tox\nUniversity of Tokyo\t東京大学\nsun\tSonnenaufgang\n' >lemmas.tsv
+printf 'والكتاب والقلم والبيت oxen 東京大 Sonne\n' >forms.txt
+gives 'book\tوالكتاب\npen\tوالقلم\nhouse\tوالبيت\n' inflect --text forms.txt --min-support 1 lemmas.tsv
+stderr_has "5 words without a translation, 3 rows written; 2 of no lemma"
+# Of two lemmas, that which the text has; of two that it has as often, that of the more frequent rule.
+printf 'bread\tBrot\nbrood\tBrut\nroll\tBrote\n' >lemmas.tsv
+printf 'Brotes\nBrot Brot Brot\n' >forms.txt
+gives 'bread\tBrotes\n' inflect --text forms.txt --min-support 1 lemmas.tsv
+printf 'a\txyza\nb\txyzab\nc\tklma\n' >lemmas.tsv
+printf 'xyzabc klmbc\n' >forms.txt
+gives 'b\txyzabc\nc\tklmbc\n' inflect --text forms.txt --min-support 1 lemmas.tsv
+printf 'xyzabc klmbc klmabc\n' >forms.txt
+gives 'a\txyzabc\nc\tklmbc\nc\tklmabc\n' inflect --text forms.txt --min-support 1 lemmas.tsv
+expect 1 data inflect --text nowhere.txt lemmas.tsv
+stderr_has "nowhere.txt: cannot open"
+expect 1 data inflect --text forms.txt forms.txt
+stderr_has "forms.txt:1: 1 column, expected at least 2"
+expect 2 data inflect lemmas.tsv
+stderr_has "text"
+expect 2 data inflect --text forms.txt --min-support 0 lemmas.tsv
+
 # Stats.
 printf 'A cat sat.\tЧай\n\tпусто\nA cat sat.\tTom\nYes!\tyes\nTom\tтри слова тут\n...\t12\n' >s.tsv
 expect 0 data stats s.tsv --csv

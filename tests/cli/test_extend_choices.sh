@@ -17,10 +17,18 @@ gzip -dc "$sample/train/en-de.tsv.gz" | awk -F '\t' 'split($1, a, " ") == split(
   tr -d '.,?!' | sort | uniq -c | sort -k 1,1nr -k 2 | awk -v OFS='\t' '$1 > 3 { print $2, $3 }' >words.tsv
 expect 0 extend "$sample/teacher" --dictionary de=words.tsv --text de=de.txt --text en.txt --steps 40 --cache cache \
   --output words
+grep -q "dictionary of de: [1-9][0-9]* entries more, inflected forms in its text (--lemmas-only)" stderr || fail "no forms"
 stderr_has "glossed for de: "
 stderr_has "held out of de: "
 stderr_has "44000 pieces at most"
 expect 0 eval translation --model words --json "$sample/dev/en-de.tsv.gz"
+# The dictionary may stay as it is; one without words that are inflected has no forms.
+untrained="--text de=de.txt --text en.txt --steps 1 --lr 10 --cache cache --vocab-size 400"
+expect 3 extend "$sample/teacher" --dictionary de=words.tsv --lemmas-only $untrained --output lemmas
+! grep -q "inflected forms" stderr || fail "forms beside lemmas"
+sed 's/\t/\tdas /' words.tsv >phrases.tsv
+expect 3 extend "$sample/teacher" --dictionary de=phrases.tsv $untrained --output phrases
+stderr_has "dictionary of de: 0 entries more"
 # With translations the dictionary is for the vocabulary alone.
 expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
 stderr_has "held out of de: 75 of 1500 sources (--dev)"

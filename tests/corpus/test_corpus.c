@@ -94,7 +94,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[13][4096], directory[4096];
+static char paths[14][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -192,6 +192,12 @@ static cq_status gloss(cq_corpus_counts *counts, const char *output, cq_error *e
   o.inputs = &in, o.n_inputs = 1, o.dictionaries = &dictionary, o.n_dictionaries = 1, o.output = output;
   return cq_corpus_gloss(counts, &o, error);
 }
+static cq_status inflect(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  const char *text = paths[0], *dictionary = paths[13];
+  cq_corpus_inflect_options o = cq_corpus_inflect_default_options();
+  o.inputs = &dictionary, o.n_inputs = 1, o.texts = &text, o.n_texts = 1, o.output = output, o.min_support = 1;
+  return cq_corpus_inflect(counts, &o, error);
+}
 
 /* A row has up to 256 columns, also one that is joined from two. */
 static void joined_rows_have_a_limit(void **state) {
@@ -227,7 +233,7 @@ static void every_allocation_may_fail(void **state) {
               {convert_ids, 1},   {convert_tatoeba, 1}, {convert_wikititles, 1},
               {convert_xquad, 2}, {pivot, 3},           {pivot_on_disk, 1},
               {sample, 2},        {dedup, 2},           {filter, 3},
-              {gloss, 2}};
+              {gloss, 2},         {inflect, 1}};
   char output[4096], links[16384];
   (void)state;
   file(0, "x.en", "A cat.\nA dog.\n");
@@ -246,6 +252,7 @@ static void every_allocation_may_fail(void **state) {
   file(10, "q.json", "{\"data\":[{\"paragraphs\":[{\"context\":\"C\",\"qas\":[{\"id\":\"1\",\"question\":\"Q\"}]}]}]}");
   file(11, "rows.tsv", "A cat.\tkitty\n\xc3\xa9t\xc3\xa9\tsummer\nsummer\thot\n");
   file(12, "words.tsv", "a\tein\teine\nCAT\tKatze\n");
+  file(13, "lemmas.tsv", "cat\tcats\npet\tCatty\n");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)

@@ -16,7 +16,7 @@ bool cli_data_watch(void *context, uint64_t n_read) {
 
 cli_data_run cli_data_start(void) {
   cli_stop_catch();
-  return (cli_data_run){.progress = cli_progress_start()};
+  return (cli_data_run){.progress = cli_progress_start(), .read = "rows read", .written = "written"};
 }
 
 int cli_data_report(cli_data_run *run, cq_status status) {
@@ -24,8 +24,8 @@ int cli_data_report(cli_data_run *run, cq_status status) {
   char text[1024];
   cli_progress_clear(&run->progress);
   if (status) return cli_fail_error(&run->error);
-  size_t n = (size_t)snprintf(text, sizeof text, "%" PRIu64 " rows read, %" PRIu64 " written", counts->n_read,
-                              counts->n_written);
+  size_t n = (size_t)snprintf(text, sizeof text, "%" PRIu64 " %s, %" PRIu64 " %s", counts->n_read, run->read,
+                              counts->n_written, run->written);
   for (size_t i = 0; i < counts->n_reasons && n < sizeof text; i++)
     n += (size_t)snprintf(text + n, sizeof text - n, "%s %" PRIu64 " %s", i ? "," : ";", counts->dropped[i].n,
                           counts->dropped[i].reason);
@@ -33,23 +33,15 @@ int cli_data_report(cli_data_run *run, cq_status status) {
   return CLI_OK;
 }
 
-static const cli_command *const children[] = {&cli_data_get,
-                                              &cli_data_convert,
-                                              &cli_data_pivot,
-                                              &cli_data_sample,
-                                              &cli_data_dedup,
-                                              &cli_data_filter,
-                                              &cli_data_gloss,
-                                              &cli_data_stats,
-                                              &cli_data_documents,
-                                              &cli_data_language,
-                                              NULL};
+static const cli_command *const children[] = {
+    &cli_data_get,   &cli_data_convert, &cli_data_pivot, &cli_data_sample,    &cli_data_dedup,    &cli_data_filter,
+    &cli_data_gloss, &cli_data_inflect, &cli_data_stats, &cli_data_documents, &cli_data_language, NULL};
 
 const cli_command cli_data = {
     .name = "data",
-    .summary =
-        "parallel text: get, convert, pivot, sample, dedup, filter, gloss, stats; documents to JSON lines; language "
-        "identification",
+    .summary = "parallel text: get, convert, pivot, sample, dedup, filter, gloss, inflect, stats; documents to JSON "
+               "lines; language "
+               "identification",
     .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
     .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
                "calque data filter --languages en,de raw.tsv -o clean.tsv\n"

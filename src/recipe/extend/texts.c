@@ -2,6 +2,7 @@
  *
  *   to ───────────────────────────────┬──held out──▶ train-N.tsv, dev-N.tsv ──▶ training
  *   model's text, sources of to ──▶ glosses ──┘
+ *   dictionaries, text of their language ──▶ forms-N.tsv, a dictionary more
  *   train-N.tsv, text, dictionaries ──weighed──▶ the vocabulary, and what its pieces mean
  *
  * A language's name is its files' label; without one, a file is a language. */
@@ -133,6 +134,26 @@ static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error 
   return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
 }
 
+static bool has_text(const cq_extend_options *o, const char *label) {
+  bool has = false;
+  for (size_t i = 0; i < o->n_text; i++) has |= is_same_label(o->text[i].label, label);
+  return has;
+}
+
+/* Each language's dictionaries, and with text of it a file more for the forms that this has of their words. */
+static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < o->n_dictionaries; i++) t->dictionaries[t->n_dictionaries++] = o->dictionaries[i];
+  for (size_t i = 0; !status && !o->lemmas_only && i < o->n_dictionaries; i++) {
+    const char *label = o->dictionaries[i].label;
+    if (!is_first_dictionary(o, i) || !has_text(o, label)) continue;
+    status = path_in(t->form_paths[i], t, "forms-%zu.tsv", i + 1, error);
+    t->dictionaries[t->n_dictionaries++] = (cq_training_data){t->form_paths[i], label, 1};
+  }
+  return status;
+}
+
 cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t max = o->n_to + o->n_dictionaries, n_given = max + o->n_text;
@@ -140,12 +161,16 @@ cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
   t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
   t->n_lines = cq_alloc_array(n_given, sizeof *t->n_lines);
-  cq_status status = t->files && t->train && t->dev && t->n_lines ? CQ_OK : cq_fail_memory(error, "files");
+  t->dictionaries = cq_alloc_array(2 * o->n_dictionaries, sizeof *t->dictionaries);
+  t->form_paths = cq_alloc_array(o->n_dictionaries, sizeof *t->form_paths);
+  cq_status status = t->files && t->train && t->dev && t->n_lines && t->dictionaries && t->form_paths
+                         ? CQ_OK
+                         : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < n_given; i++) t->n_lines[i] = NOT_COUNTED;
   for (size_t i = 0; !status && i < o->n_to; i++) status = add_file(t, o->to[i], false, false, error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++)
     if (is_first_dictionary(o, i)) status = add_glosses(t, o->dictionaries[i].label, error);
-  return status;
+  return status ? status : add_dictionaries(t, error);
 }
 
 void cq_extend_texts_close(cq_extend_texts *t) {
@@ -153,6 +178,8 @@ void cq_extend_texts_close(cq_extend_texts *t) {
   cq_free(t->train);
   cq_free(t->dev);
   cq_free(t->n_lines);
+  cq_free(t->dictionaries);
+  cq_free(t->form_paths);
 }
 
 static bool is_same_language(const cq_extend_texts *t, size_t i, size_t j) {
@@ -194,19 +221,23 @@ static cq_status draw_sentences(const cq_extend_texts *t, const char *path, cons
   return cq_corpus_sample(&counts, &s, error);
 }
 
+/* The paths of a language's files among these. */
+static void add_paths_of(const char **paths, size_t *n, const cq_training_data *files, size_t n_files,
+                         const char *label) {
+  for (size_t i = 0; i < n_files; i++)
+    if (is_same_label(files[i].label, label)) add_path(paths, n, &files[i]);
+}
+
 /* Glosses them with a language's dictionaries. */
 static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *f, const char *sentences,
                                 const char **paths, cq_error *error) {
   const cq_extend_options *o = t->o;
-  const char **texts = paths, **dictionaries = paths + o->n_text;
   cq_corpus_gloss_options g = cq_corpus_gloss_default_options();
   cq_corpus_counts counts;
-  for (size_t i = 0; i < o->n_text; i++)
-    if (is_same_label(o->text[i].label, f->given.label)) add_path(texts, &g.n_texts, &o->text[i]);
-  for (size_t i = 0; i < o->n_dictionaries; i++)
-    if (is_same_label(o->dictionaries[i].label, f->given.label))
-      add_path(dictionaries, &g.n_dictionaries, &o->dictionaries[i]);
-  g.inputs = &sentences, g.n_inputs = 1, g.texts = texts, g.dictionaries = dictionaries;
+  g.texts = paths, g.dictionaries = paths + o->n_text;
+  add_paths_of(paths, &g.n_texts, o->text, o->n_text, f->given.label);
+  add_paths_of(paths + o->n_text, &g.n_dictionaries, t->dictionaries, t->n_dictionaries, f->given.label);
+  g.inputs = &sentences, g.n_inputs = 1;
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (!status)
@@ -221,12 +252,40 @@ static cq_status gloss_languages(cq_extend_texts *t, cq_error *error) {
   size_t n = 0;
   for (size_t i = 0; i < t->n; i++) n += t->files[i].is_gloss;
   if (n == 0) return CQ_OK;
-  const char **paths = cq_alloc_array(o->n_to + o->n_text + o->n_dictionaries, sizeof *paths);
+  const char **paths = cq_alloc_array(o->n_to + o->n_text + t->n_dictionaries, sizeof *paths);
   cq_status status = paths ? CQ_OK : cq_fail_memory(error, "names of files");
   if (!status) status = cq_path_join(sentences, sizeof sentences, t->work, "sentences.tsv", error);
   if (!status) status = draw_sentences(t, sentences, paths, error);
   for (size_t i = 0; !status && i < t->n; i++)
     if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], sentences, paths, error);
+  cq_free(paths);
+  return status;
+}
+
+/* --- inflected forms --- */
+
+static cq_status inflect_language(const cq_extend_texts *t, const cq_training_data *forms, const char **paths,
+                                  cq_error *error) {
+  const cq_extend_options *o = t->o;
+  cq_corpus_inflect_options f = cq_corpus_inflect_default_options();
+  cq_corpus_counts counts;
+  f.texts = paths, f.inputs = paths + o->n_text;
+  add_paths_of(paths, &f.n_texts, o->text, o->n_text, forms->label);
+  add_paths_of(paths + o->n_text, &f.n_inputs, o->dictionaries, o->n_dictionaries, forms->label);
+  f.skip_bad = o->skip_bad, f.output = forms->path;
+  const cq_status status = cq_corpus_inflect(&counts, &f, error);
+  if (!status)
+    choose(t, "dictionary of %s: %llu entries more, inflected forms in its text (--lemmas-only)", forms->label,
+           (unsigned long long)counts.n_written);
+  return status;
+}
+
+static cq_status inflect_languages(const cq_extend_texts *t, cq_error *error) {
+  const cq_extend_options *o = t->o;
+  const char **paths = cq_alloc_array(o->n_text + o->n_dictionaries, sizeof *paths);
+  cq_status status = paths ? CQ_OK : cq_fail_memory(error, "names of files");
+  for (size_t i = o->n_dictionaries; !status && i < t->n_dictionaries; i++)
+    status = inflect_language(t, &t->dictionaries[i], paths, error);
   cq_free(paths);
   return status;
 }
@@ -285,7 +344,8 @@ static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error 
 
 cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   cq_parallel data = {0};
-  cq_status status = gloss_languages(t, error);
+  cq_status status = inflect_languages(t, error);
+  if (!status) status = gloss_languages(t, error);
   if (!status) status = read_files(&data, t, error);
   if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
   if (!status) weigh_files(t, &data);
@@ -347,12 +407,12 @@ cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_ext
   const cq_extend_options *o = t->o;
   uint64_t most = 0;
   *n = 0;
-  *out = cq_alloc_array(t->n + o->n_text + o->n_dictionaries, sizeof **out);
+  *out = cq_alloc_array(t->n + o->n_text + t->n_dictionaries, sizeof **out);
   cq_status status = *out ? most_lines(&most, t, error) : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < t->n; i++)
     if (!t->files[i].is_gloss) status = add_student_text(*out, n, t, t->train[i], most, error);
   for (size_t i = 0; !status && i < o->n_text; i++) status = add_student_text(*out, n, t, o->text[i], most, error);
-  for (size_t i = 0; !status && i < o->n_dictionaries; i++)
-    status = add_dictionary(*out, n, t, o->dictionaries[i], error);
+  for (size_t i = 0; !status && i < t->n_dictionaries; i++)
+    status = add_dictionary(*out, n, t, t->dictionaries[i], error);
   return status;
 }

@@ -23,6 +23,7 @@
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \
   X(corpus_gloss)                                                                                                      \
+  X(corpus_inflect)                                                                                                    \
   X(corpus_pivot)                                                                                                      \
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
