@@ -6,10 +6,11 @@
 #   DATA     holds parallel/en-XX/{train-*,test-*}.tsv.gz and sts/stsb-*-test.tsv.gz; of the training files one column is read
 #   WORK     keeps packages, dictionaries and models; called again, the script goes on where it stopped
 #   STEPS    300: of training; English text is that of en-de, glossed
+#   OPTIONS  more of extend's, for example "--contrast 4 --final-contrast 1"
 #
 # Debian's packages dict-freedict-eng-deu, -deu-eng and so on are fetched with apt-get and unpacked, not installed.
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 
@@ -22,7 +23,7 @@ for l in "$@"; do
   freedict "$l"
   [ -s "$work/$l.txt" ] || gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 2 | sort -u >"$work/$l.txt"
   [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
-    --text "$work/en.txt" --steps "${STEPS:-300}" --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1
+    --text "$work/en.txt" --steps "${STEPS:-300}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1
   printf '| %s | %s | %s' "$l" "$(wc -l <"$work/$l.dict.tsv")" "$(wc -l <"$work/$l.txt")"
   for set in ntrex tatoeba flores; do
     file=$data/parallel/en-$l/test-$set.tsv.gz

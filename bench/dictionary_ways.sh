@@ -37,9 +37,13 @@ for l in "$@"; do
   awk -F '\t' '$1 !~ / / && $2 !~ / /' "$words" >"$work/$l.single.tsv"
   [ -s "$work/$l.glosses.tsv" ] || gzip -dc "$data"/parallel/en-de/train-*.tsv.gz | cut -f 1 | sort -u |
     "$program" data gloss --quiet --dictionary "$words" --text "$work/$l.pairs.tsv" --min-known 0.6 - -o "$work/$l.glosses.tsv"
-  pairs=$work/$l.pairs.tsv
+  pairs=$work/$l.pairs.tsv text=$work/$l.txt forms=$work/$l.forms.tsv
+  [ -s "$text" ] || cut -f 2 "$pairs" | sort -u >"$text"
+  [ -s "$forms" ] || "$program" data inflect --quiet --text "$text" "$words" -o "$forms"
   row "$l" pairs "the pairs alone" "$l=$pairs"
   row "$l" words "the dictionary alone" "$l=$words"
+  row "$l" text "the dictionary, and untranslated text for the vocabulary" "$l=$words" "$l=$text:4"
+  row "$l" forms "and the inflected forms that the text has" "$l=$words" "$l=$forms" "$l=$text:4"
   row "$l" both "one file of both" "$work/$l.both.tsv"
   row "$l" apart "two files, each aligned by itself" "pairs=$pairs" "words=$words"
   for weight in 1 4 16; do row "$l" "weight-$weight" "two files aligned as one, pairs $weight times" "$l=$pairs:$weight" "$l=$words"; done
@@ -47,4 +51,5 @@ for l in "$@"; do
   row "$l" glosses "pairs 4 times, the dictionary, and English sentences glossed with it" "$l=$pairs:4" "$l=$words" \
     "$l=$work/$l.glosses.tsv"
   row "$l" single "pairs 4 times, words alone, no phrases" "$l=$pairs:4" "$l=$work/$l.single.tsv"
+  row "$l" pairs-forms "pairs 4 times, the dictionary, and inflected forms" "$l=$pairs:4" "$l=$words" "$l=$forms"
 done

@@ -51,9 +51,10 @@ static const cq_option option_rows[] = {
              "of the model's own vocabulary, keep only what the text needs (see calque model new --keep-words)")},
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
              "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
-    {CQ_FLAG(O, "lemmas-only", lemmas_only, CHANGES,
-             "use dictionaries as they are, without the inflected forms that --text of the language has of their words "
-             "(see calque data inflect)")},
+    {CQ_FLAG(
+        O, "lemmas-only", lemmas_only, CHANGES,
+        "use dictionaries as they are, without the inflected forms that --text has of their words where a language "
+        "has no --to (see calque data inflect)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
      .otherwise = "20,000, and 12,000 for each language and each dictionary, of at most eight each"},
     {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",

@@ -134,20 +134,22 @@ static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error 
   return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
 }
 
-static bool has_text(const cq_extend_options *o, const char *label) {
+/* Whether a language has one of these files. */
+static bool has_file(const cq_training_data *files, size_t n_files, const char *label) {
   bool has = false;
-  for (size_t i = 0; i < o->n_text; i++) has |= is_same_label(o->text[i].label, label);
+  for (size_t i = 0; i < n_files; i++) has |= is_same_label(files[i].label, label);
   return has;
 }
 
-/* Each language's dictionaries, and with text of it a file more for the forms that this has of their words. */
+/* Each language's dictionaries, and with text of it a file more for the forms that this has of their words. Translations
+ * say better what a form means. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   cq_status status = CQ_OK;
   for (size_t i = 0; i < o->n_dictionaries; i++) t->dictionaries[t->n_dictionaries++] = o->dictionaries[i];
   for (size_t i = 0; !status && !o->lemmas_only && i < o->n_dictionaries; i++) {
     const char *label = o->dictionaries[i].label;
-    if (!is_first_dictionary(o, i) || !has_text(o, label)) continue;
+    if (!is_first_dictionary(o, i) || !has_file(o->text, o->n_text, label) || has_file(o->to, o->n_to, label)) continue;
     status = path_in(t->form_paths[i], t, "forms-%zu.tsv", i + 1, error);
     t->dictionaries[t->n_dictionaries++] = (cq_training_data){t->form_paths[i], label, 1};
   }
@@ -364,12 +366,6 @@ void cq_extend_texts_find_dev(cq_extend_texts *t) {
 
 /* --- the vocabulary's text --- */
 
-static bool has_dictionary(const cq_extend_options *o, const char *label) {
-  bool has = false;
-  for (size_t i = 0; i < o->n_dictionaries; i++) has |= is_same_label(o->dictionaries[i].label, label);
-  return has;
-}
-
 /* Adds a file as the vocabulary's text. Languages with less text than the one with the most count more often, between as
  * much as that and as they are; so the vocabulary is not that language's alone. */
 static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
@@ -377,7 +373,8 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
   uint64_t lines;
   const cq_status status = count_language(&lines, t, data.label, error);
   double times = lines && most > lines ? pow((double)most / (double)lines, t->o->vocab_balance) : 1;
-  if (has_dictionary(t->o, data.label) && lines < MUCH_TEXT) times = fmax(times, TIMES_BESIDE_DICTIONARY);
+  if (has_file(t->o->dictionaries, t->o->n_dictionaries, data.label) && lines < MUCH_TEXT)
+    times = fmax(times, TIMES_BESIDE_DICTIONARY);
   out[(*n)++] = (cq_training_data){data.path, data.label, fmin(times, MAX_TIMES)};
   return status;
 }
