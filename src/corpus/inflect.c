@@ -1,11 +1,11 @@
 /* Inflected forms that text has of a dictionary's words, found by the affixes that many words exchange:
  *
- *   dictionary ──▶ lemmas, sorted                      ház (house), kert (garden), ...
- *   text ──▶ words ──each with the lemmas that share its core──▶ rules: how many words follow each
- *                                                      ház│ → ház│ban, kert│ → kert│ben: nothing becomes -ban: 233
- *   word that is no lemma ──▶ the lemma of the rule that most words follow, that text has often, that shares most
+ *   dictionary ──▶ lemmas                                ház (house), kert (garden)
+ *   text ──▶ words ──lemmas with a core in common──▶ rules, and how many words follow each
+ *                                                        ház becomes házban, város városban: 233 words have -ban
+ *   a word that is no lemma ──▶ the lemma that most words' rule, the text and the length of the core speak for
  *
- * A rule takes an ending from a lemma, and puts another ending and a beginning in its place. */
+ * A rule takes a beginning and an ending from a lemma, and puts others in their place. */
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -45,18 +45,25 @@ typedef struct lemma {
   double log_count;
 } lemma;
 
+/* A lemma without its first characters. */
+typedef struct tail {
+  cq_slice text;
+  uint32_t lemma, n_before; /* characters */
+} tail;
+
 typedef struct inflector {
   const cq_corpus_inflect_options *o;
   cq_corpus_flow flow;
   cq_word_counts words;
   cq_multimap entries; /* of the dictionary, by lemma */
   cq_slice *sources;   /* [entries.n] */
-  size_t capacities[2];
+  size_t capacities[3];
   cq_arena texts;
-  lemma *lemmas; /* [n], sorted */
-  size_t n;
+  lemma *lemmas; /* [n] */
+  tail *tails;   /* [n_tails] sorted */
+  size_t n, n_tails;
   cq_map supports; /* of rules */
-  cq_builder rule; /* the lemma's ending, the word's, and the word's beginning, with zeros between */
+  cq_builder rule; /* the lemma's beginning and ending, and the word's, with zeros between */
 } inflector;
 
 /* --- words --- */
@@ -82,6 +89,14 @@ static bool spell(spelled *out, cq_slice word) {
 
 /* --- the dictionary --- */
 
+static bool add_tails(inflector *f, const spelled *s, const char *text) {
+  for (size_t i = 0; i <= MAX_BEGINNING && i + MIN_CORE <= s->n; i++) {
+    if (!cq_reserve((void **)&f->tails, &f->capacities[2], f->n_tails + 1, sizeof *f->tails)) return false;
+    f->tails[f->n_tails++] = (tail){{text + s->at[i], s->text.n - s->at[i]}, (uint32_t)f->n, (uint32_t)i};
+  }
+  return true;
+}
+
 static bool add_lemma(inflector *f, cq_slice source, cq_slice translation) {
   spelled s;
   const cq_slice folded = cq_word_counts_fold(&f->words, translation);
@@ -96,7 +111,9 @@ static bool add_lemma(inflector *f, cq_slice source, cq_slice translation) {
       !cq_multimap_add(&f->entries, folded))
     return false;
   f->sources[row] = (cq_slice){copy, source.n};
-  if (is_new) f->lemmas[f->n++] = (lemma){{own, folded.n}, s.n, 0};
+  if (!is_new) return true;
+  if (!add_tails(f, &s, own)) return false;
+  f->lemmas[f->n++] = (lemma){{own, folded.n}, s.n, 0};
   return true;
 }
 
@@ -118,23 +135,25 @@ static cq_status read_lemmas(inflector *f, cq_corpus_counts *counts, cq_error *e
 }
 
 static int by_text(const void *a, const void *b) {
-  return cq_slice_compare(((const lemma *)a)->text, ((const lemma *)b)->text);
+  const tail *x = a, *y = b;
+  const int order = cq_slice_compare(x->text, y->text);
+  return order ? order : (x->lemma > y->lemma) - (x->lemma < y->lemma);
 }
 
 static void sort_lemmas(inflector *f) {
   for (size_t i = 0; i < f->n; i++)
     f->lemmas[i].log_count = log(1 + (double)cq_word_counts_of(&f->words, f->lemmas[i].text));
-  if (f->n) qsort(f->lemmas, f->n, sizeof *f->lemmas, by_text);
+  if (f->n_tails) qsort(f->tails, f->n_tails, sizeof *f->tails, by_text);
 }
 
 /* --- a word's lemmas --- */
 
-/* The first lemma that is not before the text. */
-static size_t first_lemma(const inflector *f, cq_slice text) {
-  size_t low = 0, high = f->n;
+/* The first tail that is not before the text. */
+static size_t first_tail(const inflector *f, cq_slice text) {
+  size_t low = 0, high = f->n_tails;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (cq_slice_compare(f->lemmas[middle].text, text) < 0)
+    if (cq_slice_compare(f->tails[middle].text, text) < 0)
       low = middle + 1;
     else
       high = middle;
@@ -146,6 +165,7 @@ static bool begins_with(cq_slice text, cq_slice beginning) {
   return text.n >= beginning.n && memcmp(text.data, beginning.data, beginning.n) == 0;
 }
 
+/* Whether two endings begin, or two beginnings end, with the same character: then it is the core's. */
 static bool have_first_in_common(cq_slice a, cq_slice b) {
   uint32_t first, other;
   if (a.n == 0 || b.n == 0) return false;
@@ -153,26 +173,50 @@ static bool have_first_in_common(cq_slice a, cq_slice b) {
   cq_utf8_decode(&other, b.data, b.n);
   return first == other;
 }
+static bool have_last_in_common(cq_slice a, cq_slice b) {
+  for (size_t i = 1; i <= a.n && i <= b.n; i++) {
+    const char x = a.data[a.n - i], y = b.data[b.n - i];
+    if (x != y) return false;
+    if (((unsigned char)x & 0xC0) != 0x80) return true; /* the character's first byte */
+  }
+  return false;
+}
 
 /* Told of a word's core, in characters, and a lemma with it; f->rule makes the word of the lemma. */
 typedef bool (*lemma_fn)(inflector *f, const lemma *l, size_t core, void *context);
 
-/* Lemmas that begin with a word's characters from..from + core and have another ending. */
+typedef struct affixes {
+  cq_slice beginning, ending;
+} affixes;
+
+static void set_rule(inflector *f, affixes of_lemma, affixes of_word) {
+  cq_builder *b = &f->rule;
+  cq_builder_clear(b);
+  cq_builder_bytes(b, of_lemma.beginning.data, of_lemma.beginning.n);
+  cq_builder_char(b, '\0');
+  cq_builder_bytes(b, of_lemma.ending.data, of_lemma.ending.n);
+  cq_builder_char(b, '\0');
+  cq_builder_bytes(b, of_word.beginning.data, of_word.beginning.n);
+  cq_builder_char(b, '\0');
+  cq_builder_bytes(b, of_word.ending.data, of_word.ending.n);
+}
+
+/* Lemmas that have a word's characters from..from + core, after other beginnings and before other endings. */
 static bool visit_core(inflector *f, const spelled *word, size_t from, size_t core, lemma_fn visit, void *context) {
   const size_t begin = word->at[from], end = word->at[from + core];
-  const cq_slice text = word->text, shared = {text.data + begin, end - begin}, ending = {text.data + end, text.n - end};
-  for (size_t i = first_lemma(f, shared); i < f->n && begins_with(f->lemmas[i].text, shared); i++) {
-    const lemma *l = &f->lemmas[i];
-    const cq_slice other = {l->text.data + shared.n, l->text.n - shared.n};
-    if (l->n > core + MAX_ENDING || l->n > 2 * core || have_first_in_common(ending, other) ||
-        cq_slice_equal(l->text, text))
+  const char *text = word->text.data;
+  const cq_slice shared = {text + begin, end - begin};
+  const affixes of_word = {{text, begin}, {text + end, word->text.n - end}};
+  for (size_t i = first_tail(f, shared); i < f->n_tails && begins_with(f->tails[i].text, shared); i++) {
+    const tail *t = &f->tails[i];
+    const lemma *l = &f->lemmas[t->lemma];
+    const affixes of_lemma = {{l->text.data, (size_t)(t->text.data - l->text.data)},
+                              {t->text.data + shared.n, t->text.n - shared.n}};
+    if (l->n > t->n_before + core + MAX_ENDING || l->n > 2 * core ||
+        have_first_in_common(of_word.ending, of_lemma.ending) ||
+        have_last_in_common(of_word.beginning, of_lemma.beginning) || cq_slice_equal(l->text, word->text))
       continue;
-    cq_builder_clear(&f->rule);
-    cq_builder_bytes(&f->rule, other.data, other.n);
-    cq_builder_char(&f->rule, '\0');
-    cq_builder_bytes(&f->rule, ending.data, ending.n);
-    cq_builder_char(&f->rule, '\0');
-    cq_builder_bytes(&f->rule, text.data, begin);
+    set_rule(f, of_lemma, of_word);
     if (f->rule.failed || !visit(f, l, core, context)) return false;
   }
   return true;
@@ -260,6 +304,7 @@ static void inflector_free(inflector *f) {
   cq_free(f->sources);
   cq_arena_free(&f->texts);
   cq_free(f->lemmas);
+  cq_free(f->tails);
   cq_map_free(&f->supports);
   cq_builder_free(&f->rule);
 }

@@ -202,6 +202,9 @@ printf 'book\tكتاب\npen\tقلم\nhouse\tبيت\nox\tox\nUniversity of Tokyo\
 printf 'والكتاب والقلم والبيت oxen 東京大 Sonne\n' >forms.txt
 gives 'book\tوالكتاب\npen\tوالقلم\nhouse\tوالبيت\n' inflect --text forms.txt --min-support 1 lemmas.tsv
 stderr_has "5 words without a translation, 3 rows written; 2 of no lemma"
+printf 'book\tالكتاب\npen\tالقلم\n' >lemmas.tsv
+printf 'كتاب قلم ولقلم\n' >forms.txt
+gives 'book\tكتاب\npen\tقلم\n' inflect --text forms.txt --min-support 2 lemmas.tsv
 # Of two lemmas, that which the text has; of two that it has as often, that of the more frequent rule.
 printf 'bread\tBrot\nbrood\tBrut\nroll\tBrote\n' >lemmas.tsv
 printf 'Brotes\nBrot Brot Brot\n' >forms.txt
