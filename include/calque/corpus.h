@@ -229,10 +229,10 @@ CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options,
 
 /* Inflected forms that text has of a dictionary's translations, as rows of a dictionary: those of the translation that a
  * form belongs to, with the form in its place. Nothing is asked of the language: rules that exchange beginnings and
- * endings of words are learned from text and dictionary (as in Soricut & Och 2015, "Unsupervised Morphology Induction",
- * without their vectors), and a form belongs to the translation with the greatest log support of the rule + log(1 + its count in the
- * text) + half the letters that they share. counts.n_read: different words of the text that the dictionary lacks.
- * Phrases, and words with ideographs, are left alone. */
+ * endings of words are learned from text and dictionary (as in Soricut & Och 2015, "Unsupervised Morphology
+ * Induction", without their vectors), and a form belongs to the translation with the greatest log support of the rule
+ * + log(1 + the translation's count in the text) + half the letters that they share. counts.n_read: different words of
+ * the text that the dictionary lacks. Phrases, and words with ideographs, are left alone. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_options *options,
                                                cq_error *error);
 

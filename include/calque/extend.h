@@ -7,8 +7,8 @@
  *   cq_extend(NULL, &o, ctx, &err);
  *
  * What is chosen, and from what:
- *   dictionary     with the inflected forms that the language's labelled `text` has of its words (cq_corpus_inflect), where
- *                  there are no translations
+ *   dictionary     with the inflected forms that the language's labelled `text` has of its words (cq_corpus_inflect),
+ *                  where there are no translations
  *   glosses        of a language with a dictionary: sentences of the teacher's language, of `text` and `to`, translated
  *                  word by word (cq_corpus_gloss), by how often text of the language has each translation. Where there
  *                  are translations, they are part of the training only if these are fewer than 30,000 lines and the
