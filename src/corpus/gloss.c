@@ -76,7 +76,8 @@ static cq_slice without_to(cq_slice word) {
   return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;
 }
 
-static bool add_gloss(glosser *g, const cq_row *row) {
+static bool add_gloss(void *context, const cq_row *row) {
+  glosser *g = context;
   const cq_slice folded = cq_word_counts_fold(&g->text, cq_slice_trimmed(row->columns[0]));
   if (!folded.data) return false;
   const cq_slice word = without_to(folded);
@@ -89,25 +90,6 @@ static bool add_gloss(glosser *g, const cq_row *row) {
     if (text.n && !add_translation(g, word, n_words, text)) return false;
   }
   return true;
-}
-
-static cq_status read_dictionary(glosser *g, cq_corpus_counts *counts, cq_error *error) {
-  cq_corpus_counts uncounted = {0}; /* words are no rows */
-  cq_row row;
-  cq_row_reader rows = {.paths = g->o->dictionaries,
-                        .n_paths = g->o->n_dictionaries,
-                        .min_columns = 2,
-                        .flow = &g->flow,
-                        .counts = &uncounted};
-  cq_status status;
-  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
-    if (!add_gloss(g, &row)) {
-      status = cq_fail_memory(error, "a dictionary");
-      break;
-    }
-  cq_row_reader_close(&rows);
-  cq_corpus_add_dropped(counts, &uncounted);
-  return status;
 }
 
 /* --- weights --- */
@@ -231,7 +213,9 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.dictionaries, o.n_dictionaries, error);
   if (!status) status = cq_word_counts_open(&g.text, error);
   if (!status) status = cq_splitter_open(&g.splitter, CQ_SPLIT_WORDS, error);
-  if (!status) status = read_dictionary(&g, counts, error);
+  if (!status)
+    status = cq_corpus_visit_rows(o.dictionaries, o.n_dictionaries, 2, add_gloss, &g, "a dictionary", &g.flow, counts,
+                                  error);
   if (!status && g.words.n == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o.dictionaries[0], "no word with a translation");
   if (!status) status = weigh_translations(&g, counts, error);

@@ -117,21 +117,10 @@ static bool add_lemma(inflector *f, cq_slice source, cq_slice translation) {
   return true;
 }
 
-static cq_status read_lemmas(inflector *f, cq_corpus_counts *counts, cq_error *error) {
-  cq_corpus_counts uncounted = {0};
-  cq_row row;
-  cq_row_reader rows = {
-      .paths = f->o->inputs, .n_paths = f->o->n_inputs, .min_columns = 2, .flow = &f->flow, .counts = &uncounted};
-  cq_status status;
-  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n) {
-    for (size_t c = 1; !status && c < row.n; c++)
-      if (!add_lemma(f, cq_slice_trimmed(row.columns[0]), cq_slice_trimmed(row.columns[c])))
-        status = cq_fail_memory(error, "a dictionary");
-    if (status) break;
-  }
-  cq_row_reader_close(&rows);
-  cq_corpus_add_dropped(counts, &uncounted);
-  return status;
+static bool add_lemmas(void *context, const cq_row *row) {
+  for (size_t c = 1; c < row->n; c++)
+    if (!add_lemma(context, cq_slice_trimmed(row->columns[0]), cq_slice_trimmed(row->columns[c]))) return false;
+  return true;
 }
 
 static int by_text(const void *a, const void *b) {
@@ -318,7 +307,8 @@ cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_op
   cq_row_writer writer;
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.texts, o.n_texts, error);
   if (!status) status = cq_word_counts_open(&f.words, error);
-  if (!status) status = read_lemmas(&f, counts, error);
+  if (!status)
+    status = cq_corpus_visit_rows(o.inputs, o.n_inputs, 2, add_lemmas, &f, "a dictionary", &f.flow, counts, error);
   if (!status) status = cq_word_counts_read(&f.words, o.texts, o.n_texts, true, &f.flow, counts, error);
   if (!status) sort_lemmas(&f);
   if (!status) status = learn_rules(&f, counts, error);

@@ -104,6 +104,24 @@ void cq_row_reader_close(cq_row_reader *r) {
   r->lines = NULL;
 }
 
+cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t min_columns, cq_row_visit visit,
+                               void *context, const char *what, const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                               cq_error *error) {
+  cq_corpus_counts uncounted = {0};
+  cq_row row;
+  cq_row_reader rows = {
+      .paths = paths, .n_paths = n_paths, .min_columns = min_columns, .flow = flow, .counts = &uncounted};
+  cq_status status;
+  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
+    if (!visit(context, &row)) {
+      status = cq_fail_memory(error, what);
+      break;
+    }
+  cq_row_reader_close(&rows);
+  cq_corpus_add_dropped(counts, &uncounted);
+  return status;
+}
+
 /* --- writing --- */
 
 cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,

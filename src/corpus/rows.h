@@ -88,6 +88,13 @@ typedef struct cq_row_reader {
 CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
 void cq_row_reader_close(cq_row_reader *rows);
 
+/* Tells of each row of files that are none of the caller's rows: dictionaries, text. Malformed lines are counted as
+ * dropped. visit: false when out of memory, which is an error of `what`. */
+typedef bool (*cq_row_visit)(void *context, const cq_row *row);
+CQ_MUST_USE cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t min_columns,
+                                           cq_row_visit visit, void *context, const char *what,
+                                           const cq_corpus_flow *flow, cq_corpus_counts *counts, cq_error *error);
+
 /* --- writing --- */
 
 typedef struct cq_row_writer {

@@ -1,6 +1,5 @@
 #include "corpus/word_counts.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "text/unicode.h"
 
@@ -56,18 +55,17 @@ static bool add_text(cq_word_counts *words, cq_slice text) {
   return true;
 }
 
+static bool add_columns(void *context, const cq_row *row) {
+  for (size_t c = 0; c < row->n; c++)
+    if (!add_text(context, row->columns[c])) return false;
+  return true;
+}
+static bool add_last_column(void *context, const cq_row *row) {
+  return add_text(context, row->columns[row->n - 1]);
+}
+
 cq_status cq_word_counts_read(cq_word_counts *words, const char *const *paths, size_t n_paths, bool last_column,
                               const cq_corpus_flow *flow, cq_corpus_counts *counts, cq_error *error) {
-  cq_corpus_counts uncounted = {0}; /* what is read here is none of the caller's rows */
-  cq_row row;
-  cq_row_reader rows = {.paths = paths, .n_paths = n_paths, .min_columns = 1, .flow = flow, .counts = &uncounted};
-  cq_status status;
-  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n) {
-    for (size_t c = last_column ? row.n - 1 : 0; !status && c < row.n; c++)
-      if (!add_text(words, row.columns[c])) status = cq_fail_memory(error, "words of text");
-    if (status) break;
-  }
-  cq_row_reader_close(&rows);
-  cq_corpus_add_dropped(counts, &uncounted);
-  return status;
+  return cq_corpus_visit_rows(paths, n_paths, 1, last_column ? add_last_column : add_columns, words, "words of text",
+                              flow, counts, error);
 }
