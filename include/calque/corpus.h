@@ -236,6 +236,30 @@ CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options,
 CQ_API CQ_MUST_USE cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_options *options,
                                                cq_error *error);
 
+typedef struct cq_corpus_transliterate_options {
+  size_t size;
+  const char *const *inputs; /* dictionaries: rows of a word and its translations; held in memory */
+  size_t n_inputs;
+  const char *const *texts; /* of the words' language, each row's first column; its words are held in memory */
+  size_t n_texts;
+  uint64_t min_pairs; /* of words that sound alike; with fewer, nothing is written */
+  const char *output;
+  bool skip_bad;
+  cq_corpus_progress_fn progress;
+  void *progress_context;
+} cq_corpus_transliterate_options;
+/* Group "corpus-transliterate". */
+CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, "corpus-transliterate")
+
+/* Names that text has and a dictionary lacks, in the letters of the dictionary's other language, as rows of a
+ * dictionary. A name is a word that the text never has in small letters. How it is written is learned from those words
+ * of the dictionary that sound like their translations in another script: at first those with the same consonants
+ * (Soundex of ICU's romanisation), then all that what these teach makes likely, by a joint n-gram model of units of one
+ * or two letters (Bisani & Ney 2008, "Joint-Sequence Models for Grapheme-to-Phoneme Conversion"). Of 1,000 names or
+ * more other words teach nothing. Nothing is written where both languages have the same script. counts.n_read: names. */
+CQ_API CQ_MUST_USE cq_status cq_corpus_transliterate(cq_corpus_counts *counts,
+                                                     const cq_corpus_transliterate_options *options, cq_error *error);
+
 /* --- statistics --- */
 
 enum { CQ_CORPUS_MAX_SCRIPTS = 3 };

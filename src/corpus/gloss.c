@@ -113,7 +113,7 @@ static cq_status weigh(glosser *g, translation *t, cq_error *error) {
 }
 
 static cq_status weigh_translations(glosser *g, cq_corpus_counts *counts, cq_error *error) {
-  cq_status status = cq_word_counts_read(&g->text, g->o->texts, g->o->n_texts, false, &g->flow, counts, error);
+  cq_status status = cq_word_counts_read(&g->text, g->o->texts, g->o->n_texts, CQ_ALL_COLUMNS, &g->flow, counts, error);
   for (size_t i = 0; !status && i < g->words.n; i++) status = weigh(g, &g->translations[i], error);
   return status;
 }

@@ -309,7 +309,7 @@ cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_op
   if (!status) status = cq_word_counts_open(&f.words, error);
   if (!status)
     status = cq_corpus_visit_rows(o.inputs, o.n_inputs, 2, add_lemmas, &f, "a dictionary", &f.flow, counts, error);
-  if (!status) status = cq_word_counts_read(&f.words, o.texts, o.n_texts, true, &f.flow, counts, error);
+  if (!status) status = cq_word_counts_read(&f.words, o.texts, o.n_texts, CQ_LAST_COLUMN, &f.flow, counts, error);
   if (!status) sort_lemmas(&f);
   if (!status) status = learn_rules(&f, counts, error);
   if (!status && !(status = cq_row_writer_open(&writer, &f.flow, counts, error)))

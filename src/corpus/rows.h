@@ -19,7 +19,7 @@ typedef struct cq_row {
 
 extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_group_corpus_filter,
     cq_group_corpus_gloss, cq_group_corpus_inflect, cq_group_corpus_pivot, cq_group_corpus_sample,
-    cq_group_corpus_stats;
+    cq_group_corpus_stats, cq_group_corpus_transliterate;
 
 /* Rows that several groups have. */
 #define CQ_CORPUS_INPUT_ROW(owner)                                                                                     \

@@ -60,12 +60,15 @@ static bool add_columns(void *context, const cq_row *row) {
     if (!add_text(context, row->columns[c])) return false;
   return true;
 }
+static bool add_first_column(void *context, const cq_row *row) {
+  return add_text(context, row->columns[0]);
+}
 static bool add_last_column(void *context, const cq_row *row) {
   return add_text(context, row->columns[row->n - 1]);
 }
 
-cq_status cq_word_counts_read(cq_word_counts *words, const char *const *paths, size_t n_paths, bool last_column,
+cq_status cq_word_counts_read(cq_word_counts *words, const char *const *paths, size_t n_paths, cq_word_columns columns,
                               const cq_corpus_flow *flow, cq_corpus_counts *counts, cq_error *error) {
-  return cq_corpus_visit_rows(paths, n_paths, 1, last_column ? add_last_column : add_columns, words, "words of text",
-                              flow, counts, error);
+  static const cq_row_visit visits[] = {add_columns, add_first_column, add_last_column};
+  return cq_corpus_visit_rows(paths, n_paths, 1, visits[columns], words, "words of text", flow, counts, error);
 }

@@ -2,7 +2,7 @@
  *
  *   cq_word_counts words;
  *   cq_word_counts_open(&words, error);
- *   cq_word_counts_read(&words, paths, n_paths, false, flow, counts, error);
+ *   cq_word_counts_read(&words, paths, n_paths, CQ_ALL_COLUMNS, flow, counts, error);
  *   cq_word_counts_of(&words, cq_word_counts_fold(&words, word));
  *   cq_word_counts_close(&words); */
 #ifndef CORPUS_WORD_COUNTS_H
@@ -31,9 +31,10 @@ typedef struct cq_word_counts {
 CQ_MUST_USE cq_status cq_word_counts_open(cq_word_counts *out, cq_error *error);
 void cq_word_counts_close(cq_word_counts *words);
 
-/* Adds the words of files: of every column, or of each row's last. Malformed lines are counted as dropped. */
+/* Adds the words of files, of these columns of each row. Malformed lines are counted as dropped. */
+typedef enum cq_word_columns { CQ_ALL_COLUMNS, CQ_FIRST_COLUMN, CQ_LAST_COLUMN } cq_word_columns;
 CQ_MUST_USE cq_status cq_word_counts_read(cq_word_counts *words, const char *const *paths, size_t n_paths,
-                                          bool last_column, const cq_corpus_flow *flow, cq_corpus_counts *counts,
+                                          cq_word_columns columns, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                                           cq_error *error);
 
 /* Text as words are compared, valid until the next call; NULL data: out of memory. */

@@ -33,15 +33,24 @@ int cli_data_report(cli_data_run *run, cq_status status) {
   return CLI_OK;
 }
 
-static const cli_command *const children[] = {
-    &cli_data_get,   &cli_data_convert, &cli_data_pivot, &cli_data_sample,    &cli_data_dedup,    &cli_data_filter,
-    &cli_data_gloss, &cli_data_inflect, &cli_data_stats, &cli_data_documents, &cli_data_language, NULL};
+static const cli_command *const children[] = {&cli_data_get,
+                                              &cli_data_convert,
+                                              &cli_data_pivot,
+                                              &cli_data_sample,
+                                              &cli_data_dedup,
+                                              &cli_data_filter,
+                                              &cli_data_gloss,
+                                              &cli_data_inflect,
+                                              &cli_data_transliterate,
+                                              &cli_data_stats,
+                                              &cli_data_documents,
+                                              &cli_data_language,
+                                              NULL};
 
 const cli_command cli_data = {
     .name = "data",
-    .summary = "parallel text: get, convert, pivot, sample, dedup, filter, gloss, inflect, stats; documents to JSON "
-               "lines; language "
-               "identification",
+    .summary = "parallel text: get, convert, pivot, sample, dedup, filter, gloss, inflect, transliterate, stats; "
+               "documents to JSON lines; language identification",
     .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
     .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
                "calque data filter --languages en,de raw.tsv -o clean.tsv\n"

@@ -2,7 +2,8 @@
  *
  *   to ───────────────────────────────┬──held out──▶ train-N.tsv, dev-N.tsv ──▶ training
  *   model's text, sources of to ──▶ glosses ──┘
- *   dictionaries, text of their language ──▶ forms-N.tsv, a dictionary more
+ *   dictionaries, those sentences ──▶ names-N.tsv, a dictionary more: names in the language's letters
+ *   dictionaries, text of their language ──▶ forms-N.tsv, a dictionary more: inflected forms
  *   train-N.tsv, text, dictionaries ──weighed──▶ the vocabulary, and what its pieces mean
  *
  * A language's name is its files' label; without one, a file is a language. */
@@ -141,17 +142,34 @@ static bool has_file(const cq_training_data *files, size_t n_files, const char *
   return has;
 }
 
-/* Each language's dictionaries, and with text of it a file more for the forms that this has of their words. Translations
- * say better what a form means. */
+/* Another dictionary of a language, which is made of its first. */
+static cq_status add_made(cq_extend_texts *t, const char *format, size_t first, cq_error *error) {
+  char *path = t->made_paths[t->n_dictionaries - t->o->n_dictionaries];
+  t->dictionaries[t->n_dictionaries++] = (cq_training_data){path, t->o->dictionaries[first].label, 1};
+  return path_in(path, t, format, first + 1, error);
+}
+
+static bool is_glossed(const cq_extend_texts *t, const char *label) {
+  bool is = false;
+  for (size_t i = 0; i < t->n; i++) is |= t->files[i].is_gloss && is_same_label(t->files[i].given.label, label);
+  return is;
+}
+
+/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but no
+ * translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
+  const size_t n = o->lemmas_only ? 0 : o->n_dictionaries;
   cq_status status = CQ_OK;
   for (size_t i = 0; i < o->n_dictionaries; i++) t->dictionaries[t->n_dictionaries++] = o->dictionaries[i];
-  for (size_t i = 0; !status && !o->lemmas_only && i < o->n_dictionaries; i++) {
+  for (size_t i = 0; !status && i < n; i++)
+    if (is_first_dictionary(o, i) && is_glossed(t, o->dictionaries[i].label))
+      status = add_made(t, "names-%zu.tsv", i, error);
+  t->first_of_forms = t->n_dictionaries;
+  for (size_t i = 0; !status && i < n; i++) {
     const char *label = o->dictionaries[i].label;
-    if (!is_first_dictionary(o, i) || !has_file(o->text, o->n_text, label) || has_file(o->to, o->n_to, label)) continue;
-    status = path_in(t->form_paths[i], t, "forms-%zu.tsv", i + 1, error);
-    t->dictionaries[t->n_dictionaries++] = (cq_training_data){t->form_paths[i], label, 1};
+    if (is_first_dictionary(o, i) && has_file(o->text, o->n_text, label) && !has_file(o->to, o->n_to, label))
+      status = add_made(t, "forms-%zu.tsv", i, error);
   }
   return status;
 }
@@ -163,9 +181,9 @@ cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error) {
   t->train = cq_alloc_array_zeroed(max, sizeof *t->train);
   t->dev = cq_alloc_array_zeroed(max, sizeof *t->dev);
   t->n_lines = cq_alloc_array(n_given, sizeof *t->n_lines);
-  t->dictionaries = cq_alloc_array(2 * o->n_dictionaries, sizeof *t->dictionaries);
-  t->form_paths = cq_alloc_array(o->n_dictionaries, sizeof *t->form_paths);
-  cq_status status = t->files && t->train && t->dev && t->n_lines && t->dictionaries && t->form_paths
+  t->dictionaries = cq_alloc_array(3 * o->n_dictionaries, sizeof *t->dictionaries);
+  t->made_paths = cq_alloc_array(2 * o->n_dictionaries, sizeof *t->made_paths);
+  cq_status status = t->files && t->train && t->dev && t->n_lines && t->dictionaries && t->made_paths
                          ? CQ_OK
                          : cq_fail_memory(error, "files");
   for (size_t i = 0; !status && i < n_given; i++) t->n_lines[i] = NOT_COUNTED;
@@ -181,7 +199,7 @@ void cq_extend_texts_close(cq_extend_texts *t) {
   cq_free(t->dev);
   cq_free(t->n_lines);
   cq_free(t->dictionaries);
-  cq_free(t->form_paths);
+  cq_free(t->made_paths);
 }
 
 static bool is_same_language(const cq_extend_texts *t, size_t i, size_t j) {
@@ -205,7 +223,7 @@ size_t cq_extend_dictionaries(const cq_extend_texts *t) {
   return n;
 }
 
-/* --- glosses --- */
+/* --- dictionaries more, and glosses --- */
 
 static void add_path(const char **paths, size_t *n, const cq_training_data *data) {
   paths[(*n)++] = data->path;
@@ -248,23 +266,20 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   return status;
 }
 
-static cq_status gloss_languages(cq_extend_texts *t, cq_error *error) {
+static cq_status transliterate_language(const cq_extend_texts *t, const cq_training_data *names, const char *sentences,
+                                        const char **paths, cq_error *error) {
   const cq_extend_options *o = t->o;
-  char sentences[CQ_EXTEND_PATH];
-  size_t n = 0;
-  for (size_t i = 0; i < t->n; i++) n += t->files[i].is_gloss;
-  if (n == 0) return CQ_OK;
-  const char **paths = cq_alloc_array(o->n_to + o->n_text + t->n_dictionaries, sizeof *paths);
-  cq_status status = paths ? CQ_OK : cq_fail_memory(error, "names of files");
-  if (!status) status = cq_path_join(sentences, sizeof sentences, t->work, "sentences.tsv", error);
-  if (!status) status = draw_sentences(t, sentences, paths, error);
-  for (size_t i = 0; !status && i < t->n; i++)
-    if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], sentences, paths, error);
-  cq_free(paths);
+  cq_corpus_transliterate_options n = cq_corpus_transliterate_default_options();
+  cq_corpus_counts counts;
+  n.inputs = paths, n.texts = &sentences, n.n_texts = 1;
+  add_paths_of(paths, &n.n_inputs, o->dictionaries, o->n_dictionaries, names->label);
+  n.skip_bad = o->skip_bad, n.output = names->path;
+  const cq_status status = cq_corpus_transliterate(&counts, &n, error);
+  if (!status && counts.n_written)
+    choose(t, "dictionary of %s: %llu entries more, names in its letters (--lemmas-only)", names->label,
+           (unsigned long long)counts.n_written);
   return status;
 }
-
-/* --- inflected forms --- */
 
 static cq_status inflect_language(const cq_extend_texts *t, const cq_training_data *forms, const char **paths,
                                   cq_error *error) {
@@ -273,7 +288,7 @@ static cq_status inflect_language(const cq_extend_texts *t, const cq_training_da
   cq_corpus_counts counts;
   f.texts = paths, f.inputs = paths + o->n_text;
   add_paths_of(paths, &f.n_texts, o->text, o->n_text, forms->label);
-  add_paths_of(paths + o->n_text, &f.n_inputs, o->dictionaries, o->n_dictionaries, forms->label);
+  add_paths_of(paths + o->n_text, &f.n_inputs, t->dictionaries, t->first_of_forms, forms->label);
   f.skip_bad = o->skip_bad, f.output = forms->path;
   const cq_status status = cq_corpus_inflect(&counts, &f, error);
   if (!status)
@@ -282,12 +297,21 @@ static cq_status inflect_language(const cq_extend_texts *t, const cq_training_da
   return status;
 }
 
-static cq_status inflect_languages(const cq_extend_texts *t, cq_error *error) {
+static cq_status make_dictionaries_and_glosses(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
-  const char **paths = cq_alloc_array(o->n_text + o->n_dictionaries, sizeof *paths);
+  char sentences[CQ_EXTEND_PATH];
+  size_t n_glossed = 0;
+  for (size_t i = 0; i < t->n; i++) n_glossed += t->files[i].is_gloss;
+  const char **paths = cq_alloc_array(o->n_to + o->n_text + t->n_dictionaries, sizeof *paths);
   cq_status status = paths ? CQ_OK : cq_fail_memory(error, "names of files");
-  for (size_t i = o->n_dictionaries; !status && i < t->n_dictionaries; i++)
+  if (!status) status = cq_path_join(sentences, sizeof sentences, t->work, "sentences.tsv", error);
+  if (!status && n_glossed) status = draw_sentences(t, sentences, paths, error);
+  for (size_t i = o->n_dictionaries; !status && i < t->first_of_forms; i++)
+    status = transliterate_language(t, &t->dictionaries[i], sentences, paths, error);
+  for (size_t i = t->first_of_forms; !status && i < t->n_dictionaries; i++)
     status = inflect_language(t, &t->dictionaries[i], paths, error);
+  for (size_t i = 0; !status && i < t->n; i++)
+    if (t->files[i].is_gloss) status = gloss_language(t, &t->files[i], sentences, paths, error);
   cq_free(paths);
   return status;
 }
@@ -346,8 +370,7 @@ static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error 
 
 cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   cq_parallel data = {0};
-  cq_status status = inflect_languages(t, error);
-  if (!status) status = gloss_languages(t, error);
+  cq_status status = make_dictionaries_and_glosses(t, error);
   if (!status) status = read_files(&data, t, error);
   if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
   if (!status) weigh_files(t, &data);

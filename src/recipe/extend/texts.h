@@ -22,9 +22,9 @@ typedef struct cq_extend_texts {
   size_t n, n_dev;
   uint64_t n_pairs, n_sources;    /* of all files */
   uint64_t n_measured;            /* pairs held out */
-  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then a file of inflected forms for each language */
-  size_t n_dictionaries;          /* whose dictionary and text make one */
-  char (*form_paths)[CQ_EXTEND_PATH];
+  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then what is made of them: names, inflected forms */
+  size_t n_dictionaries, first_of_forms;
+  char (*made_paths)[CQ_EXTEND_PATH];
   uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX until somebody asks */
   void (*choose)(void *context, const char *text);
   bool (*tell)(void *context, const char *text); /* false: stop */
@@ -34,7 +34,7 @@ typedef struct cq_extend_texts {
 /* Names the files; o, work and the functions are set already. */
 CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
-/* Makes them: inflected forms, glosses, then each file's parts, and the weights of training. */
+/* Makes them: names, inflected forms, glosses, then each file's parts, and the weights of training. */
 CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);

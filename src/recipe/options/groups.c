@@ -27,6 +27,7 @@
   X(corpus_pivot)                                                                                                      \
   X(corpus_sample)                                                                                                     \
   X(corpus_stats)                                                                                                      \
+  X(corpus_transliterate)                                                                                              \
   X(dataset)                                                                                                           \
   X(distill)                                                                                                           \
   X(documents)                                                                                                         \
