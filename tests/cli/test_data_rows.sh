@@ -222,6 +222,38 @@ expect 2 data inflect lemmas.tsv
 stderr_has "text"
 expect 2 data inflect --text forms.txt --min-support 0 lemmas.tsv
 
+# Transliterate: names of the text that the dictionary lacks, by the letters that its names have. Words that text has in
+# small letters, too, and abbreviations, are no names.
+awk 'BEGIN {
+  n = split("b d g k l m n p r s t v z", latin, " "); split("б д г к л м н п р с т в з", cyrillic, " ")
+  split("a o u", vowel, " "); split("а о у", vowels, " ")
+  for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) for (k = j + 1; k <= n; k++) {
+    a = 1 + (i + j) % 3; b = 1 + (j + k) % 3
+    print toupper(latin[i]) vowel[a] latin[j] vowel[b] latin[k] "\t" cyrillic[i] vowels[a] cyrillic[j] vowels[b] cyrillic[k]
+  }
+}' >names.tsv
+awk 'NR % 2' names.tsv >known.tsv
+awk '!(NR % 2)' names.tsv >unknown.tsv
+printf 'house\tдом\nRose\tроза\nword\tслово\nUSA\tСША\n' >>known.tsv
+awk -F '\t' '{ print "We met " $1 " and Rose.\tСнег" }' unknown.tsv >names.txt
+printf 'Garden, garden, NATO; Ed.\n' >>names.txt
+expect 0 data transliterate --text names.txt known.tsv
+same unknown.tsv stdout
+stderr_has "143 names, 143 rows written"
+# Too few names say how letters are written; none do where both languages have the same letters; some letter is new.
+gives '' transliterate --text names.txt --min-pairs 150 known.tsv
+stderr_has "143 names, 0 rows written; 143 of which too few names of the dictionary say how they are written"
+awk -F '\t' '{ print $1 "\t" $1 "a" }' known.tsv >latin.tsv
+gives '' transliterate --text names.txt --min-pairs 1 latin.tsv
+stderr_has "143 names, 0 rows written"
+printf 'Xanten and Bodak\n' >new.txt
+gives 'Bodak\tбодак\n' transliterate --text new.txt known.tsv
+stderr_has "2 names, 1 rows written; 1 with letters that no name of the dictionary has"
+expect 1 data transliterate --text nowhere.txt known.tsv
+stderr_has "nowhere.txt: cannot open"
+expect 2 data transliterate known.tsv
+stderr_has "text"
+
 # Stats.
 printf 'A cat sat.\tЧай\n\tпусто\nA cat sat.\tTom\nYes!\tyes\nTom\tтри слова тут\n...\t12\n' >s.tsv
 expect 0 data stats s.tsv --csv

@@ -29,6 +29,21 @@ expect 3 extend "$sample/teacher" --dictionary de=words.tsv --lemmas-only $untra
 sed 's/\t/\tdas /' words.tsv >phrases.tsv
 expect 3 extend "$sample/teacher" --dictionary de=phrases.tsv $untrained --output phrases
 stderr_has "dictionary of de: 0 entries more"
+# In another script, the text's names are written by those that the dictionary has.
+awk 'BEGIN {
+  n = split("b d g k l m n p r s t v z", latin, " "); split("б д г к л м н п р с т в з", cyrillic, " ")
+  for (i = 1; i <= n; i++) for (j = i + 1; j <= n; j++) for (k = j + 1; k <= n; k++)
+    print toupper(latin[i]) "a" latin[j] "o" latin[k] "\t" cyrillic[i] "а" cyrillic[j] "о" cyrillic[k]
+}' >names.tsv
+cut -f 1 words.tsv | awk '{ print $0 "\tслово" NR }' >cyrillic.tsv
+awk '$1 != "Bados" && $1 != "Gamot"' names.tsv >>cyrillic.tsv
+{ cat en.txt; printf 'The house of Bados is old.\nGamot has a house.\n'; } >with_names.txt
+expect 3 extend "$sample/teacher" --dictionary bg=cyrillic.tsv --text with_names.txt --steps 1 --lr 10 --cache cache \
+  --vocab-size 400 --output names
+grep -q "dictionary of bg: [1-9][0-9]* entries more, names in its letters (--lemmas-only)" stderr || fail "no names"
+expect 3 extend "$sample/teacher" --dictionary bg=cyrillic.tsv --text with_names.txt --steps 1 --lr 10 --cache cache \
+  --vocab-size 400 --lemmas-only --output no_names
+! grep -q "names in its letters" stderr || fail "names beside lemmas"
 # With translations the dictionary is for the vocabulary alone.
 expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
 stderr_has "held out of de: 75 of 1500 sources (--dev)"

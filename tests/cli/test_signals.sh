@@ -42,7 +42,8 @@ done
 yes "A house." | head -n 3000000 >long.tsv
 paste long.tsv long.tsv >wide.tsv
 printf 'house\tHaus\n' >words.tsv
-for command in "sample --rows 5" "dedup" "filter --max-characters 50" "gloss --dictionary words.tsv" "inflect --text words.tsv"; do
+for command in "sample --rows 5" "dedup" "filter --max-characters 50" "gloss --dictionary words.tsv" "inflect --text words.tsv" \
+  "transliterate --text words.tsv"; do
   last="calque data $command and SIGINT"
   env --default-signal=INT "$PROGRAM" data $command wide.tsv -o rows.tsv >stdout 2>stderr </dev/null &
   pid=$!

@@ -94,7 +94,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[14][4096], directory[4096];
+static char paths[16][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -199,6 +199,13 @@ static cq_status inflect(cq_corpus_counts *counts, const char *output, cq_error 
   return cq_corpus_inflect(counts, &o, error);
 }
 
+static cq_status transliterate(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  const char *dictionary = paths[14], *text = paths[15];
+  cq_corpus_transliterate_options o = cq_corpus_transliterate_default_options();
+  o.inputs = &dictionary, o.n_inputs = 1, o.texts = &text, o.n_texts = 1, o.output = output, o.min_pairs = 1;
+  return cq_corpus_transliterate(counts, &o, error);
+}
+
 /* A row has up to 256 columns, also one that is joined from two. */
 static void joined_rows_have_a_limit(void **state) {
   (void)state;
@@ -233,7 +240,7 @@ static void every_allocation_may_fail(void **state) {
               {convert_ids, 1},   {convert_tatoeba, 1}, {convert_wikititles, 1},
               {convert_xquad, 2}, {pivot, 3},           {pivot_on_disk, 1},
               {sample, 2},        {dedup, 2},           {filter, 3},
-              {gloss, 2},         {inflect, 1}};
+              {gloss, 2},         {inflect, 1},         {transliterate, 1}};
   char output[4096], links[16384];
   (void)state;
   file(0, "x.en", "A cat.\nA dog.\n");
@@ -253,6 +260,8 @@ static void every_allocation_may_fail(void **state) {
   file(11, "rows.tsv", "A cat.\tkitty\n\xc3\xa9t\xc3\xa9\tsummer\nsummer\thot\n");
   file(12, "words.tsv", "a\tein\teine\nCAT\tKatze\n");
   file(13, "lemmas.tsv", "cat\tcats\npet\tCatty\n");
+  file(14, "names.tsv", "Boris\tБорис\nMartin\tМартин\nTomas\tТомас\nSimon\tСимон\n");
+  file(15, "names.txt", "Borist met Boris.\n");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
