@@ -7,8 +7,9 @@
  *   cq_extend(NULL, &o, ctx, &err);
  *
  * What is chosen, and from what:
- *   dictionary     with the inflected forms that the language's labelled `text` has of its words (cq_corpus_inflect),
- *                  where there are no translations
+ *   dictionary     with the names of the sentences that are glossed, if it is of another script
+ *                  (cq_corpus_transliterate); with the inflected forms that the language's labelled `text` has of its words
+ *                  (cq_corpus_inflect), where there are no translations
  *   glosses        of a language with a dictionary: sentences of the teacher's language, of `text` and `to`, translated
  *                  word by word (cq_corpus_gloss), by how often text of the language has each translation. Where there
  *                  are translations, they are part of the training only if these are fewer than 30,000 lines and the
@@ -86,7 +87,7 @@ typedef struct cq_extend_options { /* group "extend" */
   double vocab_balance;  /* of the vocabulary's text, between 0: what there is of each language, and 1: as much of each;
                           * a file counts as if it were repeated (most lines of a language / lines of its own)^balance
                           * times, 16 at most */
-  bool lemmas_only;      /* dictionaries as they are, without inflected forms */
+  bool lemmas_only;      /* dictionaries as they are, without names and inflected forms */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

@@ -53,8 +53,9 @@ static const cq_option option_rows[] = {
              "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
     {CQ_FLAG(
         O, "lemmas-only", lemmas_only, CHANGES,
-        "use dictionaries as they are, without the inflected forms that --text has of their words where a language "
-        "has no --to (see calque data inflect)")},
+        "use dictionaries as they are: without the names of the text that is glossed, in the language's letters (see "
+        "calque data transliterate), and the inflected forms that --text has of their words where a language has no "
+        "--to (see calque data inflect)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
      .otherwise = "20,000, and 12,000 for each language and each dictionary, of at most eight each"},
     {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",
