@@ -167,7 +167,7 @@ static bool sound_codes(cq_builder *out, transliterator *t, cq_slice word) {
   return !t->scratch.failed && !out->failed;
 }
 
-static bool sound_alike(bool *out, transliterator *t, cq_joint_pair pair) {
+static bool sounds_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   const cq_builder *a = &t->codes[0], *b = &t->codes[1];
   if (!sound_codes(&t->codes[0], t, pair.source) || !sound_codes(&t->codes[1], t, pair.target)) return false;
   *out = a->n >= MIN_CODES && cq_slice_equal((cq_slice){a->data, a->n}, (cq_slice){b->data, b->n});
@@ -188,16 +188,25 @@ static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
 }
 
 /* Whether a pair is likelier by what was learned than two words that have nothing to do with one another. */
-static bool is_spelled_alike(transliterator *t, cq_joint_pair pair) {
+static bool is_spelled_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   size_t n_source, n_target;
   const double by_chance =
       of_letters(&t->of_source, pair.source, &n_source) + of_letters(&t->of_target, pair.target, &n_target);
   const double letters = (double)(n_source > n_target ? n_source : n_target);
-  return cq_joint_score(&t->model, pair) - by_chance > MIN_GAIN * letters;
+  *out = cq_joint_score(&t->model, pair) - by_chance > MIN_GAIN * letters;
+  return true;
 }
 
-/* *n: of the candidates, moved to the front, those with which a check is content; names alone, when there are enough. */
+static void swap_candidates(candidates *c, size_t i, size_t j) {
+  const cq_joint_pair pair = c->pairs[i];
+  const bool is_name = c->is_name[i];
+  c->pairs[i] = c->pairs[j], c->is_name[i] = c->is_name[j];
+  c->pairs[j] = pair, c->is_name[j] = is_name;
+}
+
+/* False when out of memory. */
 typedef bool (*pair_check)(bool *out, transliterator *t, cq_joint_pair pair);
+/* Moves the *n candidates of which a check is true to the front. */
 static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, const cq_corpus_counts *counts,
                               cq_error *error) {
   candidates *c = &t->all;
@@ -207,30 +216,17 @@ static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, co
     bool is_chosen = false;
     if (!check(&is_chosen, t, c->pairs[i])) return cq_fail_memory(error, "words that sound alike");
     if (i % CQ_CORPUS_EVERY == 0) status = cq_corpus_ask(counts, &t->flow, error);
-    if (!is_chosen) continue;
-    const cq_joint_pair pair = c->pairs[i];
-    const bool is_name = c->is_name[i];
-    c->pairs[i] = c->pairs[*n], c->is_name[i] = c->is_name[*n];
-    c->pairs[*n] = pair, c->is_name[(*n)++] = is_name;
+    if (is_chosen) swap_candidates(c, i, (*n)++);
   }
   return status;
 }
 
-static bool check_spelling(bool *out, transliterator *t, cq_joint_pair pair) {
-  *out = is_spelled_alike(t, pair);
-  return true;
-}
-
-/* Names first; *n: as many, if they are enough. */
+/* Of the first *n, moves names to the front; they are the *n from then on, if they are enough. */
 static void prefer_names(size_t *n, transliterator *t) {
   candidates *c = &t->all;
   size_t n_names = 0;
-  for (size_t i = 0; i < *n; i++) {
-    if (!c->is_name[i]) continue;
-    const cq_joint_pair pair = c->pairs[i];
-    c->pairs[i] = c->pairs[n_names], c->is_name[i] = c->is_name[n_names];
-    c->pairs[n_names] = pair, c->is_name[n_names++] = true;
-  }
+  for (size_t i = 0; i < *n; i++)
+    if (c->is_name[i]) swap_candidates(c, i, n_names++);
   if (n_names >= ENOUGH_NAMES) *n = n_names;
 }
 
@@ -238,10 +234,10 @@ static void prefer_names(size_t *n, transliterator *t) {
 static cq_status learn(bool *learned, transliterator *t, const cq_corpus_counts *counts, cq_error *error) {
   size_t n = 0;
   *learned = false;
-  cq_status status = choose_pairs(&n, t, sound_alike, counts, error);
+  cq_status status = choose_pairs(&n, t, sounds_alike, counts, error);
   if (status || n < t->o->min_pairs) return status;
   if (!cq_joint_learn(&t->model, t->all.pairs, n, FIRST_ITERATIONS)) return cq_fail_memory(error, "letters");
-  status = choose_pairs(&n, t, check_spelling, counts, error);
+  status = choose_pairs(&n, t, is_spelled_alike, counts, error);
   if (status || n < t->o->min_pairs) return status;
   prefer_names(&n, t);
   if (!cq_joint_learn(&t->model, t->all.pairs, n, LAST_ITERATIONS) || !cq_joint_count(&t->model, t->all.pairs, n))
