@@ -81,7 +81,7 @@ static bool spell(spelled *out, cq_slice word) {
     if (out->n == MAX_WORD) return false;
     out->at[out->n++] = i;
     i += cq_utf8_decode(&code, word.data + i, word.n - i);
-    if (!(cq_char_is_letter(code) || cq_char_is_mark(code)) || cq_char_is_cjk(code)) return false;
+    if (!cq_char_is_spelled(code)) return false;
   }
   out->at[out->n] = word.n;
   return out->n >= MIN_CORE;

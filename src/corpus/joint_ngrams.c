@@ -266,10 +266,6 @@ static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t h
 
 /* --- spelling --- */
 
-static bool is_better(const scratch *s, const hypothesis *h, size_t than) {
-  return h->score > s->hypotheses[than].score;
-}
-
 /* Of hypotheses with the same history only the best goes on; of others, the BEAM best. */
 static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   size_t at = c->n, worst = 0;
@@ -279,7 +275,7 @@ static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
     if (other->score < s->hypotheses[c->items[worst]].score) worst = i;
   }
   if (at == BEAM) at = worst;
-  if (at < c->n && !is_better(s, h, c->items[at])) return true;
+  if (at < c->n && h->score <= s->hypotheses[c->items[at]].score) return true;
   if (!cq_reserve((void **)&s->hypotheses, &s->capacity, s->n_hypotheses + 1, sizeof *s->hypotheses)) return false;
   if (at == c->n) c->n++;
   s->hypotheses[c->items[at] = s->n_hypotheses++] = *h;

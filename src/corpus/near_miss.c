@@ -108,9 +108,9 @@ static cq_slice tail_of(const word *w) {
 }
 
 static bool begins_with_capital(cq_slice core) {
-  uint32_t code = 0, lower[2];
+  uint32_t code = 0;
   if (core.n) cq_utf8_decode(&code, core.data, core.n);
-  return core.n && cq_char_is_letter(code) && (cq_char_lower(lower, code) > 1 || lower[0] != code);
+  return cq_char_is_capital(code);
 }
 
 /* --- replacing --- */

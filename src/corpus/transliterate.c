@@ -36,7 +36,8 @@ const cq_option_group cq_group_corpus_transliterate = {
     CQ_FIELDS(CQ_CALLBACK(cq_corpus_transliterate_options, progress))};
 
 enum {
-  MIN_LETTERS = 3,     /* of a name, in its own language */
+  MIN_LETTERS = 3,     /* of a name */
+  MIN_PAIRED = 2,      /* letters of a word to learn from, and of its translation */
   MIN_CODES = 3,       /* consonants that two words must have in common to begin with */
   ENOUGH_NAMES = 1000, /* with so many names among the pairs other words teach nothing */
   FIRST_ITERATIONS = 6,
@@ -72,29 +73,24 @@ typedef struct transliterator {
 
 /* --- the dictionary --- */
 
-/* A single word of letters, and its main script. */
-static bool is_word(cq_slice text, int *script) {
+/* How many letters a single word has; 0: it is none, or a longer one than can be learned. */
+static size_t letters_of_word(cq_slice text) {
   size_t n = 0;
   for (size_t i = 0; i < text.n; n++) {
     uint32_t code;
     i += cq_utf8_decode(&code, text.data + i, text.n - i);
-    if (!(cq_char_is_letter(code) || cq_char_is_mark(code)) || cq_char_is_cjk(code)) return false;
+    if (!cq_char_is_spelled(code)) return 0;
   }
-  *script = cq_script_of(text);
-  return n > 1 && n <= CQ_JOINT_LETTERS;
-}
-
-static bool is_capital(uint32_t code) {
-  uint32_t lower[2];
-  return cq_char_lower(lower, code) != 1 || lower[0] != code;
+  return n <= CQ_JOINT_LETTERS ? n : 0;
 }
 
 typedef enum writing { SMALL, NAME, ABBREVIATION } writing;
 static writing writing_of(cq_slice word) {
   uint32_t first, second;
   const size_t n = cq_utf8_decode(&first, word.data, word.n);
-  if (!is_capital(first)) return SMALL;
-  return n < word.n && cq_utf8_decode(&second, word.data + n, word.n - n) && is_capital(second) ? ABBREVIATION : NAME;
+  if (!cq_char_is_capital(first)) return SMALL;
+  return n < word.n && cq_utf8_decode(&second, word.data + n, word.n - n) && cq_char_is_capital(second) ? ABBREVIATION
+                                                                                                        : NAME;
 }
 
 static bool count_letters(letter_counts *l, cq_slice word) {
@@ -107,14 +103,6 @@ static bool count_letters(letter_counts *l, cq_slice word) {
     l->total++, i += n;
   }
   return true;
-}
-
-/* A folded copy. */
-static bool fold_into(cq_slice *out, transliterator *t, cq_slice text) {
-  const cq_slice folded = cq_word_counts_fold(&t->words, text);
-  const char *copy = folded.data ? cq_arena_strndup(&t->texts, folded.data, folded.n) : NULL;
-  *out = (cq_slice){copy, folded.n};
-  return copy != NULL;
 }
 
 static bool add_pair(transliterator *t, cq_joint_pair pair, bool is_name) {
@@ -135,17 +123,26 @@ static bool add_pair(transliterator *t, cq_joint_pair pair, bool is_name) {
   return true;
 }
 
+static bool add_translation(transliterator *t, cq_slice source, bool is_name, cq_slice translation) {
+  const cq_slice folded = cq_word_counts_fold(&t->words, translation);
+  const char *copy = folded.data ? cq_arena_strndup(&t->texts, folded.data, folded.n) : NULL;
+  return copy && add_pair(t, (cq_joint_pair){source, {copy, folded.n}}, is_name);
+}
+
 static bool add_entry(void *context, const cq_row *row) {
   transliterator *t = context;
   const cq_slice word = cq_slice_trimmed(row->columns[0]);
-  cq_joint_pair pair;
-  int source_script, script;
-  if (!fold_into(&pair.source, t, word) || !cq_map_put_borrowed(&t->known, pair.source, 1)) return false;
-  if (!is_word(word, &source_script) || writing_of(word) == ABBREVIATION) return true;
+  const cq_slice folded = cq_word_counts_fold(&t->words, word);
+  cq_map_entry *known = folded.data ? cq_map_at(&t->known, folded) : NULL;
+  if (!known) return false;
+  known->value = 1;
+  const cq_slice source = {known->key, known->n};
+  if (letters_of_word(word) < MIN_PAIRED || writing_of(word) == ABBREVIATION) return true;
+  const int script = cq_script_of(word);
   for (size_t c = 1; c < row->n; c++) {
     const cq_slice translation = cq_slice_trimmed(row->columns[c]);
-    if (!is_word(translation, &script) || script == source_script) continue;
-    if (!fold_into(&pair.target, t, translation) || !add_pair(t, pair, writing_of(word) == NAME)) return false;
+    if (letters_of_word(translation) < MIN_PAIRED || cq_script_of(translation) == script) continue;
+    if (!add_translation(t, source, writing_of(word) == NAME, translation)) return false;
   }
   return true;
 }
@@ -249,9 +246,7 @@ static cq_status learn(bool *learned, transliterator *t, const cq_corpus_counts 
 /* --- names --- */
 
 static bool is_name(const transliterator *t, const cq_word *word) {
-  int script;
-  return writing_of(word->text) == NAME && is_word(word->text, &script) &&
-         cq_utf8_length(word->text.data, word->text.n) >= MIN_LETTERS &&
+  return writing_of(word->text) == NAME && letters_of_word(word->text) >= MIN_LETTERS &&
          cq_map_get(&t->known, word->folded) == CQ_MAP_NONE;
 }
 

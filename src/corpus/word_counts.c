@@ -16,6 +16,10 @@ void cq_word_counts_close(cq_word_counts *words) {
   cq_builder_free(&words->folded);
 }
 
+bool cq_char_is_spelled(uint32_t code) {
+  return (cq_char_is_letter(code) || cq_char_is_mark(code)) && !cq_char_is_cjk(code);
+}
+
 cq_slice cq_word_counts_fold(cq_word_counts *words, cq_slice text) {
   cq_builder *b = &words->folded;
   cq_builder_clear(b);

@@ -37,6 +37,9 @@ CQ_MUST_USE cq_status cq_word_counts_read(cq_word_counts *words, const char *con
                                           cq_word_columns columns, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                                           cq_error *error);
 
+/* Whether a character is one of an alphabet, with which words are spelled: no digit, no ideograph. */
+bool cq_char_is_spelled(uint32_t code);
+
 /* Text as words are compared, valid until the next call; NULL data: out of memory. */
 cq_slice cq_word_counts_fold(cq_word_counts *words, cq_slice text);
 /* How often the text has a folded word. */

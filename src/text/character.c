@@ -134,6 +134,11 @@ int cq_char_lower(uint32_t out[2], uint32_t c) {
   return 1;
 }
 
+bool cq_char_is_capital(uint32_t c) {
+  uint32_t lower[2];
+  return cq_char_is_letter(c) && (cq_char_lower(lower, c) > 1 || lower[0] != c);
+}
+
 int cq_char_fold(uint32_t out[3], uint32_t c) {
   if (c < 0x80) return cq_char_lower(out, c);
   UErrorCode code = U_ZERO_ERROR;

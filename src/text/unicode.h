@@ -37,6 +37,7 @@ bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines in
 
 /* The lower-case form, one character or two (only U+0130 has two); returns how many. */
 int cq_char_lower(uint32_t out[2], uint32_t c);
+bool cq_char_is_capital(uint32_t c); /* a letter with another lower-case form */
 /* What a character is when case does not count (CaseFolding.txt, C and F: both sigmas are one, sharp s is ss), one to
  * three characters; returns how many. */
 int cq_char_fold(uint32_t out[3], uint32_t c);
