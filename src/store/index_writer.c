@@ -2,6 +2,7 @@
 #include "store/index_writer.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/slice.h"
@@ -111,9 +112,16 @@ static bool is_named(const cq_index_manifest *m, const char *name) {
 void cq_index_remove_left(const cq_index_store *s) {
   char path[PATH_MAX];
   DIR *directory = opendir(s->directory);
-  for (const struct dirent *entry; directory && (entry = readdir(directory));)
-    if (!is_named(&s->newest->m, entry->d_name) && !cq_path_join(path, sizeof path, s->directory, entry->d_name, NULL))
+  for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+    if (cq_path_join(path, sizeof path, s->directory, entry->d_name, NULL)) continue;
+    char *temporary = strstr(path + strlen(s->directory), ".tmp-");
+    if (temporary) {
+      *temporary = '\0';
+      cq_remove_leftovers(path);
+    } else if (!is_named(&s->newest->m, entry->d_name)) {
       unlink(path);
+    }
+  }
   if (directory) closedir(directory);
 }
 

@@ -65,7 +65,7 @@ CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t gen
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
 /* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
-/* Removes the files that the newest manifest does not name. */
+/* Removes the files that the newest manifest does not name, and what killed processes had begun to write. */
 void cq_index_remove_left(const cq_index_store *s);
 /* Makes it the newest snapshot. */
 void cq_index_publish(cq_index_store *s, cq_index_snapshot *newest);

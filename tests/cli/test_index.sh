@@ -275,7 +275,11 @@ for wait in 0.02 0.1 0.2 0.3 0.5; do
   expect 0 index info an.index
   grep -q "documents   4$" stdout || grep -q "documents   3004$" stdout || fail "half of the documents count: $(head -n 1 stdout)"
 done
+for holder in $killed $$; do touch "an.index/approximate-7.tmp-$holder-0"; done # begun by a killed process, and by a living one
 expect 0 index add an.index --ids many.tsv
+[ ! -e an.index/approximate-7.tmp-$killed-0 ] || fail "what a killed process had begun is still there"
+[ -e an.index/approximate-7.tmp-$$-0 ] || fail "what a living process writes is gone"
+rm -f an.index/approximate-7.tmp-*
 expect 0 index info an.index
 stdout_has "documents   3004"
 expect 0 search an.index "The train to Vienna is late." --top 1
