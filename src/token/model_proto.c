@@ -191,3 +191,33 @@ cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error
     return CQ_OK;
   }
 }
+
+/* Removes the bytes [from, to) of a message, whose key begins at start, and makes its length that of the rest. */
+static void cut_message(char *bytes, size_t *n, size_t start, const field *message, size_t from, size_t to) {
+  const size_t rest = message->n - (to - from), header = 1 + varint_length(rest);
+  memmove(bytes + from, bytes + to, *n - to);
+  *n -= to - from;
+  memmove(bytes + start + header, bytes + message->start, *n - message->start);
+  *n -= message->start - (start + header);
+  for (size_t i = 1, left = rest; i < header; i++, left >>= 7)
+    bytes[start + i] = (char)((left & 0x7F) | (left >= 0x80 ? 0x80 : 0));
+}
+
+cq_status cq_sp_model_drop_rules_name(char *bytes, size_t *n, cq_error *error) {
+  reader r = {{bytes, *n}, 0, *n, "vocabulary", error};
+  for (;;) {
+    field f, g;
+    bool more;
+    const size_t start = r.at;
+    cq_status status = read_field(&f, &more, &r);
+    if (status || !more) return status;
+    if (f.wire != 2 || f.number != 3) continue;
+    reader normalizer = {{bytes, *n}, f.start, f.start + f.n, "vocabulary", error};
+    for (size_t from = normalizer.at; !(status = read_field(&g, &more, &normalizer)) && more; from = normalizer.at)
+      if (g.wire == 2 && g.number == 6) {
+        cut_message(bytes, n, start, &f, from, normalizer.at);
+        break;
+      }
+    return status;
+  }
+}

@@ -13,7 +13,8 @@
  *   ModelProto       1 pieces*, 2 trainer_spec, 3 normalizer_spec
  *   piece            1 text, 2 score (f32), 3 type (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte)
  *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback
- *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces
+ *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces,
+ *                    6 normalization_rule_tsv
  *
  * A field is a key (number << 3 | wire type) and its value: 0 varint, 1 eight bytes, 2 length and bytes, 5 four. */
 #ifndef TOKEN_MODEL_PROTO_H
@@ -51,5 +52,8 @@ void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score);
 /* Removes the piece of that text from a model's bytes, of which there are then *n; without it nothing is changed. Errors:
  * as cq_sp_model_read. */
 CQ_MUST_USE cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error *error);
+/* Removes the name of the file that the rules of the charsmap were read from, which the trainer writes into a model, in the
+ * same way: of the same text and options comes the same model. */
+CQ_MUST_USE cq_status cq_sp_model_drop_rules_name(char *bytes, size_t *n, cq_error *error);
 
 #endif

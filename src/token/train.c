@@ -222,6 +222,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                   options->vocab_size, options->vocab_size - 1, s.any ? own_message(message) : "no usable sentence");
   *largest = largest_vocabulary(message);
   if (!status) status = cq_sp_model_drop_piece(model, &n_bytes, cq_slice_of(CQ_WORD_MARK), error);
+  if (!status) status = cq_sp_model_drop_rules_name(model, &n_bytes, error);
   if (!status && options->keep && !options->bpe)
     status = keep_words(&model, &n_bytes, options->keep, options->lowercase, error);
   if (!status) {
