@@ -91,8 +91,9 @@ typedef struct cq_extend_options { /* group "extend" */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 
-/* Runs to the end; `resume` continues a stopped run, with the same files and the steps chosen then. result: as
- * cq_distill's; may be NULL. Errors: those of cq_student_new and cq_distill. */
+/* Runs to the end; `resume` continues a stopped run, with the steps chosen then where none are given, and is refused
+ * (CQ_ERR_ARGUMENT) under other options or with files of other contents. result: as cq_distill's; may be NULL. Errors: those
+ * of cq_student_new and cq_distill. */
 CQ_API CQ_MUST_USE cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx,
                                        cq_error *error);
 

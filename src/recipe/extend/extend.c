@@ -17,6 +17,7 @@
 #include "model/language.h"
 #include "ranks/ranks.h"
 #include "recipe/extend/language.h"
+#include "recipe/extend/plan.h"
 #include "recipe/extend/texts.h"
 
 #include <math.h>
@@ -346,42 +347,7 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   return CQ_OK;
 }
 
-/* ---- the plan: what a resumed run needs of the choices ---- */
-
-static cq_status write_plan(const extending *e, cq_error *error) {
-  cq_builder text = {0};
-  cq_builder_printf(&text, "calque extend 1\nsteps %llu\n", (unsigned long long)e->steps);
-  for (size_t i = 0; i < e->texts.n; i++) cq_builder_printf(&text, "weight %a\n", e->texts.train[i].weight);
-  const cq_status status =
-      text.failed ? cq_fail_memory(error, "plan") : cq_file_write(e->plan, text.data, text.n, error);
-  cq_builder_free(&text);
-  return status;
-}
-
-static bool parse_plan(extending *e, const char *at) {
-  char *end;
-  if (strncmp(at, "calque extend 1\nsteps ", 22) != 0) return false;
-  e->steps = strtoull(at + 22, &end, 10);
-  for (size_t i = 0; i < e->texts.n; i++) {
-    if (strncmp(end, "\nweight ", 8) != 0) return false;
-    e->texts.train[i].weight = cq_strtod(end + 8, &end);
-  }
-  return e->steps > 0 && strcmp(end, "\n") == 0;
-}
-
-static cq_status read_plan(extending *e, cq_error *error) {
-  cq_slice text;
-  cq_status status = cq_file_read(&text, e->plan, error);
-  if (status) return status;
-  char *plan = cq_strndup(text.data, text.n);
-  if (!plan)
-    status = cq_fail_memory(error, "plan");
-  else if (!parse_plan(e, plan))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, e->plan, "is no plan of a run with %zu files", e->texts.n);
-  cq_free(plan);
-  cq_free((void *)(uintptr_t)text.data);
-  return status;
-}
+/* ---- the plan ---- */
 
 /* Languages beside the model belong to its body as it is, which the student changes. */
 static cq_status tell_languages_left(const extending *e, cq_error *error) {
@@ -428,7 +394,7 @@ static cq_status make_plan(extending *e, cq_error *error) {
            "model of the last step is kept (--dev)");
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
-  return status ? status : write_plan(e, error);
+  return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);
 }
 
 /* ---- the whole ---- */
@@ -478,7 +444,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
     return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
                         o->output);
   if (under_way) {
-    status = read_plan(e, error);
+    status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
     if (!status) cq_extend_texts_find_dev(&e->texts);
   } else {
     status = leads ? make_plan(e, error)

@@ -1,0 +1,110 @@
+/* The file, as text:
+ *
+ *   calque extend 2
+ *   steps 300
+ *   weight 0x1.8p-1      of each file that is trained on
+ *   <empty line>
+ *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
+#include "recipe/extend/plan.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "recipe/run/identity.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* --- what a resumed run must have in common --- */
+
+static bool is_regular(const char *path) {
+  struct stat info;
+  return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+}
+
+static cq_status identify_files(cq_run_identity *id, const char *option, const cq_training_data *files, size_t n,
+                                cq_error *error) {
+  char name[64];
+  snprintf(name, sizeof name, "number of %s files", option);
+  cq_run_identity_count(id, name, n);
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < n; i++) {
+    cq_mapping text;
+    snprintf(name, sizeof name, "%s file %zu with the label", option, i + 1);
+    cq_run_identity_text(id, name, files[i].label);
+    snprintf(name, sizeof name, "%s file %zu with the weight", option, i + 1);
+    cq_run_identity_number(id, name, files[i].weight);
+    if (!is_regular(files[i].path)) continue; /* a pipe is read once; what came out of it lies in the work directory */
+    status = cq_mapping_open(&text, files[i].path, error);
+    if (status) break;
+    cq_run_identity_file(id, files[i].path, cq_hash128(text.data, text.n));
+    cq_mapping_close(&text);
+  }
+  return status;
+}
+
+/* All but the steps, which may have been chosen. */
+static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_error *error) {
+  cq_extend_options options = *o;
+  options.steps = 0;
+  cq_run_identity_options(id, &cq_group_extend, &options);
+  cq_status status = identify_files(id, "to", o->to, o->n_to, error);
+  if (!status) status = identify_files(id, "dictionary", o->dictionaries, o->n_dictionaries, error);
+  if (!status) status = identify_files(id, "text", o->text, o->n_text, error);
+  return status ? status : identify_files(id, "dev", o->dev, o->n_dev, error);
+}
+
+/* --- the file --- */
+
+cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts, cq_error *error) {
+  cq_run_identity id = {0};
+  cq_builder text = {0};
+  cq_builder_printf(&text, "calque extend 2\nsteps %llu\n", (unsigned long long)steps);
+  for (size_t i = 0; i < texts->n; i++) cq_builder_printf(&text, "weight %a\n", texts->train[i].weight);
+  cq_builder_char(&text, '\n');
+  cq_status status = identify(&id, texts->o, error);
+  cq_builder_bytes(&text, id.lines.data, id.lines.n);
+  if (!status && (text.failed || id.lines.failed)) status = cq_fail_memory(error, path);
+  if (!status) status = cq_file_write(path, text.data, text.n, error);
+  cq_builder_free(&text);
+  cq_run_identity_free(&id);
+  return status;
+}
+
+/* The choices, with a weight for each file; false when they are not. */
+static bool parse_choices(uint64_t *steps, cq_extend_texts *texts, const char *at) {
+  char *end;
+  *steps = strtoull(at, &end, 10);
+  for (size_t i = 0; i < texts->n; i++) {
+    if (strncmp(end, "\nweight ", 8) != 0) return false;
+    texts->train[i].weight = cq_strtod(end + 8, &end);
+  }
+  return *steps > 0 && strncmp(end, "\n\n", 2) == 0;
+}
+
+cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error) {
+  static const char begin[] = "calque extend 2\nsteps ";
+  const size_t n_begin = sizeof begin - 1;
+  cq_run_identity id = {0};
+  cq_slice text;
+  cq_status status = cq_file_read(&text, path, error);
+  if (status) return status;
+  const char *choices_end = strstr(text.data, "\n\n");
+  if (strncmp(text.data, begin, n_begin) != 0 || !choices_end) {
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is no plan of a run");
+  } else if (!(status = identify(&id, texts->o, error))) {
+    const char *then = choices_end + 2;
+    status = cq_run_identity_compare(&id, then, (size_t)(text.data + text.n - then), texts->work, error);
+    if (!status && !parse_choices(steps, texts, text.data + n_begin))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is no plan of a run with %zu files", texts->n);
+    if (!status && texts->o->steps && texts->o->steps != *steps)
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
+                            (unsigned long long)*steps, (unsigned long long)texts->o->steps);
+  }
+  cq_run_identity_free(&id);
+  cq_free((void *)(uintptr_t)text.data);
+  return status;
+}
