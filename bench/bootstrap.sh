@@ -11,7 +11,7 @@
 #   KINDS          of text in the piles, train-KIND.tsv.gz: "news tatoeba", say; all
 #   ROUNDS         2
 #   STEPS          600: of training
-#   OPTIONS        more of extend's, for example "--contrast 4 --final-contrast 1"
+#   OPTIONS        more of extend's, for example "--contrast 1"
 #   MIN_PRECISION  "0.7 0.6": of each round, the last one of all further ones; as calque mine estimates it, which is too low where
 #                  a text says many things twice
 set -euo pipefail
@@ -65,7 +65,7 @@ for l in "$@"; do
         -o "$next.mined.tsv" 2>"$next.log"
       "$program" data convert --from wikimatrix --threshold 0 "$next.mined.tsv" -o "$next.pairs.tsv" 2>>"$next.log"
       "$program" extend "$teacher" --to "$l=$next.pairs.tsv" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
-        --steps "${STEPS:-600}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$next" >>"$next.log" 2>&1
+        --steps "${STEPS:-600}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$next" >>"$next.log" 2>&1 || [ $? -eq 3 ] # no better
     fi
     estimate=$(sed -n 's/.*estimated precision of //p' "$next.log" | head -n 1)
     n=$(wc -l <"$next.pairs.tsv") all=$(wc -l <"$work/$l.gold")

@@ -6,7 +6,7 @@
 #   DATA     holds parallel/en-XX/{train-*,test-*}.tsv.gz and sts/stsb-*-test.tsv.gz; of the training files one column is read
 #   WORK     keeps packages, dictionaries and models; called again, the script goes on where it stopped
 #   STEPS    300: of training; English text is that of en-de, glossed
-#   OPTIONS  more of extend's, for example "--contrast 4 --final-contrast 1"
+#   OPTIONS  more of extend's, for example "--contrast 1"
 #
 # Debian's packages dict-freedict-eng-deu, -deu-eng and so on are fetched with apt-get and unpacked, not installed.
 set -euo pipefail
@@ -23,7 +23,8 @@ for l in "$@"; do
   freedict "$l"
   [ -s "$work/$l.txt" ] || gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 2 | sort -u >"$work/$l.txt"
   [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
-    --text "$work/en.txt" --steps "${STEPS:-300}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1
+    --text "$work/en.txt" --steps "${STEPS:-300}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1 ||
+    [ $? -eq 3 ] # no better than before training
   printf '| %s | %s | %s' "$l" "$(wc -l <"$work/$l.dict.tsv")" "$(wc -l <"$work/$l.txt")"
   for set in ntrex tatoeba flores; do
     file=$data/parallel/en-$l/test-$set.tsv.gz

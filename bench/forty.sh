@@ -8,7 +8,7 @@
 #          it stopped: an interrupted training is resumed
 #   KINDS  "body static": the teacher's layers under a new vocabulary, and the mean of word vectors
 #   STEPS  body 12000, static 60000: of training, 64 pairs each, drawn from languages alike; VOCAB: what extend chooses
-#   OPTIONS  more of extend's, for example "--contrast 4 --final-contrast 1"
+#   OPTIONS  more of extend's, for example "--contrast 1"
 #
 # One table a kind, as Markdown: training pairs, entries of dictionaries, translation accuracy (percent, mean of both
 # directions), and "index": how often an English sentence of flores, encoded by the teacher, comes first for its translation,

@@ -20,7 +20,8 @@ row() { # LANGUAGE NAME WHAT OPTION...: trains WORK/LANGUAGE-NAME, and prints wh
   shift 3
   for file in "$data/parallel/en-$language"/train-*.tsv.gz; do files+=(--to "$language=$file"); done
   [ -d "$work/$name" ] || "$program" extend "$teacher" "${files[@]}" --dictionary "$language=$work/$language.dict.tsv" \
-    --dev "ntrex=$dev" --steps "${STEPS:-200}" --cache "$work/cache" --resume -o "$work/$name" "$@" >"$work/$name.log" 2>&1
+    --dev "ntrex=$dev" --steps "${STEPS:-200}" --cache "$work/cache" --resume -o "$work/$name" "$@" >"$work/$name.log" 2>&1 ||
+    [ $? -eq 3 ] # no better than before training
   awk -v what="$language: $what" '$1 == "ntrex" && NF == 7 { n++; a[n] = ($2 + $3) / 2; mse[n] = $6 }
     END { printf "| %s | %.1f | %.3f | %.1f | %.3f |\n", what, a[1], mse[1], a[n], mse[n] }' "$work/$name.log"
 }
@@ -31,12 +32,12 @@ for l in "$@"; do
   freedict "$l"
   none=(--keep-variants --drop-words --piece-dropout 0 --gloss-share 0)
   row "$l" squared "translations and dictionary" "${none[@]}" --contrast 0 --source-share 1
-  row "$l" contrast "a contrastive loss" "${none[@]}" --hard-negatives 0 --source-share 1
-  row "$l" negatives "hard negatives" "${none[@]}" --source-share 1
-  row "$l" sources "a quarter of the sources" "${none[@]}"
-  row "$l" variants "spelling variants as one" --drop-words --piece-dropout 0 --gloss-share 0
-  row "$l" words "the teacher's words kept" --piece-dropout 0 --gloss-share 0
-  row "$l" dropout "piece dropout" --gloss-share 0
-  row "$l" glosses "glosses beside translations"
-  row "$l" falling "a weight of the contrastive loss that falls from 4 to 1" --contrast 4 --final-contrast 1
+  row "$l" contrast "a contrastive loss" "${none[@]}" --contrast 1 --hard-negatives 0 --source-share 1
+  row "$l" negatives "hard negatives" "${none[@]}" --contrast 1 --source-share 1
+  row "$l" sources "a quarter of the sources" "${none[@]}" --contrast 1
+  row "$l" variants "spelling variants as one" --contrast 1 --drop-words --piece-dropout 0 --gloss-share 0
+  row "$l" words "the teacher's words kept" --contrast 1 --piece-dropout 0 --gloss-share 0
+  row "$l" dropout "piece dropout" --contrast 1 --gloss-share 0
+  row "$l" glosses "glosses beside translations" --contrast 1
+  row "$l" falling "a weight of the contrastive loss that falls from 4 to 1"
 done

@@ -24,7 +24,7 @@ for l in "$@"; do
 done
 # shellcheck disable=SC2086
 [ -d "$work/together" ] || "$program" extend "$teacher" "${text[@]}" --steps "${STEPS:-2200}" --cache "$work/cache" --resume \
-  -o "$work/together" ${OPTIONS:-} >"$work/together.log" 2>&1
+  -o "$work/together" ${OPTIONS:-} >"$work/together.log" 2>&1 || [ $? -eq 3 ] # 3: no better than before training
 
 sts() { # FILE: its correlation, or nothing
   [ ! -f "$1" ] || "$program" eval sts --model "$work/together" "$1" 2>/dev/null | awk 'NR == 2 { printf "%.1f", $3 }'

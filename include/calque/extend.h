@@ -20,6 +20,7 @@
  *                  many as the text makes at most. Languages with less text count more often (by the power 0.7 of the
  *                  ratio to the most); a dictionary's words are part of it where there are fewer than 50,000 lines
  *   rates          by kind of student: those of docs/guides/choosing.md
+ *   contrast       with layers 4, which falls to 1 by the end; of word vectors none
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more than ever helped
  *
@@ -61,7 +62,7 @@ typedef struct cq_extend_options { /* group "extend" */
   int vocab_size; /* 0: chosen, as the following */
   uint64_t steps;
   double learning_rate, embedding_learning_rate;
-  double contrast; /* as cq_distill's; below 0: chosen */
+  double contrast; /* as cq_distill's; below 0: chosen, and with it final_contrast */
   int batch_pairs;
   int max_characters;              /* pairs with a longer side are left out; 0: none */
   cq_training_precision precision; /* BF16 by default: where the processor has no such products, f32 */
@@ -88,6 +89,9 @@ typedef struct cq_extend_options { /* group "extend" */
                           * a file counts as if it were repeated (most lines of a language / lines of its own)^balance
                           * times, 16 at most */
   bool lemmas_only;      /* dictionaries as they are, without names and inflected forms */
+  double temperature;    /* as cq_distill's; this and what follows: below 0 is chosen */
+  double weight_decay, adam_eps, dropout, warmup_steps; /* as cq_training_options' */
+  int evaluate_every;                                   /* steps */
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
 

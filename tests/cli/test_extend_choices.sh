@@ -51,13 +51,23 @@ stderr_has "held out of de: 75 of 1500 sources (--dev)"
 
 # ... unless glosses are asked for, as they are where translations are few and the dictionary is large.
 head -n 300 de.tsv >few.tsv
-expect 0 extend "$sample/teacher" --to de=few.tsv --dictionary de=words.tsv --gloss-share 0.5 --steps 10 --cache cache \
+expect 0 extend "$sample/teacher" --to de=few.tsv --dictionary de=words.tsv --gloss-share 0.5 --steps 10 --contrast 1 --cache cache \
   --output beside
 stderr_has "glossed for de: "
 stderr_has "glosses beside translations of de: 0.5 of the pairs drawn (--gloss-share)"
 [ "$(grep -c 'held out of de' stderr)" = 1 ] || fail "glosses are measured on"
 expect 2 extend "$sample/teacher" --to de=de.tsv --gloss-share 1.5 -o none
 stderr_has "gloss-share"
+expect 2 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --gloss-share 1 -o none
+stderr_has "gloss-share is 1: nothing is left for the translations"
+# A dictionary of which no sentence has the words: without glosses where there are translations, an error where there are none.
+printf 'zyx\twvu\nqqq\tppp\n' >other-words.tsv
+expect 3 extend "$sample/teacher" --to de=few.tsv --dictionary de=other-words.tsv --gloss-share 0.5 --steps 1 --lr 10 \
+  --cache cache -o unglossed
+stderr_has "glossed for de: 0 of "
+expect 1 extend "$sample/teacher" --dictionary de=other-words.tsv --text few.tsv --steps 1 --cache cache -o none
+stderr_has "de: no sentence has 60 % of its words in the dictionary, and there are no translations"
+rm -rf none.extend
 # What the vocabulary reads as one, and what it keeps, can be switched off.
 # One step at such a rate is worse than none: 3, and the student as it began.
 untrained="extend $sample/teacher --to de=few.tsv --steps 1 --lr 10 --cache cache --vocab-size 400"
@@ -68,11 +78,26 @@ expect 3 $untrained --drop-words --keep-variants -o fewer
 
 # Hard negatives, by default with layers, where there is a contrastive loss.
 expect 3 $untrained -o negatives
-stderr_has "contrast 1 (--contrast), in the end 1 (--final-contrast), hard negatives 4 (--hard-negatives)"
+stderr_has "weight 4 (--contrast), in the end 1 (--final-contrast), temperature 0.05 (--temperature), hard negatives 4"
+expect 3 $untrained --contrast 2 -o level
+stderr_has "weight 2 (--contrast), in the end 2 (--final-contrast)"
+expect 3 $untrained --final-contrast 0.5 -o lower
+stderr_has "weight 4 (--contrast), in the end 0.5 (--final-contrast)"
 expect 3 $untrained --hard-negatives 0 -o without
 stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --contrast 0 -o neither
-stderr_has "contrast 0 (--contrast), in the end 0 (--final-contrast), hard negatives 0"
+stderr_has "contrastive loss: none (--contrast)"
+for loss in '--hard-negatives 2' '--final-contrast 1'; do
+  expect 2 extend "$sample/teacher" --to de=de.tsv --kind static $loss -o none
+  stderr_has "of the contrastive loss, which needs a weight (contrast)"
+done
+
+# What training does otherwise is printed, and can be overruled.
+expect 3 $untrained --weight-decay 0.25 --eps 1e-7 --dropout 0.125 --warmup 0.5 --temperature 0.25 --evaluate-every 0 \
+  -o overruled
+stderr_has "warm-up 0.5 (--warmup); AdamW: epsilon 1e-07 (--eps), weight decay 0.25 (--weight-decay)"
+stderr_has "temperature 0.25 (--temperature)"
+stderr_has "other dropout 0.125 (--dropout)"
 
 # Of a language with little text there are the more pieces the more its text is balanced with the others'.
 zcat "$sample"/train/en-ru*.tsv.gz | head -n 150 >ru.tsv

@@ -71,7 +71,9 @@ static const cq_option option_rows[] = {
      .otherwise = "by --kind"},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "that weight at the end, to which it falls or rises as the learning rate falls"),
-     .otherwise = "as --contrast"},
+     .otherwise = "by --kind, or as --contrast"},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, -1, -1, 1e6, "T", "of the contrastive loss"),
+     .otherwise = "0.05"},
     {CQ_INT(
          O, "hard-negatives", hard_negatives, CHANGES, -1, -1, 1000, "N",
          "nearest other sentences of each in the model's own language, as further candidates of the contrastive loss"),
@@ -93,6 +95,17 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, 1 << 20, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
+    {CQ_NUMBER(O, "weight-decay", weight_decay, CHANGES, -1, -1, 1e6, "X", "AdamW: weight decay"),
+     .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "eps", adam_eps, CHANGES, -1, -1, 1e6, "X", "AdamW: epsilon"), .otherwise = "1e-9"},
+    {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,
+     .otherwise = "0"},
+    {CQ_NUMBER(O, "warmup", warmup_steps, CHANGES, -1, -1, 0x1p53, "STEPS",
+               "warm-up: steps in which the learning rate rises; below 1: a share of all steps"),
+     .otherwise = "0.1"},
+    {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, -1, -1, 0, "STEPS",
+            "measure on the held-out pairs; 0: only at the end"),
+     .otherwise = "a tenth of all steps"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_BF16, precisions, "TYPE",
                "mixed precision: multiply in this while training, where the processor can; else in f32")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
@@ -117,6 +130,11 @@ static bool parse_time(double *seconds, const char *text) {
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
 }
 
+/* Whether there is a contrastive loss: static students have one only where it is asked for. */
+static bool has_contrast(const O *o) {
+  return o->contrast > 0 || (o->contrast < 0 && (o->kind == CQ_EXTEND_BODY || o->n_matryoshka));
+}
+
 static cq_status check_extend(const void *options, cq_error *error) {
   const O *o = options;
   double seconds;
@@ -132,12 +150,16 @@ static cq_status check_extend(const void *options, cq_error *error) {
   if (!has_sentences)
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
-  if (o->hard_negatives > 0 && o->contrast == 0)
+  if (o->hard_negatives > 0 && !has_contrast(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "hard-negatives: of the contrastive loss, which needs a weight (contrast)");
-  if (o->final_contrast > 0 && o->contrast == 0)
+  if (o->final_contrast > 0 && !has_contrast(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
-  if (o->n_matryoshka && o->contrast == 0)
+  if (o->n_matryoshka && !has_contrast(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
+  if (o->gloss_share == 1)
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "gloss-share is 1: nothing is left for the translations; a language of which no translations are "
+                   "given is learned from glosses alone");
   if (o->time && !parse_time(&seconds, o->time))
     return cq_fail(error, CQ_ERR_ARGUMENT, "time is '%s', expected a number and s, m or h, for example 20m", o->time);
   const char *language;
@@ -157,7 +179,7 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
-  double contrast;
+  double contrast, final_contrast;
   int hard_negatives;
   double source_share, piece_dropout;
   double weight_decay; /* 0: rows of rare words keep what they began with */
@@ -168,7 +190,8 @@ static const recipe recipes[] = {
                         .kind = CQ_STUDENT_NEW_VOCABULARY,
                         .learning_rate = 3e-4,
                         .embedding_learning_rate = 1e-3,
-                        .contrast = 1,
+                        .contrast = 4,
+                        .final_contrast = 1,
                         .hard_negatives = 4,
                         .source_share = 0.25,
                         .piece_dropout = 0.15,
@@ -244,6 +267,8 @@ static cq_status make_student(extending *e, cq_error *error) {
   s.normalize = o->kind == CQ_EXTEND_STATIC;
   s.notice = tell_student, s.notice_context = e;
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
+  if (s.keep_words) choose(e, "all words of the model's own vocabulary are in it (--drop-words)");
+  if (s.fold_variants) choose(e, "spelling variants are read as one (--keep-variants)");
   if (languages > 1) choose(e, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
   if (e->language)
     choose(e, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained", e->language);
@@ -265,10 +290,12 @@ static cq_distill_options distill_options(const extending *e) {
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  d.contrast = chosen(o->contrast, o->n_matryoshka ? 1 : e->recipe->contrast);
+  d.contrast = chosen(o->contrast, o->n_matryoshka ? fmax(e->recipe->contrast, 1) : e->recipe->contrast);
   if (d.contrast > 0) {
     d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
-    d.final_contrast = o->final_contrast;
+    d.final_contrast = chosen(o->final_contrast,
+                              o->contrast >= 0 || e->recipe->contrast == 0 ? d.contrast : e->recipe->final_contrast);
+    d.temperature = chosen(o->temperature, d.temperature);
   }
   d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
   d.source_share = chosen(o->source_share, e->recipe->source_share);
@@ -290,7 +317,9 @@ static cq_training_options run_options(const extending *e) {
   run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
   run.embedding_learning_rate =
       o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
-  run.adam_eps = 1e-9, run.dropout = 0, run.weight_decay = e->recipe->weight_decay;
+  run.adam_eps = chosen(o->adam_eps, 1e-9), run.dropout = chosen(o->dropout, 0);
+  run.weight_decay = chosen(o->weight_decay, e->recipe->weight_decay);
+  run.warmup_steps = chosen(o->warmup_steps, run.warmup_steps);
   run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
   run.balanced = e->texts.n > 1;
   run.seed = o->seed, run.precision = (cq_training_precision)o->precision;
@@ -377,17 +406,25 @@ static cq_status make_plan(extending *e, cq_error *error) {
   const cq_distill_options d = distill_options(e);
   if (!status)
     choose(e,
-           "rates: %g, embeddings %g (--lr, --embedding-lr); contrast %g (--contrast), in the end %g "
-           "(--final-contrast), hard negatives %zu "
-           "(--hard-negatives); share of sources %g (--source-share); piece dropout %g (--piece-dropout); Adam's "
-           "epsilon %g, no other dropout",
-           run.learning_rate, run.embedding_learning_rate, d.contrast, chosen(d.final_contrast, d.contrast),
-           d.hard_negatives, d.source_share, d.piece_dropout, run.adam_eps);
+           "rates: %g, embeddings %g (--lr, --embedding-lr), warm-up %g (--warmup); AdamW: epsilon %g (--eps), weight "
+           "decay %g (--weight-decay)",
+           run.learning_rate, run.embedding_learning_rate, run.warmup_steps, run.adam_eps, run.weight_decay);
+  if (!status && d.contrast > 0)
+    choose(
+        e,
+        "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
+        "hard negatives %zu (--hard-negatives)",
+        d.contrast, d.final_contrast, d.temperature, d.hard_negatives);
+  else if (!status)
+    choose(e, "contrastive loss: none (--contrast)");
+  if (!status)
+    choose(e, "share of sources %g (--source-share); piece dropout %g (--piece-dropout), other dropout %g (--dropout)",
+           d.source_share, d.piece_dropout, run.dropout);
   if (!status)
     choose(e,
            "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
-           "(--precision); weight decay %g",
-           run.batch_pairs, run.max_characters, precisions[run.precision], run.weight_decay);
+           "(--precision)",
+           run.batch_pairs, run.max_characters, precisions[run.precision]);
   if (!status && e->o->n_dev == 0 && e->texts.n_dev == 0)
     choose(e,
            "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
@@ -405,8 +442,8 @@ static cq_status train(cq_training_result *result, const extending *e, cq_error 
   run.output = e->trained, run.resume = o->resume, run.replace = o->replace;
   run.steps = e->steps;
   run.dev = o->n_dev ? o->dev : e->texts.dev, run.n_dev = o->n_dev ? o->n_dev : e->texts.n_dev;
-  run.evaluate_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
-  run.checkpoint_every = run.evaluate_every;
+  run.checkpoint_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
+  run.evaluate_every = o->evaluate_every >= 0 ? o->evaluate_every : run.checkpoint_every;
   run.progress = o->progress, run.progress_context = o->progress_context;
   run.ranks = o->ranks;
   return distill(result, e, &run, error);
@@ -444,6 +481,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
     return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
                         o->output);
   if (under_way) {
+    cq_extend_texts_drop_empty(&e->texts);
     status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
     if (!status) cq_extend_texts_find_dev(&e->texts);
   } else {

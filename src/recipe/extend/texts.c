@@ -112,16 +112,30 @@ static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, con
   return cq_path_join(out, CQ_EXTEND_PATH, t->work, name, error);
 }
 
+/* Points to the paths that file i has within it. */
+static void name_parts(cq_extend_texts *t, size_t i) {
+  cq_extend_file *f = &t->files[i];
+  if (f->is_gloss) f->given.path = f->train_path;
+  t->train[i] = (cq_training_data){t->o->n_dev ? f->given.path : f->train_path, f->given.label, f->given.weight};
+  t->dev[i] = (cq_training_data){f->dev_path, f->given.label, 1};
+}
+
 static cq_status add_file(cq_extend_texts *t, cq_training_data given, bool is_gloss, bool is_beside, cq_error *error) {
   cq_extend_file *f = &t->files[t->n];
   *f = (cq_extend_file){.given = given, .is_gloss = is_gloss, .is_beside = is_beside};
   cq_status status = path_in(f->train_path, t, is_gloss ? "glosses-%zu.tsv" : "train-%zu.tsv", t->n + 1, error);
   if (!status) status = path_in(f->dev_path, t, "dev-%zu.tsv", t->n + 1, error);
-  if (is_gloss) f->given.path = f->train_path;
-  t->train[t->n] = (cq_training_data){t->o->n_dev ? f->given.path : f->train_path, given.label, given.weight};
-  t->dev[t->n] = (cq_training_data){f->dev_path, given.label, 1};
-  t->n++;
+  name_parts(t, t->n++);
   return status;
+}
+
+/* Leaves out a file. */
+static void drop_file(cq_extend_texts *t, size_t dropped) {
+  t->n--;
+  for (size_t i = dropped; i < t->n; i++) {
+    t->files[i] = t->files[i + 1];
+    name_parts(t, i);
+  }
 }
 
 /* A language without translations is learned from glosses; one with few, from both, if its dictionary is large. */
@@ -260,10 +274,13 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   g.inputs = &sentences, g.n_inputs = 1;
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
-  if (!status)
-    choose(t, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
-           (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
-  return status;
+  if (status) return status;
+  choose(t, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
+         (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
+  if (counts.n_written || f->is_beside) return CQ_OK;
+  return cq_fail(error, CQ_ERR_FORMAT,
+                 "%s: no sentence has %.0f %% of its words in the dictionary, and there are no translations",
+                 f->given.label, 100 * MIN_KNOWN);
 }
 
 static cq_status transliterate_language(const cq_extend_texts *t, const cq_training_data *names, const char *sentences,
@@ -368,9 +385,18 @@ static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error 
   return status;
 }
 
+void cq_extend_texts_drop_empty(cq_extend_texts *t) {
+  for (size_t i = t->n; i-- > 0;) {
+    struct stat info;
+    const cq_extend_file *f = &t->files[i];
+    if (f->is_beside && stat(f->given.path, &info) == 0 && info.st_size == 0) drop_file(t, i);
+  }
+}
+
 cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   cq_parallel data = {0};
   cq_status status = make_dictionaries_and_glosses(t, error);
+  if (!status) cq_extend_texts_drop_empty(t);
   if (!status) status = read_files(&data, t, error);
   if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
   if (!status) weigh_files(t, &data);

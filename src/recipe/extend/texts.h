@@ -36,6 +36,8 @@ CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
 /* Makes them: names, inflected forms, glosses, then each file's parts, and the weights of training. */
 CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
+/* Leaves out glosses beside translations of which none was made, as making them does. */
+void cq_extend_texts_drop_empty(cq_extend_texts *t);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);
 size_t cq_extend_languages(const cq_extend_texts *t);
