@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Bitext mining in BUCC's layout: the threshold tuned on train, F1 on test, by margin, by plain cosine, and by a classifier of
-# pairs that is learned on train.
+# pairs that is learned on train. Then what --min-precision gives on test, which asks no gold standard, beside the truth.
 #
 #   bench/bucc.sh PROGRAM DATA WORK MODEL LANGUAGE...
 #
@@ -39,4 +39,12 @@ for language in "$@"; do
   fi
   mine "$language" test classifier --classifier "${CLASSIFIER:-$work/$language.json}"
   measure "$language" classifier
+  echo "## $language-en, --min-precision"
+  printf 'asked\tpairs\tright\tprecision %%\trecall %%\n'
+  for asked in 0.9 0.8 0.7 0.6 0.5; do
+    mine "$language" test "precision-$asked" --margin ratio --min-precision $asked
+    awk -F '\t' -v asked=$asked 'FNR == NR { gold[$1, $2]; all++; next } { n++; right += ($2, $3) in gold }
+      END { printf "%s\t%d\t%d\t%.1f\t%.1f\n", asked, n, right, n ? 100 * right / n : 0, 100 * right / all }' \
+      "$data/$language-en/$language-en.test.gold" "$work/$language-test-precision-$asked.tsv"
+  done
 done
