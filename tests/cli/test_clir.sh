@@ -247,6 +247,26 @@ for fold in 1 2 3 4 5; do
 done
 [ "$warned" -ge 1 ] || fail "calque clir run does not warn"
 
+# Japanese names, in an alphabet of more letters than are compared as they are: romanised, they are found.
+LC_ALL=C.UTF-8
+for ((letter = 0x4E00; letter < 0x4E00 + 2500; letter++)); do
+  printf -v code %x $letter
+  printf '%b。' "\\u$code"
+done >letters
+echo "$names" | cut -d ' ' -f 1 | paste -d ' ' - <(printf '%s\n' インドネシア シンガポール ハリケーン カリフォルニア ドナルド マーティン \
+  マケドニア パシフィック メキシコ クリスティーナ) | awk '{
+  n = NR
+  for (d = 1; d <= 3; d++) {
+    printf "<DOC>\n<DOCNO>ja-%d-%d</DOCNO>\n<TEXT>今日は%sに来た。昔の%sだった。</TEXT>\n</DOC>\n", n, d, $2, $2 >"docs.xja"
+    print n, 0, "ja-" n "-" d, 1 >"qrels.xja"
+  }
+  printf "%d\t%s\n", n, $2 >"topics.xja"
+}'
+printf '<DOC>\n<DOCNO>ja-all</DOCNO>\n<TEXT>%s</TEXT>\n</DOC>\n' "$(cat letters)" >>docs.xja
+expect 0 clir run --languages en,ja --docs docs.x% --topics topics.x% --from en --to ja --method cognates --qrels 'qrels.x%' --hold-out 1
+cp stdout ja.run
+ranks_well ja.run qrels.xja 0.9
+
 for option in "--kappa 5" "--window 10" "--tau 5" "--mix at-random" --all-documents --pseudo-in-all "--dim 10" "--epochs 1" \
   "--lr 0.1" "--sample 0" --cbow "--min-ngram 3" "--max-ngram 0" "--seed 1" --weighted --idf "--feedback 5" "--csls 0" --keep-words "--mu 9"; do
   expect 2 clir validate $sources --from en --to nl --folds 2 --method cognates $option
