@@ -194,12 +194,14 @@ cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error
 
 /* Removes the bytes [from, to) of a message, whose key begins at start, and makes its length that of the rest. */
 static void cut_message(char *bytes, size_t *n, size_t start, const field *message, size_t from, size_t to) {
-  const size_t rest = message->n - (to - from), header = 1 + varint_length(rest);
+  size_t key = 1;
+  while (bytes[start + key - 1] & 0x80) key++;
+  const size_t rest = message->n - (to - from), header = key + varint_length(rest);
   memmove(bytes + from, bytes + to, *n - to);
   *n -= to - from;
   memmove(bytes + start + header, bytes + message->start, *n - message->start);
   *n -= message->start - (start + header);
-  for (size_t i = 1, left = rest; i < header; i++, left >>= 7)
+  for (size_t i = key, left = rest; i < header; i++, left >>= 7)
     bytes[start + i] = (char)((left & 0x7F) | (left >= 0x80 ? 0x80 : 0));
 }
 

@@ -248,7 +248,6 @@ done
 [ "$warned" -ge 1 ] || fail "calque clir run does not warn"
 
 # Japanese names, in an alphabet of more letters than are compared as they are: romanised, they are found.
-LC_ALL=C.UTF-8
 for ((letter = 0x4E00; letter < 0x4E00 + 2500; letter++)); do
   printf -v code %x $letter
   printf '%b。' "\\u$code"

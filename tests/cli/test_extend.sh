@@ -14,7 +14,8 @@ done
 grep -q '^steps: [0-9]*, .* epochs (--steps): \(what fits into the time\|more would not help\|the fewest\)' stderr ||
   fail "no choice of steps"
 sed -n 's/^steps: \([0-9]*\), .*what fits into the time.* a step takes \([0-9.]*\) s.*/\1 \2/p' stderr >chosen
-awk '{ exit !($1 >= 20 && $1 * $2 > 0.5 && $1 * $2 <= 8) }' chosen || fail "steps that take another time: $(cat chosen)"
+# Empty on a machine too slow for twenty steps in that time. Seconds are told to a thousandth.
+awk '$1 * ($2 - 0.0005) > 8 { exit 1 }' chosen || fail "steps that take more time: $(cat chosen)"
 for told in '^- de$' '^- ru$' 'name: Mean Accuracy' 'multilingual knowledge distillation' '[0-9] steps of 64 pairs'; do
   grep -q -- "$told" timed/README.md || fail "the model card lacks $told"
 done
@@ -40,28 +41,26 @@ while kill -0 "$pid" 2>/dev/null && ! grep -qs '^step 12$' log; do sleep 0.1; do
 kill "$pid" 2>/dev/null
 wait "$pid"
 [ -e whole2.extend/plan ] || fail "the run ended before it was stopped"
-if [ -e whole2.extend/plan ]; then
-  cut -f 1 whole2.extend/dev-1.tsv | sort >held
-  cut -f 1 whole2.extend/train-[12].tsv | sort -u >trained
-  [ -s held ] && [ -z "$(comm -12 held trained)" ] || fail "held-out sentences are trained on"
-  expect 1 $run --steps 60 --output whole2
-  stderr_has "a run is under way: resume it, or remove this and whole2.work"
-  expect 1 $run --steps 60 --vocab-balance 0.5 --resume --output whole2
-  stderr_has "the run under way has vocab-balance 0.7, not 0.5"
-  expect 1 $run --steps 70 --resume --output whole2
-  stderr_has "the run under way has steps 60, not 70"
-  cp whole2.extend/plan plan
-  for damage in 'calque extend 1\nsteps 60\nweight 1\n' 'calque extend 2\nsteps 60\n\n' 'calque extend 2\nsteps\n' ''; do
-    printf "$damage" >whole2.extend/plan
-    expect 1 $run --resume --output whole2
-    stderr_has "whole2.extend"
-  done
-  sed 's/^weight .*/weight/' plan >whole2.extend/plan
+cut -f 1 whole2.extend/dev-1.tsv | sort >held
+cut -f 1 whole2.extend/train-[12].tsv | sort -u >trained
+[ -s held ] && [ -z "$(comm -12 held trained)" ] || fail "held-out sentences are trained on"
+expect 1 $run --steps 60 --output whole2
+stderr_has "a run is under way: resume it, or remove this and whole2.work"
+expect 1 $run --steps 60 --vocab-balance 0.5 --resume --output whole2
+stderr_has "the run under way has vocab-balance 0.7, not 0.5"
+expect 1 $run --steps 70 --resume --output whole2
+stderr_has "the run under way has steps 60, not 70"
+cp whole2.extend/plan plan
+for damage in 'calque extend 1\nsteps 60\nweight 1\n' 'calque extend 2\nsteps 60\n\n' 'calque extend 2\nsteps\n' ''; do
+  printf "$damage" >whole2.extend/plan
   expect 1 $run --resume --output whole2
-  stderr_has "whole2.extend/plan: is no plan of a run with 2 files"
-  cp plan whole2.extend/plan
-  expect 0 $run --resume --output whole2
-fi
+  stderr_has "whole2.extend"
+done
+sed 's/^weight .*/weight/' plan >whole2.extend/plan
+expect 1 $run --resume --output whole2
+stderr_has "whole2.extend/plan: is no plan of a run with 2 files"
+cp plan whole2.extend/plan
+expect 0 $run --resume --output whole2
 same whole/model.safetensors whole2/model.safetensors
 
 # Bad runs.

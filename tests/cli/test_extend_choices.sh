@@ -87,10 +87,15 @@ expect 3 $untrained --hard-negatives 0 -o without
 stderr_has "hard negatives 0 (--hard-negatives)"
 expect 3 $untrained --contrast 0 -o neither
 stderr_has "contrastive loss: none (--contrast)"
-for loss in '--hard-negatives 2' '--final-contrast 1'; do
+for loss in '--hard-negatives 2' '--final-contrast 1' '--temperature 0.1'; do
   expect 2 extend "$sample/teacher" --to de=de.tsv --kind static $loss -o none
   stderr_has "of the contrastive loss, which needs a weight (contrast)"
 done
+
+expect 2 extend "$sample/teacher" --to de=de.tsv --temperature 0 -o none
+stderr_has "temperature is 0, expected 0.0001 or more"
+expect 2 extend "$sample/teacher" --to de=de.tsv --eps 0 -o none
+stderr_has "eps is 0, expected more"
 
 # What training does otherwise is printed, and can be overruled.
 expect 3 $untrained --weight-decay 0.25 --eps 1e-7 --dropout 0.125 --warmup 0.5 --temperature 0.25 --evaluate-every 0 \

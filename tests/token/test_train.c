@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "base/file.h"
 #include "support/sentencepiece.h"
+#include "token/model_proto.h"
 
 /* Sentences made by rule from words of five languages. */
 typedef struct maker {
@@ -177,6 +178,40 @@ static unsigned char *train_variants(cq_tokenizer **t, size_t *n, const char *na
   return read_bytes(n, model_path);
 }
 
+/* The name goes, and with it a byte of its message's length, which is then less than 128; all else stays, and so does a model
+ * without a name. */
+static void test_rules_name(void **state) {
+  (void)state;
+  static const char piece[] = "\x0a\x03\x0a\x01"
+                              "a",
+                    other_piece[] = "\x0a\x03\x0a\x01"
+                                    "b";
+  static const char around[] = "\x1a\x07\x0a\x03nmt\x18\x01";
+  char model[400], name[151];
+  cq_error error = {0};
+  memset(name, '/', 150);
+  name[150] = '\0';
+  /* normalizer_spec of 3 + 2 + 3 + 150 = 160 bytes: name "nmt", normalization_rule_tsv, add_dummy_prefix */
+  const int n =
+      snprintf(model, sizeof model, "%s\x1a\xa0\x01\x0a\x03nmt\x32\x96\x01%s\x18\x01%s", piece, name, other_piece);
+  char expected[100];
+  const int n_expected = snprintf(expected, sizeof expected, "%s%s%s", piece, around, other_piece);
+  size_t left = (size_t)n;
+  for (int time = 0; time < 2; time++) {
+    assert_int_equal(cq_sp_model_drop_rules_name(model, &left, &error), CQ_OK);
+    assert_int_equal(left, n_expected);
+    assert_memory_equal(model, expected, left);
+  }
+  for (size_t cut = 1; cut < left; cut++) { /* not past the end, whatever is missing */
+    size_t n_cut = cut;
+    char copy[100];
+    memcpy(copy, expected, cut);
+    const cq_status status = cq_sp_model_drop_rules_name(copy, &n_cut, &error);
+    assert_true(status == CQ_OK || status == CQ_ERR_FORMAT);
+    assert_int_equal(n_cut, cut);
+  }
+}
+
 /* Spelling variants have the same ids, everything else those that it has without them, and the library reads both alike. */
 static void test_variants(void **state) {
   (void)state;
@@ -338,9 +373,9 @@ static void test_threads(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_unigram),       cmocka_unit_test(test_bpe),    cmocka_unit_test(test_variants),
-      cmocka_unit_test(test_piece_dropout), cmocka_unit_test(test_sample), cmocka_unit_test(test_refusals),
-      cmocka_unit_test(test_threads),
+      cmocka_unit_test(test_unigram),  cmocka_unit_test(test_bpe),           cmocka_unit_test(test_rules_name),
+      cmocka_unit_test(test_variants), cmocka_unit_test(test_piece_dropout), cmocka_unit_test(test_sample),
+      cmocka_unit_test(test_refusals), cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

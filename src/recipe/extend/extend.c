@@ -154,6 +154,11 @@ static cq_status check_extend(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "hard-negatives: of the contrastive loss, which needs a weight (contrast)");
   if (o->final_contrast > 0 && !has_contrast(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
+  if (o->temperature >= 0 && !has_contrast(o))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature: of the contrastive loss, which needs a weight (contrast)");
+  if (o->temperature >= 0 && o->temperature < 1e-4)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature is %g, expected 0.0001 or more", o->temperature);
+  if (o->adam_eps == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "eps is 0, expected more");
   if (o->n_matryoshka && !has_contrast(o))
     return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   if (o->gloss_share == 1)
@@ -179,7 +184,7 @@ typedef struct recipe {
   const char *what;
   cq_student_kind kind;
   double learning_rate, embedding_learning_rate;
-  double contrast, final_contrast;
+  double contrast, final_contrast; /* of the latter -1: as the former */
   int hard_negatives;
   double source_share, piece_dropout;
   double weight_decay; /* 0: rows of rare words keep what they began with */
@@ -201,6 +206,7 @@ static const recipe recipes[] = {
                           .kind = CQ_STUDENT_STATIC,
                           .learning_rate = 0.03,
                           .embedding_learning_rate = 0.03,
+                          .final_contrast = -1,
                           .source_share = 1,
                           .max_epochs = 10},
 };
@@ -293,8 +299,7 @@ static cq_distill_options distill_options(const extending *e) {
   d.contrast = chosen(o->contrast, o->n_matryoshka ? fmax(e->recipe->contrast, 1) : e->recipe->contrast);
   if (d.contrast > 0) {
     d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
-    d.final_contrast = chosen(o->final_contrast,
-                              o->contrast >= 0 || e->recipe->contrast == 0 ? d.contrast : e->recipe->final_contrast);
+    d.final_contrast = o->final_contrast >= 0 || o->contrast >= 0 ? o->final_contrast : e->recipe->final_contrast;
     d.temperature = chosen(o->temperature, d.temperature);
   }
   d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
@@ -357,10 +362,13 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   const double step = e->step_seconds / (double)(e->n_timed ? e->n_timed : 1);
   const double teacher = e->teacher_rate > 0 ? 1 / e->teacher_rate : 0;
   const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : (double)e->texts.n_measured;
-  const double evaluations = measured * ((EVALUATIONS + 2) * step / (3 * batch) + 2 * teacher);
+  const double evaluation = measured * step / (3 * batch);
+  const int every = e->o->evaluate_every; /* below 0: EVALUATIONS of them; in any case the first and the last */
+  const double evaluations = ((every < 0 ? EVALUATIONS : 0) + 2) * evaluation + 2 * measured * teacher;
   const double left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started) - evaluations;
-  double steps = left / (step + batch * teacher); /* each batch new to the teacher */
-  if (steps * batch > (double)e->texts.n_sources) steps = (left - (double)e->texts.n_sources * teacher) / step;
+  const double whole_step = step + (every > 0 ? evaluation / every : 0);
+  double steps = left / (whole_step + batch * teacher); /* each batch new to the teacher */
+  if (steps * batch > (double)e->texts.n_sources) steps = (left - (double)e->texts.n_sources * teacher) / whole_step;
   const double most = e->recipe->max_epochs * (double)e->texts.n_pairs / batch;
   const bool enough = steps > most;
   steps = enough ? most : steps;
@@ -414,7 +422,7 @@ static cq_status make_plan(extending *e, cq_error *error) {
         e,
         "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
         "hard negatives %zu (--hard-negatives)",
-        d.contrast, d.final_contrast, d.temperature, d.hard_negatives);
+        d.contrast, chosen(d.final_contrast, d.contrast), d.temperature, d.hard_negatives);
   else if (!status)
     choose(e, "contrastive loss: none (--contrast)");
   if (!status)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "calque/encoder.h"
 #include "recipe/run/identity.h"
 
 #include <stdio.h>
@@ -20,9 +21,21 @@
 
 /* --- what a resumed run must have in common --- */
 
-static bool is_regular(const char *path) {
+/* A pipe and standard input ("-") are read once: what came out of them lies in the work directory. */
+static bool is_pipe(const char *path) {
   struct stat info;
-  return stat(path, &info) != 0 || S_ISREG(info.st_mode);
+  return !strcmp(path, "-") || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
+}
+
+static cq_status identify_model(cq_run_identity *id, const char *model, cq_error *error) {
+  cq_encoder *encoder;
+  char fingerprint[33];
+  cq_status status = cq_encoder_open(&encoder, model, NULL, error);
+  if (status) return status;
+  status = cq_encoder_fingerprint(fingerprint, encoder, error);
+  if (!status) cq_run_identity_fingerprint(id, "model", fingerprint);
+  cq_encoder_free(encoder);
+  return status;
 }
 
 static cq_status identify_files(cq_run_identity *id, const char *option, const cq_training_data *files, size_t n,
@@ -37,7 +50,7 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
     cq_run_identity_text(id, name, files[i].label);
     snprintf(name, sizeof name, "%s file %zu with the weight", option, i + 1);
     cq_run_identity_number(id, name, files[i].weight);
-    if (!is_regular(files[i].path)) continue; /* a pipe is read once; what came out of it lies in the work directory */
+    if (is_pipe(files[i].path)) continue;
     status = cq_mapping_open(&text, files[i].path, error);
     if (status) break;
     cq_run_identity_file(id, files[i].path, cq_hash128(text.data, text.n));
@@ -51,7 +64,8 @@ static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_er
   cq_extend_options options = *o;
   options.steps = 0;
   cq_run_identity_options(id, &cq_group_extend, &options);
-  cq_status status = identify_files(id, "to", o->to, o->n_to, error);
+  cq_status status = identify_model(id, o->model, error);
+  if (!status) status = identify_files(id, "to", o->to, o->n_to, error);
   if (!status) status = identify_files(id, "dictionary", o->dictionaries, o->n_dictionaries, error);
   if (!status) status = identify_files(id, "text", o->text, o->n_text, error);
   return status ? status : identify_files(id, "dev", o->dev, o->n_dev, error);
