@@ -42,7 +42,8 @@ drawn() { # SEED: the file of that seed's pairs, in order
 }
 [ -d "$student" ] || "$calque" model new --from "$teacher" --carry-over align --vocab-size "${VOCAB:-32000}" --text "$pairs" "$student" >&2
 
-recipe=(--lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0 --contrast 1 --hard-negatives 4 --source-share 0.25 --piece-dropout 0.15)
+recipe=(--lr 3e-4 --embedding-lr 1e-3 --eps 1e-9 --dropout 0 --contrast 4 --final-contrast 1 --hard-negatives 4 --source-share 0.25
+  --piece-dropout 0.15)
 ours() { # NAME SEED OPTION...: the model's directory
   local out=$work/ours-$1-$2
   [ -d "$out" ] || "$calque" distill --teacher "$teacher" --student "$student" --train "$(drawn "$2")" --output "$out" --no-shuffle \
