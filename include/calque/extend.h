@@ -20,7 +20,8 @@
  *                  many as the text makes at most. Languages with less text count more often (by the power 0.7 of the
  *                  ratio to the most); a dictionary's words are part of it where there are fewer than 50,000 lines
  *   rates          by kind of student: those of docs/guides/choosing.md
- *   contrast       with layers 4, which falls to 1 by the end; of word vectors none
+ *   contrast       with layers that are trained 4, which falls to 1 by the end; with layers that stay as they are
+ *                  (own_vocabulary) 1; of word vectors none
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more than ever helped
  *

@@ -20,6 +20,7 @@ vectors() { "$PROGRAM" encode --replace --model "$1" "$2" -o "$3" 2>stderr || fa
 vectors model english.txt before.npy
 expect 0 $run --threads 2 -o one
 stderr_has "de has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained"
+stderr_has "weight 1 (--contrast), in the end 1 (--final-contrast)"
 stderr_has "wrote one"
 holds_all_of model one
 [ -f one/languages/de/README.md ] && [ -s one/languages/de/log.jsonl ] || fail "no card or log"

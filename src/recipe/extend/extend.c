@@ -296,7 +296,9 @@ static cq_distill_options distill_options(const extending *e) {
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
   d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  d.contrast = chosen(o->contrast, o->n_matryoshka ? fmax(e->recipe->contrast, 1) : e->recipe->contrast);
+  /* Under layers that stay as they are, the higher weight wins nothing. */
+  const double contrast = o->own_vocabulary ? e->recipe->final_contrast : e->recipe->contrast;
+  d.contrast = chosen(o->contrast, o->n_matryoshka ? fmax(contrast, 1) : contrast);
   if (d.contrast > 0) {
     d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
     d.final_contrast = o->final_contrast >= 0 || o->contrast >= 0 ? o->final_contrast : e->recipe->final_contrast;
