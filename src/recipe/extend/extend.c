@@ -150,17 +150,16 @@ static cq_status check_extend(const void *options, cq_error *error) {
   if (!has_sentences)
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
-  if (o->hard_negatives > 0 && !has_contrast(o))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "hard-negatives: of the contrastive loss, which needs a weight (contrast)");
-  if (o->final_contrast > 0 && !has_contrast(o))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
-  if (o->temperature >= 0 && !has_contrast(o))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "temperature: of the contrastive loss, which needs a weight (contrast)");
+  const char *of_contrast = o->hard_negatives > 0   ? "hard-negatives"
+                            : o->final_contrast > 0 ? "final-contrast"
+                            : o->temperature >= 0   ? "temperature"
+                            : o->n_matryoshka       ? "matryoshka"
+                                                    : NULL;
+  if (of_contrast && !has_contrast(o))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: of the contrastive loss, which needs a weight (contrast)", of_contrast);
   if (o->temperature >= 0 && o->temperature < 1e-4)
     return cq_fail(error, CQ_ERR_ARGUMENT, "temperature is %g, expected 0.0001 or more", o->temperature);
   if (o->adam_eps == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "eps is 0, expected more");
-  if (o->n_matryoshka && !has_contrast(o))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
   if (o->gloss_share == 1)
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "gloss-share is 1: nothing is left for the translations; a language of which no translations are "
