@@ -21,14 +21,18 @@ echo "| language | entries | lines of text | ntrex | tatoeba | flores | STS-B | 
 echo "|---|---:|---:|---:|---:|---:|---:|---:|"
 for l in "$@"; do
   freedict "$l"
-  [ -s "$work/$l.txt" ] || gzip -dc "$data/parallel/en-$l"/train-*.tsv.gz | cut -f 2 | sort -u >"$work/$l.txt"
-  [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" --text "$l=$work/$l.txt" \
+  training=("$data/parallel/en-$l"/train-*.tsv.gz) text=()
+  [ -f "${training[0]}" ] || training=() # Slovak has none: its dictionary alone
+  [ -e "$work/$l.txt" ] || cat /dev/null ${training[@]+"${training[@]}"} | gzip -dcf | cut -f 2 | sort -u >"$work/$l.txt"
+  [ ! -s "$work/$l.txt" ] || text=(--text "$l=$work/$l.txt")
+  [ -d "$work/$l" ] || "$program" extend "$teacher" --dictionary "$l=$work/$l.dict.tsv" ${text[@]+"${text[@]}"} \
     --text "$work/en.txt" --steps "${STEPS:-300}" ${OPTIONS:-} --cache "$work/cache" --resume -o "$work/$l" >"$work/$l.log" 2>&1 ||
     [ $? -eq 3 ] # no better than before training
   printf '| %s | %s | %s' "$l" "$(wc -l <"$work/$l.dict.tsv")" "$(wc -l <"$work/$l.txt")"
   for set in ntrex tatoeba flores; do
     file=$data/parallel/en-$l/test-$set.tsv.gz
-    [ ! -f "$file" ] || "$program" eval translation --model "$work/$l" "$file" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
+    [ -f "$file" ] || { printf ' | —' && continue; }
+    "$program" eval translation --model "$work/$l" "$file" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
   done
   if [ -f "$data/sts/stsb-$l-test.tsv.gz" ]; then
     "$program" eval sts --model "$work/$l" "$data/sts/stsb-$l-test.tsv.gz" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $3 }'
@@ -36,7 +40,7 @@ for l in "$@"; do
       >"$work/en-$l.sts.tsv"
     "$program" eval sts --model "$work/$l" "$work/en-$l.sts.tsv" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $3 }'
   else
-    printf ' | | '
+    printf ' | — | —'
   fi
   echo ' |'
 done
