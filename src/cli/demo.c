@@ -7,6 +7,7 @@
  * Like every command it uses nothing but the public headers, so it is also an example of the library's use. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
+#include "cli/train/training.h"
 
 #include "calque/process.h"
 
@@ -219,6 +220,8 @@ static int extend_teacher(demo *d, char *files[N_LANGUAGES]) {
   cli_progress_clear(&d->line);
   printf("%llu steps of %d pairs: %.0f s in all.\n", (unsigned long long)result.steps, o.batch_pairs,
          cli_now_s() - start_s);
+  const int code = cli_training_verdict(&result);
+  if (code) return code;
   return cq_encoder_open(&d->student, output, NULL, &d->error) ? demo_failed(d) : CLI_OK;
 }
 

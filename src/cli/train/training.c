@@ -93,6 +93,13 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
   }
 }
 
+int cli_training_verdict(const cq_training_result *result) {
+  const bool in_vain = result->steps > 0 && result->best_step == 0;
+  if (in_vain) cli_note("no step made the model better: it was written as it was at the start");
+  if (result->collapsed) cli_note("the run collapsed and ended early");
+  return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
+}
+
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error) {
   cli_progress_clear(&t->line);
   if (status && t->ranks && status != CQ_ERR_STOPPED) {
@@ -103,10 +110,7 @@ int cli_training_done(cli_training *t, cq_status status, const cq_training_resul
   if (cq_ranks_rank(t->ranks) > 0) return status ? CLI_FAILED : CLI_OK;
   if (!status) {
     report_training(t, result);
-    const bool in_vain = result->steps > 0 && result->best_step == 0;
-    if (in_vain) cli_note("no step made the model better: it was written as it was at the start");
-    if (result->collapsed) cli_note("the run collapsed and ended early");
-    return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
+    return cli_training_verdict(result);
   }
   cli_fail_error(error);
   if (status == CQ_ERR_STOPPED) cli_stop_tell_resume(t->call, t->run->resume, cq_ranks_count(t->ranks));

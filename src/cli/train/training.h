@@ -32,6 +32,8 @@ typedef struct cli_training {
 int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run);
 /* What to return after the library's status: tells the result, or the error and how to go on. */
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);
+/* What to return after a run that went well: says when it was in vain, or collapsed. */
+int cli_training_verdict(const cq_training_result *result);
 void cli_training_end(cli_training *t);
 
 #endif
