@@ -255,17 +255,25 @@ static bool tell_file(void *context, const char *text) {
 
 /* ---- the student ---- */
 
+/* Each language and each dictionary asks for 12,000 pieces. A static student, which cannot put the pieces of a word
+ * together again, gets twice as many. */
+static int vocabulary_size(const extending *e) {
+  enum { SHARED = 20000, EACH = 12000, MOST = SHARED + 2 * MAX_LANGUAGES_COUNTED * EACH };
+  const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
+  const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
+  const size_t pieces = SHARED + EACH * (languages + dictionaries);
+  return (int)(e->o->kind == CQ_EXTEND_STATIC ? cq_min(2 * pieces, MOST) : pieces);
+}
+
 static cq_status make_student(extending *e, cq_error *error) {
   const cq_extend_options *o = e->o;
   cq_training_data *text;
   cq_student_options s = cq_student_default_options();
   cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
-  const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
-  const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
   s.kind = e->recipe->kind;
   s.from = o->model;
   s.text = text;
-  s.vocab_size = o->vocab_size ? o->vocab_size : 20000 + 12000 * (int)(languages + dictionaries);
+  s.vocab_size = o->vocab_size ? o->vocab_size : vocabulary_size(e);
   s.lowercase = o->lowercase, s.fold_variants = !o->keep_variants,
   s.keep_words = o->kind == CQ_EXTEND_BODY && !o->drop_words && !e->language, s.skip_bad = o->skip_bad,
   s.seed = o->seed, s.replace = true;
@@ -274,7 +282,8 @@ static cq_status make_student(extending *e, cq_error *error) {
   choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
   if (s.keep_words) choose(e, "all words of the model's own vocabulary are in it (--drop-words)");
   if (s.fold_variants) choose(e, "spelling variants are read as one (--keep-variants)");
-  if (languages > 1) choose(e, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
+  if (cq_extend_languages(&e->texts) > 1)
+    choose(e, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
   if (e->language)
     choose(e, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained", e->language);
   if (!status) status = cq_student_new(e->student, &s, e->ctx, error);
