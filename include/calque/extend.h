@@ -16,10 +16,10 @@
  *                  dictionary has 10,000 or more
  *   dev set        a twentieth of each file's sources, at most 1,000: those with the smallest hashes. No sentence of it
  *                  stays in training, on either side, in any file
- *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight dictionaries;
- *                  of word vectors twice as many, up to 212,000; as many as the text makes at most. Languages with less
- *                  text count more often (by the power 0.7 of the ratio to the most); a dictionary's words are part of
- *                  it where there are fewer than 50,000 lines
+ *   vocabulary     32,000 pieces, 12,000 more for each of up to seven further languages and for up to eight
+ *                  dictionaries; of word vectors twice as many, up to 212,000; as many as the text makes at most.
+ *                  Languages with less text count more often (by the power 0.7 of the ratio to the most); a
+ *                  dictionary's words are part of it where there are fewer than 50,000 lines
  *   rates          by kind of student: those of docs/guides/choosing.md
  *   contrast       with layers that are trained 4, which falls to 1 by the end; with layers that stay as they are
  *                  (own_vocabulary) 1; of word vectors none
