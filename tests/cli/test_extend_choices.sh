@@ -9,6 +9,9 @@ expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --dev "$sample/de
   --lr 0.2 --cache cache --output static
 stderr_has "the mean of word vectors (--kind); vocabulary: 500 pieces at most"
 stderr_has "rates: 0.2, embeddings 0.03"
+# Its vocabulary is twice that of a student with layers, unless named.
+expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --steps 1 --cache cache --output pieces
+stderr_has "the mean of word vectors (--kind); vocabulary: 64000 pieces at most"
 
 # A language from its dictionary alone: text of the teacher's language is glossed, and some of that is held out.
 cut -f 1 de.tsv >en.txt
