@@ -31,7 +31,7 @@ for l in "$@"; do
   printf '| %s | %s | %s' "$l" "$(wc -l <"$work/$l.dict.tsv")" "$(wc -l <"$work/$l.txt")"
   for set in ntrex tatoeba flores; do
     file=$data/parallel/en-$l/test-$set.tsv.gz
-    [ -f "$file" ] || { printf ' | —' && continue; }
+    [ -f "$file" ] || { printf ' | —'; continue; }
     "$program" eval translation --model "$work/$l" "$file" 2>/dev/null | awk 'NR == 2 { printf " | %.1f", $5 }'
   done
   if [ -f "$data/sts/stsb-$l-test.tsv.gz" ]; then
