@@ -1,5 +1,6 @@
-/* The cache: vectors of sentences by model, which training and mining keep so that a model is asked once, and the states
- * of searches that were stopped. All of it may be deleted at any time and is computed again.
+/* The cache: vectors of sentences by model, which training and mining keep so that a model is asked once; the states of
+ * searches that were stopped; indexes of folders of documents that cannot be written to. All of it may be deleted at any
+ * time and is computed again.
  *
  *   cq_cache_check(NULL, print_part, stdout, &err);       // of the default cache
  *
@@ -17,7 +18,7 @@ extern "C" {
 
 /* What was found at a path of the cache. */
 typedef struct cq_cache_part {
-  const char *path;   /* a model's vectors, a directory; or a state of a search, a file */
+  const char *path;   /* a model's vectors or a folder's index, directories; or a state of a search, a file */
   uint64_t n;         /* vectors; of a state: 1 */
   uint64_t n_damaged; /* those of them that do not fit their checksums */
   uint64_t n_bytes;   /* on disk */
@@ -26,8 +27,8 @@ typedef struct cq_cache_part {
 
 typedef void (*cq_cache_part_fn)(void *context, const cq_cache_part *part);
 
-/* Compares everything in a cache with its checksums and tells of each part. Damaged vectors are computed again by
- * whoever needs them next, damaged states are refused.
+/* Compares the vectors and states of a cache with their checksums and tells of each part. Damaged vectors are computed
+ * again by whoever needs them next, damaged states are refused. Indexes have a check of their own, cq_index_check.
  *   directory  NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque; one that does not exist is empty
  * Errors: CQ_ERR_ARGUMENT when there is neither a directory nor a home; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_cache_check(const char *directory, cq_cache_part_fn tell, void *context,

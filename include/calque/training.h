@@ -110,7 +110,9 @@ typedef struct cq_training_result {
   double final_loss;  /* a running mean over the last steps; 0 when none was left to do */
   double
       best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
-  bool collapsed; /* the run was ended at the second evaluation at which the vectors of a dev set hardly differed */
+  /* The run was ended, with the best model so far: at the second evaluation at which the vectors of a dev set hardly
+   * differed, or because a loss, a gradient or a weight was not finite */
+  bool collapsed;
   uint64_t averaged; /* the model is the mean of so many evaluations' weights, best_step the last; 0: it is no mean */
 } cq_training_result;
 

@@ -29,6 +29,19 @@ expect 3 $run --train "$sample/train/en-de.tsv.gz" --lr 0.5 --steps 200 --evalua
   --threads 2
 same high/model.safetensors again/model.safetensors
 
+# A rate with which nothing is finite any more: the best model so far, too.
+expect 3 $run --train "$sample/train/en-de.tsv.gz" --lr 1e30 --clip 0 --steps 40 --evaluate-every 20 --batch 16 \
+  --output broken --json
+stdout_has '"best_step": 0'
+stderr_has "not finite at step"
+stderr_has "the run ends here, with the best model so far: that after step 0"
+same broken/model.safetensors high/model.safetensors
+[ ! -e broken.work ] || fail "work in progress was left behind"
+expect 3 extend "$sample/teacher" --to de=dev.tsv --lr 1e30 --steps 40 --cache cache --output extended
+grep -q 'not finite at step\|weights that are no numbers' stderr || fail 'no word of the numbers'
+expect 0 model check extended extended
+[ ! -e extended.work ] && [ ! -e extended.extend ] || fail "work in progress was left behind"
+
 # Swapped columns: said before training; a falling score is said, too.
 expect 3 $run --train swapped.tsv --lr 3e-4 --steps 20 --batch 16 --output swapped
 stderr_has "swapped: the first column does not look like the teacher's language"

@@ -23,9 +23,14 @@ grep -q "^[1-9][0-9]*	2[0-9-]*	cache/vectors/" stdout || fail "no bytes and date
 stderr_has "1 parts, "
 expect 0 cache clear --cache cache --days 1
 stderr_has "0 parts removed"
+mkdir -p cache/folders # of a folder that cannot be written to
+expect 0 index new cache/folders/%read%only --model "$TEACHER"
+expect 0 cache info --cache cache
+stdout_has "cache/folders/%read%only"
+stderr_has "2 parts, "
 expect 0 cache clear --cache cache
-stderr_has "1 parts removed"
-[ -z "$(ls cache/vectors)" ] || fail "vectors are left"
+stderr_has "2 parts removed"
+[ -z "$(ls cache/vectors cache/folders | grep -v :)" ] || fail "vectors or indexes are left"
 expect 0 cache info --cache cache
 stderr_has "0 parts"
 expect 0 cache info --cache no-such-cache

@@ -24,6 +24,16 @@ expect 0 model check timed timed
 expect 1 $run --time 8s --output timed
 stderr_has "already exists (--replace overwrites it)"
 
+# What the output's place has wrong is said before anything is done; a slash at its end changes nothing.
+mkdir full && touch full/file
+expect 1 $run --steps 1 --output full --replace
+stderr_has "full: already exists, and holds no model"
+expect 1 $run --steps 1 --output de.tsv --replace
+stderr_has "de.tsv: is a file, expected a directory or nothing"
+[ ! -e full.extend ] && [ ! -e de.tsv.extend ] || fail "work was begun for an output that cannot be"
+expect 0 $run --steps 30 --output slash/
+[ -e slash/modules.json ] && [ ! -e slash.extend ] && [ ! -e slash/.extend ] || fail "not the output asked for"
+
 # It has learned: better than the student it began with, whose first evaluation is step 0.
 mean_after() { awk -v want="$1" '/^step / { at = $2 } /^mean / && at == want { print $2; exit }' stderr; }
 expect 0 $run --steps 60 --threads 2 --output whole

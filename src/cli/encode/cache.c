@@ -103,8 +103,8 @@ static int run_cache_clear(const cli_call *call) {
 static const cli_command cache_info = {
     .name = "info",
     .summary = "list what is cached: bytes, date, path",
-    .description = "Prints a line for each model's vectors and each state of a search: bytes, the day something was "
-                   "last added, the path.",
+    .description = "Prints a line for each model's vectors, each state of a search and each index of a folder that "
+                   "cannot be written to: bytes, the day something was last added, the path.",
     .example = "calque cache info",
     CLI_OPTIONS(struct check_args, check_options),
     .run = run_cache_info,
@@ -112,8 +112,8 @@ static const cli_command cache_info = {
 static const cli_command cache_clear = {
     .name = "clear",
     .summary = "remove what is cached, or what is old of it",
-    .description = "Removes cached vectors and states of searches, and prints what was removed, as 'calque cache info' "
-                   "does. What is needed again is computed again.",
+    .description = "Removes cached vectors, states of searches and indexes of folders, and prints what was removed, as "
+                   "'calque cache info' does. What is needed again is computed again.",
     .example = "calque cache clear --days 30",
     CLI_OPTIONS(struct clear_args, clear_options),
     .run = run_cache_clear,
@@ -124,7 +124,8 @@ static const cli_command *const children[] = {&cache_check, &cache_clear, &cache
 const cli_command cli_cache = {
     .name = "cache",
     .summary = "the cache of vectors: check, clear, info",
-    .description = "Training and mining keep the vectors of sentences by model, so that a model is asked once.",
+    .description = "Training and mining keep the vectors of sentences by model, so that a model is asked once; search "
+                   "keeps the indexes of folders that cannot be written to.",
     .example = "calque cache check --cache DIR",
     .children = children,
 };

@@ -96,7 +96,7 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
 int cli_training_verdict(const cq_training_result *result) {
   const bool in_vain = result->steps > 0 && result->best_step == 0;
   if (in_vain) cli_note("no step made the model better: it was written as it was at the start");
-  if (result->collapsed) cli_note("the run collapsed and ended early");
+  if (result->collapsed) cli_note("the run ended early, because the model was broken by it");
   return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
 }
 

@@ -15,14 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What is done with each entry of CACHE/vectors and CACHE/searches. */
-typedef struct visit {
-  cq_status (*vectors)(struct visit *v, cq_cache_part *part, cq_error *error);
-  cq_status (*state)(struct visit *v, cq_cache_part *part, cq_error *error);
+typedef struct visit visit;
+typedef cq_status (*visitor)(visit *v, cq_cache_part *part, cq_error *error);
+
+/* What is done with each entry of CACHE/vectors, CACHE/searches and CACHE/folders; NULL: nothing. */
+struct visit {
+  visitor vectors, state, index;
   double days;
   cq_cache_part_fn tell;
   void *context;
-} visit;
+};
 
 static void tell_part(const visit *v, const cq_cache_part *part) {
   if (v->tell) v->tell(v->context, part);
@@ -90,18 +92,18 @@ static cq_status measure_part(cq_cache_part *part, cq_error *error) {
   return status;
 }
 
-static cq_status visit_room(const char *cache, const char *room, visit *v, bool of_vectors, cq_error *error) {
+static cq_status visit_entries(const char *cache, const char *name, visit *v, visitor with, cq_error *error) {
   char directory[PATH_MAX], path[PATH_MAX];
   struct dirent **entries = NULL;
-  cq_status status = cq_path_join(directory, sizeof directory, cache, room, error);
-  if (status || !cq_is_directory(directory)) return status;
+  cq_status status = cq_path_join(directory, sizeof directory, cache, name, error);
+  if (status || !with || !cq_is_directory(directory)) return status;
   const int n = scandir(directory, &entries, is_entry, alphasort);
   if (n < 0) return cq_fail_errno(error, directory, "cannot list");
   for (int i = 0; i < n; i++) {
     cq_cache_part part = {.path = path};
     if (!status) status = cq_path_join(path, sizeof path, directory, entries[i]->d_name, error);
     if (!status) status = measure_part(&part, error);
-    if (!status) status = (of_vectors ? v->vectors : v->state)(v, &part, error);
+    if (!status) status = with(v, &part, error);
     free(entries[i]);
   }
   free(entries);
@@ -112,8 +114,9 @@ static cq_status visit_cache(const char *directory, visit *v, cq_error *error) {
   char cache[PATH_MAX];
   cq_status status = cq_cache_path(cache, sizeof cache, directory, "", error);
   if (!status) cache[strlen(cache) - 1] = '\0'; /* the slash */
-  if (!status) status = visit_room(cache, "vectors", v, true, error);
-  if (!status) status = visit_room(cache, "searches", v, false, error);
+  if (!status) status = visit_entries(cache, "vectors", v, v->vectors, error);
+  if (!status) status = visit_entries(cache, "searches", v, v->state, error);
+  if (!status) status = visit_entries(cache, "folders", v, v->index, error);
   return status;
 }
 
@@ -123,11 +126,12 @@ cq_status cq_cache_check(const char *directory, cq_cache_part_fn tell, void *con
 }
 
 cq_status cq_cache_info(const char *directory, cq_cache_part_fn tell, void *context, cq_error *error) {
-  visit v = {.vectors = tell_size, .state = tell_size, .tell = tell, .context = context};
+  visit v = {.vectors = tell_size, .state = tell_size, .index = tell_size, .tell = tell, .context = context};
   return visit_cache(directory, &v, error);
 }
 
 cq_status cq_cache_clear(const char *directory, double days, cq_cache_part_fn tell, void *context, cq_error *error) {
-  visit v = {.vectors = remove_old, .state = remove_old, .days = days, .tell = tell, .context = context};
+  visit v = {
+      .vectors = remove_old, .state = remove_old, .index = remove_old, .days = days, .tell = tell, .context = context};
   return visit_cache(directory, &v, error);
 }

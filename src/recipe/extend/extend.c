@@ -16,12 +16,13 @@
 #include "format/json.h"
 #include "model/language.h"
 #include "ranks/ranks.h"
+#include "recipe/extend/inputs.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/plan.h"
 #include "recipe/extend/texts.h"
+#include "recipe/run/work_directory.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,7 +214,10 @@ static const recipe recipes[] = {
 enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
 
 typedef struct extending {
-  const cq_extend_options *o;
+  const cq_extend_options *o; /* options */
+  cq_extend_options options;  /* the caller's, with files for pipes */
+  cq_extend_inputs inputs;
+  cq_extend_news news;
   const recipe *recipe;
   cq_context *ctx;
   double started, budget; /* seconds */
@@ -227,31 +231,6 @@ typedef struct extending {
   double step_seconds, last_step;
   uint64_t n_timed;
 } extending;
-
-/* ---- news ---- */
-
-static bool tell(const extending *e, const char *text) {
-  const cq_training_progress p = {.phase = "choice", .text = text};
-  return !e->o->progress || e->o->progress(e->o->progress_context, &p);
-}
-
-static void choose(const extending *e, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void choose(const extending *e, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  cq_vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  tell(e, text);
-}
-
-static void tell_student(void *context, const char *text) {
-  tell(context, text);
-}
-
-static bool tell_file(void *context, const char *text) {
-  return tell(context, text);
-}
 
 /* ---- the student ---- */
 
@@ -278,14 +257,16 @@ static cq_status make_student(extending *e, cq_error *error) {
   s.keep_words = o->kind == CQ_EXTEND_BODY && !o->drop_words && !e->language, s.skip_bad = o->skip_bad,
   s.seed = o->seed, s.replace = true;
   s.normalize = o->kind == CQ_EXTEND_STATIC;
-  s.notice = tell_student, s.notice_context = e;
-  choose(e, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what, s.vocab_size);
-  if (s.keep_words) choose(e, "all words of the model's own vocabulary are in it (--drop-words)");
-  if (s.fold_variants) choose(e, "spelling variants are read as one (--keep-variants)");
+  s.notice = cq_extend_notice, s.notice_context = &e->news;
+  cq_extend_choose(&e->news, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)", e->recipe->what,
+                   s.vocab_size);
+  if (s.keep_words) cq_extend_choose(&e->news, "all words of the model's own vocabulary are in it (--drop-words)");
+  if (s.fold_variants) cq_extend_choose(&e->news, "spelling variants are read as one (--keep-variants)");
   if (cq_extend_languages(&e->texts) > 1)
-    choose(e, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
+    cq_extend_choose(&e->news, "its text: balanced between the languages by %.3g (--vocab-balance)", o->vocab_balance);
   if (e->language)
-    choose(e, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained", e->language);
+    cq_extend_choose(&e->news, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained",
+                     e->language);
   if (!status) status = cq_student_new(e->student, &s, e->ctx, error);
   cq_free(text);
   return status;
@@ -352,8 +333,7 @@ static bool time_trial(void *context, const cq_training_progress *p) {
     if (p->step > TRIAL_STEPS / 3) e->step_seconds += now - e->last_step, e->n_timed++;
     e->last_step = now;
   }
-  const cq_training_progress quiet = {.phase = "choice"};
-  return !e->o->progress || e->o->progress(e->o->progress_context, &quiet);
+  return cq_extend_tell(&e->news, NULL);
 }
 
 /* Steps that fit into what is left of the time: each costs its own time and, until all have been seen, the teacher's
@@ -385,12 +365,13 @@ static cq_status choose_steps(extending *e, cq_error *error) {
   if (steps < MIN_STEPS) steps = MIN_STEPS;
   const double unit = pow(10, floor(log10(steps)) - 1);
   e->steps = (uint64_t)(floor(steps / unit) * unit);
-  choose(e, "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.0f sentences/s",
-         (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
-         enough              ? "more would not help"
-         : steps > MIN_STEPS ? "what fits into the time (--time)"
-                             : "the fewest, though the time is too short",
-         step, e->teacher_rate);
+  cq_extend_choose(&e->news,
+                   "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.0f sentences/s",
+                   (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
+                   enough              ? "more would not help"
+                   : steps > MIN_STEPS ? "what fits into the time (--time)"
+                                       : "the fewest, though the time is too short",
+                   step, e->teacher_rate);
   return CQ_OK;
 }
 
@@ -403,19 +384,17 @@ static cq_status tell_languages_left(const extending *e, cq_error *error) {
   cq_status status = cq_model_resolve(model, sizeof model, e->o->model, error);
   if (!status) status = cq_language_list(&names, model, error);
   if (!status && names)
-    choose(e,
-           "%zu languages beside the model's files are left out: they are for its layers as they are, and these will "
-           "be trained (--own-vocabulary adds a language instead)",
-           json_array_size(names));
+    cq_extend_choose(
+        &e->news,
+        "%zu languages beside the model's files are left out: they are for its layers as they are, and these will "
+        "be trained (--own-vocabulary adds a language instead)",
+        json_array_size(names));
   json_decref(names);
   return status;
 }
 
 static cq_status make_plan(extending *e, cq_error *error) {
-  cq_directory_remove(e->work);
-  cq_status status = cq_directory_make(e->work, error);
-  if (!status && e->language && (status = cq_extend_language_check(e->o, e->language, e->work, error)))
-    cq_directory_remove(e->work);
+  cq_status status = e->language ? cq_extend_language_check(e->o, e->language, e->work, error) : CQ_OK;
   if (!status && !e->language && e->o->kind == CQ_EXTEND_BODY) status = tell_languages_left(e, error);
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
@@ -423,30 +402,35 @@ static cq_status make_plan(extending *e, cq_error *error) {
   const cq_training_options run = run_options(e);
   const cq_distill_options d = distill_options(e);
   if (!status)
-    choose(e,
-           "rates: %g, embeddings %g (--lr, --embedding-lr), warm-up %g (--warmup); AdamW: epsilon %g (--eps), weight "
-           "decay %g (--weight-decay)",
-           run.learning_rate, run.embedding_learning_rate, run.warmup_steps, run.adam_eps, run.weight_decay);
+    cq_extend_choose(
+        &e->news,
+        "rates: %g, embeddings %g (--lr, --embedding-lr), warm-up %g (--warmup); AdamW: epsilon %g (--eps), weight "
+        "decay %g (--weight-decay)",
+        run.learning_rate, run.embedding_learning_rate, run.warmup_steps, run.adam_eps, run.weight_decay);
   if (!status && d.contrast > 0)
-    choose(
-        e,
+    cq_extend_choose(
+        &e->news,
         "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
         "hard negatives %zu (--hard-negatives)",
         d.contrast, chosen(d.final_contrast, d.contrast), d.temperature, d.hard_negatives);
   else if (!status)
-    choose(e, "contrastive loss: none (--contrast)");
+    cq_extend_choose(&e->news, "contrastive loss: none (--contrast)");
   if (!status)
-    choose(e, "share of sources %g (--source-share); piece dropout %g (--piece-dropout), other dropout %g (--dropout)",
-           d.source_share, d.piece_dropout, run.dropout);
+    cq_extend_choose(
+        &e->news,
+        "share of sources %g (--source-share); piece dropout %g (--piece-dropout), other dropout %g (--dropout)",
+        d.source_share, d.piece_dropout, run.dropout);
   if (!status)
-    choose(e,
-           "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
-           "(--precision)",
-           run.batch_pairs, run.max_characters, precisions[run.precision]);
+    cq_extend_choose(
+        &e->news,
+        "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
+        "(--precision)",
+        run.batch_pairs, run.max_characters, precisions[run.precision]);
   if (!status && e->o->n_dev == 0 && e->texts.n_dev == 0)
-    choose(e,
-           "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
-           "model of the last step is kept (--dev)");
+    cq_extend_choose(
+        &e->news,
+        "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
+        "model of the last step is kept (--dev)");
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = choose_steps(e, error);
   return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);
@@ -480,32 +464,59 @@ static cq_status train_language(cq_training_result *result, const extending *e, 
   return status ? status : cq_extend_language_save(e->o, e->language, e->trained, replace, error);
 }
 
+static cq_status name_paths(extending *e, cq_error *error) {
+  const char *output = e->o->output;
+  if ((size_t)snprintf(e->work, sizeof e->work, "%.*s.extend", (int)cq_path_length(output), output) >=
+      sizeof e->work - 64)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
+  cq_status status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
+  if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
+  return status ? status
+                : cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
+                               e->language ? "trained" : output, error);
+}
+
+/* The work directory of a run that begins; of one that is under way there is a plan. */
+static cq_status open_work(const extending *e, bool under_way, cq_error *error) {
+  const cq_extend_options *o = e->o;
+  const cq_status status = cq_work_directory_check_output(o->output, error);
+  if (status) return status;
+  if (!under_way && !o->replace && cq_file_exists(o->output))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (--replace overwrites it)");
+  if (under_way)
+    return o->resume ? CQ_OK
+                     : cq_fail_file(error, CQ_ERR_ARGUMENT, e->work,
+                                    "a run is under way: resume it, or remove this and %s.work", o->output);
+  cq_directory_remove(e->work);
+  return cq_directory_make(e->work, error);
+}
+
+/* The plan, made or as it was made; the text and the student are there. */
+static cq_status open_plan(extending *e, bool under_way, cq_error *error) {
+  const bool leads = cq_ranks_rank(e->o->ranks) == 0;
+  e->texts = (cq_extend_texts){.o = e->o, .work = e->work, .news = &e->news};
+  cq_status status = cq_extend_inputs_open(&e->inputs, &e->options, e->work, error);
+  if (!status) status = cq_extend_texts_open(&e->texts, error);
+  if (status) return status;
+  if (!under_way)
+    return leads ? make_plan(e, error)
+                 : cq_fail_file(error, CQ_ERR_IO, e->plan, "not here: all ranks must see the directory of rank 0");
+  cq_extend_texts_drop_empty(&e->texts);
+  status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
+  if (!status) cq_extend_texts_find_dev(&e->texts);
+  return status;
+}
+
 static cq_status extend(extending *e, cq_training_result *result, cq_error *error) {
   const cq_extend_options *o = e->o;
-  cq_status status = cq_extend_texts_open(&e->texts, error);
-  if (!status) status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
-  if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
-  if (!status)
-    status = cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
-                          e->language ? "trained" : o->output, error);
-  if (status) return status;
   const bool leads = cq_ranks_rank(o->ranks) == 0;
-  if (!leads) status = cq_ranks_meet(o->ranks, NULL, error); /* rank 0 makes the plan, the text and the student */
+  cq_status status = name_paths(e, error);
+  if (!status && !leads) status = cq_ranks_meet(o->ranks, NULL, error); /* until rank 0 has made the plan */
   if (status) return status;
   const bool under_way = cq_file_exists(e->plan);
-  if (leads && !o->replace && !under_way && cq_file_exists(o->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (--replace overwrites it)");
-  if (leads && under_way && !o->resume)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, e->work, "a run is under way: resume it, or remove this and %s.work",
-                        o->output);
-  if (under_way) {
-    cq_extend_texts_drop_empty(&e->texts);
-    status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
-    if (!status) cq_extend_texts_find_dev(&e->texts);
-  } else {
-    status = leads ? make_plan(e, error)
-                   : cq_fail_file(error, CQ_ERR_IO, e->plan, "not here: all ranks must see the directory of rank 0");
-  }
+  if (leads && (status = open_work(e, under_way, error))) return status;
+  status = open_plan(e, under_way, error);
+  if (status && leads && !cq_file_exists(e->plan)) cq_directory_remove(e->work); /* nothing to resume */
   if (!status && leads) status = cq_ranks_meet(o->ranks, NULL, error);
   if (status) return status;
   status = e->language ? train_language(result, e, o->replace || under_way, error) : train(result, e, error);
@@ -514,26 +525,24 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
 }
 
 cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx, cq_error *error) {
-  cq_extend_options o;
-  cq_status status = cq_options_take(&o, &cq_group_extend, options, error);
-  if (status) return status;
-  if (!o.model) return cq_fail(error, CQ_ERR_ARGUMENT, "a model to extend is needed");
-  if (o.own_vocabulary && cq_ranks_count(o.ranks) > 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a vocabulary of its own is trained by one process");
   extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
-  *e = (extending){.o = &o, .recipe = &recipes[o.kind], .ctx = ctx, .started = cq_seconds(CLOCK_MONOTONIC)};
-  e->texts = (cq_extend_texts){.o = &o, .work = e->work, .choose = tell_student, .tell = tell_file, .context = e};
-  if (!parse_time(&e->budget, o.time ? o.time : "20m")) e->budget = 0; /* checked */
-  if (o.own_vocabulary) status = cq_extend_language(&e->language, &o, error);
+  const cq_extend_options *o = e->o = &e->options;
+  cq_status status = cq_options_take(&e->options, &cq_group_extend, options, error);
+  if (!status && !o->model) status = cq_fail(error, CQ_ERR_ARGUMENT, "a model to extend is needed");
+  if (!status && o->own_vocabulary && cq_ranks_count(o->ranks) > 1)
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "a vocabulary of its own is trained by one process");
   if (status) {
     cq_free(e);
     return status;
   }
-  if ((size_t)snprintf(e->work, sizeof e->work, "%s.extend", o.output) >= sizeof e->work - 64)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
+  e->news = (cq_extend_news){o->progress, o->progress_context};
+  e->recipe = &recipes[o->kind], e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
+  if (!parse_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
+  if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result, error);
   cq_extend_texts_close(&e->texts);
+  cq_extend_inputs_close(&e->inputs);
   cq_free(e);
   return status;
 }

@@ -17,15 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- what a resumed run must have in common --- */
-
-/* A pipe and standard input ("-") are read once: what came out of them lies in the work directory. */
-static bool is_pipe(const char *path) {
-  struct stat info;
-  return !strcmp(path, "-") || (stat(path, &info) == 0 && !S_ISREG(info.st_mode));
-}
 
 static cq_status identify_model(cq_run_identity *id, const char *model, cq_error *error) {
   cq_encoder *encoder;
@@ -50,7 +43,6 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
     cq_run_identity_text(id, name, files[i].label);
     snprintf(name, sizeof name, "%s file %zu with the weight", option, i + 1);
     cq_run_identity_number(id, name, files[i].weight);
-    if (is_pipe(files[i].path)) continue;
     status = cq_mapping_open(&text, files[i].path, error);
     if (status) break;
     cq_run_identity_file(id, files[i].path, cq_hash128(text.data, text.n));

@@ -12,13 +12,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
+#include "recipe/extend/check_texts.h"
 #include "recipe/extend/held_out.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -30,16 +29,6 @@ enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
 #define GLOSS_SHARE   0.4    /* of a language's pairs, beside translations */
-
-static void choose(const cq_extend_texts *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void choose(const cq_extend_texts *t, const char *format, ...) {
-  char text[400];
-  va_list args;
-  va_start(args, format);
-  cq_vsnprintf(text, sizeof text, format, args);
-  va_end(args);
-  t->choose(t->context, text);
-}
 
 static bool is_same_label(const char *a, const char *b) {
   return a && b && strcmp(a, b) == 0;
@@ -275,8 +264,8 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (status) return status;
-  choose(t, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
-         (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
+  cq_extend_choose(t->news, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
+                   (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
   if (counts.n_written || f->is_beside) return CQ_OK;
   return cq_fail(error, CQ_ERR_FORMAT,
                  "%s: no sentence has %.0f %% of its words in the dictionary, and there are no translations",
@@ -293,8 +282,8 @@ static cq_status transliterate_language(const cq_extend_texts *t, const cq_train
   n.skip_bad = o->skip_bad, n.output = names->path;
   const cq_status status = cq_corpus_transliterate(&counts, &n, error);
   if (!status && counts.n_written)
-    choose(t, "dictionary of %s: %llu entries more, names in its letters (--lemmas-only)", names->label,
-           (unsigned long long)counts.n_written);
+    cq_extend_choose(t->news, "dictionary of %s: %llu entries more, names in its letters (--lemmas-only)", names->label,
+                     (unsigned long long)counts.n_written);
   return status;
 }
 
@@ -309,8 +298,8 @@ static cq_status inflect_language(const cq_extend_texts *t, const cq_training_da
   f.skip_bad = o->skip_bad, f.output = forms->path;
   const cq_status status = cq_corpus_inflect(&counts, &f, error);
   if (!status)
-    choose(t, "dictionary of %s: %llu entries more, inflected forms in its text (--lemmas-only)", forms->label,
-           (unsigned long long)counts.n_written);
+    cq_extend_choose(t->news, "dictionary of %s: %llu entries more, inflected forms in its text (--lemmas-only)",
+                     forms->label, (unsigned long long)counts.n_written);
   return status;
 }
 
@@ -344,7 +333,7 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
     status = cq_parallel_add(data, given->path, given->label, given->weight, &options, error);
     if (status) break;
     cq_parallel_summary(text, &data->sets[data->n_sets - 1]);
-    if (!t->tell(t->context, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
+    if (!cq_extend_tell(t->news, text)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while reading");
   }
   return status;
 }
@@ -364,8 +353,8 @@ static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
     const double share = t->files[i].is_beside ? gloss_share : has_glosses ? 1 - gloss_share : 1;
     t->train[i].weight = t->files[i].given.weight * share * data->sets[i].n_pairs / of_kind;
     if (t->files[i].is_beside)
-      choose(t, "glosses beside translations of %s: %g of the pairs drawn (--gloss-share)", t->files[i].given.label,
-             gloss_share);
+      cq_extend_choose(t->news, "glosses beside translations of %s: %g of the pairs drawn (--gloss-share)",
+                       t->files[i].given.label, gloss_share);
   }
 }
 
@@ -379,7 +368,8 @@ static cq_status hold_out(cq_extend_texts *t, const cq_parallel *data, cq_error 
     if (f->is_beside) continue;
     t->n_measured += n_dev;
     if (!status)
-      choose(t, "held out of %s: %zu of %u sources (--dev)", data->sets[i].label, n_dev, data->sets[i].n_entries);
+      cq_extend_choose(t->news, "held out of %s: %zu of %u sources (--dev)", data->sets[i].label, n_dev,
+                       data->sets[i].n_entries);
   }
   cq_held_out_free(&held);
   return status;
@@ -398,6 +388,7 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   cq_status status = make_dictionaries_and_glosses(t, error);
   if (!status) cq_extend_texts_drop_empty(t);
   if (!status) status = read_files(&data, t, error);
+  if (!status) status = cq_extend_check_texts(t, &data, error);
   if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
   if (!status) weigh_files(t, &data);
   t->n_pairs = cq_parallel_pairs(&data), t->n_sources = data.n_sources;

@@ -3,6 +3,7 @@
 #define RECIPE_EXTEND_TEXTS_H
 
 #include "calque/extend.h"
+#include "recipe/extend/news.h"
 
 enum { CQ_EXTEND_PATH = 4200 };
 
@@ -26,12 +27,10 @@ typedef struct cq_extend_texts {
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
   uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX until somebody asks */
-  void (*choose)(void *context, const char *text);
-  bool (*tell)(void *context, const char *text); /* false: stop */
-  void *context;
+  cq_extend_news *news;
 } cq_extend_texts;
 
-/* Names the files; o, work and the functions are set already. */
+/* Names the files; o, work and news are set already. */
 CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
 /* Makes them: names, inflected forms, glosses, then each file's parts, and the weights of training. */

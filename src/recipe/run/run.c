@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "calque/version.h"
 #include "tensor/kernels.h"
 
@@ -115,8 +116,8 @@ static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity,
 /* --- what is not finite --- */
 
 static cq_status fail_limit(const cq_run *r, const char *why, cq_error *error) {
-  return cq_fail(error, CQ_ERR_LIMIT, "not finite at step %llu (%s): %s: lower the learning rate, and remove %s",
-                 (unsigned long long)r->state.step + 1, r->stage.name, why, r->work.path);
+  return cq_fail(error, CQ_ERR_LIMIT, "not finite at step %llu (%s): %s: lower the learning rate",
+                 (unsigned long long)r->state.step + 1, r->stage.name, why);
 }
 
 /* The last update may have been one too many. What is kept, measured or saved has gone through here. */
@@ -131,8 +132,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
     if (isnan(sum))
       return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are no numbers after step %llu (%s)%s", p->name,
                      (unsigned long long)r->state.step, r->stage.name,
-                     r->state.n_steps ? ": lower the learning rate, and remove what is left of this run"
-                                      : ": the model is broken");
+                     r->state.n_steps ? ": lower the learning rate" : ": the model is broken");
   }
   return CQ_OK;
 }
@@ -154,6 +154,20 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   cq_run_average(&r->state.loss, loss);
   if (!tell_run(r, NULL)) r->stopped = true;
   return CQ_OK;
+}
+
+/* A run of one stage that has kept a model ends with it. Ranks may not all have seen the same, and fail. */
+static cq_status end_with_best(cq_run *r, cq_status status, const cq_error *why, cq_error *error) {
+  char text[600];
+  if (status == CQ_ERR_LIMIT && r->state.has_best && r->task.n_stages == 1 && cq_ranks_count(r->o.ranks) == 1) {
+    cq_snprintf(text, sizeof text, "%s; the run ends here, with the best model so far: that after step %llu",
+                why->message, (unsigned long long)r->state.best_step);
+    r->over = true;
+    tell_run(r, text);
+    return CQ_OK;
+  }
+  if (status && error) *error = *why;
+  return status;
 }
 
 static cq_status evaluate_run(cq_run *r, cq_error *error) {
@@ -180,7 +194,7 @@ static cq_status evaluate_and_meet(cq_run *r, cq_error *error) {
   return status ? status : cq_ranks_meet(r->o.ranks, &r->stopped, error);
 }
 
-static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+static cq_status do_steps(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = check_weights(r, error);
   if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_and_meet(r, error);
   while (!status && !r->stopped && !is_over(r)) {
@@ -194,6 +208,12 @@ static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_erro
     if (!status && (saves || r->stopped || is_over(r))) status = save_run(r, identity, error);
   }
   return status;
+}
+
+static cq_status train_stage(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  cq_error why = {0};
+  const cq_status status = do_steps(r, identity, &why);
+  return end_with_best(r, status, &why, error);
 }
 
 static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {

@@ -49,8 +49,7 @@ static bool is_empty_directory(const char *path) {
   return dir && n <= 2;
 }
 
-/* What would only show when the work is done. */
-static cq_status check_output_path(const char *output, cq_error *error) {
+cq_status cq_work_directory_check_output(const char *output, cq_error *error) {
   struct stat info;
   char parent[CQ_WORK_PATH];
   const cq_slice name = cq_path_name(output);
@@ -84,7 +83,7 @@ static cq_status name_paths(cq_work_directory *w, const char *output, const char
 cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path, bool resume,
                                  bool replace, cq_error *error) {
   *out = (cq_work_directory){0};
-  cq_status status = check_output_path(output, error);
+  cq_status status = cq_work_directory_check_output(output, error);
   if (!status) status = name_paths(out, output, log_path, error);
   if (status) return status;
   cq_remove_leftovers(out->path);

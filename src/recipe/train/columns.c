@@ -63,7 +63,7 @@ static bool has_long_words(const char *code) {
 }
 
 /* A teacher splits its own language into longer pieces than others, and knows them. */
-static void check_first(cq_training *t, const char *label, const look *first, const look *second) {
+static void check_first(const char *label, const look *first, const look *second, cq_notice_fn notice, void *context) {
   const double one = first->pieces / first->characters, other = second->pieces / second->characters;
   const double unknown = first->unknown / first->pieces, other_unknown = second->unknown / second->pieces;
   const bool strange = unknown > 0.1 && unknown > 2 * other_unknown;
@@ -81,22 +81,23 @@ static void check_first(cq_training *t, const char *label, const look *first, co
         "%.160s: the first column looks like '%s' (%.0f %% of %zu sentences), which the teacher splits into %.0f "
         "pieces for 100 characters: is it the teacher's language?",
         label, code, 100 * share_of(first, code), first->n, 100 * one);
-  if (*text) cq_training_notice(t, text);
+  if (*text) notice(context, text);
 }
 
 /* A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
  * one another are found more often. */
-static void check_second(cq_training *t, const char *label, const look *second) {
+static void check_second(const char *label, const look *second, cq_notice_fn notice, void *context) {
   const char *own = cq_language_known_as(label), *found = language_of(second);
   if (!own || !found || share_of(second, own) >= 0.1) return;
   char text[320];
   cq_snprintf(text, sizeof text,
               "%.60s: the second column looks like '%s' (%.0f %% of %zu sentences), not '%s' (%.0f %%)", label, found,
               100 * share_of(second, found), second->n, own, 100 * share_of(second, own));
-  cq_training_notice(t, text);
+  notice(context, text);
 }
 
-cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tokenizer *teachers, cq_error *error) {
+cq_status cq_check_columns(const cq_parallel *data, const cq_tokenizer *teachers, cq_notice_fn notice,
+                           void *notice_context, cq_error *error) {
   cq_status status = CQ_OK;
   cq_ids ids = {0};
   for (size_t i = 0; !status && i < data->n_sets; i++) {
@@ -108,8 +109,9 @@ cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tok
       status = look_at(&first, teachers, data->sources[entry->source], &ids, error);
       if (!status) status = look_at(&second, teachers, data->targets[entry->first_target], &ids, error);
     }
-    if (!status && first.pieces > 0 && second.pieces > 0) check_first(t, set->label, &first, &second);
-    if (!status && set->is_named) check_second(t, set->label, &second);
+    if (!status && first.pieces > 0 && second.pieces > 0)
+      check_first(set->label, &first, &second, notice, notice_context);
+    if (!status && set->is_named) check_second(set->label, &second, notice, notice_context);
   }
   cq_free(ids.ids);
   return status;

@@ -3,12 +3,12 @@
 #ifndef RECIPE_TRAIN_COLUMNS_H
 #define RECIPE_TRAIN_COLUMNS_H
 
-#include "recipe/run/training.h"
+#include "calque/encoder.h"
 #include "token/tokenizer.h"
 #include "train/parallel.h"
 
 /* The teacher's tokenizer may be NULL: then the languages alone are looked at. */
-CQ_MUST_USE cq_status cq_check_columns(cq_training *t, const cq_parallel *data, const cq_tokenizer *teachers,
-                                       cq_error *error);
+CQ_MUST_USE cq_status cq_check_columns(const cq_parallel *data, const cq_tokenizer *teachers, cq_notice_fn notice,
+                                       void *notice_context, cq_error *error);
 
 #endif

@@ -406,7 +406,9 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,
                                     cq_training_notice, t, error);
-  if (!status) status = cq_check_columns(t, &r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, error);
+  if (!status)
+    status =
+        cq_check_columns(&r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, cq_training_notice, t, error);
   if (!status) status = open_student(r, error);
   if (!status) status = check_prefixes(r, error);
   if (!status) status = make_batches(r, error);

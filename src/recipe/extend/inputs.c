@@ -1,0 +1,77 @@
+#include "recipe/extend/inputs.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/input.h"
+#include "base/memory.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* What is not there is left to whoever reads it: so the error is the same as ever. */
+static bool is_pipe(const char *path) {
+  struct stat info;
+  return !strcmp(path, "-") || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));
+}
+
+static cq_status write_all(cq_writer *w, cq_input *in, cq_error *error) {
+  char bytes[65536];
+  size_t n = 0;
+  cq_status status = cq_input_read(&n, in, bytes, sizeof bytes, error);
+  while (!status && n) {
+    status = cq_writer_bytes(w, bytes, n, error);
+    if (!status) status = cq_input_read(&n, in, bytes, sizeof bytes, error);
+  }
+  return status ? status : cq_writer_commit(w, error);
+}
+
+static cq_status write_pipe(const char *pipe, const char *path, cq_error *error) {
+  cq_input *in = NULL;
+  cq_writer w = {0};
+  cq_status status = cq_input_open(&in, pipe, error);
+  if (!status) status = cq_writer_open(&w, path, error);
+  if (!status) status = write_all(&w, in, error);
+  cq_writer_abort(&w);
+  cq_input_close(in);
+  return status;
+}
+
+static cq_status replace_pipe(cq_extend_inputs *in, size_t i, const char *work, cq_error *error) {
+  char path[4200], name[32];
+  snprintf(name, sizeof name, "input-%zu", i + 1);
+  cq_status status = cq_path_join(path, sizeof path, work, name, error);
+  if (!status && !cq_file_exists(path)) status = write_pipe(in->files[i].path, path, error);
+  if (!status && !(in->paths[i] = cq_strdup(path))) status = cq_fail_memory(error, path);
+  if (!status) in->files[i].path = in->paths[i];
+  return status;
+}
+
+static void add_files(cq_extend_inputs *in, const cq_training_data **files, size_t n) {
+  if (n == 0) return;
+  memcpy(&in->files[in->n], *files, n * sizeof **files);
+  *files = &in->files[in->n];
+  in->n += n;
+}
+
+cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, const char *work, cq_error *error) {
+  const size_t n = o->n_to + o->n_dictionaries + o->n_text + o->n_dev;
+  *in = (cq_extend_inputs){.files = cq_alloc_array(n, sizeof *in->files),
+                           .paths = cq_alloc_array_zeroed(n, sizeof *in->paths)};
+  if (!in->files || !in->paths) return cq_fail_memory(error, "files");
+  add_files(in, &o->to, o->n_to);
+  add_files(in, &o->dictionaries, o->n_dictionaries);
+  add_files(in, &o->text, o->n_text);
+  add_files(in, &o->dev, o->n_dev);
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < in->n; i++)
+    if (is_pipe(in->files[i].path)) status = replace_pipe(in, i, work, error);
+  return status;
+}
+
+void cq_extend_inputs_close(cq_extend_inputs *in) {
+  for (size_t i = 0; i < in->n; i++) cq_free(in->paths[i]);
+  cq_free(in->files);
+  cq_free(in->paths);
+  *in = (cq_extend_inputs){0};
+}

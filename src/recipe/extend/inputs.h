@@ -1,0 +1,20 @@
+/* The files that extending is given, each of which is read several times. */
+#ifndef RECIPE_EXTEND_INPUTS_H
+#define RECIPE_EXTEND_INPUTS_H
+
+#include "calque/extend.h"
+
+typedef struct cq_extend_inputs {
+  cq_training_data *files; /* of to, dictionaries, text and dev in turn */
+  char **paths;            /* [n] in the work directory, of those that are pipes; NULL: it is a file */
+  size_t n;
+} cq_extend_inputs;
+
+/* Makes the options name files where they name pipes or standard input ("-"): WORK/input-N, which are written where they
+ * are not there yet. What lies at `in` counts as open from here on, whatever is returned. Errors: CQ_ERR_IO,
+ * CQ_ERR_FORMAT, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, const char *work,
+                                            cq_error *error);
+void cq_extend_inputs_close(cq_extend_inputs *in); /* legal on {0} */
+
+#endif

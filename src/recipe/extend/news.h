@@ -1,0 +1,19 @@
+/* Telling the caller of what was chosen and found. */
+#ifndef RECIPE_EXTEND_NEWS_H
+#define RECIPE_EXTEND_NEWS_H
+
+#include "calque/training.h"
+
+#include <stdbool.h>
+
+typedef struct cq_extend_news {
+  cq_training_progress_fn progress; /* NULL: nobody listens */
+  void *context;
+} cq_extend_news;
+
+/* A line, with the phase "choice"; text NULL: nothing but a sign of life. False: stop. */
+bool cq_extend_tell(const cq_extend_news *news, const char *text);
+void cq_extend_choose(const cq_extend_news *news, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void cq_extend_notice(void *news, const char *text); /* a cq_notice_fn */
+
+#endif
