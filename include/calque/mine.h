@@ -66,7 +66,8 @@ CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, con
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
                                                     const cq_margin_options *options, cq_error *error);
 
-/* What is found within one side's text: cq_margin_pairs_within with the same options, best first. */
+/* What is found within one side's text: cq_margin_pairs_within with the same options, but with CQ_RETRIEVE_MAX for
+ * CQ_RETRIEVE_FORWARD and CQ_RETRIEVE_BACKWARD, so that no row is in two; best first. */
 typedef struct cq_decoys {
   const cq_mined_pair *pairs; /* [n] */
   size_t n, n_rows;           /* n_rows: of the side */
@@ -77,7 +78,7 @@ typedef struct cq_decoys {
  *   pairs          [n] from cq_margin_pairs, best first
  *   decoys         of source and target
  * Pairs within a text are no translations, and score as false pairs between texts do (target-decoy estimate: Elias &
- * Gygi 2007). Where a text says many things twice, the estimate is too low. */
+ * Gygi 2007; src/search/precision.c has the formula). Where a text says many things twice, the estimate is too low. */
 CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]);
 
 /* --- on files --- */
@@ -111,9 +112,10 @@ typedef struct cq_mine_options { /* group "mine" */
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /* of the model */
-  double min_precision; /* pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes
-                           * two searches more; without it, only where there are at most 10^10 cosines, to tell of it.
-                           * With a classifier it is the mean of the probabilities, and needs no search */
+  /* Pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes two searches more, one
+   * within each side; without it, only where these are at most 2 x 10^10 cosines, to tell of it. With a classifier it is
+   * the mean of the probabilities, and needs no search */
+  double min_precision;
   cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others read the
                     * model and have none; encoding and searching are divided. NULL: this process alone */
   /* A pair's score is then not the margin but the probability that it is a translation, by a logistic regression on

@@ -4,28 +4,48 @@
  *   target with target ──the same choice──▶ decoys ──┴─▶ false pairs of each score
  *
  * The nearest other sentence of its own language is no translation of a sentence, but found in the same way: pairs within
- * a text score as the false pairs between texts do. Of T(t) pairs of score t or more, D(t) are false: the decoys of score
- * t or more for each row of the side that has fewer, times the rows of the smaller side. After the target-decoy estimate
- * of false discovery rates (Elias & Gygi 2007). */
+ * a text score as the false pairs between texts do. So, going down in score, a row that is in no pair yet comes into a
+ * false one about as often as one within a text into a decoy:
+ *
+ *   F(s), the false pairs of score s or more:   dF = (m - T(s)) (1 + 2 D(s)/n) dD / (n - 2 D(s))
+ *
+ *   T  pairs of score s or more, true and false; m  the rows of the smaller side
+ *   D  decoys of score s or more, of two rows each; n  the rows of their text
+ *
+ * of which the side that gives less counts. A row has half as many partners within a text as two rows have between texts,
+ * so that false pairs are twice as frequent as decoys where most rows are in one; but at high scores, where few are, a text
+ * repeats itself, and half of the decoys are that. There F is m/n of the decoys, the target-decoy estimate of false
+ * discovery rates (Elias & Gygi 2007). */
 #include "calque/mine.h"
 
 #include <math.h>
 
-static size_t count_above(size_t from, const cq_decoys *d, double score) {
-  while (from < d->n && d->pairs[from].score >= score) from++;
-  return from;
+typedef struct side {
+  const cq_decoys *decoys;
+  size_t n;       /* that have been counted: D */
+  double n_false; /* F */
+} side;
+
+/* Counts the decoys of that score or more. */
+static void count_to(side *s, double score, double free_rows) {
+  const cq_decoys *d = s->decoys;
+  for (; s->n < d->n && d->pairs[s->n].score >= score; s->n++) {
+    const double in_decoys = 2 * (double)s->n, n = (double)d->n_rows;
+    s->n_false += free_rows * (1 + in_decoys / n) / fmax(n - in_decoys, 1);
+  }
 }
 
 void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]) {
   const size_t rows = decoys[0].n_rows < decoys[1].n_rows ? decoys[0].n_rows : decoys[1].n_rows;
-  size_t above[2] = {0, 0};
+  const size_t max_pairs = n > rows ? n : rows; /* a row may be in several, by forward and backward retrieval */
+  side sides[2] = {{.decoys = &decoys[0]}, {.decoys = &decoys[1]}};
   for (size_t i = 0; i < n; i++) {
-    double of_rows = HUGE_VAL;
-    for (int side = 0; side < 2; side++) {
-      above[side] = count_above(above[side], &decoys[side], pairs[i].score);
-      if (decoys[side].n_rows) of_rows = fmin(of_rows, (double)above[side] / (double)decoys[side].n_rows);
+    double n_false = HUGE_VAL;
+    for (int s = 0; s < 2; s++) {
+      count_to(&sides[s], pairs[i].score, (double)(max_pairs - i));
+      if (decoys[s].n_rows) n_false = fmin(n_false, sides[s].n_false);
     }
-    precision[i] = rows ? 1 - of_rows * (double)rows / (double)(i + 1) : 1;
+    precision[i] = rows ? 1 - fmin(n_false / (double)(i + 1), 1) : 1;
   }
   double lowest = 0;
   for (size_t i = n; i > 0; i--) { /* a higher score is never less precise */

@@ -196,6 +196,8 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   double *precision = cq_alloc_array(m->n_pairs, sizeof *precision);
   cq_status status = precision || m->n_pairs == 0 ? CQ_OK : cq_fail_memory(error, "precision");
   margin.threshold = m->n_pairs ? m->pairs[m->n_pairs - 1].score : margin.threshold;
+  if (margin.retrieval == CQ_RETRIEVE_FORWARD || margin.retrieval == CQ_RETRIEVE_BACKWARD)
+    margin.retrieval = CQ_RETRIEVE_MAX; /* of which no row is in two */
   nearest->checkpoint = NULL;
   for (int side = 0; !status && side < 2; side++) {
     const cq_embedded *s = &m->sides[side];
@@ -215,10 +217,10 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   return status;
 }
 
-/* Two searches more: as asked, or where they are quick. */
+/* Two searches more, within each text: as asked, or where they are quick. */
 static bool wants_precision(const cq_mining *m, const cq_mine_options *o) {
-  return !o->gold && !cq_classifies_pairs(o) &&
-         (o->min_precision > 0 || (double)m->sides[0].n * (double)m->sides[1].n <= 1e10);
+  const double n = (double)m->sides[0].n, n2 = (double)m->sides[1].n;
+  return !o->gold && !cq_classifies_pairs(o) && (o->min_precision > 0 || n * n + n2 * n2 <= 2e10);
 }
 
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
