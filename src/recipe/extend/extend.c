@@ -3,23 +3,18 @@
  *   files ──held out──▶ train, dev ──student──▶ a few steps, timed ──▶ the number of steps ──distill──▶ output
  *
  * What was made on the way, and the plan, lie in OUTPUT.extend; the run itself in OUTPUT.work, as any distillation's. */
-#include "calque/extend.h"
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/options.h"
-#include "calque/distill.h"
-#include "calque/student.h"
 #include "format/json.h"
 #include "model/language.h"
 #include "ranks/ranks.h"
-#include "recipe/extend/inputs.h"
+#include "recipe/extend/extending.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/plan.h"
-#include "recipe/extend/texts.h"
 #include "recipe/run/work_directory.h"
 
 #include <math.h>
@@ -179,64 +174,13 @@ const cq_option_group cq_group_extend = {.name = "extend",
                                                    CQ_CALLBACK(cq_extend_options, progress),
                                                    CQ_FIELD(cq_extend_options, ranks))};
 
-/* What goes with a kind of student: docs/results has what other values give. */
-typedef struct recipe {
-  const char *what;
-  cq_student_kind kind;
-  double learning_rate, embedding_learning_rate;
-  double contrast, final_contrast; /* of the latter -1: as the former */
-  int hard_negatives;
-  double source_share, piece_dropout;
-  double weight_decay; /* 0: rows of rare words keep what they began with */
-  double max_epochs;   /* more never helped */
-} recipe;
-static const recipe recipes[] = {
-    [CQ_EXTEND_BODY] = {.what = "the model's layers under a new vocabulary",
-                        .kind = CQ_STUDENT_NEW_VOCABULARY,
-                        .learning_rate = 3e-4,
-                        .embedding_learning_rate = 1e-3,
-                        .contrast = 4,
-                        .final_contrast = 1,
-                        .hard_negatives = 4,
-                        .source_share = 0.25,
-                        .piece_dropout = 0.15,
-                        .weight_decay = 0.01,
-                        .max_epochs = 30},
-    [CQ_EXTEND_STATIC] = {.what = "the mean of word vectors",
-                          .kind = CQ_STUDENT_STATIC,
-                          .learning_rate = 0.03,
-                          .embedding_learning_rate = 0.03,
-                          .final_contrast = -1,
-                          .source_share = 1,
-                          .max_epochs = 10},
-};
-
-enum { PATH = 4200, MAX_LANGUAGES_COUNTED = 8, TRIAL_STEPS = 12, MIN_STEPS = 20, EVALUATIONS = 10 };
-
-typedef struct extending {
-  const cq_extend_options *o; /* options */
-  cq_extend_options options;  /* the caller's, with files for pipes */
-  cq_extend_inputs inputs;
-  cq_extend_news news;
-  const recipe *recipe;
-  cq_context *ctx;
-  double started, budget; /* seconds */
-  char work[PATH], plan[PATH], student[PATH];
-  char trained[PATH];   /* what training writes: the output, or what becomes a language in it */
-  const char *language; /* with a vocabulary of its own; NULL: none has */
-  cq_extend_texts texts;
-  uint64_t steps;
-  /* of the trial */
-  double teacher_rate; /* sentences a second; 0: the teacher had nothing to do */
-  double step_seconds, last_step;
-  uint64_t n_timed;
-} extending;
+enum { MAX_LANGUAGES_COUNTED = 8 };
 
 /* ---- the student ---- */
 
 /* Each language and each dictionary asks for 12,000 pieces. A static student, which cannot put the pieces of a word
  * together again, gets twice as many. */
-static int vocabulary_size(const extending *e) {
+static int vocabulary_size(const cq_extending *e) {
   enum { SHARED = 20000, EACH = 12000, MOST = SHARED + 2 * MAX_LANGUAGES_COUNTED * EACH };
   const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
   const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
@@ -244,7 +188,7 @@ static int vocabulary_size(const extending *e) {
   return (int)(e->o->kind == CQ_EXTEND_STATIC ? cq_min(2 * pieces, MOST) : pieces);
 }
 
-static cq_status make_student(extending *e, cq_error *error) {
+static cq_status make_student(cq_extending *e, cq_error *error) {
   const cq_extend_options *o = e->o;
   cq_training_data *text;
   cq_student_options s = cq_student_default_options();
@@ -272,114 +216,11 @@ static cq_status make_student(extending *e, cq_error *error) {
   return status;
 }
 
-/* ---- training ---- */
-
-/* What the caller has, or the recipe's; below 0 nothing was given. */
-static double chosen(double given, double otherwise) {
-  return given >= 0 ? given : otherwise;
-}
-
-static cq_distill_options distill_options(const extending *e) {
-  const cq_extend_options *o = e->o;
-  cq_distill_options d = cq_distill_default_options();
-  d.teacher = o->model, d.student = e->student;
-  d.train = e->texts.train, d.n_train = e->texts.n;
-  d.dim_match = o->kind == CQ_EXTEND_STATIC ? CQ_DIM_PROJECT : CQ_DIM_EQUAL;
-  /* Under layers that stay as they are, the higher weight wins nothing. */
-  const double contrast = o->own_vocabulary ? e->recipe->final_contrast : e->recipe->contrast;
-  d.contrast = chosen(o->contrast, o->n_matryoshka ? fmax(contrast, 1) : contrast);
-  if (d.contrast > 0) {
-    d.hard_negatives = (size_t)(o->hard_negatives >= 0 ? o->hard_negatives : e->recipe->hard_negatives);
-    d.final_contrast = o->final_contrast >= 0 || o->contrast >= 0 ? o->final_contrast : e->recipe->final_contrast;
-    d.temperature = chosen(o->temperature, d.temperature);
-  }
-  d.matryoshka = o->matryoshka, d.n_matryoshka = o->n_matryoshka;
-  d.source_share = chosen(o->source_share, e->recipe->source_share);
-  d.piece_dropout = chosen(o->piece_dropout, e->recipe->piece_dropout);
-  d.cache_directory = o->cache_directory;
-  return d;
-}
-
-static cq_status distill(cq_training_result *result, const extending *e, const cq_training_options *run,
-                         cq_error *error) {
-  cq_distill_options d = distill_options(e);
-  d.run = run;
-  return cq_distill(result, &d, e->ctx, error);
-}
-
-static cq_training_options run_options(const extending *e) {
-  const cq_extend_options *o = e->o;
-  cq_training_options run = cq_training_default_options();
-  run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
-  run.embedding_learning_rate =
-      o->embedding_learning_rate > 0 ? o->embedding_learning_rate : e->recipe->embedding_learning_rate;
-  run.adam_eps = chosen(o->adam_eps, 1e-9), run.dropout = chosen(o->dropout, 0);
-  run.weight_decay = chosen(o->weight_decay, e->recipe->weight_decay);
-  run.warmup_steps = chosen(o->warmup_steps, run.warmup_steps);
-  run.batch_pairs = o->batch_pairs, run.max_characters = o->max_characters, run.skip_bad = o->skip_bad;
-  run.balanced = e->texts.n > 1;
-  run.seed = o->seed, run.precision = (cq_training_precision)o->precision;
-  run.freeze_body = o->own_vocabulary;
-  return run;
-}
-
-/* The trial's progress: the teacher's rate, and the seconds of steps after the first few. */
-static bool time_trial(void *context, const cq_training_progress *p) {
-  extending *e = context;
-  if (p->text) return true;
-  const double now = cq_seconds(CLOCK_MONOTONIC);
-  if (!strcmp(p->phase, "teacher")) e->teacher_rate = p->sentences_per_second;
-  if (!strcmp(p->phase, "train")) {
-    if (p->step > TRIAL_STEPS / 3) e->step_seconds += now - e->last_step, e->n_timed++;
-    e->last_step = now;
-  }
-  return cq_extend_tell(&e->news, NULL);
-}
-
-/* Steps that fit into what is left of the time: each costs its own time and, until all have been seen, the teacher's
- * vectors of a batch; the evaluations cost a third of a step for as many sentences. */
-static cq_status choose_steps(extending *e, cq_error *error) {
-  const double batch = e->o->batch_pairs;
-  char trial[PATH];
-  cq_training_options run = run_options(e);
-  cq_status status = cq_path_join(trial, sizeof trial, e->work, "trial", error);
-  if (status) return status;
-  run.output = trial, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
-  run.progress = time_trial, run.progress_context = e;
-  status = distill(NULL, e, &run, error);
-  cq_directory_remove(trial);
-  if (status) return status;
-  const double step = e->step_seconds / (double)(e->n_timed ? e->n_timed : 1);
-  const double teacher = e->teacher_rate > 0 ? 1 / e->teacher_rate : 0;
-  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : (double)e->texts.n_measured;
-  const double evaluation = measured * step / (3 * batch);
-  const int every = e->o->evaluate_every; /* below 0: EVALUATIONS of them; in any case the first and the last */
-  const double evaluations = ((every < 0 ? EVALUATIONS : 0) + 2) * evaluation + 2 * measured * teacher;
-  const double left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started) - evaluations;
-  const double whole_step = step + (every > 0 ? evaluation / every : 0);
-  double steps = left / (whole_step + batch * teacher); /* each batch new to the teacher */
-  if (steps * batch > (double)e->texts.n_sources) steps = (left - (double)e->texts.n_sources * teacher) / whole_step;
-  const double most = e->recipe->max_epochs * (double)e->texts.n_pairs / batch;
-  const bool enough = steps > most;
-  steps = enough ? most : steps;
-  if (steps < MIN_STEPS) steps = MIN_STEPS;
-  const double unit = pow(10, floor(log10(steps)) - 1);
-  e->steps = (uint64_t)(floor(steps / unit) * unit);
-  cq_extend_choose(&e->news,
-                   "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.0f sentences/s",
-                   (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
-                   enough              ? "more would not help"
-                   : steps > MIN_STEPS ? "what fits into the time (--time)"
-                                       : "the fewest, though the time is too short",
-                   step, e->teacher_rate);
-  return CQ_OK;
-}
-
 /* ---- the plan ---- */
 
 /* Languages beside the model belong to its body as it is, which the student changes. */
-static cq_status tell_languages_left(const extending *e, cq_error *error) {
-  char model[PATH];
+static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
+  char model[CQ_EXTEND_PATH];
   json_t *names = NULL;
   cq_status status = cq_model_resolve(model, sizeof model, e->o->model, error);
   if (!status) status = cq_language_list(&names, model, error);
@@ -393,68 +234,42 @@ static cq_status tell_languages_left(const extending *e, cq_error *error) {
   return status;
 }
 
-static cq_status make_plan(extending *e, cq_error *error) {
+static cq_status make_plan(cq_extending *e, cq_error *error) {
   cq_status status = e->language ? cq_extend_language_check(e->o, e->language, e->work, error) : CQ_OK;
   if (!status && !e->language && e->o->kind == CQ_EXTEND_BODY) status = tell_languages_left(e, error);
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
-  const cq_training_options run = run_options(e);
-  const cq_distill_options d = distill_options(e);
-  if (!status)
-    cq_extend_choose(
-        &e->news,
-        "rates: %g, embeddings %g (--lr, --embedding-lr), warm-up %g (--warmup); AdamW: epsilon %g (--eps), weight "
-        "decay %g (--weight-decay)",
-        run.learning_rate, run.embedding_learning_rate, run.warmup_steps, run.adam_eps, run.weight_decay);
-  if (!status && d.contrast > 0)
-    cq_extend_choose(
-        &e->news,
-        "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
-        "hard negatives %zu (--hard-negatives)",
-        d.contrast, chosen(d.final_contrast, d.contrast), d.temperature, d.hard_negatives);
-  else if (!status)
-    cq_extend_choose(&e->news, "contrastive loss: none (--contrast)");
-  if (!status)
-    cq_extend_choose(
-        &e->news,
-        "share of sources %g (--source-share); piece dropout %g (--piece-dropout), other dropout %g (--dropout)",
-        d.source_share, d.piece_dropout, run.dropout);
-  if (!status)
-    cq_extend_choose(
-        &e->news,
-        "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
-        "(--precision)",
-        run.batch_pairs, run.max_characters, precisions[run.precision]);
+  if (!status) cq_extend_tell_settings(e);
   if (!status && e->o->n_dev == 0 && e->texts.n_dev == 0)
     cq_extend_choose(
         &e->news,
         "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
         "model of the last step is kept (--dev)");
   e->steps = e->o->steps;
-  if (!status && e->steps == 0) status = choose_steps(e, error);
+  if (!status && e->steps == 0) status = cq_extend_choose_steps(e, error);
   return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);
 }
 
 /* ---- the whole ---- */
 
-static cq_status train(cq_training_result *result, const extending *e, cq_error *error) {
+static cq_status train(cq_training_result *result, const cq_extending *e, cq_error *error) {
   const cq_extend_options *o = e->o;
-  cq_training_options run = run_options(e);
+  cq_training_options run = cq_extend_run_options(e);
   run.output = e->trained, run.resume = o->resume, run.replace = o->replace;
   run.steps = e->steps;
   run.dev = o->n_dev ? o->dev : e->texts.dev, run.n_dev = o->n_dev ? o->n_dev : e->texts.n_dev;
-  run.checkpoint_every = (int)(e->steps / EVALUATIONS ? e->steps / EVALUATIONS : 1);
+  run.checkpoint_every = (int)(e->steps / CQ_EXTEND_EVALUATIONS ? e->steps / CQ_EXTEND_EVALUATIONS : 1);
   run.evaluate_every = o->evaluate_every >= 0 ? o->evaluate_every : run.checkpoint_every;
   run.progress = o->progress, run.progress_context = o->progress_context;
   run.ranks = o->ranks;
-  return distill(result, e, &run, error);
+  return cq_extend_distill(result, e, &run, error);
 }
 
 /* What training wrote into the work directory becomes a language of the model's copy. A run that was killed in between
  * is not trained again. */
-static cq_status train_language(cq_training_result *result, const extending *e, bool replace, cq_error *error) {
-  char under_way[PATH + 8];
+static cq_status train_language(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
+  char under_way[CQ_EXTEND_PATH + 8];
   cq_status status = CQ_OK;
   snprintf(under_way, sizeof under_way, "%s.work", e->trained);
   if (!cq_file_exists(e->trained) || cq_file_exists(under_way))
@@ -464,7 +279,7 @@ static cq_status train_language(cq_training_result *result, const extending *e, 
   return status ? status : cq_extend_language_save(e->o, e->language, e->trained, replace, error);
 }
 
-static cq_status name_paths(extending *e, cq_error *error) {
+static cq_status name_paths(cq_extending *e, cq_error *error) {
   const char *output = e->o->output;
   if ((size_t)snprintf(e->work, sizeof e->work, "%.*s.extend", (int)cq_path_length(output), output) >=
       sizeof e->work - 64)
@@ -477,7 +292,7 @@ static cq_status name_paths(extending *e, cq_error *error) {
 }
 
 /* The work directory of a run that begins; of one that is under way there is a plan. */
-static cq_status open_work(const extending *e, bool under_way, cq_error *error) {
+static cq_status open_work(const cq_extending *e, bool under_way, cq_error *error) {
   const cq_extend_options *o = e->o;
   const cq_status status = cq_work_directory_check_output(o->output, error);
   if (status) return status;
@@ -492,7 +307,7 @@ static cq_status open_work(const extending *e, bool under_way, cq_error *error) 
 }
 
 /* The plan, made or as it was made; the text and the student are there. */
-static cq_status open_plan(extending *e, bool under_way, cq_error *error) {
+static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
   const bool leads = cq_ranks_rank(e->o->ranks) == 0;
   e->texts = (cq_extend_texts){.o = e->o, .work = e->work, .news = &e->news};
   cq_status status = cq_extend_inputs_open(&e->inputs, &e->options, e->work, error);
@@ -507,7 +322,7 @@ static cq_status open_plan(extending *e, bool under_way, cq_error *error) {
   return status;
 }
 
-static cq_status extend(extending *e, cq_training_result *result, cq_error *error) {
+static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *error) {
   const cq_extend_options *o = e->o;
   const bool leads = cq_ranks_rank(o->ranks) == 0;
   cq_status status = name_paths(e, error);
@@ -525,7 +340,7 @@ static cq_status extend(extending *e, cq_training_result *result, cq_error *erro
 }
 
 cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx, cq_error *error) {
-  extending *e = cq_alloc_zeroed(sizeof *e);
+  cq_extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
   const cq_extend_options *o = e->o = &e->options;
   cq_status status = cq_options_take(&e->options, &cq_group_extend, options, error);
@@ -537,7 +352,7 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
     return status;
   }
   e->news = (cq_extend_news){o->progress, o->progress_context};
-  e->recipe = &recipes[o->kind], e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
+  e->recipe = cq_extend_recipe_of(o->kind), e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!parse_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
   if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result, error);

@@ -1,0 +1,158 @@
+/* The number of steps that fit into the time, of what a few of them cost:
+ *
+ *   a few steps, timed ──▶ a step
+ *   sources drawn, encoded as far as the cache lacks them ──▶ the teacher, for a source
+ *   random vectors, searched ──▶ the search for hard negatives, for a pair of sources */
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "calque/corpus.h"
+#include "calque/nearest.h"
+#include "recipe/encode/cached_encoder.h"
+#include "recipe/extend/extending.h"
+#include "train/parallel.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 };
+
+/* ---- what things cost, in seconds ---- */
+
+typedef struct costs {
+  double step;   /* of training */
+  double source; /* the teacher's vector, in the mean over those that are cached */
+  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: there is none */
+} costs;
+
+typedef struct trial {
+  const cq_extending *e;
+  double seconds, last;
+  uint64_t n_timed;
+} trial;
+
+/* The seconds of steps after the first few. */
+static bool time_step(void *context, const cq_training_progress *p) {
+  trial *t = context;
+  if (p->text) return true;
+  const double now = cq_seconds(CLOCK_MONOTONIC);
+  if (!strcmp(p->phase, "train")) {
+    if (p->step > TRIAL_STEPS / 3) t->seconds += now - t->last, t->n_timed++;
+    t->last = now;
+  }
+  return cq_extend_tell(&t->e->news, NULL);
+}
+
+static cq_status time_steps(costs *c, const cq_extending *e, cq_error *error) {
+  char path[CQ_EXTEND_PATH];
+  trial t = {.e = e};
+  cq_training_options run = cq_extend_run_options(e);
+  cq_status status = cq_path_join(path, sizeof path, e->work, "trial", error);
+  if (status) return status;
+  run.output = path, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
+  run.progress = time_step, run.progress_context = &t;
+  status = cq_extend_distill(NULL, e, &run, error);
+  cq_directory_remove(path);
+  c->step = t.seconds / (double)(t.n_timed ? t.n_timed : 1);
+  return status;
+}
+
+static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error *error) {
+  char path[CQ_EXTEND_PATH];
+  cq_corpus_sample_options s = cq_corpus_sample_default_options();
+  cq_corpus_counts counts;
+  const cq_parallel_options only_sources = {.skip_bad = e->o->skip_bad, .only_column = 1};
+  const char **inputs = cq_alloc_array(e->texts.n, sizeof *inputs);
+  cq_status status =
+      inputs ? cq_path_join(path, sizeof path, e->work, "drawn.tsv", error) : cq_fail_memory(error, "names of files");
+  for (size_t i = 0; !status && i < e->texts.n; i++) inputs[i] = e->texts.train[i].path;
+  /* Others than an earlier call drew, which are in the cache. */
+  s.seed = (uint64_t)(1e6 * cq_seconds(CLOCK_REALTIME));
+  s.inputs = inputs, s.n_inputs = e->texts.n, s.n = TRIAL_SOURCES;
+  s.skip_bad = e->o->skip_bad, s.output = path;
+  if (!status) status = cq_corpus_sample(&counts, &s, error);
+  if (!status) status = cq_parallel_add(out, path, NULL, 1, &only_sources, error);
+  cq_free(inputs);
+  return status;
+}
+
+static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_error *error) {
+  cq_parallel drawn = {0};
+  cq_cached_encoder teacher = {0};
+  cq_status status = draw_sources(&drawn, e, error);
+  if (!status)
+    status =
+        cq_cached_encoder_open(&teacher, e->o->model, CQ_PRECISION_DEFAULT, e->o->cache_directory, NULL, NULL, error);
+  const double started = cq_seconds(CLOCK_MONOTONIC);
+  if (!status) status = cq_cached_encoder_prepare(&teacher, drawn.sources, drawn.n_sources, e->ctx, NULL, NULL, error);
+  if (!status) c->source = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)drawn.n_sources;
+  *dim = teacher.dim;
+  cq_cached_encoder_close(&teacher);
+  cq_parallel_free(&drawn);
+  return status;
+}
+
+static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_error *error) {
+  const cq_distill_options d = cq_extend_distill_options(e);
+  cq_nearest_options o = cq_nearest_default_options();
+  cq_neighbours found = {0};
+  cq_random random = cq_random_seeded(e->o->seed, 0);
+  if (d.hard_negatives == 0) return CQ_OK;
+  float *vectors = cq_alloc_array((size_t)TRIAL_ROWS, (size_t)dim * sizeof *vectors);
+  if (!vectors) return cq_fail_memory(error, "vectors");
+  for (int64_t i = 0; i < TRIAL_ROWS * dim; i++) vectors[i] = (float)cq_random_uniform(&random) - 0.5f;
+  o.k = d.hard_negatives, o.first_pass = CQ_FIRST_INT8;
+  const double started = cq_seconds(CLOCK_MONOTONIC);
+  const cq_status status = cq_nearest_within(&found, vectors, TRIAL_ROWS, (size_t)dim, &o, e->ctx, error);
+  c->cosine = (cq_seconds(CLOCK_MONOTONIC) - started) / ((double)TRIAL_ROWS * TRIAL_ROWS);
+  cq_neighbours_free(&found);
+  cq_free(vectors);
+  return status;
+}
+
+/* ---- the choice ---- */
+
+/* Of so many steps and their evaluations, which cost a third of a step for as many sentences. */
+static double cost_of(const cq_extending *e, const costs *c, double steps) {
+  const double batch = e->o->batch_pairs, sources = fmin(steps * batch, (double)e->texts.n_sources);
+  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : (double)e->texts.n_measured;
+  const int every = e->o->evaluate_every; /* below 0: so many; in any case the first and the last */
+  const double evaluations = 2 + (every < 0 ? CQ_EXTEND_EVALUATIONS : every > 0 ? steps / every : 0);
+  return steps * c->step + evaluations * measured / batch * c->step / 3 + (sources + 2 * measured) * c->source +
+         sources * sources * c->cosine;
+}
+
+/* The most steps that cost no more, by bisection. */
+static double steps_for(const cq_extending *e, const costs *c, double seconds, double most) {
+  double fits = MIN_STEPS, too_many = most;
+  if (cost_of(e, c, most) <= seconds) return most;
+  while (too_many - fits > 1) {
+    const double middle = (fits + too_many) / 2;
+    *(cost_of(e, c, middle) <= seconds ? &fits : &too_many) = middle;
+  }
+  return fits;
+}
+
+cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error) {
+  costs c = {0};
+  int64_t dim = 0;
+  cq_status status = time_steps(&c, e, error);
+  if (!status) status = time_teacher(&c, &dim, e, error);
+  if (!status) status = time_search(&c, dim, e, error);
+  if (status) return status;
+  const double batch = e->o->batch_pairs, left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
+  const double most = fmax(e->recipe->max_epochs * (double)e->texts.n_pairs / batch, MIN_STEPS);
+  const double steps = steps_for(e, &c, left, most), unit = pow(10, floor(log10(steps)) - 1);
+  e->steps = (uint64_t)(floor(steps / unit) * unit);
+  cq_extend_choose(&e->news,
+                   "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.2g s for 1,000 sources",
+                   (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
+                   steps >= most                       ? "more would not help"
+                   : cost_of(e, &c, MIN_STEPS) <= left ? "what fits into the time (--time)"
+                                                       : "the fewest, though the time is too short",
+                   c.step, 1000 * c.source);
+  return CQ_OK;
+}
