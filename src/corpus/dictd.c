@@ -96,6 +96,8 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   for (size_t i = 0; i < d->n; i++)
     if (n == 0 || d->places[i].begin != d->places[n - 1].begin) d->places[n++] = d->places[i];
   d->n = n;
+  for (size_t i = 0; i + 1 < n; i++) /* entries stand one behind the other: a wrong length costs its own alone */
+    if (d->places[i].end > d->places[i + 1].begin) d->places[i].end = d->places[i + 1].begin;
   return CQ_OK;
 }
 
@@ -109,6 +111,8 @@ static cq_status open_text(dictd *d, const char *index, cq_error *error) {
   if ((size_t)snprintf(path, sizeof path, "%.*s.dict.dz", (int)n_name, index) >= sizeof path)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index, "the path is too long");
   if (!cq_file_exists(path)) path[strlen(path) - 3] = '\0';
+  if (!cq_file_exists(path))
+    return cq_fail_file(error, CQ_ERR_IO, index, "there is neither %s.dz nor %s beside it", path, path);
   return cq_lines_open(&d->text, path, error);
 }
 

@@ -55,7 +55,7 @@ cut -f 1 whole2.extend/dev-1.tsv | sort >held
 cut -f 1 whole2.extend/train-[12].tsv | sort -u >trained
 [ -s held ] && [ -z "$(comm -12 held trained)" ] || fail "held-out sentences are trained on"
 expect 1 $run --steps 60 --output whole2
-stderr_has "a run is under way: resume it, or remove this and whole2.work"
+stderr_has "whole2.extend: an earlier call ended before it was done: resume it (--resume), or remove this and whole2.work"
 expect 1 $run --steps 60 --vocab-balance 0.5 --resume --output whole2
 stderr_has "the run under way has vocab-balance 0.7, not 0.5"
 expect 1 $run --steps 70 --resume --output whole2

@@ -24,6 +24,10 @@ grep -q "dictionary of de: [1-9][0-9]* entries more, inflected forms in its text
 stderr_has "glossed for de: "
 stderr_has "held out of de: "
 stderr_has "44000 pieces at most"
+stderr_has "the vocabulary's text of de: counts 4 times"
+for told in '^| de | dictionary | words.tsv |$' "^| the teacher's | untranslated text | en.txt |$" '^- glossed for de: ' '^- rates: '; do
+  grep -q -- "$told" words/README.md || fail "the model card lacks $told"
+done
 expect 0 eval translation --model words --json "$sample/dev/en-de.tsv.gz"
 # The dictionary may stay as it is; one without words that are inflected has no forms.
 untrained="--text de=de.txt --text en.txt --steps 1 --lr 10 --cache cache --vocab-size 400"
@@ -69,7 +73,8 @@ expect 3 extend "$sample/teacher" --to de=few.tsv --dictionary de=other-words.ts
   --cache cache -o unglossed
 stderr_has "glossed for de: 0 of "
 expect 1 extend "$sample/teacher" --dictionary de=other-words.tsv --text few.tsv --steps 1 --cache cache -o none
-stderr_has "de: no sentence has 60 % of its words in the dictionary, and there are no translations"
+stderr_has "glossed for de: 0 of 300 sentences, those with 60 % of their words in the dictionary: few."
+stderr_has "expected 20 or more, as there are no translations: are its columns swapped, or the languages of the texts?"
 rm -rf none.extend
 # What the vocabulary reads as one, and what it keeps, can be switched off.
 # One step at such a rate is worse than none: 3, and the student as it began.

@@ -45,4 +45,20 @@ gzip -dc "$sample/train/en-ru.tsv.gz" | awk -F '\t' '{ split($2, a, " "); split(
 gzip -dc "$sample/train/en-ru.tsv.gz" | head -n 600 >ru.tsv
 "$PROGRAM" $run --to ru=ru.tsv --dictionary ru=ru.dict.tsv --output swapped_words >stdout 2>stderr
 said_before_student ru || fail "a swapped dictionary is not told of"
+
+# What cannot be meant: text of a language that has nothing else, a dictionary as translations, a dev set that is trained on,
+# a language's name for its code. A dev set that is not there is missed before the student is made.
+expect 2 $run --to de=de.tsv --text fr=en.txt --output none
+stderr_has "en.txt: text of 'fr', which has neither translations nor a dictionary"
+"$PROGRAM" $run --to german=words.tsv --dev dev=words.tsv --output odd >stdout 2>stderr
+stderr_has "german: no code of a language, as de or hi"
+stderr_has "german: 100 % of the sources are one word: is words.tsv a dictionary (--dictionary)?"
+stderr_has "sources of the dev sets are trained on: the figures will be too good (--dev)"
+expect 1 $run --to de=de.tsv --dev nowhere.tsv --output none
+stderr_has "nowhere.tsv"
+! grep -q "^student: " stderr || fail "a dev set is missed too late"
+# A file without a language is known by its name, in the card, too.
+"$PROGRAM" $run --to de.tsv --output unnamed >stdout 2>stderr
+stderr_has "de: 600 sources"
+! grep -q extend/ unnamed/README.md || fail "the card names a file that is gone"
 finish

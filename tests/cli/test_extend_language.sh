@@ -84,7 +84,7 @@ kill "$pid" 2>/dev/null
 wait "$pid"
 if [ -e stopped.extend/plan ]; then
   expect 1 $run -o stopped
-  stderr_has "a run is under way: resume it"
+  stderr_has "an earlier call ended before it was done: resume it"
   expect 0 $run --resume --threads 1 -o stopped
 fi
 same one/languages/de/model.safetensors stopped/languages/de/model.safetensors

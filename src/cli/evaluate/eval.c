@@ -275,6 +275,14 @@ static int open_bench(bench *b, const struct args *args) {
   return CLI_OK;
 }
 
+/* A student of fewer dimensions was taught the first ones. */
+static void tell_dimensions(const bench *b) {
+  const int dim = b->teacher && !b->options.truncate_dim ? cq_encoder_dim(b->model) : 0;
+  if (dim && dim < cq_encoder_dim(b->teacher))
+    cli_note("of the other model's %d dimensions the first %d are compared, as many as this one has",
+             cq_encoder_dim(b->teacher), dim);
+}
+
 static int run_measure(const cli_call *call) {
   const struct args *args = call->options;
   const char *name = args->hard ? "xsim-hard" : call->command->name;
@@ -287,6 +295,7 @@ static int run_measure(const cli_call *call) {
   row *rows = calloc(n_rows, sizeof *rows);
   if (!rows) return cli_fail("out of memory");
   int code = open_bench(&b, args);
+  if (code == CLI_OK) tell_dimensions(&b);
   for (size_t i = 0; i < n_rows && code == CLI_OK; i++) {
     cq_error error = {0};
     const char *file;

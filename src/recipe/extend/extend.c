@@ -12,6 +12,7 @@
 #include "format/json.h"
 #include "model/language.h"
 #include "ranks/ranks.h"
+#include "recipe/extend/card.h"
 #include "recipe/extend/extending.h"
 #include "recipe/extend/language.h"
 #include "recipe/extend/plan.h"
@@ -131,6 +132,13 @@ static bool has_contrast(const O *o) {
   return o->contrast > 0 || (o->contrast < 0 && (o->kind == CQ_EXTEND_BODY || o->n_matryoshka));
 }
 
+static bool has_files_of(const O *o, const char *label) {
+  bool has = false;
+  for (size_t i = 0; i < o->n_to; i++) has |= o->to[i].label && !strcmp(o->to[i].label, label);
+  for (size_t i = 0; i < o->n_dictionaries; i++) has |= !strcmp(o->dictionaries[i].label, label);
+  return has;
+}
+
 static cq_status check_extend(const void *options, cq_error *error) {
   const O *o = options;
   double seconds;
@@ -146,6 +154,10 @@ static cq_status check_extend(const void *options, cq_error *error) {
   if (!has_sentences)
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
+  for (size_t i = 0; i < o->n_text; i++)
+    if (!o->own_vocabulary && o->text[i].label && !has_files_of(o, o->text[i].label))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "%s: text of '%s', which has neither translations nor a dictionary",
+                     o->text[i].path, o->text[i].label);
   const char *of_contrast = o->hard_negatives > 0   ? "hard-negatives"
                             : o->final_contrast > 0 ? "final-contrast"
                             : o->temperature >= 0   ? "temperature"
@@ -248,6 +260,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
         "model of the last step is kept (--dev)");
   e->steps = e->o->steps;
   if (!status && e->steps == 0) status = cq_extend_choose_steps(e, error);
+  if (!status) status = cq_extend_card_keep(e, error);
   return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);
 }
 
@@ -263,7 +276,8 @@ static cq_status train(cq_training_result *result, const cq_extending *e, cq_err
   run.evaluate_every = o->evaluate_every >= 0 ? o->evaluate_every : run.checkpoint_every;
   run.progress = o->progress, run.progress_context = o->progress_context;
   run.ranks = o->ranks;
-  return cq_extend_distill(result, e, &run, error);
+  const cq_status status = cq_extend_distill(result, e, &run, error);
+  return status || cq_ranks_rank(o->ranks) > 0 ? status : cq_extend_card_complete(e, error);
 }
 
 /* What training wrote into the work directory becomes a language of the model's copy. A run that was killed in between
@@ -300,8 +314,10 @@ static cq_status open_work(const cq_extending *e, bool under_way, cq_error *erro
     return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "already exists (--replace overwrites it)");
   if (under_way)
     return o->resume ? CQ_OK
-                     : cq_fail_file(error, CQ_ERR_ARGUMENT, e->work,
-                                    "a run is under way: resume it, or remove this and %s.work", o->output);
+                     : cq_fail_file(
+                           error, CQ_ERR_ARGUMENT, e->work,
+                           "an earlier call ended before it was done: resume it (--resume), or remove this and %s.work",
+                           o->output);
   cq_directory_remove(e->work);
   return cq_directory_make(e->work, error);
 }
@@ -351,13 +367,14 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
     cq_free(e);
     return status;
   }
-  e->news = (cq_extend_news){o->progress, o->progress_context};
+  e->news = (cq_extend_news){o->progress, o->progress_context, &e->told};
   e->recipe = cq_extend_recipe_of(o->kind), e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!parse_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
   if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
   if (!status) status = extend(e, result, error);
   cq_extend_texts_close(&e->texts);
   cq_extend_inputs_close(&e->inputs);
+  cq_builder_free(&e->told);
   cq_free(e);
   return status;
 }

@@ -30,6 +30,7 @@ typedef struct cq_extending {
   cq_extend_options options;  /* the caller's, with files for pipes */
   cq_extend_inputs inputs;
   cq_extend_news news;
+  cq_builder told; /* by news */
   const cq_extend_recipe *recipe;
   cq_context *ctx;
   double started, budget; /* seconds */

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "base/input.h"
 #include "base/memory.h"
+#include "recipe/extend/texts.h"
+#include "train/parallel.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +40,7 @@ static cq_status write_pipe(const char *pipe, const char *path, cq_error *error)
 }
 
 static cq_status replace_pipe(cq_extend_inputs *in, size_t i, const char *work, cq_error *error) {
-  char path[4200], name[32];
+  char path[CQ_EXTEND_PATH], name[32];
   snprintf(name, sizeof name, "input-%zu", i + 1);
   cq_status status = cq_path_join(path, sizeof path, work, name, error);
   if (!status && !cq_file_exists(path)) status = write_pipe(in->files[i].path, path, error);
@@ -54,24 +56,40 @@ static void add_files(cq_extend_inputs *in, const cq_training_data **files, size
   in->n += n;
 }
 
+/* Of files [first, first + n), from their paths. */
+static cq_status label_files(cq_extend_inputs *in, size_t first, size_t n, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = first; !status && i < first + n; i++) {
+    char label[CQ_EXTEND_PATH];
+    if (in->files[i].label) continue;
+    status = cq_parallel_label(label, sizeof label, in->files[i].path, error);
+    if (!status && !(in->labels[i] = cq_strdup(label))) status = cq_fail_memory(error, label);
+    in->files[i].label = in->labels[i];
+  }
+  return status;
+}
+
 cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, const char *work, cq_error *error) {
   const size_t n = o->n_to + o->n_dictionaries + o->n_text + o->n_dev;
   *in = (cq_extend_inputs){.files = cq_alloc_array(n, sizeof *in->files),
-                           .paths = cq_alloc_array_zeroed(n, sizeof *in->paths)};
-  if (!in->files || !in->paths) return cq_fail_memory(error, "files");
+                           .paths = cq_alloc_array_zeroed(n, sizeof *in->paths),
+                           .labels = cq_alloc_array_zeroed(n, sizeof *in->labels)};
+  if (!in->files || !in->paths || !in->labels) return cq_fail_memory(error, "files");
   add_files(in, &o->to, o->n_to);
   add_files(in, &o->dictionaries, o->n_dictionaries);
   add_files(in, &o->text, o->n_text);
   add_files(in, &o->dev, o->n_dev);
-  cq_status status = CQ_OK;
+  cq_status status = label_files(in, 0, o->n_to, error);
+  if (!status) status = label_files(in, n - o->n_dev, o->n_dev, error);
   for (size_t i = 0; !status && i < in->n; i++)
     if (is_pipe(in->files[i].path)) status = replace_pipe(in, i, work, error);
   return status;
 }
 
 void cq_extend_inputs_close(cq_extend_inputs *in) {
-  for (size_t i = 0; i < in->n; i++) cq_free(in->paths[i]);
+  for (size_t i = 0; i < in->n; i++) cq_free(in->paths[i]), cq_free(in->labels[i]);
   cq_free(in->files);
   cq_free(in->paths);
+  cq_free(in->labels);
   *in = (cq_extend_inputs){0};
 }

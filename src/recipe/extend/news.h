@@ -2,6 +2,7 @@
 #ifndef RECIPE_EXTEND_NEWS_H
 #define RECIPE_EXTEND_NEWS_H
 
+#include "base/slice.h"
 #include "calque/training.h"
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 typedef struct cq_extend_news {
   cq_training_progress_fn progress; /* NULL: nobody listens */
   void *context;
+  cq_builder *told; /* every line so far, as a list; NULL: not kept */
 } cq_extend_news;
 
 /* A line, with the phase "choice"; text NULL: nothing but a sign of life. False: stop. */

@@ -28,7 +28,9 @@ enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
 enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
-#define GLOSS_SHARE   0.4    /* of a language's pairs, beside translations */
+#define FEW_GLOSSES   0.1    /* share of the sentences that a dictionary of some use has words for */
+enum { MIN_GLOSSES = 20 };   /* of a language without translations: some are held out */
+#define GLOSS_SHARE 0.4      /* of a language's pairs, beside translations */
 
 static bool is_same_label(const char *a, const char *b) {
   return a && b && strcmp(a, b) == 0;
@@ -264,12 +266,18 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (status) return status;
-  cq_extend_choose(t->news, "glossed for %s: %llu of %llu sentences (--dictionary)", f->given.label,
-                   (unsigned long long)counts.n_written, (unsigned long long)counts.n_read);
-  if (counts.n_written || f->is_beside) return CQ_OK;
-  return cq_fail(error, CQ_ERR_FORMAT,
-                 "%s: no sentence has %.0f %% of its words in the dictionary, and there are no translations",
-                 f->given.label, 100 * MIN_KNOWN);
+  const bool few = counts.n_written < FEW_GLOSSES * (double)counts.n_read;
+  cq_extend_choose(
+      t->news, "glossed for %s: %llu of %llu sentences, those with %.0f %% of their words in the dictionary%s",
+      f->given.label, (unsigned long long)counts.n_written, (unsigned long long)counts.n_read, 100 * MIN_KNOWN,
+      few ? ": few. Is it small, of other words, or are its columns swapped (--dictionary)?" : "");
+  if (counts.n_written >= MIN_GLOSSES || f->is_beside) return CQ_OK;
+  return cq_fail(
+      error, CQ_ERR_FORMAT,
+      "%s: %llu of %llu sentences have %.0f %% of their words in the dictionary, expected %d or more, as there "
+      "are no translations: are its columns swapped, or the languages of the texts?",
+      f->given.label, (unsigned long long)counts.n_written, (unsigned long long)counts.n_read, 100 * MIN_KNOWN,
+      MIN_GLOSSES);
 }
 
 static cq_status transliterate_language(const cq_extend_texts *t, const cq_training_data *names, const char *sentences,
@@ -440,6 +448,21 @@ static cq_status most_lines(uint64_t *most, const cq_extend_texts *t, cq_error *
   return status;
 }
 
+/* A line for each language whose text counts more than once, or whose dictionary is not in it. */
+static void tell_student_text(const cq_extend_texts *t, const cq_training_data *text, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    size_t first = 0, dictionary = 0;
+    while (!is_same_label(text[first].label, text[i].label) && first < i) first++;
+    if (first < i) continue;
+    for (size_t j = i; j < n; j++)
+      if (is_same_label(text[j].label, text[i].label) && text[j].weight < 0) dictionary = j;
+    if (text[i].weight > 1 || dictionary)
+      cq_extend_choose(t->news, "the vocabulary's text of %s: counts %.3g times%s",
+                       text[i].label ? text[i].label : "the model's language", fmax(text[i].weight, 1),
+                       dictionary ? "; the dictionary only says what its pieces mean" : "");
+  }
+}
+
 cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   uint64_t most = 0;
@@ -451,5 +474,6 @@ cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_ext
   for (size_t i = 0; !status && i < o->n_text; i++) status = add_student_text(*out, n, t, o->text[i], most, error);
   for (size_t i = 0; !status && i < t->n_dictionaries; i++)
     status = add_dictionary(*out, n, t, t->dictionaries[i], error);
+  if (!status) tell_student_text(t, *out, *n);
   return status;
 }

@@ -217,10 +217,19 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   return status;
 }
 
-/* Two searches more, within each text: as asked, or where they are quick. */
-static bool wants_precision(const cq_mining *m, const cq_mine_options *o) {
+/* Two searches more, within each text: as asked, or where they are quick. A few sentences have no decoys that say
+ * anything. */
+static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
+  enum { FEW = 20 };
+  const size_t fewest = cq_min(m->sides[0].n, m->sides[1].n);
   const double n = (double)m->sides[0].n, n2 = (double)m->sides[1].n;
-  return !o->gold && !cq_classifies_pairs(o) && (o->min_precision > 0 || n * n + n2 * n2 <= 2e10);
+  *wants = !o->gold && !cq_classifies_pairs(o) && (o->min_precision > 0 || n * n + n2 * n2 <= 2e10);
+  if (!*wants || fewest >= FEW) return CQ_OK;
+  *wants = false;
+  return o->min_precision > 0
+             ? cq_fail(error, CQ_ERR_ARGUMENT,
+                       "min-precision: %zu sentences are too few for an estimate, expected %d or more", fewest, FEW)
+             : CQ_OK;
 }
 
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
@@ -250,7 +259,8 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     if (cq_classifies_pairs(o))
       margin.threshold = cq_margin_default_options().threshold; /* it is one of probabilities */
     if (!status && leads) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &margin, error);
-    bool estimated = wants_precision(m, o);
+    bool estimated = false;
+    if (!status) status = wants_precision(&estimated, m, o, error);
     if (!status) status = cq_ranks_broadcast(o->ranks, &estimated, sizeof estimated, error);
     if (!status && estimated) status = estimate_precision(m, o, &nearest, ctx, error);
   }

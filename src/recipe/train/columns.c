@@ -84,7 +84,7 @@ static void check_first(const char *label, const look *first, const look *second
   if (*text) notice(context, text);
 }
 
-/* A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
+/* (A label with a slash is a path.) A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
  * one another are found more often. */
 static void check_second(const char *label, const look *second, cq_notice_fn notice, void *context) {
   const char *own = cq_language_known_as(label), *found = language_of(second);
@@ -111,7 +111,7 @@ cq_status cq_check_columns(const cq_parallel *data, const cq_tokenizer *teachers
     }
     if (!status && first.pieces > 0 && second.pieces > 0)
       check_first(set->label, &first, &second, notice, notice_context);
-    if (!status && set->is_named) check_second(set->label, &second, notice, notice_context);
+    if (!status && set->is_named && !strchr(set->label, '/')) check_second(set->label, &second, notice, notice_context);
   }
   cq_free(ids.ids);
   return status;
