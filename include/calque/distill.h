@@ -30,8 +30,9 @@ typedef struct cq_distill_options {
   const cq_training_data *train; /* of two or more columns, the first in a language the teacher knows */
   size_t n_train;
   cq_dim_match dim_match;
-  double contrast; /* weight of a contrastive loss with the teacher's similarities as soft labels (Hu et al. 2024, arXiv
-                       * 2405.16155), beside the squared distance; 0: none */
+  /* Weight of a contrastive loss with the teacher's similarities as soft labels (Hu et al. 2024, arXiv 2405.16155), beside
+   * the squared distance; 0: none */
+  double contrast;
   double temperature;             /* of it */
   const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /* its output is needed */

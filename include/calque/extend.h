@@ -61,10 +61,10 @@ typedef struct cq_extend_options { /* group "extend" */
   cq_extend_kind kind;
   const char *time; /* for all of it: "90s", "20m", "1.5h" */
   bool lowercase;
-  int vocab_size; /* 0: chosen, as the following */
-  uint64_t steps;
-  double learning_rate, embedding_learning_rate;
-  double contrast; /* as cq_distill's; below 0: chosen, and with it final_contrast */
+  int vocab_size;                                /* 0: chosen */
+  uint64_t steps;                                /* 0: chosen by time */
+  double learning_rate, embedding_learning_rate; /* 0: chosen */
+  double contrast;                               /* as cq_distill's; below 0: chosen, and with it final_contrast */
   int batch_pairs;
   int max_characters;              /* pairs with a longer side are left out; 0: none */
   cq_training_precision precision; /* BF16 by default: where the processor has no such products, f32 */
@@ -91,7 +91,7 @@ typedef struct cq_extend_options { /* group "extend" */
                           * a file counts as if it were repeated (most lines of a language / lines of its own)^balance
                           * times, 16 at most */
   bool lemmas_only;      /* dictionaries as they are, without names and inflected forms */
-  double temperature;    /* as cq_distill's; this and what follows: below 0 is chosen */
+  double temperature;    /* as cq_distill's; of this and what follows below 0: chosen */
   double weight_decay, adam_eps, dropout, warmup_steps; /* as cq_training_options' */
   int evaluate_every;                                   /* steps */
 } cq_extend_options;

@@ -50,12 +50,10 @@ typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
   const char *from; /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
-  const cq_training_data
-      *text; /* for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with
-                                 * translations, dictionaries too, place the pieces; files of one label are aligned as
-                                 * one, and each without a label by itself. weight: as if a file were there so many
-                                 * times, rounded; below 1: once; below 0: aligned once, and no text of the
-                                * vocabulary. */
+  /* For the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with translations, dictionaries too,
+   * place the pieces; files of one label are aligned as one, and each without a label by itself. weight: as if a file were
+   * there so many times, rounded; below 1: once; below 0: aligned once, and no text of the vocabulary. */
+  const cq_training_data *text;
   size_t n_text;
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /* pieces, special ones included, or words at most */
@@ -74,8 +72,8 @@ typedef struct cq_student_options {
   void *notice_context;
   bool fold_variants; /* spelling variants are one in the vocabulary's normaliser; SentencePiece's kinds only */
   bool keep_words;    /* NEW_VOCABULARY, UNIGRAM: the words of `from`'s vocabulary stay, beside vocab_size pieces */
-  double
-      smoothing; /* STATIC with `from`: a piece of the share p of the text weighs smoothing / (smoothing + p); 0: 1 */
+  /* STATIC with `from`: a piece of the share p of the text weighs smoothing / (smoothing + p); 0: 1 */
+  double smoothing;
   int n_components; /* STATIC with `from`: principal components that are removed, an eighth of the dimensions at most */
 } cq_student_options;
 /* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */

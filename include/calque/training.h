@@ -43,7 +43,7 @@ typedef enum cq_training_precision {
 
 /* One line of news from a run, for a progress bar or a log. */
 typedef struct cq_training_progress {
-  const char *phase;      /* "data", "teacher", "negatives", "train", "evaluate" */
+  const char *phase;      /* "data", "teacher", "negatives", "train", "evaluate"; of cq_extend also "choice" */
   uint64_t step, n_steps; /* or items done and in all, outside "train" */
   double epoch, loss, learning_rate, gradient_norm;
   double sentences_per_second, seconds_left;
@@ -108,8 +108,8 @@ typedef struct cq_training_result {
   uint64_t steps;     /* done */
   uint64_t best_step; /* after which the model that was written stood; 0: none was better than the one at the start */
   double final_loss;  /* a running mean over the last steps; 0 when none was left to do */
-  double
-      best_score; /* mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
+  /* Mean accuracy, minus the mean MSE, or mean correlation, as best_by says; NaN: the last was kept */
+  double best_score;
   /* The run was ended, with the best model so far: at the second evaluation at which the vectors of a dev set hardly
    * differed, or because a loss, a gradient or a weight was not finite */
   bool collapsed;

@@ -28,7 +28,7 @@ extern "C" {
 typedef struct cq_trim_options { /* group "trim" */
   size_t size;
   const char *const *text_files; /* .txt or .tsv, plain or compressed: every column of every line */
-  size_t n_text_files;           /* 0: the vocabulary stays */
+  size_t n_text_files;           /* 1 or more */
   int keep;       /* keep the first so many pieces of the vocabulary, too, which are the most frequent in most */
   bool replace;   /* overwrite an existing directory */
   int dimensions; /* of a static model: the principal axes of the text's vectors to keep, by variance; 0: all */

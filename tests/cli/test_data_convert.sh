@@ -274,10 +274,16 @@ printf '00databaseinfo\tA\tB\n' >bad.index
 refused "bad.index: no word in it: is it a dictionary's index?" --from dictd bad.index
 printf 'word\tC\tD\nfar\t///\tD\n' >bad.index
 printf 'a word\nb\n' >bad.dict
-converts '' --from dictd bad.index
-stderr_has "2 not where the index says"
+refused "bad.index: none of 2 rows can be written: 2 not where the index says" --from dictd bad.index
+echo kept >kept.tsv # what can write nothing leaves a file as it is
+expect 1 data convert --from dictd bad.index --output kept.tsv
+[ "$(cat kept.tsv)" = kept ] || fail "a file was emptied"
 rm bad.dict
-refused "bad.dict: cannot open" --from dictd bad.index
+refused "bad.index: there is neither bad.dict.dz nor bad.dict beside it" --from dictd bad.index
+# A wrong length costs no other entry.
+printf 'one\n eins\ntwo\n zwei\nthree\n drei\n' >long.dict
+printf 'one\tA\tK\ntwo\tK\t//////\nthree\tU\tM\n' >long.index
+converts 'one\teins\ntwo\tzwei\nthree\tdrei\n' --from dictd long.index
 
 # TEI: translations, not those of examples.
 cat >d.tei <<'END'

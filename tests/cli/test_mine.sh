@@ -191,7 +191,10 @@ stderr_has "with an estimated precision of "
 expect 0 $mine source.txt target.txt --min-precision 0.99
 stderr_has "pairs of score"
 awk -F '\t' '$2 != $3 { bad++ } END { exit !(NR >= 10 && bad <= 1) }' stdout || fail "not the translations: $(cat stdout)"
-expect 0 $mine odd.txt target.txt --min-precision 1
+expect 1 $mine odd.txt target.txt --min-precision 1
+stderr_has "sentences are too few for an estimate, expected 20 or more"
+expect 0 $mine odd.txt target.txt
+! grep -q "estimated precision" stderr || fail "an estimate of two sentences"
 expect 2 $mine source.txt --min-precision 0.9
 stderr_has "min-precision is for pairs between two files"
 

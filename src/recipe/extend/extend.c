@@ -32,9 +32,11 @@ static const cq_option option_rows[] = {
      .letter = 'o', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
              "text of a new language: a sentence the model understands, a tab, its translation")},
-    {CQ_DATA(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
-             "a dictionary: a word the model understands, a tab, its translation. It places the vocabulary, and "
-             "translates text for training where the language has no --to, or little")},
+    {CQ_DATA(
+        O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
+        "a dictionary: a word the model understands, a tab, its translation. Word alignment with it says where the "
+        "embeddings of the language's pieces begin; where the language has no --to, or little, it also translates "
+        "text for training, word by word")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
              "to translate")},
@@ -48,40 +50,43 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "drop-words", drop_words, CHANGES,
              "of the model's own vocabulary, keep only what the text needs (see calque model new --keep-words)")},
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
-             "tell spelling variants apart, which are read as one (see calque model new --fold-variants)")},
+             "do not read spelling variants as one (see calque model new --fold-variants)")},
     {CQ_FLAG(
         O, "lemmas-only", lemmas_only, CHANGES,
-        "use dictionaries as they are: without the names of the text that is glossed, in the language's letters (see "
-        "calque data transliterate), and the inflected forms that --text has of their words where a language has no "
-        "--to (see calque data inflect)")},
+        "use dictionaries as they are: add neither transliterated names (see calque data transliterate) nor, for a "
+        "language without --to, inflected forms found in its --text (see calque data inflect)")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 22, "N", "size of the vocabulary"),
-     .otherwise = "20,000, and 12,000 for each language and each dictionary, of at most eight each"},
+     .otherwise =
+         "20,000, and 12,000 for each language and each dictionary, of at most eight each; twice that for --kind "
+         "static, but at most 212,000"},
     {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",
                "of the vocabulary's text, between 0: what there is of each language, and 1: as much of each")},
     {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "steps of training"), .otherwise = "what fits into --time"},
-    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"), .otherwise = "by --kind"},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e300, "RATE", "peak learning rate"),
+     .otherwise = "body 3e-4, static 0.03"},
     {CQ_NUMBER(O, "embedding-lr", embedding_learning_rate, CHANGES, 0, 0, 1e300, "RATE",
                "peak learning rate of the vocabulary's embeddings"),
-     .otherwise = "by --kind"},
+     .otherwise = "body 1e-3, static 0.03"},
     {CQ_NUMBER(O, "contrast", contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "weight of a contrastive loss beside the squared distance; 0: none"),
-     .otherwise = "by --kind"},
+     .otherwise = "body 4, with --own-vocabulary 1; static 0"},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "that weight at the end, to which it falls or rises as the learning rate falls"),
-     .otherwise = "by --kind, or as --contrast"},
+     .otherwise = "1, or as --contrast if that is given"},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, -1, -1, 1e6, "T", "of the contrastive loss"),
      .otherwise = "0.05"},
-    {CQ_INT(
-         O, "hard-negatives", hard_negatives, CHANGES, -1, -1, 1000, "N",
-         "nearest other sentences of each in the model's own language, as further candidates of the contrastive loss"),
-     .otherwise = "by --kind"},
+    {CQ_INT(O, "hard-negatives", hard_negatives, CHANGES, -1, -1, 1000, "N",
+            "hard negatives: the N nearest other sentences of each, in the model's own language, are further "
+            "candidates of the "
+            "contrastive loss"),
+     .otherwise = "4, with a contrastive loss"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, -1, -1, 1, "SHARE",
                "share of each batch's sentences in the model's own language that are trained on, beside all "
                "translations"),
-     .otherwise = "by --kind"},
+     .otherwise = "body 0.25, static 1"},
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, -1, -1, 0.9, "SHARE",
                "subword regularisation: split translations without a share of the vocabulary's pieces"),
-     .otherwise = "by --kind"},
+     .otherwise = "body 0.15, static 0"},
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
                "share of a language's pairs that are sentences glossed with its dictionary, beside translations"),
      .otherwise = "0.4 for fewer than 30,000 translations and 10,000 entries or more"},
@@ -93,7 +98,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
     {CQ_NUMBER(O, "weight-decay", weight_decay, CHANGES, -1, -1, 1e6, "X", "AdamW: weight decay"),
-     .otherwise = "by --kind"},
+     .otherwise = "body 0.01, static 0"},
     {CQ_NUMBER(O, "eps", adam_eps, CHANGES, -1, -1, 1e6, "X", "AdamW: epsilon"), .otherwise = "1e-9"},
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,
      .otherwise = "0"},

@@ -215,7 +215,7 @@ static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error
   if (status) return status;
   for (;;) {
     status = cq_lines_next(&line, lines, error);
-    /* What is malformed was told of when the vocabulary was trained on these files. */
+    /* Told of when the vocabulary was made of the file, or by who gave a file for alignment alone. */
     if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
     if (status || !line.data || (status = add_parallel_line(c, p, line, error))) break;
   }
