@@ -93,23 +93,23 @@ static cq_status pivot_key(cq_slice *out, pivot *p, const cq_row *row, size_t si
 
 /* --- in memory --- */
 
-/* Rows of the second file. */
-typedef struct shelf {
+/* Rows of the second file: the build side of a hash join. */
+typedef struct second_rows {
   cq_multimap rows; /* by key */
   cq_slice *lines;  /* [rows.n] */
   bool *is_used;    /* [rows.n] of the first one of a key */
   size_t capacities[2];
   cq_arena arena;
-} shelf;
+} second_rows;
 
-static void shelf_free(shelf *s) {
+static void second_rows_free(second_rows *s) {
   cq_multimap_free(&s->rows);
   cq_free(s->lines);
   cq_free(s->is_used);
   cq_arena_free(&s->arena);
 }
 
-static cq_status shelve_row(shelf *s, cq_slice key, cq_slice line, cq_error *error) {
+static cq_status add_second_row(second_rows *s, cq_slice key, cq_slice line, cq_error *error) {
   const size_t n = s->rows.n + 1;
   const char *copy = cq_arena_strndup(&s->arena, line.data, line.n);
   if (!copy || !cq_reserve((void **)&s->lines, &s->capacities[0], n, sizeof *s->lines) ||
@@ -133,7 +133,7 @@ static cq_status write_pair(pivot *p, const cq_row *row, cq_slice partner, cq_er
   return cq_row_writer_put(&p->writer, &out, error);
 }
 
-static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error) {
+static cq_status join_row(pivot *p, second_rows *s, const cq_row *row, cq_error *error) {
   cq_slice key;
   cq_status status = pivot_key(&key, p, row, 0, error);
   if (status) return status;
@@ -157,7 +157,7 @@ static cq_status join_row(pivot *p, shelf *s, const cq_row *row, cq_error *error
 }
 
 /* Rows of the second that nobody asked for. */
-static void count_alone(pivot *p, const shelf *s) {
+static void count_alone(pivot *p, const second_rows *s) {
   bool *is_known = s->is_used;
   for (uint32_t i = 0; i < s->rows.n; i++) {
     const uint32_t next = cq_multimap_next(&s->rows, i);
@@ -175,7 +175,7 @@ static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, con
 
 static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpus_flow *flow, cq_corpus_counts *counts,
                             cq_error *error) {
-  shelf s = {0};
+  second_rows s = {0};
   cq_row row;
   cq_status status = CQ_OK;
   for (size_t side = 2; !status && side-- > 0;) {
@@ -187,13 +187,13 @@ static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpu
       if (side == 0)
         status = join_row(p, &s, &row, error);
       else if (!(status = pivot_key(&key, p, &row, side, error)))
-        status = shelve_row(&s, key, row.line, error);
+        status = add_second_row(&s, key, row.line, error);
       if (status) break;
     }
     cq_row_reader_close(&rows);
   }
   if (!status) count_alone(p, &s);
-  shelf_free(&s);
+  second_rows_free(&s);
   return status;
 }
 

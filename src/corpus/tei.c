@@ -74,8 +74,8 @@ static void take_tei_text(void *context, const char *bytes, int n) {
 }
 
 static cq_status open_input(tei *t, cq_error *error) {
-  const cq_xml_ear ear = {open_tag, close_tag, take_tei_text, t};
-  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], ear, error);
+  const cq_xml_handler handler = {open_tag, close_tag, take_tei_text, t};
+  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], handler, error);
 }
 
 static cq_status open_tei(cq_format_reader *reader, cq_error *error) {

@@ -15,24 +15,24 @@ struct cq_xml {
   char *path;
   cq_input *file;
   XML_Parser parser;
-  cq_xml_ear ear;
+  cq_xml_handler handler;
   bool suspended, over;
-  cq_error refusal; /* what the ear has against the file */
+  cq_error refusal; /* what the handler has against the file */
 };
 
 static void start_element(void *xml, const char *name, const char **attributes) {
   const cq_xml *x = xml;
-  if (x->ear.open_tag && !x->refusal.status) x->ear.open_tag(x->ear.context, name, attributes);
+  if (x->handler.open_tag && !x->refusal.status) x->handler.open_tag(x->handler.context, name, attributes);
 }
 
 static void end_element(void *xml, const char *name) {
   const cq_xml *x = xml;
-  if (x->ear.close_tag && !x->refusal.status) x->ear.close_tag(x->ear.context, name);
+  if (x->handler.close_tag && !x->refusal.status) x->handler.close_tag(x->handler.context, name);
 }
 
 static void character_data(void *xml, const char *bytes, int n) {
   const cq_xml *x = xml;
-  if (x->ear.text && !x->refusal.status) x->ear.text(x->ear.context, bytes, n);
+  if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, bytes, n);
 }
 
 /* Of a DTD that is not read nobody knows what an entity stands for: text would be lost. */
@@ -47,13 +47,13 @@ static int external_entity(XML_Parser parser, const char *context, const char *b
   return XML_STATUS_ERROR;
 }
 
-cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error) {
+cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error) {
   static const XML_Memory_Handling_Suite memory = {cq_alloc_small, cq_realloc_small, cq_free};
   *out = NULL;
   cq_xml *x = cq_alloc_zeroed(sizeof *x);
   if (!x) return cq_fail_memory(error, path);
   cq_status status = CQ_OK;
-  x->ear = ear;
+  x->handler = handler;
   x->path = cq_strdup(path);
   x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
   if (x->parser)

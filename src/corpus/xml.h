@@ -1,7 +1,7 @@
 /* XML files, plain or gzipped, read a piece at a time: expat pushes, and what hears it may ask for a pause, so that its
  * caller can pull.
  *
- *   cq_xml_open(&xml, path, (cq_xml_ear){open_tag, close_tag, text, context}, &err);
+ *   cq_xml_open(&xml, path, (cq_xml_handler){open_tag, close_tag, text, context}, &err);
  *   while (!(status = cq_xml_read(&more, xml, &err)) && more) ...        // returns when cq_xml_pause was called
  *   cq_xml_close(xml); */
 #ifndef CORPUS_XML_H
@@ -13,19 +13,19 @@
 typedef struct cq_xml cq_xml;
 
 /* What is called as the file is read. attributes: name, value, name, value, NULL. */
-typedef struct cq_xml_ear {
+typedef struct cq_xml_handler {
   void (*open_tag)(void *context, const char *name, const char **attributes);
   void (*close_tag)(void *context, const char *name);
   void (*text)(void *context, const char *bytes, int n);
   void *context;
-} cq_xml_ear;
+} cq_xml_handler;
 
-CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_ear ear, cq_error *error);
+CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error);
 /* Reads to the next pause or to the end, where *more is false. Errors: CQ_ERR_FORMAT with the line; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_xml_read(bool *more, cq_xml *xml, cq_error *error);
-/* For the ear: cq_xml_read returns after this tag. */
+/* For the handler: cq_xml_read returns after this tag. */
 void cq_xml_pause(cq_xml *xml);
-/* For the ear: cq_xml_read returns this error; a NULL format is out of memory. */
+/* For the handler: cq_xml_read returns this error; a NULL format is out of memory. */
 void cq_xml_refuse(cq_xml *xml, const char *format, ...) CQ_PRINTF(2, 3);
 void cq_xml_close(cq_xml *xml);
 

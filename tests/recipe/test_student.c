@@ -393,13 +393,13 @@ static float *rows_by(const cq_encoder *old, const cq_encoder *student, const cq
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size, dim = cq_encoder_dim(old),
                 n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
   float *rows = test_malloc((size_t)(n * dim) * sizeof *rows);
-  unsigned char *places = test_malloc((size_t)n);
+  unsigned char *origins = test_malloc((size_t)n);
   cq_random random = cq_random_seeded(1, 0);
   cq_carry_stats stats;
-  assert_int_equal(cq_carry_over_rows(rows, places, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer,
+  assert_int_equal(cq_carry_over_rows(rows, origins, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer,
                                       CQ_CARRY_ALIGN, files, n_files, &random, &stats, NULL),
                    CQ_OK);
-  test_free(places);
+  test_free(origins);
   return rows;
 }
 
@@ -514,15 +514,15 @@ static void neighbours_fail_cleanly(void **state) {
   const cq_tokenizer *t = e->modules[0]->tokenizer;
   const int64_t vocab_size = cq_tokenizer_describe(t)->vocab_size, dim = cq_encoder_dim(e);
   float *rows = test_malloc((size_t)(vocab_size * dim) * sizeof *rows);
-  unsigned char *places = test_malloc((size_t)vocab_size);
+  unsigned char *origins = test_malloc((size_t)vocab_size);
   memcpy(rows, row_of(e, 0), (size_t)(vocab_size * dim) * sizeof *rows);
   for (int64_t id = 0; id < vocab_size; id++)
-    places[id] = id < 5 ? CQ_PLACE_OTHER : id % 5 ? CQ_PLACE_KNOWN : CQ_PLACE_LEFT;
+    origins[id] = id < 5 ? CQ_ROW_OTHER : id % 5 ? CQ_ROW_KNOWN : CQ_ROW_UNALIGNED;
   cq_status status;
   long at = 0;
   do {
     cq_alloc_fail_at(++at);
-    status = cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error);
+    status = cq_focus_rows(&n, rows, dim, origins, t, &o, NULL, &error);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     if (!failed) break;
@@ -533,16 +533,16 @@ static void neighbours_fail_cleanly(void **state) {
   assert_true(at > 50 && n > 3);
   snprintf(missing, sizeof missing, "%s", test_path("missing.tsv"));
   file.path = missing;
-  assert_int_equal(cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error), CQ_ERR_IO);
+  assert_int_equal(cq_focus_rows(&n, rows, dim, origins, t, &o, NULL, &error), CQ_ERR_IO);
   assert_non_null(strstr(error.message, "missing.tsv"));
   /* Nothing is left, or nothing known: nothing to do. */
   file.path = corpus();
   for (int way = 0; way < 2; way++) {
-    memset(places, way ? CQ_PLACE_KNOWN : CQ_PLACE_LEFT, (size_t)vocab_size);
-    assert_int_equal(cq_focus_rows(&n, rows, dim, places, t, &o, NULL, &error), CQ_OK);
+    memset(origins, way ? CQ_ROW_KNOWN : CQ_ROW_UNALIGNED, (size_t)vocab_size);
+    assert_int_equal(cq_focus_rows(&n, rows, dim, origins, t, &o, NULL, &error), CQ_OK);
     assert_int_equal(n, 0);
   }
-  test_free(rows), test_free(places);
+  test_free(rows), test_free(origins);
   cq_encoder_free(e);
 }
 

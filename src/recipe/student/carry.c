@@ -21,7 +21,7 @@
 
 typedef struct carry {
   float *rows;
-  unsigned char *places; /* [n_new] cq_place; NULL: nobody asks */
+  unsigned char *origins; /* [n_new] cq_row_origin; NULL: nobody asks */
   const float *old;
   int64_t n_new, n_old, dim;
   const cq_tokenizer *new_tokenizer, *old_tokenizer;
@@ -144,7 +144,7 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
     cq_status status = CQ_OK;
     (void)cq_tokenizer_piece(&text, &kind, c->new_tokenizer, (int32_t)id);
     int64_t from = role_of(c, id), *count = &c->stats->n_special;
-    c->places[id] = is_ordinary(kind) ? CQ_PLACE_LEFT : CQ_PLACE_OTHER;
+    c->origins[id] = is_ordinary(kind) ? CQ_ROW_UNALIGNED : CQ_ROW_OTHER;
     if (from < 0) {
       from = shared_id(c, text, kind);
       count = &c->stats->n_shared;
@@ -152,7 +152,7 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
     }
     if (from >= 0 && from < c->n_old) {
       memcpy(row, c->old + from * c->dim, (size_t)c->dim * sizeof *row);
-      c->places[id] = count == &c->stats->n_shared ? CQ_PLACE_KNOWN : CQ_PLACE_OTHER;
+      c->origins[id] = count == &c->stats->n_shared ? CQ_ROW_KNOWN : CQ_ROW_OTHER;
     } else if (how != CQ_CARRY_SHARED && is_ordinary(kind) && mean_of_tokens(c, row, text, error, &status)) {
       count = &c->stats->n_mean;
     } else {
@@ -281,10 +281,10 @@ static void mix_meanings(carry *c, const parallel *p) {
   for (int64_t id = 0; id < c->n_new; id++) {
     const double there = p->target_count[id], both = there + p->source_count[id];
     if (there <= 0) {
-      if (c->places && c->places[id] == CQ_PLACE_LEFT && both > 0) c->places[id] = CQ_PLACE_OTHER;
+      if (c->origins && c->origins[id] == CQ_ROW_UNALIGNED && both > 0) c->origins[id] = CQ_ROW_OTHER;
       continue;
     }
-    if (c->places) c->places[id] = CQ_PLACE_KNOWN;
+    if (c->origins) c->origins[id] = CQ_ROW_KNOWN;
     const float share = (float)(there / both), *sum = p->meaning + id * c->dim;
     float *row = c->rows + id * c->dim;
     for (int64_t j = 0; j < c->dim; j++) row[j] = sum[j] / (float)both + (1 - share) * row[j];
@@ -336,12 +336,12 @@ static carry carry_between(float *rows, const cq_tokenizer *new_tokenizer, const
   return c;
 }
 
-cq_status cq_carry_over_rows(float *rows, unsigned char *places, const cq_tokenizer *new_tokenizer, const float *old,
+cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_tokenizer *new_tokenizer, const float *old,
                              int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
                              const cq_training_data *pairs, size_t n_pairs, cq_random *random, cq_carry_stats *stats,
                              cq_error *error) {
   carry c = carry_between(rows, new_tokenizer, old, n_old, dim, old_tokenizer, stats);
-  c.random = random, c.places = places;
+  c.random = random, c.origins = origins;
   cq_status status = read_old(&c, error);
   if (!status) status = fill_rows(&c, how, error);
   if (!status && (how == CQ_CARRY_ALIGN || how == CQ_CARRY_FOCUS)) status = align_languages(&c, pairs, n_pairs, error);

@@ -23,18 +23,18 @@ typedef struct cq_carry_stats {
 } cq_carry_stats;
 
 /* What a piece's row rests on. */
-typedef enum cq_place {
-  CQ_PLACE_OTHER, /* a special piece, a byte; or one that occurs in the source only, as its old tokens */
-  CQ_PLACE_KNOWN, /* both vocabularies have it, or translations place it */
-  CQ_PLACE_LEFT,  /* neither: focus.h */
-} cq_place;
+typedef enum cq_row_origin {
+  CQ_ROW_OTHER,     /* a special piece, a byte; or one that occurs in the source only, as its old tokens */
+  CQ_ROW_KNOWN,     /* both vocabularies have it, or translations place it */
+  CQ_ROW_UNALIGNED, /* neither: focus.h */
+} cq_row_origin;
 
 /* How often a file counts: its weight, rounded. */
 int cq_text_times(const cq_training_data *file);
 
 /* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; those of one label are
- * aligned as one, and each without a label by itself. places [new vocab_size] are cq_place of each. */
-CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *places, const cq_tokenizer *new_tokenizer,
+ * aligned as one, and each without a label by itself. origins [new vocab_size] are cq_row_origin of each. */
+CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_tokenizer *new_tokenizer,
                                          const float *old, int64_t n_old, int64_t dim,
                                          const cq_tokenizer *old_tokenizer, cq_carry_over how,
                                          const cq_training_data *pairs, size_t n_pairs, cq_random *random,

@@ -22,7 +22,7 @@ enum {
 typedef struct focus {
   float *rows;
   int64_t dim;
-  const unsigned char *places;
+  const unsigned char *origins;
   const cq_kernels *k;
   cq_word_corpus corpus;
   cq_word_model vectors;
@@ -94,9 +94,9 @@ static uint32_t id_of_word(const focus *f, uint32_t word) {
   return id;
 }
 
-static size_t count_words(const focus *f, cq_place place) {
+static size_t count_words(const focus *f, cq_row_origin origin) {
   size_t n = 0;
-  for (uint32_t w = 0; w < f->corpus.words.n; w++) n += f->places[id_of_word(f, w)] == place;
+  for (uint32_t w = 0; w < f->corpus.words.n; w++) n += f->origins[id_of_word(f, w)] == origin;
   return n;
 }
 
@@ -130,10 +130,10 @@ static cq_status divide_vectors(focus *f, cq_error *error) {
   size_t n_known = 0, n_left = 0;
   for (uint32_t w = 0; ok && w < f->corpus.words.n; w++) {
     const uint32_t id = id_of_word(f, w);
-    if (f->places[id] == CQ_PLACE_KNOWN) {
+    if (f->origins[id] == CQ_ROW_KNOWN) {
       copy_unit(plain + n_known * stride, f, w);
       f->known[n_known++] = id;
-    } else if (f->places[id] == CQ_PLACE_LEFT) {
+    } else if (f->origins[id] == CQ_ROW_UNALIGNED) {
       copy_unit(f->left_vectors + n_left * stride, f, w);
       f->left[n_left++] = id;
     }
@@ -208,12 +208,12 @@ static cq_status fill_left(focus *f, cq_context *ctx, cq_error *error) {
   return CQ_OK;
 }
 
-cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *places,
+cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *origins,
                         const cq_tokenizer *tokenizer, const cq_student_options *o, cq_context *ctx, cq_error *error) {
-  focus f = {.rows = rows, .dim = dim, .places = places, .k = cq_kernels_best()};
+  focus f = {.rows = rows, .dim = dim, .origins = origins, .k = cq_kernels_best()};
   *n = 0;
   cq_status status = read_text_once(&f, tokenizer, o, error);
-  if (!status) f.n_known = count_words(&f, CQ_PLACE_KNOWN), f.n_left = count_words(&f, CQ_PLACE_LEFT);
+  if (!status) f.n_known = count_words(&f, CQ_ROW_KNOWN), f.n_left = count_words(&f, CQ_ROW_UNALIGNED);
   if (f.n_known > 0 && f.n_left > 0) {
     status = train_vectors(&f, o->seed, error);
     if (!status) status = divide_vectors(&f, error);

@@ -13,9 +13,9 @@
 #include "recipe/student/carry.h"
 #include "token/tokenizer.h"
 
-/* Replaces the rows [vocab_size, dim] of pieces that are CQ_PLACE_LEFT in places [vocab_size] and occur in o->text; *n
+/* Replaces the rows [vocab_size, dim] of pieces that are CQ_ROW_UNALIGNED in origins [vocab_size] and occur in o->text; *n
  * is how many. The same bits on any number of threads. Errors: those of reading the text; CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *places,
+CQ_MUST_USE cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *origins,
                                     const cq_tokenizer *tokenizer, const cq_student_options *o, cq_context *ctx,
                                     cq_error *error);
 

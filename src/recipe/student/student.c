@@ -228,14 +228,14 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
   const float *old_rows = cq_param_f32(&made, table);
-  unsigned char *places = cq_alloc((size_t)n);
-  status = rows && places ? CQ_OK : cq_fail_memory(error, "word embeddings");
+  unsigned char *origins = cq_alloc((size_t)n);
+  status = rows && origins ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status) status = old_rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status)
-    status = cq_carry_over_rows(rows, places, tokenizer, old_rows, table->rows, table->cols, m->tokenizer,
+    status = cq_carry_over_rows(rows, origins, tokenizer, old_rows, table->rows, table->cols, m->tokenizer,
                                 o->carry_over, o->text, o->n_text, random, &stats, error);
   if (!status && o->carry_over == CQ_CARRY_FOCUS)
-    status = cq_focus_rows(&stats.n_focus, rows, table->cols, places, tokenizer, o, ctx, error);
+    status = cq_focus_rows(&stats.n_focus, rows, table->cols, origins, tokenizer, o, ctx, error);
   if (!status) status = cq_student_put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
@@ -243,7 +243,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
     tell_carried(o, &stats, n);
   cq_free(made);
   cq_free(rows);
-  cq_free(places);
+  cq_free(origins);
   return status;
 }
 
