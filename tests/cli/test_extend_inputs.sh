@@ -57,6 +57,8 @@ stderr_has "sources of the dev sets are trained on: the figures will be too good
 expect 1 $run --to de=de.tsv --dev nowhere.tsv --output none
 stderr_has "nowhere.tsv"
 ! grep -q "^student: " stderr || fail "a dev set is missed too late"
+expect 3 $run --to de=de.tsv --time 1s --lr 0.5 --output both
+stderr_has "steps: 20, as asked for, whatever the time (--steps)"
 # A file without a language is known by its name, in the card, too.
 "$PROGRAM" $run --to de.tsv --output unnamed >stdout 2>stderr
 stderr_has "de: 600 sources"
