@@ -166,6 +166,8 @@ static cq_status end_with_best(cq_run *r, cq_status status, const cq_error *why,
     tell_run(r, text);
     return CQ_OK;
   }
+  if (status == CQ_ERR_LIMIT)
+    return cq_fail(error, status, "%s; what is left of the run is in %s", why->message, r->work.path);
   if (status && error) *error = *why;
   return status;
 }
