@@ -8,17 +8,20 @@
 # (DATA/clir: MAP). Prints lines of part, hubness, language and figures. Hubness is of: none; the documents themselves
 # (own); 600 sentences of each of the queries' languages at most, of train-tatoeba (texts); the queries that are asked
 # (asked).
+#   LANGUAGES  "de fr es ru ar hi zh": of the sentences; SETS  "ntrex flores"
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,12s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 calque=$(realpath "$1") data=$(realpath "$2") teacher=$(realpath "$3") student=$(realpath "$4") work=$5
 shift 5
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(sentences passages)
 threads=(--threads "${THREADS:-2}")
+read -r -a sentence_languages <<<"${LANGUAGES:-de fr es ru ar hi zh}"
+read -r -a sets <<<"${SETS:-ntrex flores}"
 mkdir -p "$work"
 cd "$work"
 
-for l in de fr es ru ar hi zh; do
+for l in "${sentence_languages[@]}"; do
   gzip -dc "$data/parallel/en-$l/train-tatoeba.tsv.gz" | cut -f 2 | awk '!seen[$0]++' | awk 'NR % 7 == 1 && ++n <= 600'
 done >texts.txt
 
@@ -73,12 +76,12 @@ for part in "${parts[@]}"; do
   rm -rf docs.index queries.* gold.* topics.*
   "$calque" index new --model "$teacher" docs.index 2>/dev/null
   if [ "$part" = sentences ]; then
-    languages=(de fr es ru ar hi zh)
-    for set in ntrex flores; do
+    languages=("${sentence_languages[@]}")
+    for set in "${sets[@]}"; do
       gzip -dc "$data/parallel/en-de/test-$set.tsv.gz" | cut -f 1 | awk -v set=$set '{ print set NR "\t" $0 }'
     done >docs.tsv
     for l in "${languages[@]}"; do
-      for set in ntrex flores; do
+      for set in "${sets[@]}"; do
         gzip -dc "$data/parallel/en-$l/test-$set.tsv.gz" | cut -f 2 | tee -a "queries.$l" | awk -v set=$set '{ print set NR }'
       done >"gold.$l"
     done

@@ -56,12 +56,11 @@ const cq_option_group cq_group_corpus_convert = {.name = "corpus-convert",
                                                  .check = check_convert_options,
                                                  CQ_FIELDS(CQ_CALLBACK(cq_corpus_convert_options, progress))};
 
-/* An output that is there stays. */
+/* Rows, of which none can be written: an output that is there stays. */
 static cq_status fail_empty(const cq_corpus_convert_options *o, const cq_corpus_counts *counts, cq_error *error) {
   size_t most = 0;
   for (size_t i = 1; i < counts->n_reasons; i++)
     if (counts->dropped[i].n > counts->dropped[most].n) most = i;
-  if (counts->n_reasons == 0) return cq_fail_file(error, CQ_ERR_FORMAT, o->inputs[0], "no row in it");
   return cq_fail_file(error, CQ_ERR_FORMAT, o->inputs[0], "none of %llu rows can be written: %llu %s",
                       (unsigned long long)counts->n_read, (unsigned long long)counts->dropped[most].n,
                       counts->dropped[most].reason);
@@ -88,7 +87,7 @@ cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_op
       status = cq_row_writer_put(&writer, &row, error);
       if (status) break;
     }
-    if (!status && counts->n_written == 0) status = fail_empty(&o, counts, error);
+    if (!status && counts->n_written == 0 && counts->n_reasons) status = fail_empty(&o, counts, error);
     status = cq_row_writer_finish(&writer, status, error);
   }
   format->close(reader);
