@@ -39,12 +39,13 @@ static void check_codes(const cq_extend_texts *t, const cq_parallel *data) {
   }
 }
 
-/* The sources of a set that are one word each: the share. */
+/* The share of a set's sources that are one word each. What is longer may be of a script without spaces. */
 static double share_of_words(const cq_parallel *data, const cq_parallel_set *set) {
+  enum { MAX_WORD = 30 };
   size_t n = 0;
   for (uint32_t e = 0; e < set->n_entries; e++) {
     const cq_slice source = data->sources[data->entries[set->first_entry + e].source];
-    n += memchr(source.data, ' ', source.n) == NULL;
+    n += source.n <= MAX_WORD && memchr(source.data, ' ', source.n) == NULL;
   }
   return (double)n / (double)set->n_entries;
 }
