@@ -266,7 +266,7 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (status) return status;
-  const bool few = counts.n_written < FEW_GLOSSES * (double)counts.n_read;
+  const bool few = (double)counts.n_written < FEW_GLOSSES * (double)counts.n_read;
   cq_extend_choose(
       t->news, "glossed for %s: %llu of %llu sentences, those with %.0f %% of their words in the dictionary%s",
       f->given.label, (unsigned long long)counts.n_written, (unsigned long long)counts.n_read, 100 * MIN_KNOWN,
