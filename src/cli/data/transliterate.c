@@ -18,7 +18,7 @@ const cli_command cli_data_transliterate = {
     .min_arguments = 0,
     .max_arguments = -1,
     .description =
-        "Writes rows for words of the text that a dictionary lacks and that stand there with a capital letter alone: "
+        "Writes rows for words that a dictionary lacks and that the text writes only with a capital letter: "
         "names, which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are "
         "written is learned from words of the dictionary that sound like their translations (a joint n-gram model of "
         "transliteration); some of what is written is wrong. Languages of one script need none of it, and nothing is "

@@ -38,7 +38,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(
          O, "from", from, CHANGES, "MODEL",
          "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; static: "
-         "teacher whose vectors of pieces alone are the first rows"),
+         "teacher; each row starts as its vector of that piece on its own"),
      .letter = 'f'},
     {CQ_DATA(
         O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",

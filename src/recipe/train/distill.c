@@ -58,8 +58,8 @@ static const cq_option option_rows[] = {
              "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
     {CQ_FLAG(
         O, "near-misses", near_misses, CHANGES,
-        "near misses of the English sources are, too: another number, another name, a negation more or less, clauses "
-        "swapped")},
+        "near misses of English sources (another number, another name, a negation more or less, clauses swapped) are "
+        "further candidates of the contrastive loss, too")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
