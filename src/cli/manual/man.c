@@ -178,7 +178,8 @@ static void write_common(FILE *out, bool is_program) {
       {"0", "All went well."},
       {"1", "Something failed; standard error says what, and where. Files that were to be written are as they were."},
       {"2", "An option or argument was wrong; nothing was done."},
-      {"3", "Training made nothing better, or broke the model: the best one is written, which may be that of the start."},
+      {"3",
+       "Training made nothing better, or broke the model: the best one is written, which may be that of the start."},
   };
   static const char *const variables[][2] = {
       {"CALQUE_SIMD",
