@@ -22,13 +22,15 @@ trained $run --to de=<(gzip -c de.tsv) --dictionary de=<(cat words.tsv) --text <
   --gloss-share 0.3 --output pipes
 same files/model.safetensors pipes/model.safetensors
 [ ! -e pipes.extend ] || fail "work in progress was left behind"
-# A run of pipes is resumed without them.
-"$PROGRAM" $start --to de=<(cat de.tsv) --steps 100 --output resumed >log 2>&1 &
+# A run of pipes is resumed without them, by other names.
+exec 9< <(cat de.tsv)
+"$PROGRAM" $start --to /dev/fd/9 --steps 100 --output resumed >log 2>&1 &
 pid=$!
 while kill -0 "$pid" 2>/dev/null && [ ! -e resumed.work/checkpoint ]; do sleep 0.05; done
 kill "$pid" 2>/dev/null
 wait "$pid"
-trained $start --to de=<(:) --steps 100 --resume --threads 2 --output resumed
+exec 9<&-
+trained $start --to <(:) --steps 100 --resume --threads 2 --output resumed
 
 # What a dictionary has is said; one whose columns are not separated by tabs is none.
 trained $run --to de=de.tsv --dictionary de=words.tsv --output beside

@@ -20,11 +20,9 @@ static bool is_pipe(const char *path) {
 static cq_status write_all(cq_writer *w, cq_input *in, cq_error *error) {
   char bytes[65536];
   size_t n = 0;
-  cq_status status = cq_input_read(&n, in, bytes, sizeof bytes, error);
-  while (!status && n) {
-    status = cq_writer_bytes(w, bytes, n, error);
-    if (!status) status = cq_input_read(&n, in, bytes, sizeof bytes, error);
-  }
+  cq_status status;
+  while (!(status = cq_input_read(&n, in, bytes, sizeof bytes, error)) && n)
+    if ((status = cq_writer_bytes(w, bytes, n, error))) break;
   return status ? status : cq_writer_commit(w, error);
 }
 
@@ -79,11 +77,11 @@ cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, cons
   add_files(in, &o->dictionaries, o->n_dictionaries);
   add_files(in, &o->text, o->n_text);
   add_files(in, &o->dev, o->n_dev);
-  cq_status status = label_files(in, 0, o->n_to, error);
-  if (!status) status = label_files(in, n - o->n_dev, o->n_dev, error);
+  cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < in->n; i++)
     if (is_pipe(in->files[i].path)) status = replace_pipe(in, i, work, error);
-  return status;
+  if (!status) status = label_files(in, 0, o->n_to, error);
+  return status ? status : label_files(in, n - o->n_dev, o->n_dev, error);
 }
 
 void cq_extend_inputs_close(cq_extend_inputs *in) {
