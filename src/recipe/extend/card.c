@@ -24,7 +24,7 @@ static void put_files(cq_builder *out, const char *what, const cq_training_data 
 }
 
 static void put_sections(cq_builder *out, const cq_extending *e, cq_slice choices) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   cq_builder_text(out, "\n## Text\n\n| language | what | file |\n|---|---|---|\n");
   put_files(out, "translations", o->to, o->n_to);
   put_files(out, "dictionary", o->dictionaries, o->n_dictionaries);

@@ -137,13 +137,6 @@ static bool has_contrast(const O *o) {
   return o->contrast > 0 || (o->contrast < 0 && (o->kind == CQ_EXTEND_BODY || o->n_matryoshka));
 }
 
-static bool has_files_of(const O *o, const char *label) {
-  bool has = false;
-  for (size_t i = 0; i < o->n_to; i++) has |= o->to[i].label && !strcmp(o->to[i].label, label);
-  for (size_t i = 0; i < o->n_dictionaries; i++) has |= !strcmp(o->dictionaries[i].label, label);
-  return has;
-}
-
 static cq_status check_extend(const void *options, cq_error *error) {
   const O *o = options;
   double seconds;
@@ -160,7 +153,8 @@ static cq_status check_extend(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT,
                    "a dictionary alone needs text of the model's own language to translate (text without a language)");
   for (size_t i = 0; i < o->n_text; i++)
-    if (!o->own_vocabulary && o->text[i].label && !has_files_of(o, o->text[i].label))
+    if (!o->own_vocabulary && o->text[i].label && !cq_extend_has_file(o->to, o->n_to, o->text[i].label) &&
+        !cq_extend_has_file(o->dictionaries, o->n_dictionaries, o->text[i].label))
       return cq_fail(error, CQ_ERR_ARGUMENT, "%s: text of '%s', which has neither translations nor a dictionary",
                      o->text[i].path, o->text[i].label);
   const char *of_contrast = o->hard_negatives > 0   ? "hard-negatives"
@@ -202,11 +196,11 @@ static int vocabulary_size(const cq_extending *e) {
   const size_t languages = cq_min(cq_extend_languages(&e->texts), MAX_LANGUAGES_COUNTED);
   const size_t dictionaries = cq_min(cq_extend_dictionaries(&e->texts), MAX_LANGUAGES_COUNTED);
   const size_t pieces = SHARED + EACH * (languages + dictionaries);
-  return (int)(e->o->kind == CQ_EXTEND_STATIC ? cq_min(2 * pieces, MOST) : pieces);
+  return (int)(e->o.kind == CQ_EXTEND_STATIC ? cq_min(2 * pieces, MOST) : pieces);
 }
 
 static cq_status make_student(cq_extending *e, cq_error *error) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   cq_training_data *text;
   cq_student_options s = cq_student_default_options();
   cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
@@ -239,7 +233,7 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
 static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   char model[CQ_EXTEND_PATH];
   json_t *names = NULL;
-  cq_status status = cq_model_resolve(model, sizeof model, e->o->model, error);
+  cq_status status = cq_model_resolve(model, sizeof model, e->o.model, error);
   if (!status) status = cq_language_list(&names, model, error);
   if (!status && names)
     cq_extend_choose(
@@ -252,19 +246,19 @@ static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
 }
 
 static cq_status make_plan(cq_extending *e, cq_error *error) {
-  cq_status status = e->language ? cq_extend_language_check(e->o, e->language, e->work, error) : CQ_OK;
-  if (!status && !e->language && e->o->kind == CQ_EXTEND_BODY) status = tell_languages_left(e, error);
+  cq_status status = e->language ? cq_extend_language_check(&e->o, e->language, e->work, error) : CQ_OK;
+  if (!status && !e->language && e->o.kind == CQ_EXTEND_BODY) status = tell_languages_left(e, error);
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
   if (!status) cq_extend_tell_settings(e);
-  if (!status && e->o->n_dev == 0 && e->texts.n_dev == 0)
+  if (!status && e->o.n_dev == 0 && e->texts.n_dev == 0)
     cq_extend_choose(
         &e->news,
         "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
         "model of the last step is kept (--dev)");
-  e->steps = e->o->steps;
-  if (!status && e->steps && e->o->time)
+  e->steps = e->o.steps;
+  if (!status && e->steps && e->o.time)
     cq_extend_choose(&e->news, "steps: %llu, as asked for, whatever the time (--steps)", (unsigned long long)e->steps);
   if (!status && e->steps == 0) status = cq_extend_choose_steps(e, error);
   if (!status) status = cq_extend_card_keep(e, error);
@@ -274,7 +268,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
 /* ---- the whole ---- */
 
 static cq_status train(cq_training_result *result, const cq_extending *e, cq_error *error) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   cq_training_options run = cq_extend_run_options(e);
   run.output = e->trained, run.resume = o->resume, run.replace = o->replace;
   run.steps = e->steps;
@@ -297,11 +291,11 @@ static cq_status train_language(cq_training_result *result, const cq_extending *
     status = train(result, e, error);
   else if (result)
     *result = (cq_training_result){.steps = e->steps, .best_step = e->steps, .best_score = NAN};
-  return status ? status : cq_extend_language_save(e->o, e->language, e->trained, replace, error);
+  return status ? status : cq_extend_language_save(&e->o, e->language, e->trained, replace, error);
 }
 
 static cq_status name_paths(cq_extending *e, cq_error *error) {
-  const char *output = e->o->output;
+  const char *output = e->o.output;
   if ((size_t)snprintf(e->work, sizeof e->work, "%.*s.extend", (int)cq_path_length(output), output) >=
       sizeof e->work - 64)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
@@ -314,7 +308,7 @@ static cq_status name_paths(cq_extending *e, cq_error *error) {
 
 /* The work directory of a run that begins; of one that is under way there is a plan. */
 static cq_status open_work(const cq_extending *e, bool under_way, cq_error *error) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   const cq_status status = cq_work_directory_check_output(o->output, error);
   if (status) return status;
   if (!under_way && !o->replace && cq_file_exists(o->output))
@@ -331,9 +325,9 @@ static cq_status open_work(const cq_extending *e, bool under_way, cq_error *erro
 
 /* The plan, made or as it was made; the text and the student are there. */
 static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
-  const bool leads = cq_ranks_rank(e->o->ranks) == 0;
-  e->texts = (cq_extend_texts){.o = e->o, .work = e->work, .news = &e->news};
-  cq_status status = cq_extend_inputs_open(&e->inputs, &e->options, e->work, error);
+  const bool leads = cq_ranks_rank(e->o.ranks) == 0;
+  e->texts = (cq_extend_texts){.o = &e->o, .work = e->work, .news = &e->news};
+  cq_status status = cq_extend_inputs_open(&e->inputs, &e->o, e->work, error);
   if (!status) status = cq_extend_texts_open(&e->texts, error);
   if (status) return status;
   if (!under_way)
@@ -346,7 +340,7 @@ static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
 }
 
 static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *error) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   const bool leads = cq_ranks_rank(o->ranks) == 0;
   cq_status status = name_paths(e, error);
   if (!status && !leads) status = cq_ranks_meet(o->ranks, NULL, error); /* until rank 0 has made the plan */
@@ -365,8 +359,8 @@ static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *e
 cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx, cq_error *error) {
   cq_extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
-  const cq_extend_options *o = e->o = &e->options;
-  cq_status status = cq_options_take(&e->options, &cq_group_extend, options, error);
+  const cq_extend_options *o = &e->o;
+  cq_status status = cq_options_take(&e->o, &cq_group_extend, options, error);
   if (!status && !o->model) status = cq_fail(error, CQ_ERR_ARGUMENT, "a model to extend is needed");
   if (!status && o->own_vocabulary && cq_ranks_count(o->ranks) > 1)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "a vocabulary of its own is trained by one process");

@@ -26,8 +26,7 @@ const cq_extend_recipe *cq_extend_recipe_of(cq_extend_kind kind);
 enum { CQ_EXTEND_EVALUATIONS = 10 }; /* of a run, unless the caller names another number */
 
 typedef struct cq_extending {
-  const cq_extend_options *o; /* options */
-  cq_extend_options options;  /* the caller's, with files for pipes */
+  cq_extend_options o; /* the caller's, with files for pipes */
   cq_extend_inputs inputs;
   cq_extend_news news;
   cq_builder told; /* by news */

@@ -6,7 +6,7 @@
 
 bool cq_extend_tell(const cq_extend_news *news, const char *text) {
   const cq_training_progress p = {.phase = "choice", .text = text};
-  if (text && news->told) cq_builder_printf(news->told, "- %s\n", text);
+  if (text) cq_builder_printf(news->told, "- %s\n", text);
   return !news->progress || news->progress(news->context, &p);
 }
 

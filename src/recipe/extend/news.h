@@ -10,7 +10,7 @@
 typedef struct cq_extend_news {
   cq_training_progress_fn progress; /* NULL: nobody listens */
   void *context;
-  cq_builder *told; /* every line so far, as a list; NULL: not kept */
+  cq_builder *told; /* every line so far, as a list */
 } cq_extend_news;
 
 /* A line, with the phase "choice"; text NULL: nothing but a sign of life. False: stop. */

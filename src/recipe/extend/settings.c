@@ -33,7 +33,7 @@ static double chosen(double given, double otherwise) {
 }
 
 cq_distill_options cq_extend_distill_options(const cq_extending *e) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   cq_distill_options d = cq_distill_default_options();
   d.teacher = o->model, d.student = e->student;
   d.train = e->texts.train, d.n_train = e->texts.n;
@@ -61,7 +61,7 @@ cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e, c
 }
 
 cq_training_options cq_extend_run_options(const cq_extending *e) {
-  const cq_extend_options *o = e->o;
+  const cq_extend_options *o = &e->o;
   cq_training_options run = cq_training_default_options();
   run.learning_rate = o->learning_rate > 0 ? o->learning_rate : e->recipe->learning_rate;
   run.embedding_learning_rate =

@@ -64,7 +64,7 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
   char path[CQ_EXTEND_PATH];
   cq_corpus_sample_options s = cq_corpus_sample_default_options();
   cq_corpus_counts counts;
-  const cq_parallel_options only_sources = {.skip_bad = e->o->skip_bad, .only_column = 1};
+  const cq_parallel_options only_sources = {.skip_bad = e->o.skip_bad, .only_column = 1};
   const char **inputs = cq_alloc_array(e->texts.n, sizeof *inputs);
   cq_status status =
       inputs ? cq_path_join(path, sizeof path, e->work, "drawn.tsv", error) : cq_fail_memory(error, "names of files");
@@ -72,7 +72,7 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
   /* Others than an earlier call drew, which are in the cache. */
   s.seed = (uint64_t)(1e6 * cq_seconds(CLOCK_REALTIME));
   s.inputs = inputs, s.n_inputs = e->texts.n, s.n = TRIAL_SOURCES;
-  s.skip_bad = e->o->skip_bad, s.output = path;
+  s.skip_bad = e->o.skip_bad, s.output = path;
   if (!status) status = cq_corpus_sample(&counts, &s, error);
   if (!status) status = cq_parallel_add(out, path, NULL, 1, &only_sources, error);
   cq_free(inputs);
@@ -85,7 +85,7 @@ static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_
   cq_status status = draw_sources(&drawn, e, error);
   if (!status)
     status =
-        cq_cached_encoder_open(&teacher, e->o->model, CQ_PRECISION_DEFAULT, e->o->cache_directory, NULL, NULL, error);
+        cq_cached_encoder_open(&teacher, e->o.model, CQ_PRECISION_DEFAULT, e->o.cache_directory, NULL, NULL, error);
   const double started = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_cached_encoder_prepare(&teacher, drawn.sources, drawn.n_sources, e->ctx, NULL, NULL, error);
   if (!status) c->source = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)drawn.n_sources;
@@ -99,7 +99,7 @@ static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_er
   const cq_distill_options d = cq_extend_distill_options(e);
   cq_nearest_options o = cq_nearest_default_options();
   cq_neighbours found = {0};
-  cq_random random = cq_random_seeded(e->o->seed, 0);
+  cq_random random = cq_random_seeded(e->o.seed, 0);
   if (d.hard_negatives == 0) return CQ_OK;
   float *vectors = cq_alloc_array((size_t)TRIAL_ROWS, (size_t)dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "vectors");
@@ -117,9 +117,9 @@ static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_er
 
 /* Of so many steps and their evaluations, which cost a third of a step for as many sentences. */
 static double cost_of(const cq_extending *e, const costs *c, double steps) {
-  const double batch = e->o->batch_pairs, sources = fmin(steps * batch, (double)e->texts.n_sources);
-  const double measured = e->o->n_dev ? 1000 * (double)e->o->n_dev : (double)e->texts.n_measured;
-  const int every = e->o->evaluate_every; /* below 0: so many; in any case the first and the last */
+  const double batch = e->o.batch_pairs, sources = fmin(steps * batch, (double)e->texts.n_sources);
+  const double measured = e->o.n_dev ? 1000 * (double)e->o.n_dev : (double)e->texts.n_measured;
+  const int every = e->o.evaluate_every; /* below 0: so many; in any case the first and the last */
   const double evaluations = 2 + (every < 0 ? CQ_EXTEND_EVALUATIONS : every > 0 ? steps / every : 0);
   return steps * c->step + evaluations * measured / batch * c->step / 3 + (sources + 2 * measured) * c->source +
          sources * sources * c->cosine;
@@ -143,7 +143,7 @@ cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error) {
   if (!status) status = time_teacher(&c, &dim, e, error);
   if (!status) status = time_search(&c, dim, e, error);
   if (status) return status;
-  const double batch = e->o->batch_pairs, left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
+  const double batch = e->o.batch_pairs, left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
   const double most = fmax(e->recipe->max_epochs * (double)e->texts.n_pairs / batch, MIN_STEPS);
   const double steps = steps_for(e, &c, left, most), unit = pow(10, floor(log10(steps)) - 1);
   e->steps = (uint64_t)(floor(steps / unit) * unit);

@@ -140,8 +140,7 @@ static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error 
   return add_file(t, (cq_training_data){NULL, language, 1}, true, n_pairs > 0, error);
 }
 
-/* Whether a language has one of these files. */
-static bool has_file(const cq_training_data *files, size_t n_files, const char *label) {
+bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const char *label) {
   bool has = false;
   for (size_t i = 0; i < n_files; i++) has |= is_same_label(files[i].label, label);
   return has;
@@ -173,7 +172,8 @@ static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   t->first_of_forms = t->n_dictionaries;
   for (size_t i = 0; !status && i < n; i++) {
     const char *label = o->dictionaries[i].label;
-    if (is_first_dictionary(o, i) && has_file(o->text, o->n_text, label) && !has_file(o->to, o->n_to, label))
+    if (is_first_dictionary(o, i) && cq_extend_has_file(o->text, o->n_text, label) &&
+        !cq_extend_has_file(o->to, o->n_to, label))
       status = add_made(t, "forms-%zu.tsv", i, error);
   }
   return status;
@@ -421,7 +421,7 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
   uint64_t lines;
   const cq_status status = count_language(&lines, t, data.label, error);
   double times = lines && most > lines ? pow((double)most / (double)lines, t->o->vocab_balance) : 1;
-  if (has_file(t->o->dictionaries, t->o->n_dictionaries, data.label) && lines < MUCH_TEXT)
+  if (cq_extend_has_file(t->o->dictionaries, t->o->n_dictionaries, data.label) && lines < MUCH_TEXT)
     times = fmax(times, TIMES_BESIDE_DICTIONARY);
   out[(*n)++] = (cq_training_data){data.path, data.label, fmin(times, MAX_TIMES)};
   return status;

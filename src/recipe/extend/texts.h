@@ -30,6 +30,9 @@ typedef struct cq_extend_texts {
   cq_extend_news *news;
 } cq_extend_texts;
 
+/* Whether a language has one of these files. */
+bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const char *label);
+
 /* Names the files; o, work and news are set already. */
 CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
