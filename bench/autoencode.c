@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "model/beam.h"
+#include "lab/autoencode/autoencoder_step.h"
+#include "lab/autoencode/beam.h"
 #include "model/modules.h"
-#include "train/autoencoder.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/slice.h"
 #include "calque/index_copy.h"
-#include "recipe/search/database.h"
+#include "recipe/index/database.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* The memory of a server over time as SVG: bench/serve.sh's table "seconds,resident_kib,anonymous_kib" on standard
  * input, a chart on standard output. */
-#include <calque/extra/chart.h>
+#include <calque/lab/chart.h>
 
 #include <stdio.h>
 #include <stdlib.h>

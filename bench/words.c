@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/error.h"
-#include "words/train.h"
+#include "words/train_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>

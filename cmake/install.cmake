@@ -14,7 +14,7 @@ foreach(plugin calque_faiss calque_curl calque_mpi calque_postgresql)
   endif()
 endforeach()
 install(TARGETS calque_program RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/calque DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN lab EXCLUDE)
 # The sample corpus and its teacher, on which the installed `calque demo` runs.
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/sample DESTINATION ${CMAKE_INSTALL_DATADIR}/calque USE_SOURCE_PERMISSIONS
         PATTERN "__pycache__" EXCLUDE)
@@ -54,10 +54,6 @@ if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   install(FILES ${manual}/zsh/_calque DESTINATION ${CMAKE_INSTALL_DATADIR}/${zsh_directory})
   install(FILES ${manual}/fish/calque.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 endif()
-
-# The installed program finds the library that was installed with it, wherever both are moved to.
-file(RELATIVE_PATH bin_to_lib ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
-set_target_properties(calque_program PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
 
 # What has to be built before it: `make install` builds no more than that.
 add_custom_target(installed DEPENDS calque calque_static calque_program ${plugins})

@@ -50,7 +50,11 @@ function(cq_module folder)
     target_link_libraries(cq_${name} PUBLIC cq_${dep})
   endforeach()
   target_link_libraries(cq_${name} PUBLIC ${ARG_LINK})
-  set_property(GLOBAL APPEND PROPERTY CQ_MODULES cq_${name})
+  if(folder MATCHES "^lab/")
+    set_property(GLOBAL APPEND PROPERTY CQ_LAB_MODULES cq_${name})
+  else()
+    set_property(GLOBAL APPEND PROPERTY CQ_MODULES cq_${name})
+  endif()
 endfunction()
 
 # cq_plugin(NAME DEPS ... LINK ...) makes the library calque_NAME of the folder it is called in, which libcalque opens when it is

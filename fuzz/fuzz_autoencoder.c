@@ -2,8 +2,8 @@
  * common, are an error with a message, or an autoencoder that translates a sentence. */
 #include "directory.h"
 
-#include "calque/autoencode.h"
 #include "calque/encoder.h"
+#include "calque/lab/autoencode.h"
 
 #include <string.h>
 

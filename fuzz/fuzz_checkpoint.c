@@ -4,8 +4,8 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
+#include "cache/checkpoint.h"
 #include "search/resume.h"
-#include "store/checkpoint.h"
 
 #include <string.h>
 

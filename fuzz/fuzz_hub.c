@@ -2,7 +2,7 @@
  * as a model's card they are an error on line 1, or become a card that stays what it is when it is published again. */
 #include "fuzz.h"
 
-#include "hub/card.h"
+#include "hub/hub_card.h"
 #include "hub/listing.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Any bytes as a classifier of pairs are an error with a message, or give every pair a probability. */
 #include "fuzz.h"
 
-#include "recipe/search/pair_classifier.h"
+#include "recipe/mine/pair_classifier.h"
 
 #include <math.h>
 

@@ -3,8 +3,8 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
-#include "calque/autoencode.h"
-#include "calque/mt.h"
+#include "calque/lab/autoencode.h"
+#include "calque/lab/mt.h"
 #include "recipe/encode/sentences.h"
 #include "recipe/evaluate/evaluate.h"
 

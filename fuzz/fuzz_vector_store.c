@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "base/hash.h"
-#include "store/vector_store.h"
+#include "cache/vector_store.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-"""Writes tests/golden/significance/: p-values that src/eval/significance.c must reproduce.
+"""Writes tests/golden/significance/: p-values that src/lab/measures/significance.c must reproduce.
 
     python reference/golden_significance.py tests/golden/significance
 

@@ -1,5 +1,5 @@
 /* The curve of table 5 as SVG: lines "PAIRS ACCURACY STS STS-ACROSS" on standard input, a chart on standard output. */
-#include <calque/extra/chart.h>
+#include <calque/lab/chart.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -44,7 +44,7 @@ typedef struct cq_analysis_options {
   bool no_stems;          /* do not stem, even if the language has a stemmer */
 } cq_analysis_options;
 /* Group "analysis". */
-CQ_DEFAULT_OPTIONS(cq_analysis_options, cq_analysis_default_options, "analysis")
+CQ_DEFAULT_OPTIONS(cq_analysis_options, cq_analysis_default_options, analysis)
 
 /* The terms of a text, in order: *out[n], released with cq_free().
  * Errors: CQ_ERR_ARGUMENT for what is not a language code; CQ_ERR_FORMAT for a file of stop words that

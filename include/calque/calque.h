@@ -5,11 +5,8 @@
 #define CALQUE_CALQUE_H
 
 #include "calque/analysis.h"
-#include "calque/autoencode.h"
-#include "calque/autoencode_trials.h"
 #include "calque/cache.h"
 #include "calque/classify.h"
-#include "calque/clir.h"
 #include "calque/cluster.h"
 #include "calque/context.h"
 #include "calque/corpus.h"
@@ -28,7 +25,6 @@
 #include "calque/lexical.h"
 #include "calque/lines.h"
 #include "calque/mine.h"
-#include "calque/mt.h"
 #include "calque/nearest.h"
 #include "calque/npy.h"
 #include "calque/options.h"

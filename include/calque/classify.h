@@ -27,7 +27,7 @@ typedef struct cq_logistic_options { /* group "logistic" */
   double tolerance;   /* ends when no element of the gradient is larger, in parts of n * c */
   int max_iterations; /* or after this many */
 } cq_logistic_options;
-CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, "logistic")
+CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, logistic)
 
 typedef struct cq_logistic {
   size_t n_classes, dim;

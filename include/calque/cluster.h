@@ -57,7 +57,7 @@ typedef struct cq_cluster_options { /* group "cluster" */
   void *progress_context;
   cq_precision precision; /* of the model */
 } cq_cluster_options;
-CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, "cluster") /* 0.75, 10, 200 million */
+CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, cluster) /* 0.75, 10, 200 million */
 
 typedef struct cq_clustering cq_clustering;
 

@@ -77,7 +77,7 @@ typedef struct cq_corpus_convert_options {
   void *progress_context;
 } cq_corpus_convert_options;
 /* Group "corpus-convert". */
-CQ_DEFAULT_OPTIONS(cq_corpus_convert_options, cq_corpus_convert_default_options, "corpus-convert")
+CQ_DEFAULT_OPTIONS(cq_corpus_convert_options, cq_corpus_convert_default_options, corpus_convert)
 
 /* Rows are dropped if the first column is empty or all others are; tabs and line breaks within text become blanks. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options,
@@ -102,7 +102,7 @@ typedef struct cq_corpus_pivot_options {
   void *progress_context;
 } cq_corpus_pivot_options;
 /* Group "corpus-pivot". */
-CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, "corpus-pivot")
+CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, corpus_pivot)
 
 /* Joins two corpora that have a language in common: English-French and English-Italian give French-Italian, as Dore
  * did with Europarl. A row is the first's other columns, then the second's. Every row of one file is paired with
@@ -124,7 +124,7 @@ typedef struct cq_corpus_sample_options {
   void *progress_context;
 } cq_corpus_sample_options;
 /* Group "corpus-sample". */
-CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, "corpus-sample")
+CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, corpus_sample)
 
 /* A random sample of the rows, in their order; all rows have the same chance (reservoir sampling: Vitter 1985,
  * algorithm R). */
@@ -155,7 +155,7 @@ typedef struct cq_corpus_dedup_options {
   void *progress_context;
 } cq_corpus_dedup_options;
 /* Group "corpus-dedup". */
-CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, "corpus-dedup")
+CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup)
 
 /* Keeps the first of rows that repeat one another. Sentences are known by 64 bits, and up to 21 bytes a row (or a
  * side, for CQ_REPEATS_ANY) are kept: 60 million distinct ones take 1 GiB while the table does not grow, and two of
@@ -180,7 +180,7 @@ typedef struct cq_corpus_filter_options {
                           * probability (calque/language.h); 0: do not look. All of `languages` must be known ones */
 } cq_corpus_filter_options;
 /* Group "corpus-filter". */
-CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, "corpus-filter")
+CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)
 
 /* Drops rows that cannot be translations. In rows of three columns and more all but the first may be empty. A side's
  * script is that of most of its letters; sides without letters pass. */
@@ -204,7 +204,7 @@ typedef struct cq_corpus_gloss_options {
   void *progress_context;
 } cq_corpus_gloss_options;
 /* Group "corpus-gloss". */
-CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, "corpus-gloss")
+CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, corpus_gloss)
 
 /* Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
  * "word-by-word"). Words are looked up regardless of case, the longest phrase first; of several translations one is
@@ -225,7 +225,7 @@ typedef struct cq_corpus_inflect_options {
   void *progress_context;
 } cq_corpus_inflect_options;
 /* Group "corpus-inflect". */
-CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, "corpus-inflect")
+CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, corpus_inflect)
 
 /* Inflected forms that text has of a dictionary's translations, as rows of a dictionary: those of the translation that a
  * form belongs to, with the form in its place. Nothing is asked of the language: rules that exchange beginnings and
@@ -249,7 +249,7 @@ typedef struct cq_corpus_transliterate_options {
   void *progress_context;
 } cq_corpus_transliterate_options;
 /* Group "corpus-transliterate". */
-CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, "corpus-transliterate")
+CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, corpus_transliterate)
 
 /* Names that text has and a dictionary lacks, in the letters of the dictionary's other language, as rows of a
  * dictionary. A name is a word that the text never has in small letters. How it is written is learned from those words
@@ -294,7 +294,7 @@ typedef struct cq_corpus_stats_options {
   void *progress_context;
 } cq_corpus_stats_options;
 /* Group "corpus-stats". */
-CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, "corpus-stats")
+CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, corpus_stats)
 
 /* Statistics of a corpus. Memory grows by about 20 bytes for each new row and side, as in cq_corpus_dedup.
  * *out is {0} after an error; release with cq_corpus_figures_free. */

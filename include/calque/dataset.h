@@ -33,7 +33,7 @@ typedef struct cq_dataset_options { /* group "dataset" */
   cq_hub_progress_fn hub_progress;
   void *hub_progress_context;
 } cq_dataset_options;
-CQ_DEFAULT_OPTIONS(cq_dataset_options, cq_dataset_default_options, "dataset")
+CQ_DEFAULT_OPTIONS(cq_dataset_options, cq_dataset_default_options, dataset)
 
 /* repository is "ORG/NAME", with "@" and a revision if not main. Errors: those of cq_hub_get and cq_corpus_convert;
  * CQ_ERR_ARGUMENT where there are several configs, or none of that name, or no such split: it names those that there

@@ -53,7 +53,7 @@ typedef struct cq_distill_options {
   double final_contrast; /* `contrast` at the end, to which it goes as the learning rate falls; below 0: as it is */
 } cq_distill_options;
 /* Group "distill", with "training" within it. */
-CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, "distill")
+CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, distill)
 
 /* Runs to the end. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO, CQ_ERR_STOPPED, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx,

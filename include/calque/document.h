@@ -77,7 +77,7 @@ typedef struct cq_documents_options {
   bool relative; /* a document without an id is known by its file's path within the directory that was named */
 } cq_documents_options;
 /* Group "documents". */
-CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, "documents")
+CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents)
 
 typedef struct cq_documents cq_documents;
 

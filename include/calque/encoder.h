@@ -45,7 +45,7 @@ typedef struct cq_encoder_options { /* group "encoder" */
                       * such models may have tasks of other names. NULL: the model's defaults. CQ_ERR_ARGUMENT for a
                       * task that is unknown */
 } cq_encoder_options;
-CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, "encoder")
+CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, encoder)
 
 /* Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (then mean pooling,
  * noticed), a model that calque ships, or one of the local cache by its name (HF_HUB_CACHE, HF_HOME,
@@ -97,7 +97,7 @@ typedef struct cq_encode_options { /* group "encode" */
                             * configuration says (truncate_dim), else all */
   bool strict; /* a sentence longer than the model's maximum sequence length is CQ_ERR_LIMIT instead of truncated */
 } cq_encode_options;
-CQ_DEFAULT_OPTIONS(cq_encode_options, cq_encode_default_options, "encode")
+CQ_DEFAULT_OPTIONS(cq_encode_options, cq_encode_default_options, encode)
 
 /* Dimensions of the vectors that encoding with these options gives: out's columns. NULL: cq_encoder_dim. */
 CQ_API int cq_encoder_encode_dim(const cq_encoder *encoder, const cq_encode_options *options);

@@ -78,7 +78,7 @@ typedef struct cq_eval_options { /* group "eval" */
   int truncate_dim;       /* measure vectors of only so many leading dimensions; 0: all */
   cq_eval_memory *memory; /* of cq_eval_mse, _translation, _xsim, _search and _sts; NULL: none */
 } cq_eval_options;
-CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, "eval")
+CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval)
 
 /* The student on both sides of a file against the teacher's vectors of its first column. */
 typedef struct cq_mse_result {

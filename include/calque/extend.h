@@ -95,7 +95,7 @@ typedef struct cq_extend_options { /* group "extend" */
   double weight_decay, adam_eps, dropout, warmup_steps; /* as cq_training_options' */
   int evaluate_every;                                   /* steps */
 } cq_extend_options;
-CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, "extend")
+CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, extend)
 
 /* Runs to the end; `resume` continues a stopped run, with the steps chosen then where none are given, and is refused
  * (CQ_ERR_ARGUMENT) under other options or with files of other contents. result: as cq_distill's; may be NULL. Errors: those

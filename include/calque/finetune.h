@@ -42,9 +42,9 @@ typedef struct cq_finetune_options {
   const cq_training_options *run;  /* its output is needed */
 } cq_finetune_options;
 /* Scores to 5, a temperature of 0.05: group "finetune", with "training" within it. */
-CQ_DEFAULT_OPTIONS(cq_finetune_options, cq_finetune_default_options, "finetune")
+CQ_DEFAULT_OPTIONS(cq_finetune_options, cq_finetune_default_options, finetune)
 /* A training's, but one epoch of batches of 16. */
-CQ_DEFAULT_OPTIONS(cq_training_options, cq_finetune_default_training, "finetune.training")
+CQ_DEFAULT_PART(cq_training_options, cq_finetune_default_training, finetune, training)
 
 /* Runs to the end. result may be NULL. Errors: CQ_ERR_ARGUMENT, CQ_ERR_FORMAT (file and line), CQ_ERR_IO,
  * CQ_ERR_STOPPED, CQ_ERR_LIMIT when the loss is no number any more, CQ_ERR_MEMORY. */

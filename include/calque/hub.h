@@ -44,7 +44,7 @@ typedef struct cq_hub_options { /* group "hub" */
   cq_hub_progress_fn progress;
   void *progress_context;
 } cq_hub_options;
-CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, "hub")
+CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, hub)
 
 /* Fetches what the cache lacks of a repository.
  *   directory    receives the snapshot's path, to be released with cq_free
@@ -78,7 +78,7 @@ typedef struct cq_hub_put_options { /* group "hub_put" */
   cq_notice_fn notice; /* what the card lacks; files that are there already */
   void *notice_context;
 } cq_hub_put_options;
-CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, "hub_put")
+CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, hub_put)
 
 /* Sends a model's directory to the hub, where it is one commit: all files appear or none. A repository that does not exist
  * is created. Large files are sent first, those that the hub has already are not.

@@ -58,7 +58,7 @@ typedef struct cq_index_options {
   size_t passage_overlap;  /* tokens, whole sentences, that a passage may have in common with the one before */
 } cq_index_options;
 /* For reading: group "index". */
-CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, "index")
+CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
 
 /* Makes an empty index for options->model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model;
  * CQ_ERR_IO. */
@@ -126,7 +126,7 @@ typedef struct cq_index_read_options { /* group "index_read" */
                       the others, whose index is not for writing and whose documents are NULL, encode what rank 0 sends
                       until it has read all, and have nothing to commit. NULL: this process alone */
 } cq_index_read_options;
-CQ_DEFAULT_OPTIONS(cq_index_read_options, cq_index_read_default_options, "index_read")
+CQ_DEFAULT_OPTIONS(cq_index_read_options, cq_index_read_default_options, index_read)
 
 typedef struct cq_index_read_result {
   uint64_t n_added;                /* those that replace one of their id among them */
@@ -227,7 +227,7 @@ typedef struct cq_search_options {
   const float *query_vectors;   /* [n_queries, dim] where the queries were encoded already; NULL: they are here */
 } cq_search_options;
 /* The top 10 of all languages by cosine: group "search". */
-CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, "search")
+CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, search)
 
 /* What a search found; good until it is released, whatever becomes of the index. May be read by any thread. */
 typedef struct cq_hits cq_hits;

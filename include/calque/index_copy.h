@@ -25,7 +25,7 @@ typedef struct cq_index_copy_options { /* group "index_copy" */
                    uint64_t n_all); /* passages, after each batch; false stops; may be NULL */
   void *progress_context;
 } cq_index_copy_options;
-CQ_DEFAULT_OPTIONS(cq_index_copy_options, cq_index_copy_default_options, "index_copy")
+CQ_DEFAULT_OPTIONS(cq_index_copy_options, cq_index_copy_default_options, index_copy)
 
 typedef struct cq_index_copy_result {
   uint64_t n_copied;                /* documents, by this call */

@@ -47,7 +47,7 @@ typedef struct cq_lexical_build_options {
   void *progress_context;
 } cq_lexical_build_options;
 /* Group "lexical-build". */
-CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, "lexical-build")
+CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, lexical_build)
 
 /* Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognised by content, plain or
  * compressed. It appears whole or not at all. An empty document counts as one without terms. Errors: CQ_ERR_ARGUMENT
@@ -101,7 +101,7 @@ typedef struct cq_lexical_options {
   bool exhaustive; /* score every posting: the same result, slower */
 } cq_lexical_options;
 /* Group "lexical": query likelihood as Terrier implements it, the top 10. */
-CQ_DEFAULT_OPTIONS(cq_lexical_options, cq_lexical_default_options, "lexical")
+CQ_DEFAULT_OPTIONS(cq_lexical_options, cq_lexical_default_options, lexical)
 
 typedef struct cq_lexical_term {
   cq_slice term; /* as it is in the index: analysed */

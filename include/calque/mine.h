@@ -51,7 +51,7 @@ typedef struct cq_margin_options { /* group "margin" */
   double threshold;    /* pairs that score lower are left out */
   double min_cosine;   /* and so are those with a lower cosine, once all are chosen */
 } cq_margin_options;
-CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, "margin") /* ratio, max, 1, none, none */
+CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, margin) /* ratio, max, 1, none, none */
 
 /* Scores candidates from both sides' neighbours and chooses pairs, best first (then by source, then by target).
  *   out      released with cq_free(); NULL when there are none
@@ -128,7 +128,7 @@ typedef struct cq_mine_options { /* group "mine" */
   const char *save_classifier; /* where what was learned is written (docs/formats.md) */
   unsigned leave_out;          /* bits of its features, in the order of calque mine --help: train without these */
 } cq_mine_options;
-CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, "mine")
+CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine)
 
 typedef struct cq_mining cq_mining;
 typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;

@@ -59,7 +59,7 @@ typedef struct cq_nearest_options { /* group "nearest" */
                       with all of y, and has a checkpoint of its own, CHECKPOINT.RANK-of-N.STEP, to be resumed by as
                       many ranks. NULL: this process alone */
 } cq_nearest_options;
-CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, "nearest")
+CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest)
 
 /* The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
  *   of_y     NULL: not wanted

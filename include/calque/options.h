@@ -4,7 +4,7 @@
  *   o.teacher = "all-MiniLM-L6-v2";
  *
  *   cq_options *o;                                                   // by name
- *   cq_options_new(&o, cq_option_group_find("distill"), &err);
+ *   cq_options_new(&o, &cq_group_distill, &err);
  *   cq_options_set(o, "teacher", "all-MiniLM-L6-v2", &err);
  *   cq_options_set(o, "lr", "2e-3", &err);
  *   cq_distill(&result, cq_options_struct(o), ctx, &err);
@@ -33,19 +33,18 @@ extern "C" {
 #endif
 
 typedef enum cq_option_type {
-  CQ_OPTION_FLAG,      /* bool; on a command line without a value */
-  CQ_OPTION_YES_NO,    /* bool, "yes" or "no" */
-  CQ_OPTION_INT,       /* int */
-  CQ_OPTION_SIZE,      /* size_t */
-  CQ_OPTION_COUNT,     /* uint64_t */
-  CQ_OPTION_NUMBER,    /* double */
-  CQ_OPTION_CHOICE,    /* an enum, whose values from 0 on are the choices */
-  CQ_OPTION_CHOICES,   /* unsigned: bit i stands for choice i; set again and again */
-  CQ_OPTION_TEXT,      /* const char *; NULL: not set */
-  CQ_OPTION_INTS,      /* const int * and a size_t; set again and again, as what follows */
-  CQ_OPTION_TEXTS,     /* const char *const * and a size_t */
-  CQ_OPTION_DATA,      /* const cq_training_data * and a size_t: "[LABEL=]FILE[:WEIGHT]" (calque/training.h) */
-  CQ_OPTION_LANGUAGES, /* const cq_autoencode_text * and a size_t: "[A,B=]FILE" (calque/autoencode.h) */
+  CQ_OPTION_FLAG,    /* bool; on a command line without a value */
+  CQ_OPTION_YES_NO,  /* bool, "yes" or "no" */
+  CQ_OPTION_INT,     /* int */
+  CQ_OPTION_SIZE,    /* size_t */
+  CQ_OPTION_COUNT,   /* uint64_t */
+  CQ_OPTION_NUMBER,  /* double */
+  CQ_OPTION_CHOICE,  /* an enum, whose values from 0 on are the choices */
+  CQ_OPTION_CHOICES, /* unsigned: bit i stands for choice i; set again and again */
+  CQ_OPTION_TEXT,    /* const char *; NULL: not set */
+  CQ_OPTION_INTS,    /* const int * and a size_t; set again and again, as what follows */
+  CQ_OPTION_TEXTS,   /* const char *const * and a size_t */
+  CQ_OPTION_ITEMS,   /* an array of the row's kind of struct, and a size_t */
 } cq_option_type;
 
 /* Whether an option changes what is computed: such a one must be the same when a run is resumed. */
@@ -57,6 +56,15 @@ enum {
   CQ_OPTION_BELOW_MAX = 4, /* max itself is */
   CQ_OPTION_COMMAS = 8,    /* of several values: what is set is split at its commas */
 };
+
+/* A kind of struct that is written as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it; its
+ * messages begin with the option's name. Errors: CQ_ERR_ARGUMENT. */
+struct cq_builder;
+typedef struct cq_option_items {
+  size_t size;
+  cq_status (*parse)(void *item, const char *option, char *text, cq_error *error);
+  void (*print)(struct cq_builder *out, const void *item);
+} cq_option_items;
 
 typedef struct cq_option {
   const char *name;     /* "lr": on command lines, in JSON, in messages */
@@ -71,8 +79,9 @@ typedef struct cq_option {
   size_t count_offset;        /* of the count, where there are several values */
   cq_option_type type;
   cq_option_effect effect;
-  unsigned flags; /* CQ_OPTION_REQUIRED ... */
-  char letter;    /* of the short form; 0: none */
+  unsigned flags;               /* CQ_OPTION_REQUIRED ... */
+  char letter;                  /* of the short form; 0: none */
+  const cq_option_items *items; /* of CQ_OPTION_ITEMS */
 } cq_option;
 
 typedef struct cq_option_group cq_option_group;
@@ -112,13 +121,21 @@ struct cq_option_group {
 CQ_API const cq_option_group *cq_option_group_find(const char *name);
 CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
-/* Sets a group's struct [size] to the defaults: what the inline cq_..._default_options() of each header call. "a.b" is
- * group b as group a has it: with the defaults that differ. */
-CQ_API void cq_options_init(void *options, size_t size, const char *group);
+/* Sets a struct [size] to the defaults of its group, or, with an owner, to those that the owner's part of that group has.
+ * The inline cq_..._default_options() of each header call it. */
+CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *group, const cq_option_group *owner);
 #define CQ_DEFAULT_OPTIONS(type, function, group)                                                                      \
+  CQ_API extern const cq_option_group cq_group_##group;                                                                \
   static inline type function(void) {                                                                                  \
     type options;                                                                                                      \
-    cq_options_init(&options, sizeof options, group);                                                                  \
+    cq_options_init(&options, sizeof options, &cq_group_##group, NULL);                                                \
+    return options;                                                                                                    \
+  }
+#define CQ_DEFAULT_PART(type, function, owner, group)                                                                  \
+  CQ_API extern const cq_option_group cq_group_##owner, cq_group_##group;                                              \
+  static inline type function(void) {                                                                                  \
+    type options;                                                                                                      \
+    cq_options_init(&options, sizeof options, &cq_group_##group, &cq_group_##owner);                                   \
     return options;                                                                                                    \
   }
 
@@ -193,9 +210,9 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
   CQ_ROW(owner, kind, title, field, changes, unit, help), .count_offset = offsetof(owner, n)
 #define CQ_INTS(owner, title, field, n, changes, low, high, unit, help)                                                \
   CQ_SEVERAL(owner, CQ_OPTION_INTS, title, field, n, changes, unit, help), .min = (low), .max = (high)
-#define CQ_TEXTS(owner, ...)     CQ_SEVERAL(owner, CQ_OPTION_TEXTS, __VA_ARGS__)
-#define CQ_DATA(owner, ...)      CQ_SEVERAL(owner, CQ_OPTION_DATA, __VA_ARGS__)
-#define CQ_LANGUAGES(owner, ...) CQ_SEVERAL(owner, CQ_OPTION_LANGUAGES, __VA_ARGS__)
+#define CQ_TEXTS(owner, ...) CQ_SEVERAL(owner, CQ_OPTION_TEXTS, __VA_ARGS__)
+#define CQ_ITEMS(owner, kind, title, field, n, changes, unit, help)                                                    \
+  CQ_SEVERAL(owner, CQ_OPTION_ITEMS, title, field, n, changes, unit, help), .items = (kind)
 
 /* What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
 #define CQ_FIELD(owner, field)                                                                                         \

@@ -40,7 +40,7 @@ typedef struct cq_quantize_options { /* group "quantize" */
   void (*measured)(void *context, const char *measure, const char *file, double before, double after, double loss);
   void *measured_context;
 } cq_quantize_options;
-CQ_DEFAULT_OPTIONS(cq_quantize_options, cq_quantize_default_options, "quantize")
+CQ_DEFAULT_OPTIONS(cq_quantize_options, cq_quantize_default_options, quantize)
 
 /* Writes `model`, a directory or cached name, in fewer bits to `directory`, which appears whole or not at all, and
  * measures both on the files of the options. Each measure is told to `measured`, in points of 100:

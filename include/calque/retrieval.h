@@ -31,7 +31,7 @@ typedef struct cq_retrieval_eval_options { /* group "retrieval-eval" */
   bool complete;  /* also count the topics that the judgements have and the run has not */
   bool in_double; /* compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
 } cq_retrieval_eval_options;
-CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options, "retrieval-eval")
+CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options, retrieval_eval)
 
 /* Evaluates a run.
  *   measures   num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; and with a cutoff k P_k, recall_k and

@@ -77,7 +77,7 @@ typedef struct cq_student_options {
   int n_components; /* STATIC with `from`: principal components that are removed, an eighth of the dimensions at most */
 } cq_student_options;
 /* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
-CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, "student")
+CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, student)
 
 /* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
  * opening `from` and of reading the text. */

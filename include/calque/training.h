@@ -100,7 +100,7 @@ typedef struct cq_training_options {
   bool shard_tables;
 } cq_training_options;
 /* Five epochs of batches of 64, AdamW at 2e-5 after a warm-up of a tenth of the steps: group "training". */
-CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, "training")
+CQ_DEFAULT_OPTIONS(cq_training_options, cq_training_default_options, training)
 
 /* What was held out is measured before the first step, too, and that model is kept if no later one is better: with dev or
  * sts a run cannot make a model worse by what best_by names. */

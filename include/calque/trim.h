@@ -33,7 +33,7 @@ typedef struct cq_trim_options { /* group "trim" */
   bool replace;   /* overwrite an existing directory */
   int dimensions; /* of a static model: the principal axes of the text's vectors to keep, by variance; 0: all */
 } cq_trim_options;
-CQ_DEFAULT_OPTIONS(cq_trim_options, cq_trim_default_options, "trim")
+CQ_DEFAULT_OPTIONS(cq_trim_options, cq_trim_default_options, trim)
 
 typedef struct cq_trim_result {
   uint64_t n_sentences;              /* of the text */

@@ -41,7 +41,7 @@ typedef struct cq_words_options {
   void *progress_context;
 } cq_words_options;
 /* Group "words": 100 dimensions, window 5, 5 negatives, 5 epochs, rate 0.01 to 0.0001, sample 0.001, seed 1. */
-CQ_DEFAULT_OPTIONS(cq_words_options, cq_words_default_options, "words")
+CQ_DEFAULT_OPTIONS(cq_words_options, cq_words_default_options, words)
 
 typedef struct cq_words cq_words;
 

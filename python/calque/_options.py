@@ -25,7 +25,7 @@ OptionValue = Union[
     Mapping[str, Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]]]],
 ]
 
-_TYPES = ("flag", "yes_no", "int", "size", "count", "number", "choice", "choices", "text", "ints", "texts", "data")
+_TYPES = ("flag", "yes_no", "int", "size", "count", "number", "choice", "choices", "text", "ints", "texts", "items")
 _WHOLE = ("int", "size", "count")
 
 

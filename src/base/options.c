@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/slice.h"
-#include "calque/autoencode.h"
-#include "calque/training.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -234,58 +232,22 @@ static cq_status parse_ranged(const cq_option *row, void *options, const char *t
   return CQ_OK;
 }
 
-/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
-static char *label_end(char *text) {
+char *cq_option_label_end(char *text) {
   char *equals = strchr(text, '=');
   return equals && equals != text && access(text, F_OK) != 0 ? equals : NULL;
 }
 
-static cq_status parse_data(cq_training_data *out, const cq_option *row, char *text, cq_error *error) {
-  char *colon = strrchr(text, ':');
-  double weight;
-  *out = (cq_training_data){.path = text, .weight = 1};
-  if (access(text, F_OK) == 0) return CQ_OK;
-  if (colon && cq_slice_number(&weight, cq_slice_of(colon + 1))) {
-    if (!(weight > 0)) return cq_fail(error, CQ_ERR_ARGUMENT, "%s %s: the weight must be above 0", row->name, text);
-    *colon = '\0';
-    out->weight = weight;
-  }
-  char *equals = label_end(text);
-  if (equals) {
-    *equals = '\0';
-    out->label = text, out->path = equals + 1;
-  }
-  return CQ_OK;
+static size_t item_size(const cq_option *row) {
+  return row->type == CQ_OPTION_INTS    ? sizeof(int)
+         : row->type == CQ_OPTION_TEXTS ? sizeof(const char *)
+                                        : row->items->size;
 }
-
-/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone is of the languages that the options name for all. */
-static cq_status parse_languages(cq_autoencode_text *out, const cq_option *row, char *text, cq_error *error) {
-  char *equals = label_end(text);
-  *out = (cq_autoencode_text){.path = text};
-  if (!equals || memchr(text, '/', (size_t)(equals - text))) return CQ_OK;
-  *equals = '\0';
-  char *comma = strchr(text, ',');
-  if (comma) *comma = '\0';
-  out->path = equals + 1;
-  out->languages[0] = *text ? text : NULL;
-  out->languages[1] = comma && comma[1] ? comma + 1 : NULL;
-  if ((!out->languages[0] && !out->languages[1]) || (comma && (!comma[1] || strchr(comma + 1, ','))))
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "%s '%s%s%s': expected one or two languages before '=', as fr,it or fr or ,it", row->name, text,
-                   comma ? "," : "", comma ? comma + 1 : "");
-  return CQ_OK;
-}
-
-static const size_t item_sizes[] = {[CQ_OPTION_INTS] = sizeof(int),
-                                    [CQ_OPTION_TEXTS] = sizeof(const char *),
-                                    [CQ_OPTION_DATA] = sizeof(cq_training_data),
-                                    [CQ_OPTION_LANGUAGES] = sizeof(cq_autoencode_text)};
 
 /* One more value of several; the old array stays in the arena. */
 static cq_status parse_item(const cq_option *row, void *options, char *text, cq_arena *arena, cq_error *error) {
   size_t *n = (size_t *)(void *)((char *)options + row->count_offset);
   void **items = row_place(row, options);
-  const size_t size = item_sizes[row->type];
+  const size_t size = item_size(row);
   char *grown = cq_arena_alloc(arena, (*n + 1) * size);
   if (!grown) return cq_fail_memory(error, row->name);
   if (*n) memcpy(grown, *items, *n * size);
@@ -297,10 +259,8 @@ static cq_status parse_item(const cq_option *row, void *options, char *text, cq_
     status = in_range(row, *(int *)last) ? CQ_OK : fail_range(row, text, error);
   else if (row->type == CQ_OPTION_TEXTS)
     *(const char **)last = text;
-  else if (row->type == CQ_OPTION_DATA)
-    status = parse_data(last, row, text, error);
   else
-    status = parse_languages(last, row, text, error);
+    status = row->items->parse(last, row->name, text, error);
   if (status) return status;
   *items = grown;
   ++*n;
@@ -357,7 +317,7 @@ cq_status cq_group_set(const cq_option_group *group, void *options, const char *
 /* --- values to text --- */
 
 /* As few digits as read back as the same number. */
-static void print_number(char out[32], double x) {
+void cq_print_number(char out[32], double x) {
   for (int digits = 6; digits <= 17; digits++) {
     cq_snprintf(out, 32, "%.*g", digits, x);
     if (cq_strtod(out, NULL) == x) return;
@@ -370,16 +330,8 @@ static void add_item(cq_builder *b, const cq_option *row, const void *options, s
     cq_builder_printf(b, "%d", ((const int *)items)[i]);
   } else if (row->type == CQ_OPTION_TEXTS) {
     cq_builder_text(b, ((const char *const *)items)[i]);
-  } else if (row->type == CQ_OPTION_DATA) {
-    const cq_training_data *d = &((const cq_training_data *)items)[i];
-    char weight[32];
-    print_number(weight, d->weight);
-    cq_builder_printf(b, "%s%s%s", d->label ? d->label : "", d->label ? "=" : "", d->path);
-    if (d->weight != 1) cq_builder_printf(b, ":%s", weight);
   } else {
-    const cq_autoencode_text *t = &((const cq_autoencode_text *)items)[i];
-    const char *a = t->languages[0], *c = t->languages[1];
-    cq_builder_printf(b, "%s%s%s%s%s", a ? a : "", c ? "," : "", c ? c : "", a || c ? "=" : "", t->path);
+    row->items->print(b, (const char *)items + i * row->items->size);
   }
 }
 
@@ -394,8 +346,7 @@ static bool print_option_value(cq_builder *b, const cq_option *row, const void *
     return true;
   case CQ_OPTION_INTS:
   case CQ_OPTION_TEXTS:
-  case CQ_OPTION_DATA:
-  case CQ_OPTION_LANGUAGES:
+  case CQ_OPTION_ITEMS:
     if (i >= n_items(row, options)) return false;
     add_item(b, row, options, i);
     return true;
@@ -419,7 +370,7 @@ static bool print_option_value(cq_builder *b, const cq_option *row, const void *
   } else if (row->type != CQ_OPTION_NUMBER) {
     cq_builder_printf(b, "%.0f", row_number(row, options));
   } else {
-    print_number(number, row_number(row, options));
+    cq_print_number(number, row_number(row, options));
     cq_builder_text(b, number);
   }
   return true;
@@ -577,4 +528,21 @@ cq_status cq_options_check(const cq_options *options, cq_error *error) {
   for (size_t i = 0; !status && i < options->n_levels; i++)
     status = cq_group_check(options->levels[i].group, options->levels[i].options, error);
   return status;
+}
+
+void cq_options_init(void *options, size_t size, const cq_option_group *group, const cq_option_group *owner) {
+  const cq_option_part *part = NULL;
+  for (size_t i = 0; owner && i < owner->n_parts; i++)
+    if (owner->parts[i].group == group) part = &owner->parts[i];
+  union {
+    max_align_t aligned;
+    char bytes[4096];
+  } whole;
+  assert(size >= sizeof size && group->size <= sizeof whole);
+  cq_options_defaults(&whole, group);
+  if (part && part->defaults) part->defaults(&whole);
+  /* Structs grow at the end: an older program's is filled as far as it goes, a newer program's extra fields are zeroed. */
+  memset(options, 0, size);
+  memcpy(options, &whole, size < group->size ? size : group->size);
+  *(size_t *)options = size;
 }

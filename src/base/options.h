@@ -1,7 +1,7 @@
 /* The tables behind calque/options.h: what is derived from them.
  *
  * A function that is given a struct begins with cq_options_take: it has a whole struct of this library's then, in range. A
- * group stands beside its function as `const cq_option_group cq_group_NAME`, and is listed in recipe/options/groups.c. */
+ * group stands beside its function as `const cq_option_group cq_group_NAME`, and is declared by its public header. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
@@ -24,6 +24,11 @@ CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, 
 /* The same for a group within a group, from its owner's struct: NULL there stands for what the part has as defaults. */
 CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
+
+/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
+char *cq_option_label_end(char *text);
+/* As few digits as read back as the same number. */
+void cq_print_number(char out[32], double x);
 
 /* Told the name and the value as text; the value NULL: not set. False stops. */
 typedef bool (*cq_option_fn)(void *context, const cq_option *row, const char *value);

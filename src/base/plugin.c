@@ -45,7 +45,8 @@ bool cq_library_directory(char *out, size_t size) {
 }
 
 cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
-  static const char *const places[] = {"calque/", ""}; /* where it is installed, where it is built */
+  /* Beside the library, where both are installed or built; and the same from the program. */
+  static const char *const places[] = {"calque/", "", CQ_LIBRARY_FROM_PROGRAM "/calque/", "src/"};
   char directory[MAX_PATH], path[MAX_PATH + 256];
   const char *found = library;
   const bool is_known = cq_library_directory(directory, sizeof directory);

@@ -4,8 +4,8 @@
  *   const void *table;
  *   cq_status status = cq_plugin_open(&table, "libcalque_faiss.so", CQ_FAISS_PLUGIN_SYMBOL, error);
  *
- * They lie in calque/ beside libcalque, beside it where it was built, or where the system looks for libraries. A static
- * program has none. */
+ * They lie in calque/ beside libcalque, beside it where it was built, or where the system looks for libraries. The program,
+ * which has the library in it, looks in the same places. A program without shared libraries has none. */
 #ifndef BASE_PLUGIN_H
 #define BASE_PLUGIN_H
 

@@ -2,7 +2,7 @@
 #ifndef HUB_BLOB_H
 #define HUB_BLOB_H
 
-#include "hub/cache.h"
+#include "hub/hub_cache.h"
 #include "hub/listing.h"
 
 typedef struct cq_hub_store {

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/plugin.h"
 #include "calque/version.h"
-#include "hub/cache.h"
+#include "hub/hub_cache.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -214,7 +214,7 @@ void cq_hub_want_model(cq_hub_listing *l, const json_t *modules) {
     snprintf(folder, sizeof folder, "%.*s", (int)(strlen(path) - (path[strlen(path) - 1] == '/')), path);
     want_folder(l, folder);
   }
-  /* A model's further languages (model/language.h), each in a folder of its own. */
+  /* A model's further languages (model/model_language.h), each in a folder of its own. */
   for (size_t i = 0; i < l->n; i++) {
     const char *name = l->files[i].name, *slash = strrchr(name, '/');
     if (l->files[i].is_wanted || !slash || strncmp(name, "languages/", 10) != 0) continue;

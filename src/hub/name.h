@@ -3,7 +3,7 @@
 #define HUB_NAME_H
 
 #include "calque/status.h"
-#include "hub/cache.h"
+#include "hub/hub_cache.h"
 
 typedef struct cq_hub_name {
   char repository[CQ_HUB_NAME]; /* "ORG/NAME" or "NAME" */

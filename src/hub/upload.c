@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "hub/card.h"
+#include "hub/hub_card.h"
 
 #include <errno.h>
 #include <fcntl.h>

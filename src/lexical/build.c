@@ -6,8 +6,8 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "lexical/index.h"
 #include "lexical/invert.h"
+#include "lexical/lexical_index.h"
 
 #include <limits.h>
 

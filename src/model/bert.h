@@ -16,7 +16,7 @@
 #define MODEL_BERT_H
 
 #include "model/distances.h"
-#include "model/transformer.h"
+#include "model/transformer_module.h"
 
 /* Names of one layer's tensors without ".weight" and ".bias". */
 typedef struct cq_bert_names {

@@ -3,7 +3,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "format/json.h"
-#include "model/language.h"
+#include "model/model_language.h"
 #include "model/router.h"
 
 #include <stdlib.h>

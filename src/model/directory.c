@@ -14,11 +14,11 @@
 #include "base/options.h"
 #include "format/json.h"
 #include "model/encoder.h"
-#include "model/language.h"
+#include "model/model_language.h"
 #include "model/modules.h"
 #include "model/precision.h"
 #include "model/router.h"
-#include "model/transformer.h"
+#include "model/transformer_module.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,8 @@
 
 struct cq_encoder {
   char *directory; /* of the modules */
-  char *language;  /* directory of another tokenizer and other word embeddings (model/language.h); NULL: the model's */
+  char *
+      language; /* directory of another tokenizer and other word embeddings (model/model_language.h); NULL: the model's */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
@@ -96,7 +97,7 @@ CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *e
                                           cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);
 
 /* cq_encoder_encode, and `states` of each sentence besides, [n, cq_encoder_states_width] dense (data NULL: not wanted);
- * see model/states.h. */
+ * see lab/autoencode/states.h. */
 CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,
                                                const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                                const cq_encode_options *options, cq_context *ctx, cq_error *error);

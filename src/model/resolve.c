@@ -3,11 +3,11 @@
  *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, where it is set
  *   models/NAME                                       beside a static program
  *
- *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/cache.h) */
+ *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h) */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/plugin.h"
-#include "hub/cache.h"
+#include "hub/hub_cache.h"
 #include "model/encoder.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "format/json.h"
 #include "model/module.h"
-#include "model/transformer.h"
+#include "model/transformer_module.h"
 
 typedef struct weighted_layers {
   cq_module base;

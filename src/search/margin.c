@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "search/mined.h"
-#include "search/options.h"
+#include "search/search_options.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "search/options.h"
 #include "search/pass.h"
+#include "search/search_options.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,9 +7,9 @@
 #include "base/memory.h"
 #include "search/fill.h"
 #include "search/lists.h"
-#include "search/options.h"
 #include "search/resume.h"
 #include "search/ring.h"
+#include "search/search_options.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "store/checkpoint.h"
+#include "cache/checkpoint.h"
 
 static cq_identity add_rows(cq_identity key, const cq_row_set *rows) {
   for (size_t i = 0; i < rows->n; i++) key = cq_hash128_add(key, cq_row(rows, i), rows->dim * sizeof(float));

@@ -1,6 +1,6 @@
 /* calque's own interface: what is served, similarity, mining, a map. Unknown fields are refused, by name. */
-#include "serve/input.h"
 #include "serve/plane.h"
+#include "serve/request_input.h"
 #include "serve/route.h"
 
 #include "calque/embedding.h"

@@ -1,6 +1,6 @@
 /* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored, "on_long"
  * is ours, and an answer has {"calque": {"truncated": n}} besides. */
-#include "serve/input.h"
+#include "serve/request_input.h"
 #include "serve/route.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 #include "serve/plane.h"
 
-#include "calque/extra/project.h"
+#include "calque/extra/pca.h"
 
 #include <math.h>
 #include <stdio.h>

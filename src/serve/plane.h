@@ -3,7 +3,7 @@
 #define SERVE_PLANE_H
 
 #include "calque/context.h"
-#include "serve/model.h"
+#include "serve/served_model.h"
 
 typedef struct serve_plane {
   size_t dim;

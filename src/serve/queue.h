@@ -11,7 +11,7 @@
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H
 
-#include "serve/model.h"
+#include "serve/served_model.h"
 
 #include <stdint.h>
 

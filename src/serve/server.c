@@ -1,6 +1,6 @@
 /* The server as a whole: opened, run until it is asked to end, reopened, closed. Its connections are exchange.c's. */
 #include "serve/acceptor.h"
-#include "serve/exchange.h"
+#include "serve/http_exchange.h"
 #include "serve/listen.h"
 
 #include <limits.h>

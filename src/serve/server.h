@@ -12,7 +12,7 @@
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
-#include "serve/model.h"
+#include "serve/served_model.h"
 
 typedef struct serve_server serve_server;
 

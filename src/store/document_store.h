@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/slice.h"
 #include "calque/document.h"
-#include "store/filter.h"
+#include "store/document_filter.h"
 
 #include <stdint.h>
 

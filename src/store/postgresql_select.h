@@ -1,10 +1,10 @@
-/* Filters (store/filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never
+/* Filters (store/document_filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never
  * written. */
 #ifndef STORE_POSTGRESQL_SELECT_H
 #define STORE_POSTGRESQL_SELECT_H
 
 #include "base/arena.h"
-#include "store/filter.h"
+#include "store/document_filter.h"
 #include "store/postgresql.h"
 
 enum { CQ_PG_MAX_VALUES = 1280 };

@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "base/u32_array.h"
 #include "calque/lines.h"
-#include "text/language.h"
+#include "text/language_rules.h"
 #include "text/places.h"
 #include "text/script.h"
 #include "text/splitter.h"

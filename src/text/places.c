@@ -2,7 +2,7 @@
 
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/language.h"
+#include "text/language_rules.h"
 #include "text/unicode.h"
 
 /* Thai's and Lao's aa, which may make one vowel with what is in front of it. */

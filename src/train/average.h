@@ -8,8 +8,8 @@
 #define TRAIN_AVERAGE_H
 
 #include "base/context.h"
+#include "cache/checkpoint.h"
 #include "nn/param.h"
-#include "store/checkpoint.h"
 
 /* {0} is none, and may be freed. */
 typedef struct cq_average {

@@ -11,8 +11,8 @@
 #ifndef TRAIN_LABEL_HEAD_H
 #define TRAIN_LABEL_HEAD_H
 
+#include "cache/checkpoint.h"
 #include "nn/optimizer.h"
-#include "store/checkpoint.h"
 #include "train/space_loss.h"
 
 typedef struct cq_label_head_options {

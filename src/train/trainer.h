@@ -4,9 +4,9 @@
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
+#include "cache/checkpoint.h"
 #include "model/encoder.h"
 #include "nn/optimizer.h"
-#include "store/checkpoint.h"
 #include "train/exchange.h"
 
 typedef struct cq_trainer_options {

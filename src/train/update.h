@@ -7,8 +7,8 @@
 #ifndef TRAIN_UPDATE_H
 #define TRAIN_UPDATE_H
 
+#include "cache/checkpoint.h"
 #include "nn/optimizer.h"
-#include "store/checkpoint.h"
 #include "train/exchange.h"
 #include "train/overlap.h"
 

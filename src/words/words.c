@@ -8,7 +8,7 @@
 #include "calque/lines.h"
 #include "calque/npy.h"
 #include "format/word_vectors.h"
-#include "words/train.h"
+#include "words/train_words.h"
 
 #include <limits.h>
 #include <stdio.h>

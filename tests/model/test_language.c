@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "calque/calque.h"
-#include "model/language.h"
-#include "model/transformer.h"
+#include "model/model_language.h"
+#include "model/transformer_module.h"
 
 #include <sys/stat.h>
 

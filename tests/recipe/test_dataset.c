@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "hub/http.h"
-#include "recipe/dataset/files.h"
+#include "recipe/dataset/dataset_files.h"
 #include "support/hub.h"
 
 /* --- names --- */

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 #include "corpus/near_miss.h"
+#include "recipe/evaluate/encoded_once.h"
 #include "recipe/evaluate/evaluate.h"
-#include "recipe/evaluate/memory.h"
 
 #include <unistd.h>
 

@@ -4,7 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "calque/calque.h"
-#include "recipe/autoencode/options.h"
+#include "calque/lab/autoencode.h"
+#include "lab/autoencode/autoencode_options.h"
 #include "recipe/run/identity.h"
 
 #include <math.h>

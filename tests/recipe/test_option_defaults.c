@@ -4,10 +4,15 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
+#include "calque/lab/autoencode_trials.h"
+#include "calque/lab/clir.h"
+#include "calque/lab/compare.h"
+#include "calque/lab/mt.h"
+#include "calque/lab/tsne.h"
 #include "calque/options.h"
 
-static const char *const types[] = {"flag",    "yes|no", "int",  "size",  "count", "number",   "choice",
-                                    "choices", "text",   "ints", "texts", "data",  "languages"};
+static const char *const types[] = {"flag",   "yes|no",  "int",  "size", "count", "number",
+                                    "choice", "choices", "text", "ints", "texts", "items"};
 
 static void add_row(cq_builder *out, const cq_options *options, const cq_option *row) {
   char *value;
@@ -23,12 +28,36 @@ static void add_row(cq_builder *out, const cq_options *options, const cq_option 
   cq_free(value);
 }
 
+static const cq_option_group *const of_lab[] = {&cq_group_autoencode,
+                                                &cq_group_autoencode_ablate,
+                                                &cq_group_autoencode_as_described,
+                                                &cq_group_autoencode_search,
+                                                &cq_group_bleu,
+                                                &cq_group_chrf,
+                                                &cq_group_clir,
+                                                &cq_group_clir_cognates,
+                                                &cq_group_clir_folds,
+                                                &cq_group_clir_sources,
+                                                &cq_group_clir_validation,
+                                                &cq_group_compare,
+                                                &cq_group_meteor,
+                                                &cq_group_translate,
+                                                &cq_group_tsne,
+                                                NULL};
+
+/* The library's groups, then the lab's. */
+static const cq_option_group *group_at(size_t i) {
+  size_t n = 0;
+  while (cq_option_group_at(n)) n++;
+  return i < n ? cq_option_group_at(i) : of_lab[i - n];
+}
+
 static void defaults_are_those_listed(void **state) {
   (void)state;
   cq_builder found = {0};
-  for (size_t g = 0; cq_option_group_at(g); g++) {
+  for (size_t g = 0; group_at(g); g++) {
     cq_options *options;
-    const cq_option_group *group = cq_option_group_at(g);
+    const cq_option_group *group = group_at(g);
     assert_int_equal(cq_options_new(&options, group, NULL), CQ_OK);
     cq_builder_printf(&found, "%s\n", group->name);
     for (size_t i = 0; cq_options_row(options, i); i++) add_row(&found, options, cq_options_row(options, i));

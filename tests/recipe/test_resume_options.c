@@ -4,6 +4,7 @@
 #include "support/files.h"
 
 #include "calque/calque.h"
+#include "calque/lab/autoencode.h"
 
 enum { N_PAIRS = 24, N_KINDS = 4 };
 
@@ -116,9 +117,13 @@ static void set(cq_options *o, const char *name, const char *value) {
   if (cq_options_set(o, name, in_place(place, value), &error)) fail_msg("%s", error.message);
 }
 
+static const cq_option_group *group_of(const kind *k) {
+  return strcmp(k->group, "autoencode") ? cq_option_group_find(k->group) : &cq_group_autoencode;
+}
+
 static cq_options *options_of(const kind *k, const char *name, const char *but) {
   cq_options *o;
-  assert_int_equal(cq_options_new(&o, cq_option_group_find(k->group), NULL), CQ_OK);
+  assert_int_equal(cq_options_new(&o, group_of(k), NULL), CQ_OK);
   for (const setting *s = k->base; s < k->base + 16 && s->name; s++)
     if (!but || strcmp(s->name, but) != 0) set(o, s->name, s->value);
   char output[64];
@@ -196,7 +201,7 @@ static bool change(cq_options *o, const kind *k, const cq_option *row) {
 /* What a refusal of files says is which text is another, or how many there are. */
 static bool names(const char *message, const cq_option *row) {
   char sought[80];
-  const bool is_file = row->type >= CQ_OPTION_DATA;
+  const bool is_file = row->type >= CQ_OPTION_ITEMS;
   snprintf(sought, sizeof sought, "the run under way has %s ", row->name);
   return strstr(message, sought) || (is_file && (strstr(message, "another text in") || strstr(message, " files ") ||
                                                  strstr(message, "the run under way has")));

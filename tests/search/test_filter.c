@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "search/filter.h"
+#include "search/mined_filter.h"
 
 static const struct {
   const char *source, *target;

@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "base/hash.h"
+#include "lab/autoencode/autoencoder_step.h"
 #include "model/modules.h"
-#include "train/autoencoder.h"
 
 enum { N = 7, DIM = 4, N_LETTERS = 6 };
 

@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "format/safetensors.h"
-#include "model/decoder.h"
+#include "lab/autoencode/decoder.h"
 
 #include <math.h>
 #include <sys/stat.h>

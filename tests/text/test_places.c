@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "text/analyzer.h"
-#include "text/language.h"
+#include "text/language_rules.h"
 #include "text/places.h"
 #include "text/unicode.h"
 

@@ -2,7 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
-#include "words/corpus.h"
+#include "words/words_corpus.h"
 
 static const char *written(const char *text) {
   const char *path = test_path("corpus.txt");

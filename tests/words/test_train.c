@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "words/negatives.h"
-#include "words/train.h"
+#include "words/train_words.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -15,7 +15,7 @@
  *     const cq_thing_options *o = call->library; ...
  *     return CLI_OK;
  *   }
- *   const cli_command cli_thing = {.name = "thing", .summary = "...", .group = "thing",
+ *   const cli_command cli_thing = {.name = "thing", .summary = "...", .group = &cq_group_thing,
  *                                  CLI_OPTIONS(struct args, options), .run = run};
  *
  * Data goes to standard output, everything else to standard error. */
@@ -50,7 +50,7 @@ typedef struct cli_values {
 
 /* Another group of the library's options: where in the command's own struct the pointer to its struct lies. */
 typedef struct cli_part {
-  const char *group;
+  const cq_option_group *group;
   size_t offset;
 } cli_part;
 
@@ -82,7 +82,7 @@ struct cli_command {
   const char *example;                        /* lines as they are typed, without indentation */
   const char *list_title;                     /* of a list in help; NULL: there is none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
-  const char *group;                          /* of the library's options that it takes; NULL: none */
+  const cq_option_group *group;               /* of the library's options that it takes; NULL: none */
   const char *const *taken;                   /* those of them, or whole groups within it, that are no options here, as
                                                  arguments or the command itself set them; NULL-terminated */
   const cq_option *options;                   /* its own */

@@ -221,9 +221,9 @@ static const cq_option options[] = {
     CLI_THREADS(mteb_args, threads),
 };
 
-static const cli_part parts[] = {{"eval", offsetof(mteb_args, eval)},
-                                 {"encoder", offsetof(mteb_args, encoder)},
-                                 {"logistic", offsetof(mteb_args, logistic)},
+static const cli_part parts[] = {{&cq_group_eval, offsetof(mteb_args, eval)},
+                                 {&cq_group_encoder, offsetof(mteb_args, encoder)},
+                                 {&cq_group_logistic, offsetof(mteb_args, logistic)},
                                  {0}};
 
 const cli_command cli_eval_mteb = {

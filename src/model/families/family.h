@@ -7,7 +7,7 @@
 #ifndef MODEL_FAMILIES_FAMILY_H
 #define MODEL_FAMILIES_FAMILY_H
 
-#include "model/transformer.h"
+#include "model/transformer_module.h"
 
 /* Keys of config.json. NULL: the family has none. Those up to vocab are required where they are named. */
 typedef struct cq_family_keys {

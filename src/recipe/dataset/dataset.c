@@ -10,7 +10,7 @@
 #include "corpus/rows.h"
 #include "hub/listing.h"
 #include "hub/name.h"
-#include "recipe/dataset/files.h"
+#include "recipe/dataset/dataset_files.h"
 
 #include <stdio.h>
 

@@ -2,9 +2,9 @@
 #ifndef RECIPE_ENCODE_CACHED_ENCODER_H
 #define RECIPE_ENCODE_CACHED_ENCODER_H
 
+#include "cache/vector_store.h"
 #include "calque/encoder.h"
 #include "calque/ranks.h"
-#include "store/vector_store.h"
 
 typedef struct cq_cached_encoder {
   cq_encoder *encoder;

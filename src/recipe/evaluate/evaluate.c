@@ -17,7 +17,7 @@
 #include "calque/lines.h"
 #include "eval/translation.h"
 #include "model/encoder.h"
-#include "recipe/evaluate/memory.h"
+#include "recipe/evaluate/encoded_once.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "model/encoder.h"
 #include "recipe/train/columns.h"
-#include "text/language.h"
+#include "text/language_rules.h"
 
 #include <string.h>
 

@@ -10,13 +10,14 @@
 #include "base/number.h"
 #include "base/options.h"
 #include "format/json.h"
-#include "model/language.h"
+#include "model/model_language.h"
 #include "ranks/ranks.h"
-#include "recipe/extend/card.h"
+#include "recipe/extend/extend_card.h"
+#include "recipe/extend/extend_language.h"
 #include "recipe/extend/extending.h"
-#include "recipe/extend/language.h"
 #include "recipe/extend/plan.h"
 #include "recipe/run/work_directory.h"
+#include "train/training_data.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "calque/eval.h"
 #include "calque/lines.h"
 #include "model/encoder.h"
-#include "model/language.h"
+#include "model/model_language.h"
 
 #include <math.h>
 #include <string.h>

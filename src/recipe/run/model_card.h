@@ -2,7 +2,7 @@
 #ifndef RECIPE_RUN_MODEL_CARD_H
 #define RECIPE_RUN_MODEL_CARD_H
 
-#include "recipe/run/training.h"
+#include "recipe/run/encoder_training.h"
 
 /* Appends Markdown with the front matter that model hubs read, on a run that is at its end; the model kept is the one
  * of kept_step. */

@@ -3,9 +3,9 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "recipe/student/text.h"
+#include "recipe/student/student_text.h"
 #include "tensor/kernels.h"
-#include "words/train.h"
+#include "words/train_words.h"
 
 #include <math.h>
 #include <string.h>

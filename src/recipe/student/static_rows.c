@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "recipe/student/text.h"
+#include "recipe/student/student_text.h"
 
 #include <math.h>
 #include <string.h>

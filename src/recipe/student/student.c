@@ -7,6 +7,7 @@
  * all over a vocabulary of pieces or whole words, trained on the text. NEW_VOCABULARY puts one under an existing model: see
  * carry.h. */
 #include "calque/student.h"
+#include "train/training_data.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,7 +19,7 @@
 #include "recipe/student/carry.h"
 #include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
-#include "recipe/student/text.h"
+#include "recipe/student/student_text.h"
 #include "recipe/student/vocabulary.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "recipe/student/vocabulary.h"
 
 #include "base/error.h"
-#include "model/transformer.h"
+#include "model/transformer_module.h"
 
 #include <string.h>
 

@@ -9,6 +9,7 @@
  *
  * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539). */
 #include "calque/distill.h"
+#include "train/training_data.h"
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -17,9 +18,9 @@
 #include "base/options.h"
 #include "model/modules.h"
 #include "recipe/encode/cached_encoder.h"
+#include "recipe/run/encoder_training.h"
 #include "recipe/run/model_card.h"
-#include "recipe/run/options.h"
-#include "recipe/run/training.h"
+#include "recipe/run/training_options.h"
 #include "recipe/train/columns.h"
 #include "recipe/train/hard_negatives.h"
 #include "train/soft_contrast.h"

@@ -4,14 +4,15 @@
  *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
  *   ranked   ─┘                 └─▶ ranking */
 #include "calque/finetune.h"
+#include "train/training_data.h"
 
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "recipe/run/encoder_training.h"
 #include "recipe/run/model_card.h"
-#include "recipe/run/options.h"
-#include "recipe/run/training.h"
+#include "recipe/run/training_options.h"
 #include "train/contrast.h"
 #include "train/label_head.h"
 

@@ -1,0 +1,229 @@
+/* Autoencoders of two or more languages around one space of sentence vectors: what one encoder reads, another
+ * language's decoder writes. A language's encoder is a sentence encoder like any other.
+ *
+ *   const cq_autoencode_text train[] = {{"fr-it.tsv.gz", {"fr", "it"}}, {"more.it.txt", {"it"}}};
+ *   cq_autoencode_options o = cq_autoencode_translating();
+ *   o.output = "fr-it", o.train = train, o.n_train = 2;
+ *   cq_autoencode(NULL, &o, ctx, &err);
+ *
+ *   cq_autoencoder *a;
+ *   cq_autoencoder_open(&a, "fr-it", &err);
+ *   cq_autoencoder_translate(out, NULL, a, "fr", "it", sentences, n, NULL, ctx, &err);
+ *
+ * A model is a directory: autoencoder.json, and for each language encoder-XX (sentence-transformers' layout) and
+ * decoder-XX. Sources: Dore's dual autoencoders for the system as described; Sutskever et al. 2014, Cho et al. 2014 for
+ * decoders of a fixed vector.
+ *
+ * Threads: an open cq_autoencoder may be used by any number of threads at once. Several trainings may run at once,
+ * each with an output directory of its own. */
+#ifndef CALQUE_LAB_AUTOENCODE_H
+#define CALQUE_LAB_AUTOENCODE_H
+
+#include "calque/context.h"
+#include "calque/encoder.h"
+#include "calque/options.h"
+#include "calque/ranks.h"
+#include "calque/schedule.h"
+#include "calque/slice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cq_autoencoder cq_autoencoder;
+
+/* Errors: CQ_ERR_IO; CQ_ERR_FORMAT, naming the file: vocabularies, dimensions and weights must fit one another. */
+CQ_API CQ_MUST_USE cq_status cq_autoencoder_open(cq_autoencoder **out, const char *directory, cq_error *error);
+CQ_API void cq_autoencoder_free(cq_autoencoder *autoencoder);
+CQ_API size_t cq_autoencoder_count(const cq_autoencoder *autoencoder); /* languages */
+CQ_API const char *cq_autoencoder_language(const cq_autoencoder *autoencoder, size_t index);
+/* A language's encoder, borrowed; NULL when there is none of that code. */
+CQ_API const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *autoencoder, const char *language);
+
+typedef struct cq_translate_options {
+  size_t size;
+  int beam;              /* 1: greedy */
+  int max_tokens;        /* of a translation */
+  double length_penalty; /* a translation's score is its log probability / length^this */
+} cq_translate_options;
+/* A beam of 5, 100 tokens, a length penalty of 1: group "translate". */
+CQ_DEFAULT_OPTIONS(cq_translate_options, cq_translate_default_options, translate)
+
+/* out [n] receives translations, each to be released with cq_free(); NULLs when the call fails. The same for any number of
+ * threads. An empty sentence is translated like any other text; of one
+ * longer than its encoder reads only the beginning is. stats: as cq_encoder_encode; may be NULL. Errors: CQ_ERR_ARGUMENT for an unknown language or
+ * options out of range; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencoder_translate(char **out, cq_encode_stats *stats,
+                                                      const cq_autoencoder *autoencoder, const char *from,
+                                                      const char *to, const cq_slice *sentences, size_t n,
+                                                      const cq_translate_options *options, cq_context *ctx,
+                                                      cq_error *error);
+
+/* --- training --- */
+
+/* SentencePiece's pieces, or whole words and punctuation by frequency, the rest unknown. */
+typedef enum cq_autoencode_vocabulary { CQ_AUTOENCODE_PIECES, CQ_AUTOENCODE_WORDS } cq_autoencode_vocabulary;
+typedef enum cq_autoencode_pooling { CQ_AUTOENCODE_LAST, CQ_AUTOENCODE_MAX, CQ_AUTOENCODE_MEAN } cq_autoencode_pooling;
+typedef enum cq_autoencode_contrast { CQ_AUTOENCODE_PAIRS, CQ_AUTOENCODE_IN_BATCH } cq_autoencode_contrast;
+/* Of dev's translations, greedy, by calque/lab/mt.h's default options: means over all ways. */
+typedef enum cq_autoencode_measure {
+  CQ_AUTOENCODE_BLEU,
+  CQ_AUTOENCODE_CHRF,
+  CQ_AUTOENCODE_METEOR
+} cq_autoencode_measure;
+enum { CQ_AUTOENCODE_N_MEASURES = 3 };
+/* What decoders take a sentence's vector for. */
+typedef enum cq_autoencode_latent {
+  CQ_AUTOENCODE_LATENT_BOTH,       /* the two that follow */
+  CQ_AUTOENCODE_LATENT_STATE,      /* the state they begin with */
+  CQ_AUTOENCODE_LATENT_EVERY_STEP, /* a part of each input */
+  /* They begin with the states the encoder ended in, which reads one way then, instead: alone, or with every step. */
+  CQ_AUTOENCODE_ENCODER_STATES,
+  CQ_AUTOENCODE_ENCODER_STATES_EVERY_STEP
+} cq_autoencode_latent;
+typedef enum cq_autoencode_feed { CQ_AUTOENCODE_OWN, CQ_AUTOENCODE_OTHER, CQ_AUTOENCODE_BOTH } cq_autoencode_feed;
+
+/* Text to train on or to measure by. */
+typedef struct cq_autoencode_text {
+  const char *path;         /* .tsv or .tsv.gz */
+  const char *languages[2]; /* codes of its first and second column; one NULL: text of the other column alone */
+} cq_autoencode_text;
+
+/* One line of news from a run. */
+typedef struct cq_autoencode_progress {
+  const char *phase; /* "data", "together", "encoders", "decoders" */
+  uint64_t step, n_steps;
+  size_t n_languages;
+  const char *const *languages;
+  const double *nll; /* [n_languages] running means, as the others; 0: not yet */
+  double contrast, distance, seconds_left;
+  const char *text; /* a table or remark to show as it is; NULL when there is none */
+} cq_autoencode_progress;
+/* Return false to stop the run (CQ_ERR_STOPPED). */
+typedef bool (*cq_autoencode_progress_fn)(void *context, const cq_autoencode_progress *progress);
+
+typedef struct cq_autoencode_options {
+  size_t size;
+  const char *output;
+  bool replace;
+  bool resume;          /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
+  /* A batch is of one pair of languages, or of one language, by chance in proportion to what there is; an epoch is as
+   * many batches as all hold. Each language needs text; what has no translation goes to its decoder alone. */
+  const cq_autoencode_text *train;
+  size_t n_train;
+  const cq_autoencode_text *dev; /* pairs that are translated both ways after each epoch of decoders */
+  size_t n_dev;                  /* 0: the model is as it is at the end; otherwise the best is kept */
+  cq_autoencode_measure best_by;
+  const char *joined; /* a model whose languages are there already, and stay as they are; NULL: none */
+  bool skip_bad;
+  int max_characters; /* pairs with a longer side are left out; 0: no limit */
+  /* sizes */
+  cq_autoencode_vocabulary vocabulary;
+  int vocab_size; /* of each new language; of words: at most */
+  int embedding_dim, hidden_dim, n_layers;
+  int latent_dim; /* where no model is joined */
+  bool bidirectional;
+  cq_autoencode_pooling pooling;
+  bool relu;          /* after the linear layer that gives the vector */
+  bool unit_length;   /* vectors of length one */
+  bool shared_latent; /* the layer that gives the vector is one for all languages */
+  cq_autoencode_latent latent_as;
+  bool words_hidden; /* decoders do not read what they have written: they see the encoder's side alone */
+  double encoder_dropout, decoder_dropout;
+  int max_tokens; /* of a sentence */
+  /* losses */
+  double contrast, reconstruction, distance; /* Dore's eq. 3: alpha, beta; and the weight of squared distances */
+  cq_autoencode_contrast contrast_by;
+  double margin, temperature;
+  const char *teacher; /* a model whose vectors of one language's sentences those of all are drawn to; NULL: none */
+  const char *teacher_language;
+  double distillation;         /* weight of the squared distances from them */
+  const char *cache_directory; /* of the teacher's vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  double adversary;            /* weight of what encoders of two languages learn from a discriminator, whose labels they
+                               exchange: Lample et al. 2018, eq. 3; 0: there is none */
+  int discriminator_hidden;    /* its hidden layer */
+  cq_autoencode_feed feed;
+  double noise;                /* added to the vectors that decoders read: length of it, on average */
+  double word_dropout;         /* share of the tokens that decoders read which become <unk> */
+  double encoder_word_dropout; /* the same of the tokens that encoders read in training */
+  /* course */
+  double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
+  int patience; /* a stage ends after this many epochs of decoders without a better dev, and the next goes on from
+                   where it is; 0: never early */
+  int batch_pairs;
+  double learning_rate, weight_decay, clip_norm;
+  bool two_optimizers;  /* in each step of everything together: first one for the losses between vectors, then one for
+                           -log p */
+  double contrast_rate; /* of two: the first's learning rate, relative to the other's */
+  cq_schedule schedule; /* of each stage */
+  double warmup;        /* share of each stage's steps */
+  int n_shards;
+  uint64_t seed;
+  cq_autoencode_progress_fn progress;
+  void *progress_context;
+  cq_ranks *ranks; /* that train together (calque/ranks.h); NULL: this process alone */
+} cq_autoencode_options;
+
+/* What translates: bidirectional, max pooling, vectors of length one, drawn together by in-batch contrast (InfoNCE) and by
+ * distance, while decoders learn, under noise, to write from their own language's: group "autoencode". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_options, cq_autoencode_translating, autoencode)
+/* The system as described, with its best values (table 5): batch 16, rate 2e-4, embedding 150, hidden 256, latent 16
+ * after ReLU, two layers one way, dropout 0.139 and 0.102, alpha 1.039, beta 1.440, everything trained at once; a margin
+ * of 1.5 and 30 epochs, and decoders that read no words, as in its authors' program: group "autoencode-as-described". */
+CQ_DEFAULT_OPTIONS(cq_autoencode_options, cq_autoencode_as_described, autoencode_as_described)
+
+typedef struct cq_autoencode_result {
+  uint64_t n_pairs, n_steps;
+  double loss;                          /* weighted, of all kinds: a running mean at the end of the last stage */
+  double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the model that is kept; NaN without dev */
+} cq_autoencode_result;
+
+/* Trains and writes the model. result may be NULL. Errors: CQ_ERR_ARGUMENT; CQ_ERR_FORMAT with file and line;
+ * CQ_ERR_LIMIT with the stage's step when a loss or a gradient is not finite, the best model so far being kept at
+ * OUTPUT.work/best; CQ_ERR_STOPPED; CQ_ERR_IO; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencode(cq_autoencode_result *result, const cq_autoencode_options *options,
+                                           cq_context *ctx, cq_error *error);
+
+/* --- what a run has logged --- */
+
+typedef struct cq_autoencode_log_step {
+  /* Of the batch; NaN where it had none: decoders alone, text of one language, no teacher, no adversary. */
+  double contrast, distance, distillation;
+  double discriminator; /* the share of vectors whose language it told */
+  double gradient_norm;
+} cq_autoencode_log_step;
+
+typedef struct cq_autoencode_log_stage {
+  char name[24]; /* "together", "encoders", "decoders" */
+  size_t begin;  /* its first step is steps[begin] */
+} cq_autoencode_log_stage;
+
+typedef struct cq_autoencode_log_dev {
+  size_t n_steps; /* that were done when dev was translated */
+} cq_autoencode_log_dev;
+
+typedef struct cq_autoencode_log {
+  char *path;                    /* of the log itself */
+  char **languages;              /* [n_languages] codes */
+  cq_autoencode_log_step *steps; /* [n_steps] */
+  double *nll;                   /* [n_steps, n_languages] -log p of a token; NaN: the language had no part in it */
+  cq_autoencode_log_stage *stages;
+  char **ways; /* [n_ways] that dev is translated: "fr-it" from fr into it; none before the first time */
+  cq_autoencode_log_dev *devs;
+  double *scores; /* [n_devs, n_ways, CQ_AUTOENCODE_N_MEASURES] */
+  size_t n_languages, n_steps, n_stages, n_ways, n_devs;
+} cq_autoencode_log;
+
+/* Reads the log of a run, of one that is under way as well: a last line that breaks off is left out.
+ *   path  OUTPUT of cq_autoencode, for which OUTPUT.work/log.jsonl is read while it is there, and else
+ *         OUTPUT/log.jsonl; or a log's own path
+ * Errors, *out being empty then: CQ_ERR_IO; CQ_ERR_FORMAT with file and line, and for a log without a step;
+ * CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_autoencode_log_read(cq_autoencode_log *out, const char *path, cq_error *error);
+CQ_API void cq_autoencode_log_free(cq_autoencode_log *log); /* what it holds; legal on {0} */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,37 @@
+/* calque data convert. */
+#include "cli/data/data_command.h"
+
+static bool list_corpus_format(cli_list_item *out, size_t i) {
+  const cq_corpus_format *format = cq_corpus_format_at(i);
+  if (format) *out = (cli_list_item){format->name, format->inputs, format->help};
+  return format;
+}
+
+static int run_convert(const cli_call *call) {
+  cq_corpus_convert_options *o = call->library;
+  cli_data_run run = cli_data_start();
+  CLI_DATA_INPUTS(o, call);
+  CLI_DATA_WATCH(o, &run);
+  const int code = cli_check_options(call);
+  return code ? code : cli_data_report(&run, cq_corpus_convert(&run.counts, o, &run.error));
+}
+
+const cli_command cli_data_convert = {
+    .name = "convert",
+    .summary = "Moses, Parquet, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
+    .arguments = "FILE...",
+    .min_arguments = 0,
+    .max_arguments = -1,
+    .description =
+        "Reads parallel text as it is published, and writes a row a line: a sentence, a tab, its translation. Says how "
+        "many rows were dropped, and why. Files may be compressed (gzip, xz, Zstandard); --columns takes what the "
+        "format's line says.",
+    .list_title = "File formats",
+    .list = list_corpus_format,
+    .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"
+               "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz\n"
+               "calque data convert --from parquet --columns en,de train.parquet -o en-de.tsv",
+    .group = &cq_group_corpus_convert,
+    .taken = cli_data_inputs_taken,
+    .run = run_convert,
+};

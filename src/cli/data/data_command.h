@@ -1,0 +1,33 @@
+/* What the commands of `calque data` share: what they read, progress, what became of the rows. */
+#ifndef CLI_DATA_DATA_COMMAND_H
+#define CLI_DATA_DATA_COMMAND_H
+
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+/* One run: drawn as rows are read, stopped when the user asks to. */
+typedef struct cli_data_run {
+  cli_progress progress;
+  cq_corpus_counts counts;
+  cq_error error;
+  const char *read, *written; /* what is counted: "rows read", "written" */
+} cli_data_run;
+cli_data_run cli_data_start(void);
+/* "20613 rows read, 19615 written; 998 too long", or the error. */
+int cli_data_report(cli_data_run *run, cq_status status);
+
+/* The progress of a struct of options is told to a run. */
+bool cli_data_watch(void *run, uint64_t n_read);
+#define CLI_DATA_WATCH(o, run) ((o)->progress = cli_data_watch, (o)->progress_context = (run))
+
+/* The inputs of a struct of options are a call's arguments; standard input if there are none. */
+extern const char *const cli_data_standard_input[1], *const cli_data_inputs_taken[];
+#define CLI_DATA_INPUTS(o, call)                                                                                       \
+  ((o)->inputs = (call)->n_arguments ? (call)->arguments : cli_data_standard_input,                                    \
+   (o)->n_inputs = (call)->n_arguments ? (call)->n_arguments : 1)
+
+extern const cli_command cli_data_get, cli_data_convert, cli_data_pivot, cli_data_sample, cli_data_dedup,
+    cli_data_filter, cli_data_gloss, cli_data_inflect, cli_data_stats, cli_data_transliterate, cli_data_documents,
+    cli_data_language;
+
+#endif

@@ -1,0 +1,57 @@
+/* calque data documents: documents of any format as JSON lines. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static int print_documents(cq_documents *in) {
+  cq_error error = {0};
+  cq_document document;
+  uint64_t n = 0, n_empty = 0;
+  for (;;) {
+    char *json;
+    if (cq_documents_next(&document, in, &error)) return cli_fail_error(&error);
+    if (!document.id.data) break;
+    n_empty += document.text.n == 0;
+    if (cq_document_json(&json, &document, &error)) return cli_fail_error(&error);
+    puts(json);
+    cq_free(json);
+    if (!cli_flush_output()) return CLI_FAILED;
+    n++;
+  }
+  if (n_empty) cli_note("%" PRIu64 " document%s empty", n_empty, n_empty == 1 ? " is" : "s are");
+  cli_note("%" PRIu64 " document%s", n, n == 1 ? "" : "s");
+  return CLI_OK;
+}
+
+static int run_documents(const cli_call *call) {
+  static const char *const standard_input[] = {"-"};
+  cq_documents_options *o = call->library;
+  cq_documents *in;
+  cq_error error = {0};
+  o->notice = cli_notice;
+  int code = cli_check_options(call);
+  if (code) return code;
+  const bool given = call->n_arguments > 0;
+  if (cq_documents_open(&in, given ? call->arguments : standard_input, given ? call->n_arguments : 1, o, &error))
+    return cli_fail_error(&error);
+  code = print_documents(in);
+  cq_documents_close(in);
+  return code;
+}
+
+const cli_command cli_data_documents = {
+    .name = "documents",
+    .summary = "JSON, CSV, TSV, text, Markdown, HTML, TREC or Parquet documents, or a folder of them, to JSON lines",
+    .arguments = "[FILE|FOLDER...]",
+    .min_arguments = 0,
+    .max_arguments = -1,
+    .description = "Prints each document as a JSON object on a line: id, title, text, url, language, and its metadata. "
+                   "This is what 'calque index add' would add. Files may be compressed (gzip, xz, Zstandard); without "
+                   "one, or for \"-\", standard "
+                   "input is read.",
+    .example = "calque data documents handbook/ news.csv.zst > documents.jsonl",
+    .group = &cq_group_documents,
+    .run = run_documents,
+};

@@ -1,0 +1,32 @@
+/* calque data get: parallel text of the Hugging Face hub. The work and its options are cq_dataset_get's. */
+#include "calque/dataset.h"
+#include "cli/data/data_command.h"
+#include "cli/model/hub_command.h"
+
+static int run_get(const cli_call *call) {
+  cq_dataset_options *o = call->library;
+  cli_data_run run = cli_data_start();
+  cli_hub_watch watch = {.line = run.progress};
+  CLI_DATA_WATCH(o, &run);
+  o->hub_progress = cli_hub_progress, o->hub_progress_context = &watch;
+  const int code = cli_check_options(call);
+  return code ? code : cli_data_report(&run, cq_dataset_get(&run.counts, call->arguments[0], o, &run.error));
+}
+
+const cli_command cli_data_get = {
+    .name = "get",
+    .summary = "fetch parallel text from the Hugging Face hub",
+    .arguments = "NAME[@REVISION]",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description =
+        "Fetches the Parquet files of a data set into the cache that huggingface_hub keeps, and writes two of their "
+        "columns, or those of --columns, as data convert does. Only the files of the config and the split are "
+        "fetched: those whose directory and name say so, as de-en/train-00000-of-00001.parquet. For data sets of "
+        "other formats, those that the hub has converted are taken (refs/convert/parquet). Which configs and columns "
+        "there are is said where it is not clear which are wanted. For HF_TOKEN and others see calque model get.",
+    .example = "calque data get Helsinki-NLP/opus-100 --config de-en -o de-en.tsv.gz\n"
+               "calque data get sentence-transformers/stsb --split validation -o dev.tsv",
+    .group = &cq_group_dataset,
+    .run = run_get,
+};

@@ -1,0 +1,30 @@
+/* calque data inflect: a dictionary's words in the forms that text has. */
+#include "cli/data/data_command.h"
+
+static int run_inflect(const cli_call *call) {
+  cq_corpus_inflect_options *o = call->library;
+  cli_data_run run = cli_data_start();
+  run.read = "words without a translation", run.written = "rows written";
+  CLI_DATA_INPUTS(o, call);
+  CLI_DATA_WATCH(o, &run);
+  const int code = cli_check_options(call);
+  return code ? code : cli_data_report(&run, cq_corpus_inflect(&run.counts, o, &run.error));
+}
+
+const cli_command cli_data_inflect = {
+    .name = "inflect",
+    .summary = "complete a dictionary by the inflected forms that untranslated text has",
+    .arguments = "[FILE...]",
+    .min_arguments = 0,
+    .max_arguments = -1,
+    .description =
+        "Writes rows for words of the text that a dictionary lacks and that are forms of its words: \"houses\" has the "
+        "translations of \"house\". Which endings and beginnings are exchanged is learned from the text, in any "
+        "language with an alphabet (unsupervised morphology): no stemmer or list of forms is needed, and some of what "
+        "is found is wrong. Use it beside the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
+        "translations in the second column and those behind it; without any, standard input.",
+    .example = "calque data inflect --text german.txt en-de.dictionary.tsv -o en-de.forms.tsv",
+    .group = &cq_group_corpus_inflect,
+    .taken = cli_data_inputs_taken,
+    .run = run_inflect,
+};

@@ -1,0 +1,30 @@
+/* calque data pivot: two corpora that have a language in common. */
+#include "cli/data/data_command.h"
+
+static const char *const taken[] = {"first", "second", NULL};
+
+static int run_pivot(const cli_call *call) {
+  cq_corpus_pivot_options *o = call->library;
+  cli_data_run run = cli_data_start();
+  o->first = call->arguments[0], o->second = call->arguments[1];
+  CLI_DATA_WATCH(o, &run);
+  const int code = cli_check_options(call);
+  return code ? code : cli_data_report(&run, cq_corpus_pivot(&run.counts, o, &run.error));
+}
+
+const cli_command cli_data_pivot = {
+    .name = "pivot",
+    .summary = "join two corpora that have a language in common",
+    .arguments = "FIRST SECOND",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .description = "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
+                   "their other "
+                   "columns written, the first file's and then the second's. Every row of one file is paired with "
+                   "every row of the "
+                   "other that has the sentence.",
+    .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalised -o fr-it.tsv.gz",
+    .group = &cq_group_corpus_pivot,
+    .taken = taken,
+    .run = run_pivot,
+};

@@ -1,0 +1,24 @@
+/* calque data sample: some rows at random. */
+#include "cli/data/data_command.h"
+
+static int run_sample(const cli_call *call) {
+  cq_corpus_sample_options *o = call->library;
+  cli_data_run run = cli_data_start();
+  CLI_DATA_INPUTS(o, call);
+  CLI_DATA_WATCH(o, &run);
+  const int code = cli_check_options(call);
+  return code ? code : cli_data_report(&run, cq_corpus_sample(&run.counts, o, &run.error));
+}
+
+const cli_command cli_data_sample = {
+    .name = "sample",
+    .summary = "take a random sample of the rows, in their order",
+    .arguments = "[FILE...]",
+    .min_arguments = 0,
+    .max_arguments = -1,
+    .description = "Every row has the same chance. Files are read one after the other; without any, standard input.",
+    .example = "calque data sample --rows 50000 en-de.tsv.gz -o 50k.tsv.gz",
+    .group = &cq_group_corpus_sample,
+    .taken = cli_data_inputs_taken,
+    .run = run_sample,
+};

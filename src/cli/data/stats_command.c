@@ -1,0 +1,107 @@
+/* calque data stats. */
+#include "cli/data/data_command.h"
+
+#include <inttypes.h>
+
+struct stats_args {
+  size_t size;
+  bool json, csv;
+};
+
+static const cq_option stats_options[] = {
+    CLI_JSON(struct stats_args, json),
+    {CQ_FLAG(struct stats_args, "csv", csv, KEEPS, "print comma-separated values")},
+};
+
+static void print_scripts(char *out, size_t size, const cq_corpus_column *column) {
+  size_t n = 0;
+  out[0] = '\0';
+  for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS && column->scripts[i].share > 0 && n < size; i++)
+    n += (size_t)snprintf(out + n, size - n, "%s%s %.1f%%", i ? " " : "", column->scripts[i].name,
+                          100 * column->scripts[i].share);
+}
+
+static int print_stats(const cq_corpus_figures *f, bool csv) {
+  static const char *const heads[] = {"column", "rows", "empty", "distinct", "characters",
+                                      "median", "95%",  "max",   "words",    "script"};
+  cli_table table = {.n_columns = sizeof heads / sizeof *heads};
+  char scripts[160];
+  for (size_t i = 0; i < table.n_columns; i++) cli_table_cell(&table, "%s", heads[i]);
+  for (size_t c = 0; c < f->n_columns; c++) {
+    const cq_corpus_column *column = &f->columns[c];
+    cli_table_cell(&table, "%zu", c + 1);
+    cli_table_cell(&table, "%" PRIu64, column->n);
+    cli_table_cell(&table, "%" PRIu64, column->n_empty);
+    cli_table_cell(&table, "%" PRIu64, column->n_distinct);
+    cli_table_cell(&table, "%.1f", column->mean_characters);
+    cli_table_cell(&table, "%" PRIu64, column->median_characters);
+    cli_table_cell(&table, "%" PRIu64, column->characters_95);
+    cli_table_cell(&table, "%" PRIu64, column->max_characters);
+    cli_table_cell(&table, "%.1f", column->mean_words);
+    print_scripts(scripts, sizeof scripts, column);
+    cli_table_cell(&table, "%s", scripts);
+  }
+  const bool failed = table.failed;
+  if (!failed) cli_table_print(&table, stdout, csv);
+  cli_table_free(&table);
+  return failed ? cli_fail("out of memory") : CLI_OK;
+}
+
+static void print_stats_json(const cq_corpus_figures *f) {
+  printf("{\"rows\": %" PRIu64 ", \"distinct\": %" PRIu64 ", \"identical\": %" PRIu64 ", \"malformed\": %" PRIu64
+         ", \"columns\": [",
+         f->n_rows, f->n_distinct, f->n_identical, f->n_malformed);
+  for (size_t c = 0; c < f->n_columns; c++) {
+    const cq_corpus_column *column = &f->columns[c];
+    printf("%s\n  {\"rows\": %" PRIu64 ", \"empty\": %" PRIu64 ", \"distinct\": %" PRIu64
+           ", \"mean_characters\": %.9g, "
+           "\"median_characters\": %" PRIu64 ", \"characters_95\": %" PRIu64 ", \"max_characters\": %" PRIu64
+           ", \"mean_words\": %.9g, \"scripts\": {",
+           c ? "," : "", column->n, column->n_empty, column->n_distinct, column->mean_characters,
+           column->median_characters, column->characters_95, column->max_characters, column->mean_words);
+    for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS && column->scripts[i].share > 0; i++)
+      printf("%s\"%s\": %.9g", i ? ", " : "", column->scripts[i].name, column->scripts[i].share);
+    printf("}}");
+  }
+  printf("\n]}\n");
+}
+
+static int run_stats(const cli_call *call) {
+  const struct stats_args *args = call->options;
+  cq_corpus_stats_options *o = call->library;
+  cq_corpus_figures figures;
+  cli_data_run run = cli_data_start();
+  if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
+  CLI_DATA_INPUTS(o, call);
+  CLI_DATA_WATCH(o, &run);
+  const cq_status status = cq_corpus_stats(&figures, o, &run.error);
+  cli_progress_clear(&run.progress);
+  if (status) return cli_fail_error(&run.error);
+  int code = CLI_OK;
+  if (args->json)
+    print_stats_json(&figures);
+  else
+    code = print_stats(&figures, args->csv);
+  cli_note("%" PRIu64 " rows, %" PRIu64 " distinct, %" PRIu64 " with identical sides, %" PRIu64
+           " malformed lines skipped",
+           figures.n_rows, figures.n_distinct, figures.n_identical, figures.n_malformed);
+  cq_corpus_figures_free(&figures);
+  return code;
+}
+
+const cli_command cli_data_stats = {
+    .name = "stats",
+    .summary = "count rows, lengths, scripts and distinct sentences of each column",
+    .arguments = "[FILE...]",
+    .min_arguments = 0,
+    .max_arguments = -1,
+    .description =
+        "A line for each column: rows, empty sentences, distinct sentences; and of sentences that are not empty: "
+        "mean, median, 95th percentile and max of their characters, mean words (separated by blanks), and their "
+        "scripts. Files are read one after the other; without any, standard input.",
+    .example = "calque data stats en-de.tsv.gz",
+    .group = &cq_group_corpus_stats,
+    .taken = cli_data_inputs_taken,
+    CLI_OPTIONS(struct stats_args, stats_options),
+    .run = run_stats,
+};

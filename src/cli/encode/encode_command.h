@@ -1,0 +1,65 @@
+/* One run of `calque encode`, and what several ranks do otherwise (divided.c). */
+#ifndef CLI_ENCODE_ENCODE_COMMAND_H
+#define CLI_ENCODE_ENCODE_COMMAND_H
+
+#include "cli/frame/command.h"
+#include "cli/frame/input_sentences.h"
+#include "cli/frame/output.h"
+
+enum { TYPE_F32, TYPE_INT8, TYPE_BINARY, TYPE_UBINARY };
+enum { FORMAT_JSONL, FORMAT_NPY, FORMAT_RAW };
+
+typedef struct cli_encode_args {
+  size_t size;
+  const char *model, *output, *calibration;
+  const char *language; /* of an autoencoder; NULL: the model is an encoder */
+  int threads, column, batch, output_type;
+  bool skip_bad, replace;
+  const cq_encode_options *encode;
+  const cq_encoder_options *encoder;
+} cli_encode_args;
+
+/* Everything one run holds. */
+typedef struct cli_encode_job {
+  const cli_encode_args *args;
+  cq_encoder *encoder;
+  cq_context *ctx;
+  cli_sentences in;
+  size_t dim, n_columns; /* numbers in a vector before and after --output-type */
+  int format;
+  float *vectors;     /* [batch, dim] */
+  float *ranges;      /* [2, dim], int8 only */
+  signed char *small; /* [batch, n_columns] */
+  cq_npy_writer *npy;
+  cli_output file;
+  FILE *stream;
+  cq_encode_stats stats;
+  cli_place first_truncated;
+  cq_ranks *ranks; /* NULL: this process alone */
+  cq_divided *divided;
+  uint64_t n_rows; /* that this rank has written */
+} cli_encode_job;
+
+/* Each returns an exit code, after saying why. */
+
+/* Encodes the current chunk of `in` into j->vectors. */
+int cli_encode_chunk(cli_encode_job *j, const cli_sentences *in);
+/* Writes the current chunk of j->in, which is encoded, to j->stream or j->npy. */
+int cli_encode_write(cli_encode_job *j);
+/* j->ranges over all that `in` gives, or over the vectors of a file. */
+int cli_encode_ranges(cli_encode_job *j, cli_sentences *in);
+int cli_encode_ranges_npy(cli_encode_job *j, const char *path);
+/* j->ranges of --calibration. */
+int cli_encode_calibrate(cli_encode_job *j);
+cq_npy_type cli_encode_type(const cli_encode_job *j); /* of the output's numbers */
+size_t cli_encode_row_bytes(const cli_encode_job *j);
+
+/* --- several ranks, which share out ranges of the input's bytes (calque/extra/divided.h) --- */
+
+int cli_encode_check_divisible(const cli_call *call, const char *output);
+/* All ranks agree on what they are about to do; the input is cut, and for int8 j->ranges found. */
+int cli_encode_open_divided(cli_encode_job *j, const cli_call *call);
+/* Encodes this rank's ranges, waits for the others, puts the output at its place, and gathers what is to be remarked. */
+int cli_encode_divided(cli_encode_job *j, const cli_call *call);
+
+#endif

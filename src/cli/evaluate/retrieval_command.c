@@ -1,0 +1,69 @@
+/* calque eval retrieval: a ranked run against relevance judgements. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+struct args {
+  size_t size;
+  bool per_topic, json;
+};
+
+static const cq_option options[] = {
+    {CQ_FLAG(struct args, "per-topic", per_topic, CHANGES, "print each topic's figures before those over all"),
+     .letter = 'q'},
+    CLI_JSON(struct args, json),
+};
+
+/* One topic's figures or, of ALL, those over all. */
+enum { ALL = -1 };
+
+static cq_slice name_of(const cq_retrieval_eval *r, long topic) {
+  return topic == ALL ? (cq_slice){"all", 3} : cq_retrieval_eval_topic(r, (size_t)topic);
+}
+
+static double print_figure(const cq_retrieval_eval *r, long topic, size_t m) {
+  return topic == ALL ? cq_retrieval_eval_overall(r, m) : cq_retrieval_eval_value(r, (size_t)topic, m);
+}
+
+static void print_topic_json(const cq_retrieval_eval *r, long topic) {
+  printf("{\"topic\": ");
+  cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), print_figure(r, topic, m));
+  printf("}\n");
+}
+
+static void print_topic_lines(const cq_retrieval_eval *r, long topic) {
+  const cq_slice name = name_of(r, topic);
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+    printf("%s\t%.*s\t%.*f\n", cq_retrieval_eval_measure(r, m), (int)name.n, name.data,
+           cq_retrieval_eval_is_count(r, m) ? 0 : 4, print_figure(r, topic, m));
+}
+
+static int run_retrieval(const cli_call *call) {
+  const struct args *args = call->options;
+  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_topic_json : print_topic_lines;
+  cq_error error = {0};
+  cq_retrieval_eval *r;
+  if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], call->library, &error))
+    return cli_fail_error(&error);
+  for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
+  print(r, ALL);
+  cq_retrieval_eval_free(r);
+  return CLI_OK;
+}
+
+const cli_command cli_eval_retrieval = {
+    .name = "retrieval",
+    .summary = "MAP, nDCG, precision, recall of ranked documents",
+    .arguments = "QRELS RUN",
+    .min_arguments = 2,
+    .max_arguments = 2,
+    .description =
+        "Compares a run, lines of topic, Q0, document, rank, score and tag, with relevance judgements, lines of topic, "
+        "iteration, document and relevance; plain or compressed. Prints lines of measure, topic and figure, as "
+        "trec_eval does, with trec_eval's figures.",
+    .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
+    .group = &cq_group_retrieval_eval,
+    CLI_OPTIONS(struct args, options),
+    .run = run_retrieval,
+};

@@ -1,0 +1,257 @@
+/* From argv to a command's structs. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags without a value, and
+ * "--", after which everything is an argument. Nothing is guessed: an unknown name, a value that is not wholly of its
+ * type, or a repeated option that takes one value, is an error that says what was expected. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const cq_option cli_threads_options[1] = {CLI_THREADS(cli_threads_args, threads)};
+
+bool cli_parse_number(double *out, const char *text) {
+  char *end;
+  /* strtod also takes leading blanks, "nan", "infinity" and hexadecimal: none of them is meant by anybody here. */
+  if (text[0] == '\0' || strspn(text, "0123456789+-.eE") != strlen(text)) return false;
+  errno = 0;
+  double value = strtod(text, &end);
+  if (*end != '\0' || (errno == ERANGE && fabs(value) > 1) || !isfinite(value)) return false;
+  *out = value;
+  return true;
+}
+
+bool cli_parse_count(uint64_t *out, const char *text) {
+  char *end;
+  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (*end != '\0' || errno == ERANGE) return false;
+  *out = value;
+  return true;
+}
+
+/* --- a command's values --- */
+
+/* Rows that a command shares stand behind its own, as one table. */
+int cli_values_new(cli_values *out, const cli_command *command) {
+  const size_t n = command->n_options + command->n_more_options;
+  cq_error error = {0};
+  *out = (cli_values){.rows = calloc(n + 1, sizeof *out->rows)};
+  if (!out->rows) return cli_fail("out of memory");
+  if (command->n_options) memcpy(out->rows, command->options, command->n_options * sizeof *out->rows);
+  if (command->n_more_options)
+    memcpy(out->rows + command->n_options, command->more_options, command->n_more_options * sizeof *out->rows);
+  out->own_group = (cq_option_group){.name = command->name,
+                                     .size = command->options_size + sizeof(size_t), /* even of a command without any */
+                                     .row_size = sizeof *out->rows,
+                                     .rows = out->rows,
+                                     .n_rows = n,
+                                     .parts = out->parts};
+  for (const cli_part *p = command->parts; p && p->group; p++)
+    out->parts[out->own_group.n_parts++] = (cq_option_part){p->group, p->offset, NULL};
+  cq_status status = cq_options_new(&out->own, &out->own_group, &error);
+  if (!status && command->group) status = cq_options_new(&out->library, command->group, &error);
+  if (status) return cli_fail_error(&error);
+  if (command->library_defaults) command->library_defaults(cq_options_struct(out->library));
+  return CLI_OK;
+}
+
+void cli_values_free(cli_values *values) {
+  cq_options_free(values->library);
+  cq_options_free(values->own);
+  free(values->rows);
+}
+
+/* Whether the row stands in a group of the name within this one. */
+static bool is_in_part(const cq_option_group *group, const cq_option *row, const char *name) {
+  for (size_t i = 0; group && i < group->n_parts; i++) {
+    const cq_option_group *part = group->parts[i].group;
+    if (is_in_part(part, row, name)) return true;
+    if (!strcmp(part->name, name) && row >= part->rows && row < part->rows + part->n_rows) return true;
+  }
+  return false;
+}
+
+static bool option_is_taken(const cli_command *command, const cq_option *row) {
+  for (size_t i = 0; command->taken && command->taken[i]; i++)
+    if (!strcmp(command->taken[i], row->name) || is_in_part(command->group, row, command->taken[i])) return true;
+  return false;
+}
+
+/* Whether one of the first n rows has the name. */
+static bool option_is_among(const cq_options *options, size_t n, const char *name) {
+  const cq_option *row;
+  for (size_t r = 0; options && r < n && (row = cq_options_row(options, r)); r++)
+    if (!strcmp(row->name, name)) return true;
+  return false;
+}
+
+const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
+                                size_t i) {
+  const cq_option *row;
+  *from = values->library;
+  for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
+    if (!option_is_taken(command, row) && i-- == 0) return row;
+  *from = values->own;
+  for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
+    const bool hidden = r >= values->own_group.n_rows &&
+                        (option_is_taken(command, row) || option_is_among(values->library, SIZE_MAX, row->name) ||
+                         option_is_among(values->own, r, row->name));
+    if (!hidden && i-- == 0) return row;
+  }
+  return NULL;
+}
+
+/* --- argv --- */
+
+/* What is parsed at present. */
+typedef struct parsing {
+  const cli_command *command;
+  const char *path;
+  cli_values *values;
+} parsing;
+
+static const cq_option *row_at(const parsing *p, size_t i) {
+  const cq_options *from;
+  return cli_values_row(&from, p->values, p->command, i);
+}
+
+static const char *parsing_row_name(const void *context, size_t i) {
+  return row_at(context, i)->name;
+}
+
+/* The number of the option of a name or letter; *n receives how many there are. */
+static size_t find_option(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
+  size_t found = SIZE_MAX;
+  const cq_option *row;
+  for (*n = 0; (row = row_at(p, *n)); ++*n)
+    if (found == SIZE_MAX &&
+        (name ? strlen(row->name) == n_name && !memcmp(row->name, name, n_name) : row->letter == letter))
+      found = *n;
+  return found;
+}
+
+/* Whether every word of an option's name is a word of what was given: batch of batch-size. */
+static bool is_word_of_option(const char *name, const char *given) {
+  while (*name) {
+    const size_t n = strcspn(name, "-");
+    const char *at = given;
+    while (*at && (strncmp(at, name, n) != 0 || !strchr("-_", at[n]))) { /* strchr finds the end, too */
+      at += strcspn(at, "-_");
+      at += *at != '\0';
+    }
+    if (!*at) return false;
+    name += n;
+    name += *name != '\0';
+  }
+  return true;
+}
+
+/* The longest such option of n that begins with the same word, or NULL. */
+static const char *option_within(const parsing *p, size_t n, const char *given) {
+  const char *best = NULL;
+  for (size_t i = 0; i < n; i++) {
+    const char *name = parsing_row_name(p, i);
+    const bool same_start = !strncmp(name, given, strcspn(name, "-"));
+    if (same_start && is_word_of_option(name, given) && (!best || strlen(name) > strlen(best))) best = name;
+  }
+  return best;
+}
+
+static int unknown_option(const parsing *p, const char *name, size_t n_name, size_t n) {
+  char word[64];
+  snprintf(word, sizeof word, "%.*s", (int)(n_name < 63 ? n_name : 63), name);
+  const char *near = cq_nearest_name(word, parsing_row_name, p, n);
+  if (!near) near = option_within(p, n, word);
+  if (near) return cli_usage(p->path, "unknown option --%s, did you mean --%s?", word, near);
+  return cli_usage(p->path, "unknown option --%s", word);
+}
+
+static int set_option(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
+  cq_error error = {0};
+  if (row->type != CQ_OPTION_FLAG && !cq_option_is_several(row) && cq_options_is_set(of, row->name))
+    return cli_usage(p->path, "--%s is given twice", row->name);
+  if (cq_options_set(of, row->name, value, &error)) return cli_usage(p->path, "--%s", error.message);
+  return CLI_OK;
+}
+
+/* The option at argv[*i], and its value if that is apart. */
+static int parse_option(const parsing *p, int *i, int argc, char **argv) {
+  const char *word = argv[*i], *value = NULL;
+  const bool is_long = word[1] == '-';
+  const size_t n_name = is_long ? strcspn(word + 2, "=") : 1;
+  size_t n;
+  const size_t index = find_option(&n, p, is_long ? word + 2 : NULL, n_name, word[1]);
+  if (index == SIZE_MAX)
+    return is_long ? unknown_option(p, word + 2, n_name, n) : cli_usage(p->path, "unknown option -%c", word[1]);
+  const cq_options *from;
+  const cq_option *row = cli_values_row(&from, p->values, p->command, index);
+  if (is_long && word[2 + n_name] == '=') value = word + 3 + n_name;
+  if (!is_long && word[2] != '\0') value = word + 2;
+  if (value && row->type == CQ_OPTION_FLAG)
+    return is_long ? cli_usage(p->path, "--%s takes no value", row->name)
+                   : cli_usage(p->path, "-%c takes no value, got '%s'", word[1], value);
+  if (row->type == CQ_OPTION_FLAG) value = "yes";
+  if (!value) {
+    if (*i + 1 == argc) return cli_usage(p->path, "--%s needs a value: %s", row->name, row->argument);
+    value = argv[++*i];
+  }
+  return set_option(p, from == p->values->own ? p->values->own : p->values->library, row, value);
+}
+
+static int check_required(const parsing *p) {
+  const cq_options *from;
+  const cq_option *row;
+  for (size_t i = 0; (row = cli_values_row(&from, p->values, p->command, i)); i++)
+    if (row->flags & CQ_OPTION_REQUIRED && !cq_options_is_set(from, row->name))
+      return cli_usage(p->path, "--%s %s is missing", row->name, row->argument);
+  return CLI_OK;
+}
+
+int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
+                      const char **arguments, size_t *n_arguments, bool *help) {
+  const parsing p = {command, path, values};
+  bool options_over = false;
+  int code = CLI_OK;
+  *n_arguments = 0, *help = false;
+  for (int i = 0; code == CLI_OK && i < argc; i++) {
+    const char *word = argv[i];
+    if (options_over || word[0] != '-' || word[1] == '\0') {
+      arguments[(*n_arguments)++] = word;
+    } else if (!strcmp(word, "--")) {
+      options_over = true;
+    } else if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+      *help = true;
+      return CLI_OK;
+    } else if (!strcmp(word, "--quiet")) {
+      cli_be_quiet();
+    } else {
+      code = parse_option(&p, &i, argc, argv);
+    }
+  }
+  if (code == CLI_OK) code = check_required(&p);
+  if (code) return code;
+  const int max = command->max_arguments;
+  if (*n_arguments < (size_t)command->min_arguments)
+    return cli_usage(path, "%s: expected %s", *n_arguments ? "an argument is missing" : "no argument is given",
+                     command->arguments);
+  if (max >= 0 && *n_arguments > (size_t)max) return cli_usage(path, "unexpected argument '%s'", arguments[max]);
+  return CLI_OK;
+}
+
+bool cli_given(const cli_call *call, const char *name) {
+  return cq_options_is_set(call->values->own, name) ||
+         (call->values->library && cq_options_is_set(call->values->library, name));
+}
+
+int cli_check_options(const cli_call *call) {
+  cq_error error = {0};
+  const cli_values *v = call->values;
+  return (v->library && cq_options_check(v->library, &error)) ||
+                 (v->own_group.n_parts && cq_options_check(v->own, &error))
+             ? cli_usage(call->path, "%s", error.message)
+             : CLI_OK;
+}

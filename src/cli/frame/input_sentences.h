@@ -1,0 +1,58 @@
+/* Sentences for a command: from files or standard input, a line each or from columns of a TSV, a chunk at a time, so
+ * that memory stays the same however long the input is.
+ *
+ *   cli_sentences in = {.paths = paths, .n_paths = n, .n_columns = 1, .rows = 1024};
+ *   while (!(status = cli_sentences_next(&in, &err)) && in.n) use(in.slices, in.n);
+ *   cli_sentences_close(&in);
+ */
+#ifndef CLI_FRAME_INPUT_SENTENCES_H
+#define CLI_FRAME_INPUT_SENTENCES_H
+
+#include "calque/calque.h"
+#include "calque/extra/divided.h"
+
+#include <stdbool.h>
+
+typedef struct cli_place {
+  const char *path;
+  uint64_t line;
+} cli_place;
+
+typedef struct cli_sentences {
+  /* set by the caller */
+  const char *const *paths; /* "-" is standard input; none at all as well */
+  size_t n_paths;
+  int columns[2];                /* 1-based TSV columns; 0: the whole line */
+  int n_columns;                 /* sentences taken from each line, 1 or 2 */
+  size_t rows;                   /* lines in a chunk */
+  bool skip_bad;                 /* count lines that are not UTF-8 or lack a column, and go on */
+  const cq_divided_range *range; /* read these lines of the one path, which may be none; NULL: all */
+  /* the chunk, valid until the next call */
+  cq_slice *slices;  /* [n, n_columns] */
+  cli_place *places; /* [n] */
+  size_t n;
+  /* counted over all chunks */
+  uint64_t n_read, n_skipped;
+  /* private */
+  cq_lines *lines;
+  size_t next_path;
+  uint64_t n_in_file;
+  cq_error failure; /* of the line behind the chunk: told with the next one */
+  char *text;
+  size_t n_text, text_capacity;
+} cli_sentences;
+
+/* Reads the next chunk; n is 0 at the end. Errors: those of reading; CQ_ERR_FORMAT for a missing column (file and line)
+ * and for a file without a line. */
+CQ_MUST_USE cq_status cli_sentences_next(cli_sentences *in, cq_error *error);
+void cli_sentences_close(cli_sentences *in);
+
+/* Whether the input can be read from its start again: regular files only. */
+bool cli_sentences_can_repeat(const cli_sentences *in);
+/* Closes and goes back to the start. */
+void cli_sentences_rewind(cli_sentences *in);
+
+/* Says what an error of cq_encoder_encode on the current chunk is about: file and line, not the index in the chunk. */
+int cli_sentences_fail(const cli_sentences *in, const cq_error *error);
+
+#endif

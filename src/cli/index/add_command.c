@@ -1,0 +1,153 @@
+/* calque index add: documents of any format, many at a time. */
+#include "cli/frame/command.h"
+#include "cli/frame/command_ranks.h"
+#include "cli/frame/report.h"
+#include "cli/index/index_command.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct args {
+  size_t size;
+  cq_documents_options *documents;
+  cq_index_read_options *read;
+  const char *model;
+  uint64_t passage_tokens, passage_overlap;
+  int threads, precision;
+  bool ids;
+};
+
+static const cli_part parts[] = {
+    {&cq_group_documents, offsetof(struct args, documents)}, {&cq_group_index_read, offsetof(struct args, read)}, {0}};
+
+static const cq_option options[] = {
+    {.name = "model",
+     .letter = 'm',
+     .type = CQ_OPTION_TEXT,
+     .argument = "MODEL",
+     .offset = offsetof(struct args, model),
+     .otherwise = "the name it was made with",
+     .help = "where the index's model is now"},
+    CLI_PRECISION(struct args, precision),
+    {.name = "ids",
+     .type = CQ_OPTION_FLAG,
+     .offset = offsetof(struct args, ids),
+     .help = "lines are an id, a tab and a text: --format tsv"},
+    {CQ_COUNT(struct args, "passage-tokens", passage_tokens, CHANGES, 256, 0, 1000000, "N",
+              "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},
+    {CQ_COUNT(struct args, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",
+              "tokens at the end of a passage that the next one may begin with, whole sentences")},
+    CLI_THREADS(struct args, threads),
+};
+
+/* What was done, in words. */
+static void note_read(const cq_index *index, const cq_index_read_result *r, size_t n_before, size_t n_passages_before) {
+  char changes[128] = "";
+  const uint64_t n_after = cq_index_size(index), n_replaced = n_before + r->n_added - r->n_removed - n_after;
+  const size_t n_passages = cq_index_n_passages(index);
+  if (r->n_skipped)
+    cli_note("%" PRIu64 " malformed document%s skipped", r->n_skipped, r->n_skipped == 1 ? " was" : "s were");
+  if (r->n_blank) cli_note("%" PRIu64 " blank document%s left out", r->n_blank, r->n_blank == 1 ? " was" : "s were");
+  if (n_replaced)
+    snprintf(changes, sizeof changes, " (%" PRIu64 " replaced)", n_replaced);
+  else if (!r->n_removed && n_passages - n_passages_before > r->n_added)
+    snprintf(changes, sizeof changes, " in %zu passages", n_passages - n_passages_before);
+  if (r->n_removed) cli_note("removed %" PRIu64 " document%s", r->n_removed, r->n_removed == 1 ? "" : "s");
+  if (!r->n_added && r->n_unchanged && !r->n_removed)
+    cli_note("nothing changed, the index has %" PRIu64 " document%s", n_after, n_after == 1 ? "" : "s");
+  else
+    cli_note("added %" PRIu64 " document%s%s, the index has %" PRIu64, r->n_added, r->n_added == 1 ? "" : "s", changes,
+             n_after);
+}
+
+static bool draw_read(void *progress, uint64_t n_read) {
+  cli_progress_draw(progress, "read", n_read, 0, "", false);
+  return true;
+}
+
+int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *how, cq_context *ctx) {
+  cq_error error = {0};
+  cq_index_read_result r;
+  cli_progress progress = cli_progress_start();
+  cq_index_read_options o = *how;
+  o.progress = draw_read, o.progress_context = &progress;
+  const size_t n_before = cq_index_size(index), n_passages_before = cq_index_n_passages(index);
+  const cq_status status = cq_index_read(index, in, &r, &o, ctx, &error);
+  cli_progress_clear(&progress);
+  if (status) return cli_fail_error(&error);
+  if (cq_ranks_rank(how->ranks) > 0) return CLI_OK;
+  if (!r.n_added && !r.n_unchanged && !r.n_blank && !r.n_skipped) return cli_fail("there are no documents to add");
+  if (cq_index_commit(index, &error)) return cli_fail_error(&error);
+  note_read(index, &r, n_before, n_passages_before);
+  return CLI_OK;
+}
+
+static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *call, cq_error *error) {
+  static const char *const standard_input[] = {"-"};
+  const struct args *args = call->options;
+  const size_t n_paths = call->n_arguments - 1;
+  const bool leads = cq_ranks_rank(args->read->ranks) == 0;
+  cq_index_options o = cq_index_default_options();
+  o.model = args->model, o.precision = (cq_precision)args->precision;
+  o.writing = leads, o.notice = cli_notice;
+  o.passage_tokens = (size_t)args->passage_tokens, o.passage_overlap = (size_t)args->passage_overlap;
+  args->documents->notice = cli_notice;
+  if (args->ids) args->documents->format = CQ_DOCUMENTS_TSV;
+  cq_status status = CQ_OK;
+  if (leads)
+    status = cq_documents_open(in, n_paths ? call->arguments + 1 : standard_input, n_paths ? n_paths : 1,
+                               args->documents, error);
+  return status ? status : cq_index_open(index, call->arguments[0], &o, error);
+}
+
+/* mpirun may have started several, which must be about to do the same. */
+static int join_adding_ranks(cq_ranks **out, const cli_call *call) {
+  const struct args *args = call->options;
+  cq_error error = {0};
+  int code = cli_ranks_open(out);
+  if (code || !*out) return code;
+  args->read->ranks = *out;
+  char *lines = cli_ranks_lines(call);
+  if (!lines) return cli_fail("out of memory");
+  if (cq_ranks_agree(*out, lines, &error)) code = cli_fail_error(&error);
+  free(lines);
+  return code;
+}
+
+static int run_index_add(const cli_call *call) {
+  const struct args *args = call->options;
+  cq_documents *in = NULL;
+  cq_index *index = NULL;
+  cq_context *ctx = NULL;
+  cq_error error = {0};
+  cq_ranks *ranks;
+  int code = join_adding_ranks(&ranks, call);
+  if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK && open_all(&index, &in, call, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) code = cli_index_read(index, in, args->read, ctx);
+  cq_documents_close(in);
+  cq_index_free(index);
+  cq_context_free(ctx);
+  cli_ranks_close(ranks, code);
+  return code;
+}
+
+const cli_command cli_index_add = {
+    .name = "add",
+    .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, Parquet, folders of them",
+    .arguments = "INDEX [FILE|FOLDER...]",
+    .min_arguments = 1,
+    .max_arguments = -1,
+    .description =
+        "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard input, to "
+        "an index that 'calque index new' made. 'calque data documents' shows what it makes of them. A document with "
+        "many tokens is split into passages. A document replaces an earlier one with the same id. If anything fails, "
+        "none is added.",
+    .example = "calque index new news.index\n"
+               "calque index add news.index --language de news.de.gz\n"
+               "calque index add news.index handbook/ reports.jsonl.zst",
+    CLI_OPTIONS(struct args, options),
+    .parts = parts,
+    .takes_ranks = true,
+    .run = run_index_add,
+};

@@ -1,0 +1,305 @@
+/* calque index: documents to be searched. Adding them is add.c, hubness hubness.c, searching them search.c. */
+#include "cli/index/index_command.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+#include <string.h>
+
+/* --- new --- */
+
+struct new_args {
+  size_t size;
+  const char *model;
+};
+
+static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
+
+/* An address may have a password. */
+static const char *shown_place(const char *place) {
+  return cq_index_is_address(place) ? "an index in the database" : place;
+}
+
+static int run_index_new(const cli_call *call) {
+  const struct new_args *args = call->options;
+  cq_index_options o = cq_index_default_options();
+  cq_error error = {0};
+  o.model = args->model, o.notice = cli_notice;
+  if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
+  cli_note("made %s for the model %s", shown_place(call->arguments[0]), args->model);
+  return CLI_OK;
+}
+
+static const cli_command index_new = {
+    .name = "new",
+    .summary = "make an empty index for a model",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description = "Makes an empty index. It belongs to its model: documents and queries are encoded with it.",
+    .example = "calque index new --model multilingual news.index",
+    CLI_OPTIONS(struct new_args, new_options),
+    .run = run_index_new,
+};
+
+/* Opens the index that the first argument names, without its model. */
+static cq_status open_index(cq_index **out, const cli_call *call, bool writing, cq_error *error) {
+  cq_index_options o = cq_index_default_options();
+  o.writing = writing, o.notice = cli_notice;
+  return cq_index_open(out, call->arguments[0], &o, error);
+}
+
+/* --- remove --- */
+
+static int run_index_remove(const cli_call *call) {
+  const size_t n = call->n_arguments - 1;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  size_t n_removed = 0;
+  int code = CLI_OK;
+  if (open_index(&index, call, true, &error)) code = cli_fail_error(&error);
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
+    size_t is_removed = 0;
+    if (cq_index_remove(index, &id, 1, &is_removed, &error)) code = cli_fail_error(&error);
+    if (code == CLI_OK && !is_removed) cli_note("there is no document '%s'", call->arguments[i + 1]);
+    n_removed += is_removed;
+  }
+  if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK)
+    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s", cq_index_size(index));
+  cq_index_free(index);
+  return code;
+}
+
+static const cli_command index_remove = {
+    .name = "remove",
+    .summary = "remove documents by id",
+    .arguments = "INDEX ID...",
+    .min_arguments = 2,
+    .max_arguments = -1,
+    .description = "Removes documents by their ids, which 'calque search' prints.",
+    .example = "calque index remove news.index news.de.gz:17",
+    .run = run_index_remove,
+};
+
+/* --- approximate --- */
+
+struct approximate_args {
+  size_t size;
+  int method, threads;
+};
+
+static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
+
+static const cq_option approximate_options[] = {
+    {.name = "method",
+     .type = CQ_OPTION_CHOICE,
+     .argument = "METHOD",
+     .choices = methods,
+     .number = CQ_APPROXIMATE_HNSW,
+     .offset = offsetof(struct approximate_args, method),
+     .help = "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again"},
+    CLI_THREADS(struct approximate_args, threads),
+};
+
+static int run_index_approximate(const cli_call *call) {
+  const struct approximate_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_context *ctx = NULL;
+  int code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK &&
+      (open_index(&index, call, true, &error) ||
+       cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK && cq_index_approximated(index) == 0) cli_note("search is exact");
+  if (code == CLI_OK && cq_index_approximated(index) > 0)
+    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
+  cq_index_free(index);
+  cq_context_free(ctx);
+  return code;
+}
+
+static const cli_command index_approximate = {
+    .name = "approximate",
+    .summary = "approximate nearest neighbours (ANN: HNSW, IVF), for millions of documents",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description = "Builds a FAISS index for approximate nearest neighbours (ANN). ANN finds candidates without "
+                   "comparing every vector, and calque computes their cosines exactly: scores are right, but some "
+                   "neighbours may be missed (recall). Documents that are added later are searched exactly until the "
+                   "command is run again. Needs calque's FAISS plugin, which is built where libfaiss is installed.",
+    .example = "calque index approximate news.index --method ivf",
+    CLI_OPTIONS(struct approximate_args, approximate_options),
+    .run = run_index_approximate,
+};
+
+/* --- info --- */
+
+/* "de 268, en 12, 3 of none". */
+static void print_languages(const cq_index_language *languages, size_t n) {
+  if (n == 0) return;
+  printf("languages   ");
+  for (size_t i = 0; i < n; i++) {
+    const cq_slice code = languages[i].code;
+    printf(code.n ? "%s%.*s %zu" : "%sof none%.*s %zu", i ? ", " : "", (int)code.n, code.data,
+           languages[i].n_documents);
+  }
+  putchar('\n');
+}
+
+static int run_index_info(const cli_call *call) {
+  cq_error error = {0};
+  cq_index *index;
+  cq_index_language *languages = NULL;
+  size_t n_languages;
+  int code = CLI_OK;
+  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
+  if (cq_index_languages(&languages, &n_languages, index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) {
+    printf("documents   %zu\npassages    %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
+           cq_index_n_passages(index), cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
+    print_languages(languages, n_languages);
+    if (cq_index_n_hubness_queries(index)) printf("hubness     by %zu queries\n", cq_index_n_hubness_queries(index));
+  }
+  cq_free(languages);
+  cq_index_free(index);
+  return code;
+}
+
+static const cli_command index_info = {
+    .name = "info",
+    .summary = "show how much is in an index, and of which model",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description =
+        "Prints how many documents and passages an index has, the dimension of their vectors, its model, how "
+        "many vectors its approximation (ANN) covers, those of removed documents included, and the "
+        "documents of each language.",
+    .example = "calque index info news.index",
+    .run = run_index_info,
+};
+
+/* --- check --- */
+
+struct check_args {
+  size_t size;
+  int threads;
+};
+
+static const cq_option check_options[] = {CLI_THREADS(struct check_args, threads)};
+
+static int run_index_check(const cli_call *call) {
+  const struct check_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_context *ctx = NULL;
+  int code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK && (open_index(&index, call, false, &error) || cq_index_check(index, ctx, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(index));
+  cq_index_free(index);
+  cq_context_free(ctx);
+  return code;
+}
+
+static const cli_command index_check = {
+    .name = "check",
+    .summary = "verify the checksums of an index",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description =
+        "Compares documents, vectors, deletions, hubness and the approximation with their checksums. Exits with 1 and "
+        "names file and document where something is damaged. A search verifies what it reads, so damage never changes "
+        "results "
+        "unnoticed.",
+    .example = "calque index check news.index",
+    CLI_OPTIONS(struct check_args, check_options),
+    .run = run_index_check,
+};
+
+/* --- get --- */
+
+static int run_index_get(const cli_call *call) {
+  cq_error error = {0};
+  cq_index *index;
+  int code = CLI_OK;
+  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
+  for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++) {
+    const cq_slice id = {call->arguments[i], strlen(call->arguments[i])};
+    cq_document *document = NULL;
+    char *json = NULL;
+    if (cq_index_get(&document, index, id, &error))
+      code = cli_fail_error(&error);
+    else if (!document)
+      code = cli_fail("there is no document '%s'", call->arguments[i]);
+    else if (cq_document_json(&json, document, &error))
+      code = cli_fail_error(&error);
+    if (json) puts(json);
+    cq_free(json);
+    cq_free(document);
+  }
+  cq_index_free(index);
+  return code;
+}
+
+static const cli_command index_get = {
+    .name = "get",
+    .summary = "print documents by id, as JSON",
+    .arguments = "INDEX ID...",
+    .min_arguments = 2,
+    .max_arguments = -1,
+    .description = "Prints documents as they were added, a JSON object on a line each: the whole text, title, url, "
+                   "language and metadata.",
+    .example = "calque index get news.index news.de.gz:17",
+    .run = run_index_get,
+};
+
+/* --- compact --- */
+
+static int run_index_compact(const cli_call *call) {
+  const cli_threads_args *args = call->options;
+  cq_error error = {0};
+  cq_index *index = NULL;
+  cq_context *ctx = NULL;
+  int code = cli_open_context(&ctx, args->threads);
+  if (code == CLI_OK && (open_index(&index, call, true, &error) || cq_index_compact(index, ctx, &error)))
+    code = cli_fail_error(&error);
+  if (code == CLI_OK) cli_note("%s holds its %zu documents and nothing else", call->arguments[0], cq_index_size(index));
+  cq_index_free(index);
+  cq_context_free(ctx);
+  return code;
+}
+
+static const cli_command index_compact = {
+    .name = "compact",
+    .summary = "give back the room of documents that were removed or replaced",
+    .arguments = "INDEX",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description = "Writes the index anew without documents that were removed or replaced. Searches that are under way "
+                   "go on with what they have. An approximation (ANN) is dropped: build it again afterwards.",
+    .example = "calque index compact news.index",
+    CLI_THREADS_ONLY,
+    .run = run_index_compact,
+};
+
+static const cli_command *const children[] = {
+    &index_new,      &cli_index_add, &index_remove, &index_get, &index_approximate, &cli_index_hubness, &index_compact,
+    &cli_index_copy, &index_info,    &index_check,  NULL};
+
+const cli_command cli_index = {
+    .name = "index",
+    .summary =
+        "document index for semantic search: new, add, remove, get, approximate, hubness, compact, copy, info, check",
+    .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
+                   "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
+                   "index as it was. One process writes at a time; searching never waits.",
+    .example = "calque index new --model multilingual news.index\n"
+               "calque index add news.index --language de news.de.gz\n"
+               "calque search news.index \"rising rents in the capital\"",
+    .children = children,
+};

@@ -1,0 +1,20 @@
+/* Indexes: what their commands share. */
+#ifndef CLI_INDEX_INDEX_COMMAND_H
+#define CLI_INDEX_INDEX_COMMAND_H
+
+#include "cli/frame/command.h"
+
+extern const cli_command cli_index_add, cli_index_copy, cli_index_hubness;
+
+/* Adds a reader's documents, commits, and says what changed. */
+int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *options, cq_context *ctx);
+
+/* A folder of documents may stand for an index of them, which is kept in it
+ * (FOLDER/.calque), or in the cache where the folder cannot be written to. */
+bool cli_is_document_folder(const char *path);
+/* Makes that index, or brings it up to date, and writes its path. model NULL: that of the index, or the one that calque
+ * ships. */
+int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
+                     cq_context *ctx);
+
+#endif

@@ -1,0 +1,177 @@
+/* calque search: the documents of an index that are nearest to a query, whatever language either is in. */
+#include "cli/frame/command.h"
+#include "cli/frame/input_sentences.h"
+#include "cli/frame/report.h"
+#include "cli/index/index_command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+  size_t size;
+  const char *model, *queries, *query_model;
+  int threads, precision;
+  bool json;
+};
+
+static const cq_option options[] = {
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
+     .otherwise = "the name the index was made with"},
+    {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
+             "encodes the queries: a student of the index's model, in its space; the index stays as it is"),
+     .otherwise = "the index's model"},
+    CLI_PRECISION(struct args, precision),
+    {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
+             "also search for each line of this file; - is standard input, answered line by line"),
+     .letter = 'q', .otherwise = "none"},
+    CLI_JSON(struct args, json),
+    CLI_THREADS(struct args, threads),
+};
+
+static void json_field(const char *name, cq_slice text) {
+  printf(", \"%s\": ", name);
+  cli_json_text(stdout, text.data, text.n);
+}
+
+/* A JSON line says how many hits its query has, so that who reads them knows the last. */
+static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_t n) {
+  printf("{\"query\": ");
+  cli_json_text(stdout, query.data, query.n);
+  printf(", \"hits\": %zu", n);
+  if (hit) {
+    const cq_document *d = &hit->document;
+    printf(", \"rank\": %zu, \"cosine\": %.6f", rank, hit->cosine);
+    json_field("id", d->id);
+    json_field("language", d->language);
+    json_field("text", d->text);
+    printf(", \"score\": %.6f, \"words\": %.6f, \"by\": \"%s\"", hit->score, hit->words,
+           hit->by_vector && hit->by_words ? "both"
+           : hit->by_words                 ? "words"
+                                           : "vector");
+    printf(", \"passage\": %zu, \"begin\": %zu, \"end\": %zu", hit->passage, hit->begin, hit->end);
+    if (hit->best.data) json_field("best", hit->best);
+    if (d->title.n) json_field("title", d->title);
+    if (d->url.n) json_field("url", d->url);
+    if (d->metadata.n) printf(", \"metadata\": %.*s", (int)d->metadata.n, d->metadata.data);
+  }
+  printf("}\n");
+}
+
+static void print_hit(const cq_hit *hit) {
+  const cq_slice fields[] = {hit->document.id, hit->document.language, hit->best.data ? hit->best : hit->document.text};
+  printf("%.4f", hit->score);
+  for (int i = 0; i < 3; i++) putchar('\t'), cli_field(stdout, fields[i]);
+  putchar('\n');
+}
+
+typedef struct search {
+  const struct args *args;
+  const cq_search_options *options;
+  cq_index *index;
+  cq_context *ctx;
+  bool several; /* queries, each of which is named above its hits */
+} search;
+
+/* hits NULL: there are none. */
+static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    size_t n_found = 0;
+    const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
+    if (s->several && !s->args->json) printf("# %.*s\n", (int)queries[i].n, queries[i].data);
+    if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
+    for (size_t rank = 0; rank < n_found; rank++) {
+      if (s->args->json)
+        print_json_hit(&found[rank], queries[i], rank + 1, n_found);
+      else
+        print_hit(&found[rank]);
+    }
+    if (s->several && !s->args->json) putchar('\n');
+  }
+  return cli_flush_output(); /* someone may wait for these before asking more */
+}
+
+static int search_for(const search *s, const cq_slice *queries, size_t n) {
+  cq_hits *hits;
+  cq_error error = {0};
+  if (n == 0) return CLI_OK;
+  if (cq_index_search(&hits, s->index, queries, n, s->options, s->ctx, &error)) return cli_fail_error(&error);
+  const bool written = print_hits(s, hits, queries, n);
+  cq_hits_free(hits);
+  return written ? CLI_OK : CLI_FAILED;
+}
+
+static int search_for_arguments(const search *s, const cli_call *call) {
+  const size_t n = call->n_arguments - 1;
+  cq_slice *queries = calloc(n + 1, sizeof *queries);
+  if (!queries) return cli_fail("out of memory");
+  for (size_t i = 0; i < n; i++) queries[i] = (cq_slice){call->arguments[i + 1], strlen(call->arguments[i + 1])};
+  const int code = search_for(s, queries, n);
+  free(queries);
+  return code;
+}
+
+/* An empty line is no query, but answered: who asks may wait. */
+static int search_for_lines(const search *s) {
+  cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
+  cq_error error = {0};
+  int code = CLI_OK;
+  for (bool more = true; more && code == CLI_OK;) {
+    if (cli_sentences_next(&in, &error)) code = cli_sentences_fail(&in, &error);
+    more = in.n > 0;
+    for (size_t i = 0, n; code == CLI_OK && i < in.n; i += n ? n : 1) {
+      for (n = 0; i + n < in.n && in.slices[i + n].n; n++) continue;
+      if (n)
+        code = search_for(s, in.slices + i, n);
+      else if (!print_hits(s, NULL, in.slices + i, 1))
+        code = CLI_FAILED;
+    }
+  }
+  cli_sentences_close(&in);
+  return code;
+}
+
+static int run_index_search(const cli_call *call) {
+  const struct args *args = call->options;
+  cq_index_options opening = cq_index_default_options();
+  search s = {.args = args, .options = call->library, .several = args->queries || call->n_arguments > 2};
+  cq_error error = {0};
+  opening.model = args->model, opening.query_model = args->query_model;
+  opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
+  if (call->n_arguments < 2 && !args->queries)
+    return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
+  const char *place = call->arguments[0];
+  char own[4096];
+  int code = cli_open_context(&s.ctx, args->threads);
+  if (code == CLI_OK && cli_is_document_folder(place)) {
+    code = cli_index_folder(own, sizeof own, place, args->model, opening.precision, s.ctx);
+    place = own;
+  }
+  if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) code = search_for_arguments(&s, call);
+  if (code == CLI_OK && args->queries) code = search_for_lines(&s);
+  cq_index_free(s.index);
+  cq_context_free(s.ctx);
+  return code;
+}
+
+const cli_command cli_search = {
+    .name = "search",
+    .summary = "semantic search in an index, exact or approximate (ANN)",
+    .arguments = "INDEX|FOLDER [QUERY...]",
+    .min_arguments = 1,
+    .max_arguments = -1,
+    .description =
+        "Semantic search: prints the documents with the highest score, lines of score, id, language and text, "
+        "separated by tabs. The score is the cosine of query and document, or that of --ranking. Of a "
+        "document that was split the text is the best passage's. Query and documents may be in different languages. "
+        "With several queries, a line '# query' stands above each one's documents and an empty one below; lines "
+        "that come from a pipe are answered as they come. The search is exact unless "
+        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, into "
+        "FOLDER/.calque, or into the user's cache where the folder cannot be written to; at the next search only what "
+        "has changed. Its model is the one that calque ships unless --model names another.",
+    .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
+               "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
+    .group = &cq_group_search,
+    CLI_OPTIONS(struct args, options),
+    .run = run_index_search,
+};

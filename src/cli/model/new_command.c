@@ -1,0 +1,43 @@
+/* calque model new: make a student. The work and its options are cq_student_new's. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+struct args {
+  size_t size;
+  int threads;
+};
+
+static const cq_option options[] = {CLI_THREADS(struct args, threads)};
+
+static int run_model_new(const cli_call *call) {
+  const struct args *args = call->options;
+  cq_student_options *o = call->library;
+  cq_error error = {0};
+  cq_context *ctx = NULL;
+  const int code = cli_check_options(call);
+  if (code) return code;
+  o->notice = cli_notice;
+  cq_status status = cq_context_open(&ctx, args->threads, &error);
+  if (!status) status = cq_student_new(call->arguments[0], o, ctx, &error);
+  cq_context_free(ctx);
+  if (status) return cli_fail_error(&error);
+  cli_note("wrote %s", call->arguments[0]);
+  return CLI_OK;
+}
+
+const cli_command cli_model_new = {
+    .name = "new",
+    .summary = "make a student for distillation: new vocabulary, copy, or a fresh model",
+    .arguments = "DIRECTORY",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description = "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's "
+                   "own layers under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new "
+                   "piece starts as the mean of the teacher's pieces that it translates, by word alignment of the "
+                   "text. Files with one LANGUAGE= are aligned as one, a file without a language by "
+                   "itself: so do not mix languages in a file.",
+    .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
+    .group = &cq_group_student,
+    CLI_OPTIONS(struct args, options),
+    .run = run_model_new,
+};

@@ -1,0 +1,154 @@
+/* calque serve: a model, and an index, over HTTP. */
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+#include "cli/frame/stop.h"
+#include "cli/index/index_command.h"
+#include "serve/health.h"
+#include "serve/server.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct args {
+  size_t size;
+  const char *model, *task, *store, *host, *api_key_file, *access_log;
+  int port, threads, precision, deadline_ms, receive_s, max_connections;
+  size_t max_body, max_tokens, queue_tokens;
+  bool insecure, writable, health;
+};
+
+static const cq_option options[] = {
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
+             "the model: a directory, or a name in the local Hugging Face cache"),
+     .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
+    {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
+             "encode for this task, 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
+    {CQ_TEXT(
+         struct args, "store", store, CHANGES, "ADDRESS",
+         "postgresql://USER@HOST/DATABASE?schema=NAME: the index is in this database; several servers may share it"),
+     .otherwise = "the INDEX"},
+    {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
+             "listen on this address; one that other machines can reach needs an API key or --insecure"),
+     .text = "127.0.0.1"},
+    {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any that is free"),
+     .letter = 'p'},
+    {CQ_TEXT(struct args, "api-key-file", api_key_file, KEEPS, "FILE",
+             "API keys, one a line; a request must have one of them (Authorization: Bearer KEY)"),
+     .otherwise = "CALQUE_API_KEY, else none"},
+    {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "without a key, answer everybody who can reach the address")},
+    {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES",
+             "maximum body of a request; a larger one is answered with 413")},
+    {CQ_SIZE(struct args, "max-tokens", max_tokens, KEEPS, 300000, 1, 1e9, "N",
+             "maximum tokens of a request; more are answered with 413")},
+    {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
+             "maximum tokens waiting to be encoded; requests beyond are answered with 429 and Retry-After")},
+    {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
+            "a request whose texts are not encoded by then is answered with 504")},
+    {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
+            "close a connection on which no whole request arrives for so long")},
+    {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "maximum open connections")},
+    {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
+             "append a line of JSON for each request; -: standard output")},
+    {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add, replace and remove documents of the INDEX")},
+    {CQ_FLAG(struct args, "health", health, KEEPS,
+             "only ask the server at --host and --port whether it is ready: exit code 0, or 1 when it is not")},
+    CLI_PRECISION(struct args, precision),
+    CLI_THREADS(struct args, threads),
+};
+
+static serve_server *running;
+
+static void told_of_signal(int signal) {
+  serve_ask(running, signal == SIGHUP ? SERVE_RELOAD : SERVE_STOP);
+}
+
+static void tell(const char *text) {
+  cli_note("%s", text);
+}
+
+static int serve(const struct args *args, const char *index, cq_context *ctx) {
+  const char *key = getenv("CALQUE_API_KEY");
+  const serve_options o = {
+      .model = {.model = args->model,
+                .task = args->task,
+                .index = index,
+                .precision = (cq_precision)args->precision,
+                .writable = args->writable,
+                .notice = cli_notice},
+      .host = args->host,
+      .port = args->port,
+      .key_file = args->api_key_file,
+      .key = key,
+      .insecure = args->insecure,
+      .max_body = args->max_body,
+      .max_tokens = args->max_tokens,
+      .queue_tokens = args->queue_tokens,
+      .deadline_ms = (unsigned)args->deadline_ms,
+      .receive_s = (unsigned)args->receive_s,
+      .max_connections = (unsigned)args->max_connections,
+      .access_log = args->access_log,
+      .note = tell,
+  };
+  cq_error error = {0};
+  if (serve_open(&running, &o, ctx, &error)) return cli_fail_error(&error);
+  cli_stop_call(told_of_signal);
+  const bool logs_to_stdout = args->access_log && !strcmp(args->access_log, "-");
+  fprintf(logs_to_stdout ? stderr : stdout, "listening on %s\n", serve_address(running));
+  if (!logs_to_stdout) cli_flush_output();
+  serve_run(running);
+  cli_stop_call(NULL);
+  serve_close(running);
+  return CLI_OK;
+}
+
+static int run(const cli_call *call) {
+  struct args args = *(const struct args *)call->options;
+  const char *index = call->n_arguments ? call->arguments[0] : args.store;
+  const bool is_folder = index && cli_is_document_folder(index);
+  char own[4096];
+  cq_context *ctx;
+  if (args.health) {
+    cq_error error = {0};
+    return serve_health(args.host, args.port, &error) ? cli_fail_error(&error) : CLI_OK;
+  }
+  if (args.store && call->n_arguments) return cli_usage(call->path, "--store stands in place of an INDEX");
+  if (args.store && !cq_index_is_address(args.store))
+    return cli_usage(call->path, "--store takes an address, postgresql://...");
+  if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
+  if (args.writable && is_folder)
+    return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
+  if (args.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
+  if (!args.model && !index) args.model = CQ_DEFAULT_MODEL;
+  int code = cli_open_context(&ctx, args.threads);
+  if (code != CLI_OK) return code;
+  if (is_folder) {
+    code = cli_index_folder(own, sizeof own, index, args.model, (cq_precision)args.precision, ctx);
+    index = own;
+  }
+  if (code == CLI_OK) code = serve(&args, index, ctx);
+  cq_context_free(ctx);
+  return code;
+}
+
+const cli_command cli_serve = {
+    .name = "serve",
+    .summary = "a search page and an HTTP service for documents, or for a model",
+    .arguments = "[INDEX|FOLDER]",
+    .max_arguments = 1,
+    .description =
+        "Prints an address: a search page in a browser, and the same over HTTP for programs: the interfaces of OpenAI "
+        "(/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); /openapi.json describes "
+        "all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed first, into FOLDER/.calque, "
+        "or into the user's cache where the folder cannot be written to; at the next start only what has changed. "
+        "--store names an index in PostgreSQL instead ('calque index copy' fills one): a server that cannot reach the "
+        "database answers 503 and tries again. Without any, sentences can be encoded and compared. Only this machine "
+        "can reach the server unless --host "
+        "says otherwise. SIGTERM ends it after the requests in progress; SIGHUP opens the model and the index again "
+        "without losing a request.",
+    .example = "calque serve Documents\n"
+               "calque serve news.index --writable --host 0.0.0.0 --api-key-file keys\n"
+               "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",
+    CLI_OPTIONS(struct args, options),
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* calque extend: new languages for a model by one command. The work and its choices are cq_extend's. */
+#include "calque/extend.h"
+#include "cli/train/training_command.h"
+
+static int run_extend(const cli_call *call) {
+  cq_extend_options *o = call->library;
+  cli_training t;
+  cq_training_options shown = {.output = o->output, .resume = o->resume}; /* for what is common to all training */
+  o->model = call->arguments[0];
+  int code = cli_training_begin(&t, call, &shown);
+  o->progress = shown.progress, o->progress_context = shown.progress_context, o->ranks = shown.ranks;
+  if (code == CLI_OK) {
+    cq_error error = {0};
+    cq_training_result result = {0};
+    const cq_status status = cq_extend(&result, o, t.ctx, &error);
+    code = cli_training_done(&t, status, &result, &error);
+  }
+  cli_training_end(&t);
+  return code;
+}
+
+const cli_command cli_extend = {
+    .name = "extend",
+    .summary = "extend a model to new languages by one command",
+    .arguments = "MODEL",
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
+                   "translations: holds pairs out of each file, makes a student with a new vocabulary ('calque model "
+                   "new'), and trains it for the time given ('calque distill'). Each choice is printed with the option "
+                   "that overrules it. The model is never worse on the held-out pairs than before training; if "
+                   "training won nothing, the exit code is 3.",
+    .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
+    .group = &cq_group_extend,
+    CLI_TRAINING_OPTIONS,
+    .takes_ranks = true,
+    .run = run_extend,
+};

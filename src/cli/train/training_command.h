@@ -1,0 +1,39 @@
+/* What the commands that train an encoder have in common: news, the end. */
+#ifndef CLI_TRAIN_TRAINING_COMMAND_H
+#define CLI_TRAIN_TRAINING_COMMAND_H
+
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+/* The own options of a command that trains; the others are the library's. */
+typedef struct cli_training_args {
+  size_t size;
+  int threads;
+  bool json;
+} cli_training_args;
+enum { CLI_TRAINING_N_OPTIONS = 2 };
+extern const cq_option cli_training_options[CLI_TRAINING_N_OPTIONS];
+#define CLI_TRAINING_OPTIONS                                                                                           \
+  .options = cli_training_options, .n_options = CLI_TRAINING_N_OPTIONS, .options_size = sizeof(cli_training_args)
+
+/* A call under way. */
+typedef struct cli_training {
+  const cli_call *call;
+  const cq_training_options *run;
+  cq_context *ctx;
+  cq_ranks *ranks; /* NULL: this process alone */
+  cli_progress line;
+  char phase[24];
+  bool stop_told;
+} cli_training;
+
+/* Checks the options, has the run tell its progress, and opens the context. run: the call's own struct. Returns an exit
+ * code; to be ended by cli_training_end in any case. */
+int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run);
+/* What to return after the library's status: tells the result, or the error and how to go on. */
+int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);
+/* What to return after a run that went well: says when it was in vain, or collapsed. */
+int cli_training_verdict(const cq_training_result *result);
+void cli_training_end(cli_training *t);
+
+#endif

@@ -1,0 +1,42 @@
+/* Where the cache of Hugging Face's hub lies, and what it looks like:
+ *
+ *   CACHE/models--ORG--NAME/refs/main                 the commit that a branch, tag or pull request was at
+ *   CACHE/models--ORG--NAME/snapshots/COMMIT/...      the files, relative links into blobs/
+ *   CACHE/models--ORG--NAME/blobs/ETAG                contents, by the hash that the hub knows them by
+ *   CACHE/models--ORG--NAME/blobs/ETAG.incomplete     what has come so far
+ *   CACHE/.locks/models--ORG--NAME/ETAG.lock          flock: whoever writes blobs/ETAG
+ *
+ * CACHE is HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. */
+#ifndef HUB_HUB_CACHE_H
+#define HUB_HUB_CACHE_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { CQ_HUB_PATH = 4096, CQ_HUB_NAME = 512 };
+
+/* A variable of the environment that is set and not empty; else NULL. */
+const char *cq_hub_environment(const char *name);
+/* Whether it says yes, as huggingface_hub reads it: 1, on, yes, true. */
+bool cq_hub_environment_is_true(const char *name);
+
+/* False when there is no home to look in, or the path is too long. */
+bool cq_hub_cache_directory(char out[CQ_HUB_PATH]);
+/* The file that `hf auth login` leaves the token in: HF_TOKEN_PATH, else token beside the cache. */
+bool cq_hub_token_file(char out[CQ_HUB_PATH]);
+
+/* "models--ORG--NAME"; kind is "models" or "datasets", organisation NULL for a name that has its own or none. False for
+ * what cannot be a name there. */
+bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organisation, const char *name);
+
+/* The snapshot of a model in the cache, at a branch, tag or whole commit; revision NULL: main, or else the only one
+ * there is. *looked: the place it would be in, for an error. */
+bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], const char *cache, const char *kind,
+                          const char *organisation, const char *name, const char *revision);
+
+/* "ORG/NAME" of a model's snapshot, or of anything else within the cache; false for other paths. */
+bool cq_hub_name_of(char *out, size_t size, const char *path);
+
+#endif

@@ -1,0 +1,40 @@
+/* A model of autoencoders as autoencode.c trains it. */
+#ifndef LAB_AUTOENCODE_AUTOENCODER_H
+#define LAB_AUTOENCODE_AUTOENCODER_H
+
+#include "base/hash.h"
+#include "calque/lab/autoencode.h"
+#include "lab/autoencode/decoder.h"
+#include "model/encoder.h"
+
+typedef struct cq_language {
+  char *code;
+  cq_encoder *encoder;
+  cq_decoder *decoder;
+} cq_language;
+
+struct cq_autoencoder {
+  cq_language *languages;
+  size_t n;
+};
+
+/* Whether a language can be called so: its code is part of directories' names, and of JSON. */
+bool cq_autoencoder_is_code(const char *code);
+
+/* Frees what it holds, and not itself; legal on {0}. */
+void cq_autoencoder_release(cq_autoencoder *a);
+/* Moves what an opened model holds into *to, which holds nothing, and frees the rest of it. */
+void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
+/* Room for n languages in all; those beyond the present ones are zero. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
+
+/* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
+CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
+/* Goes on from a sum of what was before. */
+cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a);
+
+/* Writes the directory, whole or not at all. */
+CQ_MUST_USE cq_status cq_autoencoder_save(const cq_autoencoder *a, const char *directory, bool replace,
+                                          cq_error *error);
+
+#endif

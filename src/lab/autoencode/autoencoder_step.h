@@ -1,0 +1,108 @@
+/* One training step of languages' encoders and decoders around a shared space of sentence vectors: of two languages and
+ * their translations, or of one language's own text.
+ *
+ *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
+ *                                                             ├─▶ discriminator: which language is it?
+ *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
+ *
+ * With two optimisers, a step is an update of the encoders by the losses between the vectors, then one of everything by
+ * -log p, from vectors computed anew.
+ *
+ * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
+ * frozen; a frozen decoder takes no part. Each language's sentences are computed in shards (train/shards.h), so that the
+ * result does not depend on the number of threads. */
+#ifndef LAB_AUTOENCODE_AUTOENCODER_STEP_H
+#define LAB_AUTOENCODE_AUTOENCODER_STEP_H
+
+#include "base/context.h"
+#include "cache/checkpoint.h"
+#include "lab/autoencode/decoder.h"
+#include "lab/autoencode/discriminator.h"
+#include "model/encoder.h"
+#include "nn/optimizer.h"
+#include "train/exchange.h"
+
+typedef enum cq_contrast {
+  CQ_CONTRAST_PAIRS,    /* distances: cq_space_pairs */
+  CQ_CONTRAST_IN_BATCH, /* the softmax over all translations of the batch: cq_space_in_batch */
+} cq_contrast;
+
+typedef enum cq_feed { CQ_FEED_OWN, CQ_FEED_OTHER, CQ_FEED_BOTH } cq_feed; /* whose vectors a decoder reads */
+
+typedef struct cq_autoencoder_side {
+  cq_encoder *encoder;
+  cq_decoder *decoder; /* NULL: none */
+  bool encoder_frozen, decoder_frozen;
+} cq_autoencoder_side;
+
+typedef struct cq_autoencoder_options {
+  int n_shards;
+  uint64_t seed;
+  cq_feed feed;
+  double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
+  double distillation;                       /* of mean squared distances from a batch's targets */
+  double adversary; /* of the encoders' against a discriminator of two languages; 0: there is none */
+  cq_contrast contrast_by;
+  double margin;      /* of CQ_CONTRAST_PAIRS */
+  double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
+  double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
+  double word_dropout;         /* of what decoders read: see cq_decoder_batch */
+  double encoder_word_dropout; /* share of the tokens that trained encoders read which become <unk> */
+  cq_adversary adversary_by;
+  int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
+  double discriminator_rate;    /* its learning rate, relative to the optimizer's */
+  double label_smoothing;       /* of what it learns: see cq_discriminator_options */
+  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
+  double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
+  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
+                           taken; all encoders are trained, or none (then nothing is shared here) */
+  cq_optimizer_options optimizer;
+  const cq_exchange *exchange; /* with other processes; NULL: there are none */
+} cq_autoencoder_options;
+
+typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
+
+/* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim, and
+ * a decoder its encoder's vocabulary; what a decoder begins with, every encoder must end in (lab/autoencode/states.h), and noise
+ * is of vectors alone; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from
+ * then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
+                                                 const cq_autoencoder_side *sides, int n_sides, cq_context *ctx,
+                                                 const cq_autoencoder_options *options, cq_error *error);
+void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
+
+typedef struct cq_autoencoder_batch {
+  int side[2];                  /* whose sentences they are; the second -1: text of one language, which its own decoder
+                                   writes from its own vectors, whatever the feed */
+  const cq_slice *sentences[2]; /* [n] each: a sentence and its translation */
+  size_t n;
+  const float *targets; /* [n, dim] of a teacher: what the vectors of both should be, for `distillation`; NULL: none */
+} cq_autoencoder_batch;
+
+typedef struct cq_autoencoder_report {
+  double nll[2];             /* of each language's decoder, a token; 0 without one */
+  double contrast, distance; /* unweighted */
+  double distillation[2];    /* of each language; unweighted */
+  cq_discriminator_report discriminator;
+  double gradient_norm;
+  double space_gradient_norm; /* of the first of two updates; 0 where there is one */
+  uint64_t n_tokens;
+} cq_autoencoder_report;
+
+/* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
+ * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite (nothing
+ * is updated by it then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. Of two updates the first
+ * stays when the second fails. */
+CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
+                                          cq_autoencoder_report *report, cq_error *error);
+uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
+/* Brings all parameters to the present step and packs them: for evaluating and saving. */
+CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
+
+/* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:
+ * CQ_ERR_FORMAT when the checkpoint is of another model. */
+CQ_MUST_USE cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error);
+CQ_MUST_USE cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c,
+                                                     cq_error *error);
+
+#endif

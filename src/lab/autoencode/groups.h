@@ -1,0 +1,57 @@
+/* What autoencoders are trained on and measured by: text of two languages or of one, brought together by languages.
+ *
+ *   fr,it=a.tsv  fr,it=b.tsv  ,it=c.tsv   ->   group fr-it: a, b    group it: c      a batch is of one group */
+#ifndef LAB_AUTOENCODE_GROUPS_H
+#define LAB_AUTOENCODE_GROUPS_H
+
+#include "calque/lab/autoencode.h"
+#include "lab/autoencode/autoencoder_step.h"
+#include "train/sampler.h"
+
+typedef struct cq_text_group {
+  int language[2]; /* indices into the codes; the second -1: text of one language */
+  cq_parallel text;
+  cq_sampler sampler;
+  bool in_use; /* by the stage at hand: others are not drawn from */
+} cq_text_group;
+
+typedef struct cq_text_groups {
+  cq_text_group *items;
+  size_t n, capacity;
+} cq_text_groups;
+
+typedef struct cq_autoencode_data {
+  cq_text_groups train, dev;
+  uint64_t *drawn; /* [train.n] batches of each group: part of a run's state */
+  cq_pair *pairs;  /* [batch_pairs] */
+  cq_slice *sentences[2];
+} cq_autoencode_data;
+
+/* -1: there is none of that name, or name is NULL. */
+int cq_name_index(const char *const *names, size_t n, const char *name);
+
+/* Told what was read of each file; an error ends the loading. */
+typedef cq_status (*cq_autoencode_told)(void *context, size_t file, const char *summary, cq_error *error);
+
+/* codes [n_codes]: all languages that the options name. Errors: cq_parallel_add's, what `told` says. */
+CQ_MUST_USE cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_autoencode_options *options,
+                                              const char *const *codes, size_t n_codes, cq_autoencode_told told,
+                                              void *context, cq_error *error);
+void cq_autoencode_data_free(cq_autoencode_data *data); /* legal on {0} */
+/* Of all groups in use. */
+uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
+
+/* The batch of step `step` of the whole run: a group in use by chance, in proportion to its pairs, and its next n. What
+ * the batch points to stays until the next. */
+void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data, uint64_t seed, uint64_t step,
+                             size_t n);
+
+/* All distinct sources and all targets of a language, one after another, for its vocabulary: *context {data, language}. */
+typedef struct cq_language_text {
+  const cq_autoencode_data *data;
+  int language;
+  size_t group, side, at;
+} cq_language_text;
+bool cq_language_text_next(void *context, cq_slice *sentence);
+
+#endif

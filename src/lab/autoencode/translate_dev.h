@@ -1,0 +1,17 @@
+/* How well autoencoders translate held-out text. */
+#ifndef LAB_AUTOENCODE_TRANSLATE_DEV_H
+#define LAB_AUTOENCODE_TRANSLATE_DEV_H
+
+#include "lab/autoencode/groups.h"
+
+/* What the measures are called in files, by cq_autoencode_measure. */
+extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1]; /* NULL-terminated */
+
+/* A group's second language written from its first, greedily, or in the other direction; of a sentence's translations
+ * the first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
+CQ_MUST_USE cq_status cq_autoencode_measure_direction(double scores[CQ_AUTOENCODE_N_MEASURES],
+                                                      const cq_autoencoder *model, const char *const *codes,
+                                                      const cq_text_group *group, bool back, int max_tokens,
+                                                      cq_context *ctx, cq_error *error);
+
+#endif

@@ -1,0 +1,51 @@
+/* Trainings that belong together, each made once, and their table.
+ *
+ *   OUTPUT/trials.txt   "calque autoencode trials", then the names of all that were begun, a line each, in that order
+ *
+ * It is written before anything else, and a name before its training begins: what a directory of trials may remove is
+ * what these names stand for (NAME.json, NAME, NAME.work), table.md, and nothing else. */
+#ifndef LAB_AUTOENCODE_TRIALS_H
+#define LAB_AUTOENCODE_TRIALS_H
+
+#include "base/hash.h"
+#include "calque/lab/autoencode_trials.h"
+
+enum { CQ_TRIAL_NAME = 64, CQ_TRIAL_VALUES = 512 };
+
+typedef struct cq_trial {
+  char name[CQ_TRIAL_NAME];
+  char values[CQ_TRIAL_VALUES]; /* of what is searched or changed, for the table */
+  char sum[CQ_IDENTITY_HEX];    /* of its options and data */
+  double dev[CQ_AUTOENCODE_N_MEASURES];
+  double loss, epochs, seconds;
+  bool failed;  /* its loss was no number */
+  bool is_done; /* there is a record of it; otherwise only the name says anything */
+  bool is_made; /* by this call */
+} cq_trial;
+
+typedef struct cq_trials {
+  const cq_autoencode_options *base;
+  cq_trial *items; /* all that were ever begun in the directory */
+  size_t n, capacity;
+  int lock;     /* held on the directory; 0: not yet */
+  bool refused; /* the last run was CQ_ERR_ARGUMENT because what its options ask for cannot be made */
+} cq_trials;
+
+/* Makes the directory, or takes the one that is there, with the records in it; with base.replace, and not resume,
+ * removes what its trials have left. Errors: CQ_ERR_ARGUMENT when it is there and base neither resumes nor replaces,
+ * when it holds something and no trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a
+ * damaged record; CQ_ERR_IO, for a missing file to train on or to measure by as well. */
+CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error);
+void cq_trials_free(cq_trials *t); /* legal on {0} */
+
+/* Trains as o says, unless that was done before, and adds what came of it to the trials and their table. The pointer is
+ * good until the next. Errors: cq_autoencode's but a loss that is no number; CQ_ERR_ARGUMENT when the trial was made
+ * with other options or data. */
+CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
+                                    const cq_autoencode_options *o, cq_context *ctx, cq_error *error);
+/* Removes a trial's model, if it is there. */
+void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
+/* Whether a is better than b by base's best_by; what has failed is worst. */
+bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b);
+
+#endif

@@ -1,0 +1,48 @@
+/* What the commands that train autoencoders have in common: options, files with their languages, news. */
+#ifndef LAB_CLI_AUTOENCODE_COMMAND_H
+#define LAB_CLI_AUTOENCODE_COMMAND_H
+
+#include "calque/lab/autoencode.h"
+#include "calque/lab/autoencode_trials.h"
+#include "cli/frame/command.h"
+#include "cli/frame/report.h"
+
+typedef struct cli_autoencode_args {
+  size_t size;
+  int recipe, threads;
+  const char *languages;
+} cli_autoencode_args;
+
+/* For commands whose struct begins with cli_autoencode_args. */
+enum { CLI_AUTOENCODE_N_OPTIONS = 3 };
+extern const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
+extern const char *const cli_autoencode_taken[];
+#define CLI_AUTOENCODE_OPTIONS                                                                                         \
+  .group = &cq_group_autoencode, .taken = cli_autoencode_taken, .more_options = cli_autoencode_options,                \
+  .n_more_options = CLI_AUTOENCODE_N_OPTIONS
+
+enum { CLI_CODES = 256 }; /* bytes of two languages' codes */
+
+/* What a call asks for: the recipe's values, but what was given. */
+typedef struct cli_autoencode_run {
+  cq_options *options;
+  cq_autoencode_options *o; /* their struct */
+  cli_progress progress;
+  cq_context *ctx;
+  cq_ranks *ranks; /* NULL: this process is alone */
+  char codes[CLI_CODES];
+} cli_autoencode_run;
+
+/* Returns an exit code; what was made is freed by cli_autoencode_end in any case. */
+int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
+/* What to return after the library's status: says the error, and how to go on. */
+int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
+void cli_autoencode_end(cli_autoencode_run *run);
+
+/* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
+int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
+
+extern const cli_command cli_autoencode_encode; /* in encode.c */
+extern const cli_command cli_autoencode_train, cli_autoencode_plot, cli_autoencode_search, cli_autoencode_ablate;
+
+#endif

@@ -1,0 +1,61 @@
+/* What the files of `calque clir` share: its commands, and the options that several of them have besides the library's.
+ *
+ *   clir.c       the group, and what trains vectors or uses them: build, expand, run
+ *   validate.c   the same over folds of topics: validate
+ *   runs.c       runs beside these: dense, fuse */
+#ifndef LAB_CLI_CLIR_COMMAND_H
+#define LAB_CLI_CLIR_COMMAND_H
+
+#include "calque/lab/clir.h"
+#include "cli/frame/command.h"
+
+extern const cli_command cli_clir_validate, cli_clir_dense, cli_clir_fuse;
+
+/* Of build, expand, run and validate; each has rows for what it uses. */
+typedef struct cli_clir_args {
+  size_t size;
+  const cq_clir_sources *sources;
+  const cq_clir_folds *folds;
+  cq_clir_options *clir; /* of validate, whose library's group is the validation */
+  const char *from, *to, *tag;
+  int method, fold, threads;
+  bool json;
+} cli_clir_args;
+
+extern const char *const cli_clir_methods[]; /* cq_clir_method's, and one: */
+enum { CLI_CLIR_COGNATES = 3 };
+
+/* The end of an example: the collections. */
+#define CLI_CLIR_EXAMPLE                                                                                               \
+  " \\\n    --languages en,hi --docs docs.%.trec --topics topics.%.xml \\\n    --qrels qrels.%.txt --stop-words "      \
+  "stop.%.txt"
+
+#define CLI_CLIR_BETWEEN_OPTIONS                                                                                       \
+  {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the queries"), .flags = CQ_OPTION_REQUIRED}, \
+  {                                                                                                                    \
+    CQ_TEXT(cli_clir_args, "to", to, CHANGES, "CODE", "the language of the documents"), .flags = CQ_OPTION_REQUIRED    \
+  }
+
+/* more: what is to be said of the last method. */
+#define CLI_CLIR_METHOD_OPTION(more)                                                                                   \
+  {                                                                                                                    \
+    CQ_CHOICE(cli_clir_args, "method", method, CHANGES, CQ_CLIR_TERMS, cli_clir_methods, "METHOD",                     \
+              "translate each word of the query to its nearest words (terms), or the sum of its words to the nearest " \
+              "words (sum); rank documents by the sum of their word vectors (documents); or match words that are "     \
+              "spelled alike in both languages (cognates): transliteration-based matching" more),                      \
+        .letter = 'm'                                                                                                  \
+  }
+
+#define CLI_CLIR_HOLD_OUT_OPTION(help, none)                                                                           \
+  { CQ_INT(cli_clir_args, "hold-out", fold, CHANGES, 0, 0, 1000, "FOLD", help), .otherwise = none }
+
+/* Opens the collections; says on standard error why not, or that judgements are of documents that are not there. */
+int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
+/* Says on standard error if nothing was learned of letters. */
+void cli_clir_note_letters(const cq_clir_cognates *cognates);
+/* These two say what is wrong on standard error, before anything is learned, and return an exit code. */
+int cli_clir_check_tag(const char *tag);
+/* Options of vectors have no effect without vectors: they are refused rather than ignored. */
+int cli_clir_check_no_vectors(const cli_call *call);
+
+#endif

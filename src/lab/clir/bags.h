@@ -1,0 +1,72 @@
+/* Documents as weighted bags of words, few enough to be looked at one by one: what feedback is worked out of. */
+#ifndef LAB_CLIR_BAGS_H
+#define LAB_CLIR_BAGS_H
+
+#include "calque/status.h"
+#include "lab/clir/shuffle.h"
+
+typedef struct cq_weighted_word {
+  uint32_t word;
+  float weight;
+} cq_weighted_word;
+
+typedef struct cq_bags {
+  uint32_t n, n_words;
+  size_t *starts; /* [n + 1] into items */
+  cq_weighted_word *items;
+  double *lengths; /* [n] sums of weights */
+  double *masses;  /* [n_words] the same by word */
+  double *idf;     /* [n_words] log((n + 1) / (in how many + 1/2)) */
+  double mass;     /* of all */
+} cq_bags;
+
+/* Counts of each document's words. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, size_t n, uint32_t n_words,
+                                   cq_error *error);
+void cq_bags_close(cq_bags *bags);
+
+/* Words of one language for those of another, by source: sources [starts[s] .. starts[s + 1]) are entries (target,
+ * weight). */
+typedef struct cq_word_table {
+  uint32_t n_sources, n_targets;
+  size_t *starts; /* [n_sources + 1] */
+  cq_weighted_word *items;
+} cq_word_table;
+void cq_word_table_free(cq_word_table *table);
+/* The mean of n tables of the same words; an entry that one lacks is 0 there. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error);
+
+/* From a to c by b: an entry is the max product of two over b, and those up to min_entry are dropped. Errors:
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc,
+                                            float min_entry, cq_error *error);
+
+/* The bags in the table's source words: each word's weight goes, times the entry's, to the sources that have it. */
+CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
+                                      cq_error *error);
+
+/* The log2 likelihood of a query, [n_words] weights, in each bag, smoothed by Dirichlet's prior; every word of the
+ * query that any bag has counts in all of them. scores [n]. Source: Zhai & Lafferty 2004, eq. 6. */
+void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query, double mu);
+
+/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the top m
+ * of them, summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko &
+ * Croft 2001 (RM1). */
+CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
+                                       const double *allowed, cq_error *error);
+
+/* The squared cosine of one bag of a with each of b over log(1 + weight) idf, [b->n] times `weight` added to sums;
+ * both are over the same words, and idf [n_words] is given. */
+void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_bags *b, const double *idf,
+                         double weight, double *scratch);
+
+/* weights [n]: of the top k scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
+ * Of equal scores the first. */
+typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
+CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,
+                                     cq_error *error);
+
+/* Scores with their mean taken off, in units of their standard deviation. */
+void cq_standardise(double *scores, size_t n);
+
+#endif

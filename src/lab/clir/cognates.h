@@ -1,0 +1,64 @@
+/* Transliteration: words of two languages that are spelled alike once it is known how the letters of one are written in
+ * the other: names, loans, cognates. The correspondence is learned from lists of words some of which, unknown which,
+ * are transliterations of one another.
+ *
+ *   a pair (e, h) of words from the two lists of one group is
+ *     a match, with probability `share`:  its letters come in steps, each of one letter of e and one of h, of one of either alone,
+ *                                          or (at the end) of two and one                                       p11 p10 p01 p21 p12
+ *     noise, else:                         letters of e and of h by how frequent they are, independent of one another
+ *
+ * EM by the forward-backward algorithm over the steps. Three things keep it from the many bad optima: it begins with
+ * the few most salient words of each group, among which matches are frequent, and lets more in by and by; the share of
+ * matches may never be more than one match for every two words of the longer list; and Latin letters that are the same
+ * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos
+ * 1998 (the joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without
+ * examples). */
+#ifndef LAB_CLIR_COGNATES_H
+#define LAB_CLIR_COGNATES_H
+
+#include "base/context.h"
+#include "base/slice.h"
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct cq_cognates cq_cognates;
+
+/* The words of both languages, which are numbered as here from now on; letters are counted over them. Only the first
+ * 24 letters of a word count. Errors: CQ_ERR_UNSUPPORTED for more than 1,000 different letters; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_cognates_open(cq_cognates **out, const cq_slice *sources, uint32_t n_sources,
+                                       const cq_slice *targets, uint32_t n_targets, cq_error *error);
+void cq_cognates_free(cq_cognates *cognates);
+
+/* Words of both languages on one matter, the most salient first. */
+typedef struct cq_cognate_group {
+  const uint32_t *sources, *targets;
+  size_t n_sources, n_targets;
+} cq_cognate_group;
+
+/* Begins anew and learns: for each number of the schedule, ten iterations on so many of the most salient words of
+ * each group. With no schedule nothing but how alike letters are is known. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
+                                        const int *schedule, size_t n_schedule, cq_context *ctx, cq_error *error);
+/* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)
+ * whose letters may go together, and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_cognates_finish(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
+                                         cq_context *ctx, cq_error *error);
+/* How much better words of a group match than words of different groups, in words: about 0 when nothing was learned.
+ * Looks at the 30 most salient. */
+CQ_MUST_USE cq_status cq_cognates_contrast(double *contrast, const cq_cognates *cognates,
+                                           const cq_cognate_group *groups, size_t n_groups, cq_context *ctx,
+                                           cq_error *error);
+
+/* log p(match) - log p(noise) of a pair. */
+double cq_cognates_score(const cq_cognates *cognates, uint32_t source, uint32_t target);
+
+/* The letters that are expected of a source word in the other language, and a target word's letters, as unit vectors
+ * over the target letters: near each other where a match is possible. [n, cq_cognates_n_letters]; words of less than
+ * three letters have zeros. */
+int cq_cognates_n_letters(const cq_cognates *cognates);
+CQ_MUST_USE cq_status cq_cognates_expected(float *out, const cq_cognates *cognates, cq_error *error);
+void cq_cognates_letters(float *out, const cq_cognates *cognates);
+
+#endif

@@ -1,0 +1,69 @@
+/* Is a difference between paired values more than chance? Three tests of the differences d[i] = b[i] - a[i], two-sided,
+ * and Holm's correction for having made several of them.
+ *
+ *     a, b ──cq_differences──▶ d ──▶ cq_wilcoxon        ranks of |d|; no assumption but symmetry
+ *                                    cq_paired_t        d is drawn from a normal distribution
+ *                                    cq_randomisation   under the null hypothesis each d could as well be -d
+ *
+ * All three give p = 1 where there is nothing to test: no pairs, or differences that are all zero. One pair gives 1 as
+ * well: its two signs are equally likely, and a t test of it has no degrees of freedom. What cq_differences accepted is
+ * finite; the others rely on that. Nothing here depends on the order of a and b; only sampling (below) depends on the
+ * order of the pairs. */
+#ifndef LAB_MEASURES_SIGNIFICANCE_H
+#define LAB_MEASURES_SIGNIFICANCE_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* out [n] = b - a; may alias either. Errors: CQ_ERR_ARGUMENT with the pair (from 1) where a value or the difference is
+ * NaN or infinite. */
+CQ_MUST_USE cq_status cq_differences(double *out, const double *a, const double *b, size_t n, cq_error *error);
+
+typedef struct cq_effect {
+  double mean; /* 0 when n is 0 */
+  size_t n_wins, n_losses, n_ties;
+} cq_effect;
+/* d [n]: a win is a difference above 0. */
+cq_effect cq_effect_of(const double *d, size_t n);
+
+/* The signed-rank test: the p-value of the sum of the positive differences' ranks.
+ *   d        [n]; differences of 0 are dropped first; equal |d|, bit for bit, share the mean of their ranks
+ *   exact    set where p comes from the distribution itself, all 2^n signs: at most CQ_WILCOXON_EXACT differences that
+ *            are not 0, and no two equal in size. Else p is the normal approximation's, its variance corrected for ties
+ *            and the sum moved by 1/2 towards its mean (continuity)
+ * The same as scipy.stats.wilcoxon(d[d != 0], correction=True) with method="exact" or the normal one.
+ * Errors: CQ_ERR_MEMORY.
+ * Source: Wilcoxon 1945; dropping zeros is Wilcoxon's, the variance under ties Lehmann 1975, section 3.2. */
+#define CQ_WILCOXON_EXACT 50
+CQ_MUST_USE cq_status cq_wilcoxon(double *p, bool *exact, const double *d, size_t n, cq_error *error);
+
+/* Student's test that the mean of d [n] is 0: t = mean / sqrt(variance / n) with n - 1 degrees of freedom. Differences
+ * that are all the same, and not 0, give 0. Source: Student 1908. */
+double cq_paired_t(const double *d, size_t n);
+
+/* P(|T| >= |t|) of Student's distribution, to a relative 1e-12 for 0.5 to a million degrees of freedom.
+ * It is the regularised incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2).
+ * Source: DLMF 8.17.8 for small t, else the even part of the continued fraction 8.17.22 (Didonato & Morris 1992) by the
+ * method of Lentz 1976. */
+double cq_student_two_sided(double t, double degrees);
+
+/* The sign-flip test: the share of the 2^n ways to put signs to |d| that give a sum at least as far from 0 as d's. Sums
+ * within 1e-12 sum|d| of it count as reaching it, since equal sums are rounded differently.
+ *   d          [n]; differences of 0 change nothing
+ *   exact      set where all ways were counted: at most CQ_RANDOMISATION_EXACT differences that are not 0. Else of
+ *              n_samples random ways b reach it, and p = (b + 1) / (n_samples + 1)
+ *   seed       of the samples; sample i has numbers of its own, so that the first ones stay when there are more
+ * Errors: none. Source: Fisher 1935, section 21; Phipson & Smyth 2010, for the two ones; Smucker, Allan & Carterette
+ * 2007, for runs. */
+#define CQ_RANDOMISATION_EXACT 20
+double cq_randomisation(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed);
+
+/* corrected [m] of p [m], in their order: the p-values for which the chance of even one false alarm among all m stays
+ * below what each says. The i-th smallest p is multiplied by m - i + 1; none may be below an earlier one's, nor above
+ * 1. May alias. Errors: CQ_ERR_MEMORY. Source: Holm 1979, section 3. */
+CQ_MUST_USE cq_status cq_holm(double *corrected, const double *p, size_t m, cq_error *error);
+
+#endif

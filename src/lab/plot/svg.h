@@ -1,0 +1,14 @@
+/* SVG as text, on a builder. Lengths are in the document's units, y goes down. */
+#ifndef LAB_PLOT_SVG_H
+#define LAB_PLOT_SVG_H
+
+#include "base/slice.h"
+
+/* Text between tags: what XML reserves is escaped, what it has not becomes U+FFFD. */
+void cq_svg_text(cq_builder *b, const char *text);
+/* A line of text; anchor "start", "middle" or "end"; more: further attributes, as " fill=\"red\"". */
+void cq_svg_label(cq_builder *b, double x, double y, const char *anchor, const char *more, const char *text);
+/* About how wide a line of text is; nobody knows the reader's font, so rather more. */
+double cq_svg_width(const char *text, double font_size);
+
+#endif

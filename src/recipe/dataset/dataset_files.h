@@ -1,0 +1,21 @@
+/* Which of a data set's files are of a config and a split, by their names alone:
+ *
+ *   de-en/train-00000-of-00002.parquet   data/train-00000-of-00001.parquet   de-en/partial-train/0000.parquet
+ *   config split                              split (config "default")       config        split */
+#ifndef RECIPE_DATASET_DATASET_FILES_H
+#define RECIPE_DATASET_DATASET_FILES_H
+
+#include "calque/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Moves those of names [*n] that are wanted to the front, in bytewise order, and sets *n to how many there are.
+ *   repository   what errors call it
+ *   config       NULL: the only one
+ *   is_there     false: no Parquet files, or none of that config and split: the hub may have converted them
+ * Errors: CQ_ERR_ARGUMENT, which names the configs or files that there are. */
+CQ_MUST_USE cq_status cq_dataset_choose(const char **names, size_t *n, bool *is_there, const char *repository,
+                                        const char *config, const char *split, cq_error *error);
+
+#endif

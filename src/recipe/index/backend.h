@@ -1,0 +1,112 @@
+/* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are,
+ * and how they are found, is one of two tables of functions:
+ *
+ *   cq_index_files              a directory: files that only grow, and documents in SQLite (files.c, search_files.c)
+ *   cq_index_database_backend   postgresql://...: tables of a database with pgvector (database.h)
+ *
+ * Above the seam are models, passages, vectors, the fusion of lists and snippets; below it are transactions, lists of
+ * passages, and documents. */
+#ifndef RECIPE_INDEX_BACKEND_H
+#define RECIPE_INDEX_BACKEND_H
+
+#include "recipe/index/index.h"
+
+/* A passage that was found. */
+typedef struct cq_index_candidate {
+  double score, cosine, words;
+  int64_t record, first; /* its number, which orders equals; and its document's */
+  bool by_vector, by_words;
+} cq_index_candidate;
+
+/* Those of one query, best first. */
+typedef struct cq_index_candidates {
+  cq_index_candidate *items;
+  size_t n;
+} cq_index_candidates;
+
+struct cq_hits {
+  cq_arena arena; /* has the documents */
+  size_t n_queries, k, n_truncated;
+  cq_hit *all; /* [n_queries, k] */
+  size_t *n;   /* [n_queries] */
+};
+
+/* A search, from begin() to end(). */
+typedef struct cq_index_searching {
+  const cq_index *index;
+  const cq_search_options *options;
+  cq_context *ctx;
+  const cq_slice *queries;
+  const float *vectors; /* [n_queries, dim]; NULL for a ranking by words */
+  size_t n_queries;
+  /* begin() sets: */
+  size_t n_allowed;  /* passages that may be found, or a number that is no less; 0: there are none */
+  bool has_passages; /* some documents have several */
+  void *state;       /* the member's, until end() */
+} cq_index_searching;
+
+typedef struct cq_index_counts {
+  size_t n_documents, n_passages;
+  size_t n_approximate; /* the first so many passages are in an approximation */
+  size_t n_queries;     /* that hubness is of */
+} cq_index_counts;
+
+/* What an index is made with. */
+typedef struct cq_index_making {
+  const char *model, *fingerprint;
+  int dim;
+  bool tasks;
+  size_t passage_tokens, passage_overlap;
+} cq_index_making;
+
+struct cq_index_backend {
+  cq_status (*create)(const char *place, const cq_index_making *making, cq_error *error);
+  /* Sets directory, which messages name, model, fingerprint, dim and tasks. close() is called in any case. */
+  cq_status (*open)(cq_index *index, const char *place, cq_error *error);
+  void (*close)(cq_index *index);
+  cq_status (*refresh)(cq_index *index, bool *changed, cq_error *error);
+  cq_status (*check)(const cq_index *index, cq_context *ctx, cq_error *error);
+  cq_index_counts (*count)(const cq_index *index);
+  cq_status (*languages)(const cq_index *index, void (*found)(void *context, cq_slice language, size_t n),
+                         void *context, cq_error *error); /* ascending; a code may come again and again */
+  cq_status (*get)(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
+
+  /* Changes. The caller has index->shared->writing, but for check_writing. */
+  cq_status (*check_writing)(const cq_index *index, cq_error *error);
+  cq_status (*append)(cq_index *index, const cq_index_addition *additions, size_t n, const float *vectors,
+                      cq_error *error);
+  cq_status (*remove)(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error);
+  cq_status (*commit)(cq_index *index, cq_error *error);
+  cq_status (*approximate)(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error);
+  cq_status (*set_fingerprint)(cq_index *index, const char *fingerprint, cq_error *error); /* may be NULL */
+  const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */
+
+  /* Searches: begin, then any of the others, then end in any case. Lists are best first, `first` of each set. */
+  cq_status (*begin)(cq_index_searching *s, cq_error *error);
+  cq_status (*by_vectors)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);
+  cq_status (*by_words)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);
+  /* The hits of the first hits->k of each list, with their documents; text is the passage's. */
+  cq_status (*fill)(cq_hits *hits, const cq_index_searching *s, const cq_index_candidates *lists, cq_error *error);
+  /* cq_lexical_weigh, with this index's counts. */
+  cq_status (*weigh)(double *weights, const cq_index_searching *s, cq_slice query, const cq_slice *texts, size_t n,
+                     cq_error *error);
+  /* A list of n passages, spread evenly, and *vectors [as many, dim]. */
+  cq_status (*sample)(cq_index_candidates *list, float **vectors, cq_index_searching *s, size_t n, cq_error *error);
+  void (*end)(cq_index_searching *s);
+};
+
+extern const struct cq_index_backend cq_index_files, cq_index_database_backend;
+
+/* How long the lists are that a hybrid ranking asks for. */
+static inline size_t cq_hybrid_depth(const cq_search_options *o) {
+  return o->depth > o->k ? o->depth : o->k;
+}
+/* Orders candidates, for qsort: best first, equals by their numbers. */
+int cq_index_best_first(const void *a, const void *b);
+/* Room for k in each list. */
+CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,
+                                                  cq_error *error);
+/* The lists, and their array. */
+void cq_index_free_candidates(cq_index_candidates *lists, size_t n_queries);
+
+#endif

@@ -1,0 +1,76 @@
+/* A search of an index in a database, from inside: what its three files share. One transaction sees one snapshot.
+ *
+ *   database_search.c    beginning and end, documents of what was found
+ *   database_nearest.c   passages by their vectors
+ *   database_words.c     passages by their words */
+#ifndef RECIPE_INDEX_DATABASE_SEARCH_H
+#define RECIPE_INDEX_DATABASE_SEARCH_H
+
+#include "lexical/score.h"
+#include "recipe/index/database.h"
+#include "store/postgresql_select.h"
+
+enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates behind a filter, which drops some */
+
+/* A term of a query. */
+typedef struct cq_database_query_term {
+  int64_t hash, n_passages, n_occurrences; /* 0: no passage has it */
+  double weight;
+  cq_term_scoring scoring;
+} cq_database_query_term;
+
+typedef struct cq_database_query {
+  cq_database_query_term *items; /* by hash */
+  size_t n;
+} cq_database_query;
+
+typedef struct cq_database_search {
+  cq_pg *pg;
+  int64_t n_documents, n_passages, n_occurrences;
+  bool is_whole;            /* terms are counted */
+  char effort[24];          /* hnsw.ef_search */
+  char snapshot[64];        /* its name, for a second connection; "": there is none */
+  cq_builder condition;     /* on d; empty: none */
+  cq_pg_values values;      /* $1, $2, ... of the condition; others come behind them */
+  cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
+  /* A hybrid search of one query asks for both lists at once: for neighbours when it begins, for words on a second
+   * connection where one can be had. */
+  bool is_asked;            /* for neighbours, on pg, and has not received them */
+  cq_pg_result *neighbours; /* received already; NULL: not so */
+  cq_pg *second;            /* NULL: words are looked for on pg */
+  bool has_begun;           /* second, its transaction */
+} cq_database_search;
+
+/* A statement of `sql`, whose values are those of the condition, then `more`; kept where there is no condition, since
+ * with one each statement is another. Good as long as sql and room are; room has CQ_DATABASE_MAX_VALUES. */
+enum { CQ_DATABASE_MAX_VALUES = CQ_PG_MAX_VALUES + 4 };
+cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_search *s, const cq_builder *sql,
+                                      const cq_pg_value *more, size_t n);
+
+#define CQ_DATABASE_BEGIN   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+#define CQ_DATABASE_TIMEOUT "set_config('statement_timeout', '30s', true)"
+
+/* A statement that asks for the k nearest passages, best first: number, document, and the embedding, or of a hybrid
+ * ranking the negative inner product. Start from {0}; free it when the statement is sent. */
+typedef struct cq_database_nearest {
+  cq_builder sql;
+  unsigned char *bytes;
+  cq_pg_value vector, room[CQ_DATABASE_MAX_VALUES];
+} cq_database_nearest;
+CQ_MUST_USE cq_status cq_database_nearest_statement(cq_pg_statement *out, cq_database_nearest *question,
+                                                    const cq_index_searching *of, const float *query, size_t k,
+                                                    bool exact, cq_error *error);
+void cq_database_nearest_free(cq_database_nearest *question);
+/* Receives what begin() has asked for, so that pg can be asked for more. */
+CQ_MUST_USE cq_status cq_database_receive_nearest(cq_database_search *s, cq_error *error);
+
+/* The terms of a query, not counted yet. */
+CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
+                                              cq_error *error);
+/* A statement that asks for the counts of all terms of n queries, whose value is made in `hashes`; and what takes its
+ * result. */
+CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
+                                                   const cq_database_query *queries, size_t n, cq_error *error);
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
+
+#endif

@@ -1,0 +1,99 @@
+/* An open index from inside: what opening, changing and searching it share. */
+#ifndef RECIPE_INDEX_INDEX_H
+#define RECIPE_INDEX_INDEX_H
+
+#include "calque/index.h"
+#include "lexical/growing.h"
+#include "search/approximate.h"
+#include "store/index_store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* An approximation in memory, shared by the searches that use it and by the index, while it is the newest. */
+typedef struct cq_index_approximation {
+  cq_approximate *it;
+  int64_t generation;
+  int n_users; /* with the mutex */
+} cq_index_approximation;
+
+/* The index by words of a snapshot, likewise. */
+typedef struct cq_index_word_set {
+  cq_lexical_set *set;
+  cq_index_words *parts; /* [n_parts] that it is of */
+  size_t n_parts;
+  int n_users; /* with the mutex */
+} cq_index_word_set;
+
+/* What searches open when they first need it, all together once. */
+typedef struct cq_index_shared {
+  pthread_mutex_t opening;                      /* held by the one thread that opens an encoder or the analyzer */
+  _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */
+  _Atomic(cq_analyzer *) analyzer;
+  pthread_mutex_t holding; /* guards what follows */
+  cq_index_approximation *approximation;
+  cq_index_word_set *words;
+  bool has_no_plugin, is_told;
+  pthread_mutex_t writing; /* held by the one thread that changes the index */
+} cq_index_shared;
+
+struct cq_index {
+  const struct cq_index_backend *backend; /* backend.h */
+  char *directory, *model, *fingerprint;  /* fingerprint NULL: an index of calque 0.1 */
+  char *query_model;                      /* NULL: queries are encoded by `model` */
+  int64_t dim;
+  bool tasks;            /* documents and queries are encoded each by the model's prompt and modules for them */
+  cq_index_store *store; /* of files; NULL: it is in a database */
+  struct cq_index_database *database; /* database.h; NULL: it is of files */
+  bool is_writing;
+  cq_index_shared *shared;
+  cq_precision precision;
+  size_t passage_tokens, passage_overlap;
+  cq_notice_fn notice;
+  void *notice_context;
+  uint64_t n_truncated; /* passages since the last commit; under shared->writing */
+  cq_ranks *ranks;      /* that encode documents, while they are read; NULL: this process alone */
+};
+
+/* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */
+CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
+                                          cq_error *error);
+CQ_MUST_USE cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error);
+/* How such a model encodes a query, or (as_document) what is compared with one. */
+cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document);
+CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error);
+
+void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
+
+/* --- what is opened for a snapshot: held.c --- */
+
+/* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
+CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
+                                           const cq_index *index, bool exact, cq_error *error);
+void cq_index_release_approximation(const cq_index *index, cq_index_approximation *approximation);
+/* A snapshot's index by words. Errors: CQ_ERR_IO where a later commit has removed it; CQ_ERR_FORMAT. */
+CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index,
+                                          const cq_index_snapshot *snapshot, cq_error *error);
+/* The files of these parts; segments that `shared` (NULL: none) has are not opened again. Errors: CQ_ERR_FORMAT for one of
+ * another number of passages; as above. */
+CQ_MUST_USE cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts,
+                                          size_t n, const cq_lexical_set *shared, cq_error *error);
+void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
+void cq_index_approximation_free(cq_index_approximation *approximation);
+void cq_index_word_set_free(cq_index_word_set *words);
+
+/* The best sentence of each hit of a search that is not at its end, as its options say. */
+struct cq_index_searching;
+CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
+
+/* --- hubness, as it is written: hubness.c --- */
+
+/* Before a commit: the numbers of records that have none yet, where others do. */
+CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);
+
+/* --- the index by words, as it is written: write_words.c --- */
+
+/* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */
+CQ_MUST_USE cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error);
+
+#endif

@@ -1,0 +1,176 @@
+/* Documents of a reader into an index, many at a time: reader -> batch -> change.c. Mirrored, an index ends with the
+ * reader's documents and no others, and those that it has as they are cost no encoding. */
+#include "recipe/index/backend.h"
+
+#include "base/document.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/options.h"
+#include "base/slice.h"
+#include "recipe/encode/shared_encoder.h"
+
+enum { BATCH_BYTES = 4 << 20 };
+
+#define O cq_index_read_options
+static const cq_option option_rows[] = {
+    {CQ_SIZE(O, "batch", batch, KEEPS, 1024, 1, 1 << 20, "N",
+             "documents held in memory at a time; results do not depend on it"),
+     .letter = 'b'},
+    {CQ_FLAG(O, "mirror", mirror, CHANGES,
+             "make the index hold these documents and no others: unchanged ones stay as they are, those that are gone "
+             "are removed")},
+};
+#undef O
+const cq_option_group cq_group_index_read = {
+    .name = "index_read",
+    CQ_ROWS(cq_index_read_options, option_rows),
+    CQ_FIELDS(CQ_CALLBACK(cq_index_read_options, progress), CQ_FIELD(cq_index_read_options, ranks))};
+
+typedef struct reading {
+  cq_index *index;
+  const cq_index_read_options *o;
+  cq_context *ctx;
+  cq_document *waiting; /* [batch], in the arena */
+  size_t n, n_bytes;
+  cq_arena arena;
+  cq_index_read_result result;
+  /* mirrored: */
+  cq_index_snapshot *before; /* as it was */
+  int64_t n_before;          /* records of it */
+  unsigned char *seen;       /* [n_before]: by a document's first record, whether the reader has its id */
+} reading;
+
+static cq_status add_waiting(reading *r, cq_error *error) {
+  const cq_status status = r->n ? cq_index_add(r->index, r->waiting, r->n, r->ctx, error) : CQ_OK;
+  if (!status) r->result.n_added += r->n;
+  cq_arena_free(&r->arena);
+  r->n = r->n_bytes = 0;
+  return status;
+}
+
+static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error) {
+  const size_t n_bytes = cq_document_bytes(d);
+  char *block = cq_arena_alloc(&r->arena, n_bytes);
+  if (!block) return cq_fail_memory(error, "documents");
+  r->waiting[r->n] = *d;
+  cq_document_move_fields(&r->waiting[r->n++], block);
+  r->n_bytes += n_bytes;
+  return r->n == r->o->batch || r->n_bytes >= BATCH_BYTES ? add_waiting(r, error) : CQ_OK;
+}
+
+/* --- mirroring --- */
+
+static cq_status begin_mirror(reading *r, cq_error *error) {
+  if (!r->o->mirror) return CQ_OK;
+  if (r->index->backend->no_mirror)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, r->index->directory, "%s", r->index->backend->no_mirror);
+  r->before = cq_index_store_hold(r->index->store);
+  r->n_before = cq_index_snapshot_info(r->before).n;
+  r->seen = cq_alloc_array_zeroed((size_t)r->n_before + 1, sizeof *r->seen);
+  return r->seen ? CQ_OK : cq_fail_memory(error, "documents");
+}
+
+static bool is_same(const cq_document *a, const cq_document *b) {
+  return cq_slice_equal(a->text, b->text) && cq_slice_equal(a->title, b->title) && cq_slice_equal(a->url, b->url) &&
+         cq_slice_equal(a->language, b->language) && cq_slice_equal(a->metadata, b->metadata);
+}
+
+static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d, cq_error *error) {
+  int64_t first;
+  cq_document old;
+  cq_arena arena = {0};
+  *unchanged = false;
+  if (!r->before) return CQ_OK;
+  cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
+  if (status || first < 0) return status;
+  status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
+  if (!status) *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is for adding to refuse */
+  r->seen[first] = 1;
+  cq_arena_free(&arena);
+  return status;
+}
+
+static cq_status remove_unseen(reading *r, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (int64_t record = 0; r->before && !status && record < r->n_before; record++) {
+    cq_document gone;
+    cq_arena arena = {0};
+    size_t n_removed = 0;
+    const bool is_first = cq_index_snapshot_passage(r->before, record).first == record;
+    if (!is_first || r->seen[record] || !cq_index_snapshot_is_live(r->before, record)) continue;
+    status = cq_index_snapshot_document(&gone, &arena, r->before, record, error);
+    if (!status) status = cq_index_remove(r->index, &gone.id, 1, &n_removed, error);
+    r->result.n_removed += n_removed;
+    cq_arena_free(&arena);
+  }
+  return status;
+}
+
+/* --- the whole --- */
+
+static cq_status take(reading *r, const cq_document *d, cq_error *error) {
+  bool unchanged;
+  if (cq_document_is_blank(d)) { /* a document of nothing would be near every query */
+    r->result.n_blank++;
+    return CQ_OK;
+  }
+  const cq_status status = is_unchanged(&unchanged, r, d, error);
+  if (status || !unchanged) return status ? status : add_borrowed(r, d, error);
+  r->result.n_unchanged++;
+  return CQ_OK;
+}
+
+static cq_status read_all(reading *r, cq_documents *documents, cq_error *error) {
+  cq_document d;
+  cq_status status;
+  for (uint64_t n_read = 0;; n_read++) {
+    if ((status = cq_documents_next(&d, documents, error)) || !d.id.data) break;
+    if ((status = take(r, &d, error))) break;
+    if (r->n == 0 && r->o->progress && !r->o->progress(r->o->progress_context, n_read + 1))
+      return cq_fail(error, CQ_ERR_STOPPED, "stopped; nothing was added");
+  }
+  return status ? status : add_waiting(r, error);
+}
+
+/* This rank encodes what rank 0 reads. */
+static cq_status help_reading(cq_index *index, const cq_index_read_options *o, cq_context *ctx, cq_error *error) {
+  const cq_encoder *encoder;
+  cq_status status = cq_index_need_model(&encoder, index, NULL, error);
+  if (!status) status = cq_shared_encoder_agree(encoder, o->ranks, error);
+  return status ? status : cq_shared_encode_serve(encoder, o->ranks, ctx, error);
+}
+
+static cq_status begin_ranks(cq_index *index, cq_ranks *ranks, cq_error *error) {
+  const cq_encoder *encoder;
+  if (cq_ranks_count(ranks) == 1) return CQ_OK;
+  const cq_status status = cq_index_need_model(&encoder, index, NULL, error);
+  index->ranks = ranks;
+  return status ? status : cq_shared_encoder_agree(encoder, ranks, error);
+}
+
+cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_result *result,
+                        const cq_index_read_options *options, cq_context *ctx, cq_error *error) {
+  cq_index_read_options o;
+  reading r = {.index = index, .o = &o, .ctx = ctx};
+  cq_status status = cq_options_take(&o, &cq_group_index_read, options, error);
+  if (status) return status;
+  if (cq_ranks_rank(o.ranks) > 0) {
+    status = help_reading(index, &o, ctx, error);
+    if (!status) *result = (cq_index_read_result){0};
+    return status;
+  }
+  r.waiting = cq_alloc_array(o.batch, sizeof *r.waiting);
+  status = r.waiting ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
+  if (!status) status = begin_ranks(index, o.ranks, error);
+  if (!status) status = read_all(&r, documents, error);
+  if (!status) status = cq_shared_encode_end(o.ranks, error);
+  index->ranks = NULL;
+  if (!status) status = remove_unseen(&r, error);
+  if (!status) r.result.n_skipped = cq_documents_n_skipped(documents);
+  if (!status) *result = r.result;
+  if (r.before) cq_index_snapshot_release(r.before);
+  cq_arena_free(&r.arena);
+  cq_free(r.waiting);
+  cq_free(r.seen);
+  return status;
+}

@@ -1,0 +1,116 @@
+/* The best sentence of each hit's passage: by words, or by vectors. */
+#include "recipe/index/backend.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/slice.h"
+#include "calque/embedding.h"
+#include "text/places.h"
+#include "text/splitter.h"
+
+#include <stdlib.h>
+
+/* All sentences of all hits, those of a hit one after the other. */
+typedef struct sentences {
+  cq_slice *items;
+  size_t n, capacity;
+  size_t *starts; /* [n_hits + 1] */
+  cq_hit **hits;  /* [n_hits] */
+  size_t *query;  /* [n_hits] that it was found for */
+  size_t n_hits;
+} sentences;
+
+static void free_sentences(sentences *s) {
+  cq_free(s->items);
+  cq_free(s->starts);
+  cq_free(s->hits);
+  cq_free(s->query);
+}
+
+static cq_status split_hit(sentences *s, cq_splitter *splitter, cq_hit *hit, size_t query, cq_error *error) {
+  if (!cq_splitter_run(splitter, hit->document.text) ||
+      !cq_reserve((void **)&s->items, &s->capacity, s->n + splitter->n + 1, sizeof *s->items))
+    return cq_fail_memory(error, "sentences");
+  s->starts[s->n_hits] = s->n;
+  for (size_t i = 0; i < splitter->n; i++) {
+    const cq_slice sentence = cq_slice_trimmed(splitter->items[i]);
+    if (sentence.n) s->items[s->n++] = sentence;
+  }
+  if (s->n == s->starts[s->n_hits]) s->items[s->n++] = hit->document.text; /* of blanks */
+  s->hits[s->n_hits] = hit, s->query[s->n_hits++] = query;
+  s->starts[s->n_hits] = s->n;
+  return CQ_OK;
+}
+
+static cq_status split_hits(sentences *s, cq_hit *hits, const size_t *n, size_t k, size_t n_queries, cq_error *error) {
+  cq_splitter splitter;
+  s->starts = cq_alloc_array(n_queries * k + 1, sizeof *s->starts);
+  s->hits = cq_alloc_array(n_queries * k, sizeof *s->hits);
+  s->query = cq_alloc_array(n_queries * k, sizeof *s->query);
+  if (!s->starts || !s->hits || !s->query) return cq_fail_memory(error, "sentences");
+  cq_status status = cq_splitter_open(&splitter, CQ_SPLIT_SENTENCES, error);
+  for (size_t q = 0; !status && q < n_queries; q++)
+    for (size_t i = 0; !status && i < n[q]; i++) status = split_hit(s, &splitter, &hits[q * k + i], q, error);
+  cq_splitter_close(&splitter);
+  return status;
+}
+
+/* --- by words --- */
+
+/* The hits of a query follow one another, and so do their sentences. */
+static cq_status choose_by_words(sentences *s, const cq_index_searching *search, cq_error *error) {
+  double *weights = cq_alloc_array(s->n, sizeof *weights);
+  cq_status status = weights ? CQ_OK : cq_fail_memory(error, "sentences");
+  for (size_t first = 0, end; !status && first < s->n_hits; first = end) {
+    for (end = first; end < s->n_hits && s->query[end] == s->query[first]; end++) continue;
+    const size_t from = s->starts[first];
+    status = search->index->backend->weigh(weights + from, search, search->queries[s->query[first]], s->items + from,
+                                           s->starts[end] - from, error);
+  }
+  for (size_t h = 0; !status && h < s->n_hits; h++) {
+    size_t best = s->starts[h];
+    for (size_t i = best; i < s->starts[h + 1]; i++)
+      if (weights[i] > weights[best]) best = i;
+    s->hits[h]->best = s->items[best];
+  }
+  cq_free(weights);
+  return status;
+}
+
+/* --- by vectors --- */
+
+static cq_status choose_by_vectors(sentences *s, const cq_index *index, const float *queries, cq_context *ctx,
+                                   cq_error *error) {
+  const cq_encoder *encoder;
+  const size_t dim = (size_t)index->dim;
+  cq_status status = cq_index_need_query_model(&encoder, index, error); /* it is open: the query was encoded */
+  float *vectors = status ? NULL : cq_alloc_array(s->n, dim * sizeof *vectors);
+  if (!status && !vectors) status = cq_fail_memory(error, "sentences");
+  if (!status) {
+    const cq_encode_options how = cq_index_encoding(index, encoder, true);
+    status = cq_encoder_encode(vectors, NULL, encoder, s->items, s->n, &how, ctx, error);
+  }
+  for (size_t h = 0; !status && h < s->n_hits; h++) {
+    size_t best = s->starts[h];
+    double highest = -2;
+    for (size_t i = s->starts[h]; i < s->starts[h + 1]; i++) {
+      const double cosine = cq_cosine(queries + s->query[h] * dim, vectors + i * dim, dim);
+      if (cosine > highest) highest = cosine, best = i;
+    }
+    s->hits[h]->best = s->items[best];
+  }
+  cq_free(vectors);
+  return status;
+}
+
+cq_status cq_index_find_best(cq_hits *hits, const cq_index_searching *search, cq_error *error) {
+  sentences s = {0};
+  const cq_snippet snippet = search->options->snippet;
+  if (snippet == CQ_SNIPPET_NONE) return CQ_OK;
+  cq_status status = split_hits(&s, hits->all, hits->n, hits->k, hits->n_queries, error);
+  if (!status && s.n)
+    status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, search, error)
+                                         : choose_by_vectors(&s, search->index, search->vectors, search->ctx, error);
+  free_sentences(&s);
+  return status;
+}

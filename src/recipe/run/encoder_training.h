@@ -1,0 +1,101 @@
+/* What runs that train an encoder (run.h) have in common, whatever it learns from: its steps, what it is measured by on
+ * the way, its log, its model card. Who learns says in a task how a batch is made and computed.
+ *
+ *   open ──▶ (the task reads its data, opens its encoder) ──▶ run ──▶ close */
+#ifndef RECIPE_RUN_ENCODER_TRAINING_H
+#define RECIPE_RUN_ENCODER_TRAINING_H
+
+#include "calque/training.h"
+#include "recipe/run/dev_sets.h"
+#include "recipe/run/training_run.h"
+#include "train/average.h"
+#include "train/parallel.h"
+#include "train/sampler.h"
+#include "train/trainer.h"
+
+typedef struct cq_training_task {
+  const char *name; /* of the command */
+  /* Computes the next batch: number cq_trainer_batches. */
+  cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
+  /* What is learned beside the encoder, as sections of a checkpoint, and back; NULL: nothing is. */
+  cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
+  cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
+  /* The task's own options and data, and the encoder it has begun from. */
+  cq_status (*identify)(const void *context, cq_run_identity *out, cq_error *error);
+  /* The model card's first paragraph, its training data, and lines of a list on what was learned. */
+  void (*card_title)(const void *context, cq_builder *card);
+  void (*card_data)(const void *context, cq_builder *card);
+  void (*card_task)(const void *context, cq_builder *card);
+  /* The model that the trained one comes from, and text whose labels may be codes of languages; NULL: none. */
+  const char *base_model;
+  const cq_parallel *labelled;
+  void *context;
+} cq_training_task;
+
+typedef struct cq_training {
+  cq_run run;
+  cq_training_options options; /* taken, best_by decided */
+  const cq_training_options *o;
+  cq_context *ctx;
+  cq_training_task task;
+  cq_encoder *encoder;              /* that learns */
+  const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
+  cq_trainer *trainer;
+  cq_average average; /* of the last evaluations' weights; {0}: none is wanted */
+  bool keeps_average; /* keep is to save it, not the weights */
+  cq_dev_sets dev;
+  bool by_weight;   /* files are drawn from by weight */
+  const char *kind; /* of the last batch, for the log; NULL: all are of one */
+  uint64_t n_pairs; /* of an epoch */
+  uint64_t n_steps;
+  cq_dev_figures before, now;
+  bool has_before;
+  struct {
+    double best_score;    /* of what is kept */
+    double best_mse;      /* its mean squared error to the teacher; NaN: there is none */
+    double highest;       /* score so far */
+    uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
+    uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is no mean */
+  } measured;             /* as a checkpoint has it */
+  double gradient_norm;   /* the last update's */
+  double started;         /* seconds: of the teacher's work, or of the steps' */
+  uint64_t sentences, truncated;
+  struct {
+    uint64_t n_updates, n_gradients; /* floats; of tables the touched rows */
+    uint64_t sent, received;         /* bytes */
+  } exchanged;                       /* with other ranks by this process */
+} cq_training;
+
+/* o: taken by the table (recipe/run/training_options.h), which it is checked by. Finds the work directory, reads what is measured
+ * on. What lies at r counts as open from here on, whatever is returned. */
+CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
+                                       cq_context *ctx, cq_error *error);
+void cq_training_close(cq_training *r);
+
+/* --- for the task, while it gets ready --- */
+
+/* False: stop. text NULL: only numbers. */
+bool cq_training_tell(void *training, const char *phase, uint64_t step, uint64_t n, const char *text);
+void cq_training_notice(void *training, const char *text); /* a cq_notice_fn */
+CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error);
+/* Adds files of training data, and tells what each held. */
+CQ_MUST_USE cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_data *files, size_t n,
+                                       const cq_parallel_options *options, cq_error *error);
+cq_parallel_options cq_training_text_options(const cq_training *r);
+/* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT when file order was asked for, too. */
+CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
+                                           cq_error *error);
+
+/* How many steps a run in epochs of n_pairs will have. */
+uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
+
+/* --- the run --- */
+
+/* The optimiser's options, for what the task trains beside the encoder. */
+cq_optimizer_options cq_training_optimizer(const cq_training *r);
+/* To the end, in epochs of n_pairs: the model is at its place. result may be NULL. */
+CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);
+/* For identify: how many files there are, their weights and the text in them. */
+void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_parallel *data);
+
+#endif

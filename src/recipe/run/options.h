@@ -1,9 +1,0 @@
-/* The options that all trainings of an encoder have in common: their table. */
-#ifndef RECIPE_RUN_OPTIONS_H
-#define RECIPE_RUN_OPTIONS_H
-
-#include "base/options.h"
-
-extern const cq_option_group cq_group_training;
-
-#endif

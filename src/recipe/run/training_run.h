@@ -1,0 +1,108 @@
+/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is trained,
+ * and how, is a task's.
+ *
+ *   open ──▶ (the task reads its data) ──▶ start ──▶ (the task makes its model) ──▶ all ──▶ close
+ *
+ *   all:  the checkpoint of a run under way ──▶ each stage: begin, update ... evaluate, keep ... save ..., end ──▶ finish
+ *
+ * A run that was stopped or killed goes on from its last checkpoint to the bits of an uninterrupted one. Work in progress
+ * lies in OUTPUT.work (work_directory.h). */
+#ifndef RECIPE_RUN_TRAINING_RUN_H
+#define RECIPE_RUN_TRAINING_RUN_H
+
+#include "cache/checkpoint.h"
+#include "nn/param.h"
+#include "ranks/ranks.h"
+#include "recipe/run/identity.h"
+#include "recipe/run/run_log.h"
+#include "recipe/run/work_directory.h"
+#include "train/schedule.h"
+#include "train/tree_exchange.h"
+
+/* What is trained in one stretch, under one schedule. */
+typedef struct cq_run_stage {
+  const char *name;  /* in news, messages and the log */
+  uint64_t n_steps;  /* 0: the stage is left out */
+  uint64_t n_warmup; /* of them the learning rate rises in */
+  bool evaluates;
+  bool evaluates_first;    /* before its first step, too */
+  uint64_t evaluate_every; /* steps, and at the end; 0: at the end alone */
+  const cq_params *params; /* what is trained */
+} cq_run_stage;
+
+typedef struct cq_run_task {
+  int n_stages;
+  /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
+   * ended. Called again for a stage that is gone on with in a new process. */
+  cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
+  /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
+  cq_status (*update)(double *loss, void *context, cq_error *error);
+  /* Measures, logs; *better: than what was kept last. */
+  cq_status (*evaluate)(bool *better, void *context, cq_error *error);
+  cq_status (*keep)(void *context, const char *directory, cq_error *error); /* the model as it was evaluated */
+  cq_status (*end)(void *context, cq_error *error);                         /* of a stage */
+  /* Writes the output: the model of that directory, or, NULL, as it is. */
+  cq_status (*finish)(void *context, const char *best, cq_error *error);
+  /* On all ranks, before rank 0 saves: it gets what others keep. NULL: they keep nothing. */
+  cq_status (*collect)(void *context, cq_error *error);
+  /* All that the next update depends on but what the run itself keeps, as sections. */
+  cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
+  /* News; text NULL: only numbers. False: stop. */
+  bool (*tell)(void *context, const char *phase, uint64_t step, uint64_t n_steps, const char *text);
+  void *context;
+} cq_run_task;
+
+typedef struct cq_run_options {
+  const char *output, *log_path; /* NULL: in the work directory, in the end beside the model */
+  bool resume, replace;
+  int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
+  int patience;         /* a stage ends after so many evaluations without a better one; 0: never early */
+  cq_schedule schedule;
+  double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
+  cq_ranks *ranks;      /* that do the same run together, of which rank 0 writes; NULL: this process alone */
+  bool narrow_exchange; /* their gradients travel as bf16 (train/tree_exchange.h) */
+  bool shard_tables;    /* each keeps a part of them (train/table_parts.h) */
+} cq_run_options;
+
+/* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */
+typedef struct cq_run_state {
+  uint64_t stage, step; /* of the stage */
+  uint64_t n_steps;     /* of all stages until now */
+  uint64_t log_bytes, has_best, best_step, n_waited;
+  double loss; /* a running mean over the stage, for people */
+} cq_run_state;
+
+typedef struct cq_run {
+  cq_run_options o;
+  cq_run_task task;
+  cq_work_directory work;
+  cq_run_log log;
+  cq_run_stage stage; /* at hand */
+  cq_schedule_plan plan;
+  cq_run_state state;
+  cq_checkpoint *resumed;     /* until its stage has begun; NULL: none */
+  cq_tree_exchange *exchange; /* of the ranks; NULL: this process is alone */
+  bool leads;                 /* rank 0: it writes */
+  bool stopped;               /* by tell, or by the task */
+  bool over;                  /* the task wants no more steps of the stage */
+  double started;             /* seconds: when the stage began or was resumed */
+  uint64_t first_step;        /* that was done then */
+} cq_run;
+
+/* Names the work directory and checks what is there. What lies at r counts as open from here on, whatever is returned. */
+CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
+void cq_run_close(cq_run *r); /* legal on {0} */
+/* How a trainer's gradients are summed. */
+const cq_exchange *cq_run_exchange(const cq_run *r);
+/* Makes the work directory and takes it for this process. */
+CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
+/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity; CQ_ERR_LIMIT
+ * when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
+CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
+
+/* A running mean over the last 50 or so values, for people; begins at the first, where it is 0. */
+void cq_run_average(double *mean, double value);
+/* An optimiser's learning_rate; the context is the run. */
+double cq_run_learning_rate(const void *run, uint64_t step, bool table);
+
+#endif

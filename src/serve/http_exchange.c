@@ -1,0 +1,375 @@
+/* Requests on their way, and the connections that they come by.
+ *
+ * A connection is suspended from the moment that its request is whole until there is an answer: meanwhile it costs no
+ * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to see
+ * the answer 413 instead of a reset. */
+#include "serve/http_exchange.h"
+#include "serve/route.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+enum {
+  SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
+  SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
+  ANSWER_S = 600,             /* to read an answer */
+  MAX_BODY_BYTES = 512 << 20, /* of all requests together */
+  MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */
+};
+
+/* A request with what this file needs of it. */
+typedef struct exchange {
+  serve_request request;
+  serve_job job;
+  serve_server *server;
+  struct MHD_Connection *connection;
+  serve_connection *of;
+  char method[16], *path;
+  uint64_t begun_us;
+  size_t n_body, n_reserved; /* bytes that came, dropped ones included; those that count in body_bytes */
+  bool is_whole, is_done;
+} exchange;
+
+/* ---- connections ---- */
+
+static void set_until(serve_server *s, serve_connection *c, uint64_t until_ms, bool is_answered) {
+  if (!c) return;
+  pthread_mutex_lock(&s->mutex);
+  c->until_ms = until_ms, c->is_answered = is_answered, c->n_closed_looks = 0;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **own,
+                            enum MHD_ConnectionNotificationCode what) {
+  serve_server *s = context;
+  if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    serve_connection *c = calloc(1, sizeof *c);
+    serve_metrics_connection(s->shared.metrics, 1);
+    *own = c;
+    pthread_mutex_lock(&s->mutex);
+    s->n_connections++;
+    if (s->n_handed_over) s->n_handed_over--;
+    if (c) {
+      c->fd = info ? info->connect_fd : -1;
+      c->until_ms = serve_now_ms() + s->options.receive_s * 1000;
+      c->next = s->connections, c->link = &s->connections;
+      if (c->next) c->next->link = &c->next;
+      s->connections = c;
+    }
+    pthread_mutex_unlock(&s->mutex);
+  } else {
+    serve_connection *c = *own;
+    serve_metrics_connection(s->shared.metrics, -1);
+    pthread_mutex_lock(&s->mutex);
+    s->n_connections--;
+    if (c) {
+      *c->link = c->next;
+      if (c->next) c->next->link = c->link;
+    }
+    pthread_mutex_unlock(&s->mutex);
+    free(c);
+    *own = NULL;
+  }
+}
+
+/* Whether a client has said nothing more in some looks but that it will say no more. A single look may come between the
+ * reading of a request's last bytes and serve_handle(). */
+static bool is_closed_by_client(serve_connection *c) {
+  char byte;
+  const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  c->n_closed_looks = is_closed ? c->n_closed_looks + 1 : 0;
+  return c->n_closed_looks >= 3;
+}
+
+/* Ends connections whose clients take too long or, told by `looks`, have closed their side before a request was whole:
+ * the library misses that where the end comes together with the last bytes. Their threads notice that the socket is
+ * shut. */
+void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
+  pthread_mutex_lock(&s->mutex);
+  for (serve_connection *c = s->connections; c; c = c->next)
+    if (c->until_ms && c->fd >= 0 && (c->until_ms < now_ms || (looks && is_closed_by_client(c))))
+      shutdown(c->fd, SHUT_RDWR), c->until_ms = 0;
+  pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- a request on its way ---- */
+
+static void resume(exchange *x) {
+  x->is_done = true;
+  MHD_resume_connection(x->connection); /* x may be gone from here on */
+}
+
+static void answer_work(exchange *x) {
+  serve_request *r = &x->request;
+  serve_work *w = r->work;
+  if (w->outcome == SERVE_EXPIRED) {
+    serve_fail(r, r->route->flags & SERVE_INLINE ? SERVE_UNHEALTHY : SERVE_EXPIRED_WORK, NULL,
+               "not encoded within %u ms (--deadline-ms)", (unsigned)(w->deadline_ms - r->begun_ms));
+    r->retry_after_s = 1;
+  } else if (w->outcome == SERVE_FAILED) {
+    serve_fail_error(r, &w->error);
+  } else {
+    r->n_tokens = serve_work_n_tokens(w);
+    r->n_truncated = w->n_truncated;
+    r->is_embedding = true;
+    r->route->answer(r);
+  }
+}
+
+static void answer_later(void *context) {
+  exchange *x = context;
+  answer_work(x);
+  resume(x);
+}
+
+/* By the dispatcher, or by whoever finds the deadline passed. */
+static void work_is_done(void *context) {
+  exchange *x = context;
+  const serve_work *w = x->request.work;
+  const bool is_long = w->n_texts * w->model->dim > SMALL_ANSWER || x->request.route->flags & SERVE_LONG_ANSWER;
+  if (w->outcome != SERVE_ENCODED || !is_long) {
+    answer_later(x);
+  } else {
+    x->job = (serve_job){.run = answer_later, .context = x};
+    serve_jobs_push(x->server->jobs, &x->job);
+  }
+}
+
+static void submit(exchange *x) {
+  serve_request *r = &x->request;
+  serve_work *w = r->work;
+  const size_t n = w->ids.n, dim = r->model->dim;
+  double retry_s = 1;
+  if (!w->deadline_ms) w->deadline_ms = r->begun_ms + r->shared->limits.deadline_ms;
+  w->done = work_is_done, w->context = x;
+  w->vectors = n <= SIZE_MAX / dim / sizeof *w->vectors ? malloc(n * dim * sizeof *w->vectors) : NULL;
+  if (!w->vectors) {
+    serve_fail_memory(r);
+    resume(x);
+  } else if (!serve_queue_submit(r->shared->queue, w, &retry_s)) {
+    r->retry_after_s = retry_s < 1 ? 1 : retry_s > 60 ? 60 : (unsigned)(retry_s + 0.5);
+    serve_fail(r, SERVE_OVERLOADED, NULL, "%zu tokens wait already (--queue-tokens)", r->shared->limits.queue_tokens);
+    resume(x);
+  }
+}
+
+static void prepare(void *context) {
+  exchange *x = context;
+  x->request.route->prepare(&x->request);
+  if (x->request.code || !x->request.work) {
+    if (!x->request.code) serve_fail(&x->request, SERVE_INTERNAL, NULL, "the route gave no answer");
+    resume(x);
+  } else {
+    submit(x);
+  }
+}
+
+static const char *argument_of(const serve_request *r, const char *name) {
+  return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+/* Path and method, from the headers. */
+static void begin_request(exchange *x, const char *path, const char *method) {
+  serve_server *s = x->server;
+  serve_request *r = &x->request;
+  bool other_method = false;
+  const char *rest = "";
+  r->shared = &s->shared;
+  r->connection = x->connection, r->argument = argument_of;
+  r->begun_ms = serve_now_ms();
+  r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
+  r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");
+  snprintf(x->method, sizeof x->method, "%s", method);
+  pthread_mutex_lock(&s->mutex);
+  r->model = serve_model_use(s->model);
+  s->n_requests++;
+  pthread_mutex_unlock(&s->mutex);
+  if (!(x->path = strdup(path))) {
+    serve_fail_memory(r);
+    return;
+  }
+  r->route = serve_route_find(method, x->path, &rest, &other_method);
+  r->rest = rest;
+  const serve_credentials given = {.authorization =
+                                       MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization"),
+                                   .host = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host"),
+                                   .origin = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin")};
+  if (!serve_check_access(r, &s->access, &given)) return;
+  if (!r->route && other_method)
+    serve_fail(r, SERVE_NO_METHOD, NULL, "%s is not a method of %.300s", x->method, path);
+  else if (!r->route)
+    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at %.300s (GET /openapi.json lists what there is)", path);
+}
+
+static void fail_large_body(exchange *x) {
+  serve_buffer_free(&x->request.body);
+  serve_fail(&x->request, SERVE_TOO_LARGE, NULL, "the body has more than %zu bytes (--max-body)",
+             x->server->options.max_body);
+}
+
+/* A part of the body. False: too much even to be dropped. */
+static bool take_body(exchange *x, const char *data, size_t n) {
+  serve_server *s = x->server;
+  serve_request *r = &x->request;
+  x->n_body += n;
+  if (r->code) return x->n_body <= MAX_DROPPED || x->n_body <= 8 * s->options.max_body;
+  if (x->n_body > s->options.max_body) {
+    fail_large_body(x);
+    return true;
+  }
+  x->n_reserved += n;
+  if (atomic_fetch_add(&s->body_bytes, n) + n > MAX_BODY_BYTES) {
+    serve_fail(r, SERVE_OVERLOADED, NULL, "requests being read hold %d MiB already", MAX_BODY_BYTES >> 20);
+    r->retry_after_s = 1;
+    serve_buffer_free(&r->body);
+    return true;
+  }
+  serve_put(&r->body, data, n);
+  if (r->body.failed) serve_fail_memory(r);
+  return true;
+}
+
+/* ---- the answer ---- */
+
+static void add_header(struct MHD_Response *response, const char *name, const char *value) {
+  (void)!MHD_add_response_header(response, name, value); /* fails without memory only: an answer with fewer headers */
+}
+
+static enum MHD_Result send_answer(exchange *x) {
+  serve_server *s = x->server;
+  serve_request *r = &x->request;
+  static const char csp[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+                            "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+  char number[32];
+  struct MHD_Response *response;
+  if (r->constant) {
+    response = MHD_create_response_from_buffer(r->n_constant, (void *)(size_t)r->constant, MHD_RESPMEM_PERSISTENT);
+  } else {
+    response = MHD_create_response_from_buffer(r->answer.n, r->answer.data, MHD_RESPMEM_MUST_FREE);
+    if (response) r->answer.data = NULL; /* n stays, for the log */
+  }
+  if (!response) return MHD_NO;
+  add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
+  if (r->content_encoding) add_header(response, "Content-Encoding", r->content_encoding);
+  add_header(response, "X-Content-Type-Options", "nosniff");
+  add_header(response, "Referrer-Policy", "no-referrer");
+  if (r->etag) {
+    add_header(response, "ETag", r->etag);
+    add_header(response, "Vary", "Accept-Encoding");
+    add_header(response, "Cache-Control", "no-cache");
+    add_header(response, "Content-Security-Policy", csp);
+    add_header(response, "X-Frame-Options", "DENY");
+    add_header(response, "Cross-Origin-Opener-Policy", "same-origin");
+  } else {
+    add_header(response, "Cache-Control", "no-store");
+  }
+  if (r->retry_after_s) {
+    snprintf(number, sizeof number, "%u", r->retry_after_s);
+    add_header(response, "Retry-After", number);
+  }
+  if (r->is_embedding) {
+    snprintf(number, sizeof number, "%llu", (unsigned long long)r->n_truncated);
+    add_header(response, "X-Calque-Truncated", number);
+  }
+  if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
+  if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
+  set_until(s, x->of, serve_now_ms() + ANSWER_S * 1000, true);
+  const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
+  MHD_destroy_response(response);
+  return result;
+}
+
+/* Called for the headers, for each part of the body, at its end, and again when the connection is resumed. */
+enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
+                             const char *version, const char *data, size_t *n_data, void **own) {
+  serve_server *s = context;
+  exchange *x = *own;
+  (void)version;
+  if (!x->connection) { /* the first call */
+    const char *expect = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Expect"),
+               *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    x->connection = mhd;
+    x->of = info ? info->socket_context : NULL;
+    begin_request(x, path, method);
+    if (!x->request.code && length && strtoull(length, NULL, 10) > s->options.max_body) fail_large_body(x);
+    /* A client that asks before it sends the body hears what is wrong with the headers. */
+    return x->request.code && expect ? send_answer(x) : MHD_YES;
+  }
+  if (*n_data) {
+    if (!take_body(x, data, *n_data)) return MHD_NO;
+    *n_data = 0;
+    return MHD_YES;
+  }
+  if (x->request.code && (x->is_done || !x->is_whole)) return send_answer(x);
+  pthread_mutex_lock(&s->mutex);
+  x->is_whole = !s->is_closing;
+  s->n_whole += x->is_whole;
+  if (x->of && x->is_whole) x->of->until_ms = 0;
+  pthread_mutex_unlock(&s->mutex);
+  if (!x->is_whole) return MHD_NO;
+  MHD_suspend_connection(mhd);
+  /* A search, or adding documents, would hold up the thread's other connections. */
+  const serve_route *route = x->request.route;
+  const bool is_short = route->answer && !(route->flags & SERVE_LONG_ANSWER) && x->request.body.n <= SMALL_BODY;
+  if (route->flags & SERVE_INLINE || is_short) {
+    prepare(x);
+  } else {
+    x->job = (serve_job){.run = prepare, .context = x};
+    serve_jobs_push(s->jobs, &x->job);
+  }
+  return MHD_YES;
+}
+
+/* Before the headers are read: *own of all that follows. */
+void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd) {
+  exchange *x = calloc(1, sizeof *x);
+  (void)uri;
+  (void)mhd;
+  if (x) x->server = context, x->begun_us = serve_now_us();
+  return x;
+}
+
+static void put_client(char out[INET6_ADDRSTRLEN], struct MHD_Connection *mhd) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  const struct sockaddr *a = info ? info->client_addr : NULL;
+  snprintf(out, INET6_ADDRSTRLEN, "-");
+  if (a && a->sa_family == AF_INET)
+    inet_ntop(AF_INET, &((const struct sockaddr_in *)(const void *)a)->sin_addr, out, INET6_ADDRSTRLEN);
+  else if (a && a->sa_family == AF_INET6)
+    inet_ntop(AF_INET6, &((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, out, INET6_ADDRSTRLEN);
+}
+
+/* The answer is sent, or the connection is lost. */
+void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode why) {
+  serve_server *s = context;
+  exchange *x = *own;
+  if (!x) return;
+  *own = NULL;
+  (void)why;
+  if (x->connection) {
+    serve_request *r = &x->request;
+    char client[INET6_ADDRSTRLEN];
+    const int code = r->code ? r->code : 408; /* gone before its request was whole */
+    const uint64_t took_us = serve_now_us() - x->begun_us;
+    serve_metrics_count(s->shared.metrics, &(serve_counted){r->route, code, took_us, r->n_tokens, r->n_truncated});
+    put_client(client, mhd);
+    serve_log_write(s->log, &(serve_log_line){client, x->method, x->path ? x->path : "", code, took_us, r->n_tokens,
+                                              r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
+    atomic_fetch_sub(&s->body_bytes, x->n_reserved);
+    set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000, false);
+    serve_request_clear(r);
+    pthread_mutex_lock(&s->mutex);
+    s->n_whole -= x->is_whole;
+    if (--s->n_requests == 0) pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->mutex);
+  }
+  free(x->path);
+  free(x);
+}

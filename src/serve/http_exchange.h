@@ -1,0 +1,60 @@
+/* A server from inside: what its connections, and the exchanges of a request and an answer on them, share with the rest
+ * of it. This and its two users are what knows the HTTP library (GNU libmicrohttpd). */
+#ifndef SERVE_HTTP_EXCHANGE_H
+#define SERVE_HTTP_EXCHANGE_H
+
+#include "serve/access.h"
+#include "serve/jobs.h"
+#include "serve/log.h"
+#include "serve/server.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+
+/* A connection, from accept to close. */
+typedef struct serve_connection {
+  struct serve_connection *next, **link;
+  int fd;
+  uint64_t until_ms; /* by then the client must have done its part; 0: it is ours */
+  bool is_answered;  /* its part is to read */
+  int n_closed_looks;
+} serve_connection;
+
+struct serve_server {
+  serve_options options;
+  serve_shared shared;
+  serve_access access;
+  serve_jobs *jobs;
+  serve_log *log;
+  struct MHD_Daemon *daemon;
+  struct serve_acceptor *acceptor;
+  int fd; /* listens */
+  bool is_inherited;
+  unsigned max_connections;
+  char address[128];
+  pthread_mutex_t mutex; /* of what follows */
+  pthread_cond_t changed;
+  serve_model *model;
+  serve_connection *connections;
+  unsigned n_connections, n_handed_over; /* begun, and accepted but not begun */
+  unsigned wishes;
+  bool is_closing;            /* no request may become whole: the library must have no connection suspended */
+  size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
+  unsigned n_ticks;           /* serve_run's */
+  atomic_size_t body_bytes;
+  atomic_bool is_draining;
+};
+
+/* The library's callbacks, whose context is the server: a connection came or went; before the headers of a request; its
+ * headers, parts and end, and again when it is resumed; the answer is sent, or the connection lost. */
+void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **own,
+                            enum MHD_ConnectionNotificationCode what);
+void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd);
+enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const char *path, const char *method,
+                             const char *version, const char *data, size_t *n_data, void **own);
+void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode why);
+
+/* Ends connections whose clients have let their time pass; with looks, those whose clients have closed their side, too. */
+void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks);
+
+#endif

@@ -1,0 +1,48 @@
+/* What is served: a model, and an index if there is one. Opened together, and again on SIGHUP; each request works with
+ * the one that was there when it began, and the last request to end frees it. */
+#ifndef SERVE_SERVED_MODEL_H
+#define SERVE_SERVED_MODEL_H
+
+#include "calque/encoder.h"
+#include "calque/index.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+typedef struct serve_model {
+  const cq_encoder *encoder; /* the index's, where there is one */
+  cq_encoder *own;           /* NULL: it is the index's */
+  cq_index *index;           /* NULL: there is none */
+  bool is_shared;            /* the index is in a database, where others may change it */
+  uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
+  char *name;                /* as clients call it: the last component of the path */
+  char fingerprint[33];
+  size_t dim;
+  size_t max_tokens;     /* of a sequence; 0: no limit */
+  const char *precision; /* "f32" */
+  atomic_int n_users;
+  pthread_mutex_t mapping;                /* of what follows */
+  struct serve_plane *plane;              /* of the index's map; NULL: not made yet */
+  size_t plane_documents, plane_passages; /* that the index had then */
+} serve_model;
+
+typedef struct serve_model_options {
+  const char *model; /* NULL: the index's */
+  const char *index; /* a directory, or a database's address; NULL: none */
+  const char *task;  /* of a model without an index, as cq_encoder_options'; NULL: the model's defaults */
+  cq_precision precision;
+  bool writable;
+  cq_notice_fn notice;
+} serve_model_options;
+
+/* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
+/* Opens what lies at the same paths now. An index of files that this process writes is locked by it, so that no other
+ * can have changed it: unless another one was put in its place, *out is the old one, with one user more. Errors: as
+ * above, and CQ_ERR_IO when the index is gone. */
+CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,
+                                         cq_error *error);
+serve_model *serve_model_use(serve_model *model); /* one user more */
+void serve_model_leave(serve_model *model);       /* the last one frees it; NULL is legal */
+
+#endif

@@ -1,0 +1,14 @@
+/* What every projection asks of its vectors. */
+#ifndef TENSOR_PCA_H
+#define TENSOR_PCA_H
+
+#include "calque/status.h"
+
+#include <stddef.h>
+
+enum { CQ_MIN_POINTS = 3 }; /* two lie on a line however they are laid out */
+
+/* vectors [n, dim]. Errors: CQ_ERR_ARGUMENT for too few, for dim < 1 and for a number that is not finite. */
+CQ_MUST_USE cq_status cq_points_check(const float *vectors, size_t n, int dim, cq_error *error);
+
+#endif
