@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What each of extend's choices is worth for a language with little text: docs/results/choices.md, "What each choice is worth".
+# What each of extend's choices is worth for a language with little text: docs/notes/2026-11-choices.md, "What each choice is worth".
 #
 #   bench/levers.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: ar hu tr ...
 #

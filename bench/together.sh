@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several languages in one student by calque extend, with FreeDict's dictionaries: docs/results/extend.md, "Seven languages by one command".
+# Several languages in one student by calque extend, with FreeDict's dictionaries: docs/notes/2026-11-extend.md, "Seven languages by one command".
 #
 #   bench/together.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fr es ru ar hi zh
 #

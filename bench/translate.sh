@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the figures of autoencoders that translate in docs/results/autoencoders.md again: trains, then BLEU both ways on held-out text, and of
+# Makes the figures of autoencoders that translate in docs/notes/2026-11-autoencoders.md again: trains, then BLEU both ways on held-out text, and of
 # each language written from itself.
 #
 #   bench/translate.sh PROGRAM DATA WORK RUN...
