@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What hard negatives bring a student of several languages: it is trained on, with each number of them, for equally many steps.
-# docs/notes/2026-11-choices.md, "Hard negatives".
+# docs/results/choices.md, "Hard negatives".
 #
 #   bench/hard_negatives.sh PROGRAM DATA TEACHER STUDENT WORK LANGUAGE...      languages as two letters: de fr es ru ar hi zh
 #
