@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# How fast parallel text is converted and cleaned, and in how much memory: figures of docs/speed-log.md.
+# How fast parallel text is converted and cleaned, and in how much memory: figures of docs/notes/speed-log.md.
 #
 #   bench/corpus.sh PROGRAM WORK [MILLIONS]      MILLIONS of pairs for dedup and pivot (default 10); WORK takes 250 MB for each
 #

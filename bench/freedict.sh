@@ -1,7 +1,7 @@
 # Sourced by scripts that use FreeDict's dictionaries: Debian's packages dict-freedict-eng-deu, -deu-eng and so on, fetched with
 # apt-get and unpacked, not installed. Wants `program` and `work` to be set; makes the directory, and its path
-# absolute. A small dictionary is completed by way of other languages, and Chinese has words of Japanese's: docs/results/choices.md,
-# "Dictionaries by way of other languages".
+# absolute. A small dictionary is completed by way of other languages, and Chinese has words of Japanese's:
+# docs/results/dictionary.md, "Dictionaries by way of other languages".
 
 mkdir -p "$work"
 work=$(cd "$work" && pwd)

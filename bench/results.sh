@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the figures of docs/results/students.md again: a student of an English teacher for one or more languages, trained and measured.
+# A student of an English teacher for one or more languages, made step by step: docs/results.md, "How it is measured".
 #
 #   bench/results.sh PROGRAM DATA TEACHER WORK LANGUAGE...
 #

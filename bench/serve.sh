@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `calque serve` on this machine: latency, throughput, overload, search, memory; docs/results/speed.md, "Serving".
+# `calque serve` on this machine: latency, throughput, overload, search, memory; docs/results/serving.md.
 #
 #   bench/serve.sh WHAT BUILD MODEL TEXTS WORK
 #

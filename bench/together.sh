@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Several languages in one student by calque extend, with FreeDict's dictionaries: docs/results/extend.md, "Seven languages by one command".
+# Several languages in one student by calque extend, with FreeDict's dictionaries: docs/results/extend.md, "Seven languages
+# by one command".
 #
 #   bench/together.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fr es ru ar hi zh
 #
@@ -9,7 +10,7 @@
 #
 # A dev set is every fourth row of dev-ntrex. Accuracy is the mean of both directions in percent, STS Spearman's rho times 100.
 set -euo pipefail
-[ $# -ge 5 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 2; }
+[ $# -ge 5 ] || { sed -n '2,11s/^# \{0,1\}//p' "$0" >&2; exit 2; }
 program=$1 data=$2 teacher=$3 work=$4
 shift 4
 . "$(dirname "$0")/freedict.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the figures of autoencoders that translate in docs/results/autoencoders.md again: trains, then BLEU both ways on held-out text, and of
-# each language written from itself.
+# Makes the figures of docs/lab/autoencoders.md again: trains, then BLEU both ways on held-out text, and of each language
+# written from itself.
 #
 #   bench/translate.sh PROGRAM DATA WORK RUN...
 #

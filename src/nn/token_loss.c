@@ -3,7 +3,7 @@
 #include "base/error.h"
 
 /* Rows at a time. More of them read the weight, and read and write its gradient, less often; fewer keep the block's
- * logits closer, and a worker's memory small: 32 MiB for a vocabulary of 32,000. See docs/speed-log.md. */
+ * logits closer, and a worker's memory small: 32 MiB for a vocabulary of 32,000. See docs/notes/speed-log.md. */
 enum { BLOCK_ROWS = 256 };
 
 /* Floats from one row of logits to the next: a row of a power of two would put a column into few lines of a cache. */
