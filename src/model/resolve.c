@@ -23,9 +23,10 @@ static bool has_modules(char *out, size_t size, const char *models, const char *
 /* A model that is installed with the library, wherever both were moved to. */
 static bool find_shipped(char *out, size_t size, const char *name) {
   static const char *const beside[] = {
-      "../share/calque/models",
+      "../share/calque/models", /* of bin/calque, and of the library where it was built */
       "../../share/calque/models",
-#ifdef CQ_STATIC /* as its archive has them, side by side */
+      "share/calque/models", /* of the program where it was built */
+#ifdef CQ_STATIC             /* as its archive has them, side by side */
       "models",
 #endif
   };
