@@ -77,8 +77,8 @@ typedef struct cq_training_options {
   cq_schedule schedule;
   double dropout; /* below 0: what the model's config says */
   cq_training_precision precision;
-  int evaluate_every;   /* steps; 0: only at the end */
-  int checkpoint_every; /* steps */
+  int evaluate_every;   /* steps; 0: only at the end; -1: a tenth of all steps */
+  int checkpoint_every; /* steps; as evaluate_every */
   cq_best_by best_by;
   int n_shards; /* gradients are summed over this fixed number of shards, whatever the number of threads */
   uint64_t seed;

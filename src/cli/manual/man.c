@@ -101,7 +101,6 @@ static void write_arguments(FILE *out, const char *text) {
 }
 
 static void write_synopsis(FILE *out, const cli_page *page) {
-  char text[1024];
   const cq_option *row;
   fputs(".SH SYNOPSIS\n.B ", out);
   write_text(out, page->path, 0);
@@ -110,7 +109,7 @@ static void write_synopsis(FILE *out, const cli_page *page) {
     if (!page->parent) fputs(".br\n.B calque \\-\\-version\n", out);
     return;
   }
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     if (!(row->flags & CQ_OPTION_REQUIRED)) continue;
     fputs("\\fB\\-\\-", out);
     write_escaped(out, row->name, strlen(row->name));
@@ -122,17 +121,18 @@ static void write_synopsis(FILE *out, const cli_page *page) {
 }
 
 static void write_man_options(FILE *out, const cli_page *page) {
-  char text[1024];
   const cq_option *row;
   fputs(".SH OPTIONS\n", out);
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, true)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     fputs(".TP\n", out);
     if (row->letter) fprintf(out, "\\fB\\-%c\\fR, ", row->letter);
     fputs("\\fB\\-\\-", out);
     write_escaped(out, row->name, strlen(row->name));
     fputs(row->argument ? "\\fR " : "\\fR\n", out);
     if (row->argument) write_arguments(out, row->argument);
-    write_text(out, text, 0);
+    char *text = cli_option_text(row, page->values.options, true);
+    write_text(out, text ? text : row->help, 0);
+    free(text);
   }
   fputs(".TP\n\\fB\\-\\-quiet\\fR\nsay nothing but errors\n", out);
   fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a shorter text than this\n", out);
@@ -153,6 +153,7 @@ static void write_list(FILE *out, const cli_command *command) {
 static void write_children(FILE *out, const cli_page *page) {
   fputs(".SH COMMANDS\n", out);
   for (const cli_command *const *child = page->command->children; *child; child++) {
+    if (*child == page->command->lab) fputs(".SS Research methods (the lab)\n", out);
     fputs(".TP\n.BR ", out);
     write_name(out, page->path);
     fprintf(out, "\\-%s (1)\n", (*child)->name);

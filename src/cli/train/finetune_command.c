@@ -29,7 +29,7 @@ const cli_command cli_finetune = {
                "calque finetune --model bert --nli nli.tsv.gz --output bert-nli\n"
                "calque finetune --model bert-nli --scored sts-train.tsv --sts sts-dev.tsv --epochs 4 \\\n"
                "    --output bert-nli-sts",
-    .group = &cq_group_finetune,
+    CLI_GROUP(&cq_group_finetune),
     CLI_TRAINING_OPTIONS,
     .takes_ranks = true,
     .run = run_finetune,

@@ -6,8 +6,6 @@
 #include "base/options.h"
 #include "recipe/extend/texts.h"
 
-extern const cq_option_group cq_group_extend; /* extend.c */
-
 /* Writes the steps, the files' weights, and the caller's options and files. */
 CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts,
                                            cq_error *error);

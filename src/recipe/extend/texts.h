@@ -43,7 +43,6 @@ void cq_extend_texts_drop_empty(cq_extend_texts *t);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);
 size_t cq_extend_languages(const cq_extend_texts *t);
-size_t cq_extend_dictionaries(const cq_extend_texts *t); /* languages that have one */
 /* What the vocabulary is made of: *out [*n] of the caller's. */
 CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t,
                                              cq_error *error);

@@ -477,12 +477,18 @@ uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs) {
   return r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
 }
 
+static int a_tenth(uint64_t n_steps) {
+  return (int)(n_steps >= 10 ? n_steps / 10 : 1);
+}
+
 cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error) {
   cq_run_identity identity = {0};
   const cq_run_state *end = &r->run.state;
   r->n_pairs = n_pairs;
   r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
+  if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
+  if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = a_tenth(r->n_steps);
   /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
   if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
