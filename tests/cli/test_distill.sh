@@ -92,7 +92,7 @@ grep -q "among its candidates the 3 nearest other sources of each; near misses o
 expect 2 $run --hard-negatives 3 --output none
 stderr_has "hard-negatives: of the contrastive loss, which needs a weight (contrast)"
 expect 2 $run --near-misses --output none
-stderr_has "near-misses: candidates of the contrastive loss"
+stderr_has "near-misses: of the contrastive loss"
 expect 2 $run --contrast 1 --hard-negatives 1001 --output none
 absent none
 

@@ -50,9 +50,11 @@ static roff_word word_of(const char *text, size_t n) {
 }
 
 static void write_escaped(FILE *out, const char *text, size_t n) {
-  roff_word word = {.n = 0};
-  append_roff(&word, text, n);
-  fputs(word.text, out);
+  for (size_t i = 0; i < n; i++) {
+    roff_word word = {.n = 0};
+    append_roff(&word, text + i, 1);
+    fputs(word.text, out);
+  }
 }
 
 /* A text in lines of the source, the first of which has `column` characters already; two newlines are a paragraph, one is
