@@ -56,7 +56,6 @@ static const cq_option option_rows[] = {
         "it is, so that no other language's vectors change by a bit. DIR is a copy of MODEL with "
         "languages/LANGUAGE, and DIR/languages/LANGUAGE a model's name for every command")},
 };
-
 #undef O
 
 /* ---- the recipe ---- */
