@@ -1,3 +1,11 @@
+/* Options by name and as structs: what a group's table of rows says is done here, in one place.
+ *
+ *   text ──▶ parse, in range ──▶ struct ──▶ check ──▶ the library's function
+ *                                  │
+ *                                  └──▶ text again: help, JSON, the identity of a run
+ *
+ * cq_options holds the structs of a group and of the groups within it, and one list of all rows that can be set. A row
+ * that an owner leaves out is not in the list; one with a note is a copy. */
 #include "base/options.h"
 
 #include "base/arena.h"

@@ -128,7 +128,7 @@ static int dispatch_command(int argc, char **argv) {
   return run_command(command, path, argc - i, argv + i, argc, argv);
 }
 
-/* The library takes a name that is none as no wish; a person would rather hear of it. */
+/* The library ignores an unknown CALQUE_SIMD; the program reports it. */
 static bool check_simd(void) {
   static const char *const names[] = {"reference", "portable", "neon", "avx2", "avx512"};
   const char *wish = getenv("CALQUE_SIMD");

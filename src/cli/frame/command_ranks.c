@@ -1,3 +1,4 @@
+/* Commands under mpirun: opening the ranks, the options that all must share as lines of text, and gathering figures. */
 #include "cli/frame/command_ranks.h"
 
 #include "cli/frame/report.h"

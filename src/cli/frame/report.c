@@ -1,3 +1,4 @@
+/* Messages, tables, JSON text and the progress line of all commands. See report.h. */
 #include "cli/frame/report.h"
 
 #include <errno.h>

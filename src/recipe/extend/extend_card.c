@@ -1,3 +1,5 @@
+/* The model card of an extended model: distillation's card, then a table of the text and the list of choices, which
+ * waits in WORK/choices until training is done. */
 #include "recipe/extend/extend_card.h"
 
 #include "base/error.h"

@@ -397,7 +397,8 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   return status;
 }
 
-/* Of a file too small to hold anything out of there is no dev set. Glosses beside translations say less than these. */
+/* Files too small for a hold-out have no dev set. Glosses are not evaluated where translations exist: translations are the
+ * better test. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
   for (size_t i = 0; t->o->run->n_dev == 0 && i < t->n; i++) {
     struct stat info;
@@ -407,8 +408,8 @@ void cq_extend_texts_find_dev(cq_extend_texts *t) {
 
 /* --- the vocabulary's text --- */
 
-/* Adds a file as the vocabulary's text. Languages with less text than the one with the most count more often, between as
- * much as that and as they are; so the vocabulary is not that language's alone. */
+/* Adds a file as the vocabulary's text. Languages with less text are repeated (up to 16 times), so that no language
+ * dominates the vocabulary. */
 static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                   uint64_t most, cq_error *error) {
   uint64_t lines;

@@ -1,3 +1,4 @@
+/* The caller's files, which are read several times: a pipe is written to a file of the work directory first. */
 #include "recipe/extend/inputs.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* What all trainings of an encoder share: reading data, the steps, averaging of weights, evaluation, keeping the
+ * best model, log and model card. See encoder_training.h. */
 #include "recipe/run/encoder_training.h"
 
 #include "base/clock.h"
@@ -298,9 +300,9 @@ static bool is_lower(const cq_training *r, double score, double highest) {
   return score < highest - error;
 }
 
-/* Whether a model is kept in place of the one that is. Among accuracies that the held-out pairs cannot tell apart the
- * squared error decides, which they can: else chance would keep a model of the middle of a run, whose rate was still
- * high. But none is kept that is less accurate than the model begun from. */
+/* Whether the current model replaces the one that is kept. If two accuracies differ by less than their standard error, the
+ * lower MSE wins. Otherwise noise would pick a mid-run model, trained at a still-high learning rate. A model less accurate
+ * than the one at the start is never kept. */
 static bool is_better(const cq_training *r, double score, double mse, bool has_kept) {
   const double kept = r->measured.best_score, highest = fmax(score, r->measured.highest);
   if (isnan(score) || !has_kept) return !isnan(score);
@@ -316,7 +318,7 @@ static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, do
     cq_builder_printf(
         out,
         "COLLAPSE: the student's vectors of %s hardly differ (mean variance %.4f, the teacher's %.4f, x 100);\n"
-        "a lower learning rate or a longer warm-up usually mends it\n",
+        "a lower learning rate or a longer warm-up usually helps\n",
         r->now.collapsed, r->now.student_variance, r->now.teacher_variance);
   if (r->run.over)
     cq_builder_printf(out, "the run ends here, with the best model so far: that after step %llu\n",

@@ -66,8 +66,7 @@ typedef struct cq_training {
   } exchanged;                       /* with other ranks by this process */
 } cq_training;
 
-/* o: taken by the table (recipe/run/training_options.h), which it is checked by. Finds the work directory, reads what is measured
- * on. What lies at r counts as open from here on, whatever is returned. */
+/* o: taken and checked by the table (recipe/run/training_options.h). Finds the work directory, reads the held-out files. Call cq_training_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);
 void cq_training_close(cq_training *r);

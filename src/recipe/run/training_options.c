@@ -1,3 +1,4 @@
+/* The table of the options that all trainings of an encoder share: names, defaults, ranges, help. */
 #include "recipe/run/training_options.h"
 
 #include "base/error.h"

@@ -33,7 +33,7 @@ typedef struct cq_run_stage {
 typedef struct cq_run_task {
   int n_stages;
   /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
-   * ended. Called again for a stage that is gone on with in a new process. */
+   * ended. Called again when a stage is resumed in a new process. */
   cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
   /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
   cq_status (*update)(double *loss, void *context, cq_error *error);
@@ -89,7 +89,7 @@ typedef struct cq_run {
   uint64_t first_step;        /* that was done then */
 } cq_run;
 
-/* Names the work directory and checks what is there. What lies at r counts as open from here on, whatever is returned. */
+/* Names the work directory and checks what is there. Call cq_run_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
 /* How a trainer's gradients are summed. */
