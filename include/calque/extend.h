@@ -11,8 +11,8 @@
  *
  * What is chosen, and from what:
  *   dictionary     with the names of the sentences that are glossed, if it is of another script
- *                  (cq_corpus_transliterate); with the inflected forms that the language's labelled `text` has of its words
- *                  (cq_corpus_inflect), where there are no translations
+ *                  (cq_corpus_transliterate); where there are no translations, with the inflected forms of its words
+ *                  in the language's labeled `text` (cq_corpus_inflect)
  *   glosses        of a language with a dictionary: sentences of the teacher's language, of `text` and `to`, translated
  *                  word by word (cq_corpus_gloss), by how often text of the language has each translation. Where there
  *                  are translations, they are part of the training only if these are fewer than 30,000 lines and the
@@ -27,7 +27,7 @@
  *   steps          as many as fit into the time: the teacher's and the student's speeds are measured in a few steps of
  *                  training first; no more epochs than ever helped
  *
- * With own_vocabulary `to`, `dictionaries` and labelled `text` are of one language, and only its word embeddings are
+ * With own_vocabulary `to`, `dictionaries` and labeled `text` are of one language, and only its word embeddings are
  * trained. `replace` is needed where the model has that language already.
  *
  * Work in progress lies in OUTPUT.extend and OUTPUT.work. */
@@ -69,8 +69,8 @@ typedef struct cq_extend_options { /* group "extend", with "student", "distill" 
                          * as they are. The output is the model, byte by byte, and OUTPUT/languages/LANGUAGE beside its
                          * files, which is a model's name. The vectors of all that the model could read before keep
                          * their bits */
-  /* The recipe does not set student.fold_variants; nor student.keep_words, so that only those of the model's own words are
-   * in the vocabulary that the text needs. */
+  /* The recipe does not set student.fold_variants; nor student.keep_words, so that only those of the model's own words
+   * are in the vocabulary that the text needs. */
   bool keep_variants, drop_words;
   const cq_student_options
       *student; /* but for kind, from, text, normalize, seed, skip_bad, replace; NULL: the recipe */
@@ -81,8 +81,8 @@ typedef struct cq_extend_options { /* group "extend", with "student", "distill" 
 } cq_extend_options;
 CQ_DEFAULT_OPTIONS(cq_extend_options, cq_extend_default_options, extend)
 
-/* Sets what a recipe has other than the parts' defaults, by options->kind and own_vocabulary, and by the number of languages
- * the size of the vocabulary. A part may be NULL. */
+/* Sets what a recipe has other than the parts' defaults, by options->kind and own_vocabulary, and by the number of
+ * languages the size of the vocabulary. A part may be NULL. */
 CQ_API void cq_extend_recipe(const cq_extend_options *options, cq_student_options *student, cq_distill_options *distill,
                              cq_training_options *run);
 

@@ -153,7 +153,7 @@ cq_status cq_options_copy(void *out, const cq_option_group *group, const void *g
   if (!given) return CQ_OK;
   const size_t size = *(const size_t *)given;
   if (size < sizeof size || size > (size_t)1 << 16)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialised with their defaults", group->name);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialized with their defaults", group->name);
   for (size_t i = group->size; i < size; i++)
     if (((const char *)given)[i])
       return cq_fail(error, CQ_ERR_ARGUMENT,

@@ -1,7 +1,7 @@
 /* The program: a table of commands, and finding the one that is meant.
  *
- * To add a command: write src/cli/SUBJECT/NAME_command.c after the pattern in command.h, declare it below, and give it a row in the
- * table. Its help text, option parsing and error messages follow from the declaration. */
+ * To add a command: write src/cli/SUBJECT/NAME_command.c after the pattern in command.h, declare it below, and give it
+ * a row in the table. Its help text, option parsing and error messages follow from the declaration. */
 #include "calque/ranks.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

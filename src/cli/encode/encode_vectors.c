@@ -1,4 +1,5 @@
-/* A chunk of sentences to vectors, and vectors to the output: what one process and several ranks of `calque encode` do alike. */
+/* A chunk of sentences to vectors, and vectors to the output: what one process and several ranks of `calque encode` do
+ * alike. */
 #include "cli/encode/encode_command.h"
 #include "cli/frame/report.h"
 

@@ -1,6 +1,6 @@
 /* What a command of the program is made of, and what the framework gives it.
  *
- *   argv ──▶ main.c: table of commands ──▶ command_options.c: fills the library's struct and the command's own ──▶ run()
+ *   argv ──▶ main.c: table of commands ──▶ command_options.c: fills the library's structs and the command's ──▶ run()
  *                         │                     ▲
  *                         └── help.c ───────────┘  the same tables make the help text
  *
@@ -47,7 +47,7 @@ typedef struct cli_values {
   cq_options *options;
 } cli_values;
 
-/* Of a list in help: "  NAME ARGUMENTS   text". */
+/* A line of a list in help: "  NAME ARGUMENTS   text". */
 typedef struct cli_list_item {
   const char *name, *arguments, *text;
 } cli_list_item;
@@ -76,8 +76,9 @@ struct cli_command {
   const char *example;                        /* lines as they are typed, without indentation */
   const char *list_title;                     /* of a list in help; NULL: there is none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
-  /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's struct
-   * in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes none */
+  /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's
+   * struct in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes
+   * none */
   const cq_option_part *groups;
   const cq_option *options; /* its own */
   size_t n_options;
@@ -191,8 +192,8 @@ bool cli_parse_count(uint64_t *out, const char *text);
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
-/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. To be freed; NULL: out of
- * memory. */
+/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. To be freed; NULL:
+ * out of memory. */
 char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
 /* The values that an option takes, NULL-terminated; NULL: it is no choice. */
 const char *const *cli_option_choices(const cq_option *row);

@@ -78,7 +78,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
         "model of the last step is kept (--dev)");
   e->steps = e->o.run->steps;
   if (!status && e->steps && e->o.time)
-    cq_extend_choose(&e->news, "steps: %llu, as asked for, whatever the time (--steps)", (unsigned long long)e->steps);
+    cq_extend_choose(&e->news, "steps: %llu, as given, whatever the time (--steps)", (unsigned long long)e->steps);
   if (!status && e->steps == 0) status = cq_extend_choose_steps(e, error);
   if (!status) status = cq_extend_card_keep(e, error);
   return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);

@@ -4,8 +4,8 @@
  *          ──▶ distill    all but teacher, student and train
  *          ──▶ training   all
  *
- * An option that the caller does not set has the recipe's value, which depends on others: on the kind of student, on the
- * number of languages, on the weight of the contrastive loss. docs/results has what other values give. */
+ * An option that the caller does not set has the recipe's value, which depends on others: on the kind of student, on
+ * the number of languages, on the weight of the contrastive loss. docs/results has what other values give. */
 #include "recipe/extend/extend_options.h"
 
 #include "base/error.h"
@@ -76,8 +76,8 @@ static size_t count_labels(const cq_training_data *files, size_t n, const cq_tra
   return n_labels;
 }
 
-/* Each language and each dictionary gets 12,000 pieces. A static student, which cannot put the pieces of a word together
- * again, gets twice as many. */
+/* Each language and each dictionary gets 12,000 pieces. A static student, which cannot put the pieces of a word
+ * together again, gets twice as many. */
 static int vocabulary_size(const cq_extend_options *o) {
   enum { COUNTED = 8, SHARED = 20000, EACH = 12000, MOST = SHARED + 2 * COUNTED * EACH };
   const size_t dictionaries = count_labels(o->dictionaries, o->n_dictionaries, NULL, 0);

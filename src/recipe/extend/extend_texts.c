@@ -397,8 +397,8 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   return status;
 }
 
-/* Files too small for a hold-out have no dev set. Glosses are not evaluated where translations exist: translations are the
- * better test. */
+/* Files too small for a hold-out have no dev set. Glosses are not evaluated where translations exist: translations are
+ * the better test. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
   for (size_t i = 0; t->o->run->n_dev == 0 && i < t->n; i++) {
     struct stat info;

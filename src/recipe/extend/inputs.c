@@ -55,7 +55,7 @@ static void add_files(cq_extend_inputs *in, const cq_training_data **files, size
   in->n += n;
 }
 
-/* Of files [first, first + n), from their paths. */
+/* Labels files [first, first + n) by their paths. */
 static cq_status label_files(cq_extend_inputs *in, size_t first, size_t n, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = first; !status && i < first + n; i++) {

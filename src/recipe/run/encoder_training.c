@@ -300,9 +300,9 @@ static bool is_lower(const cq_training *r, double score, double highest) {
   return score < highest - error;
 }
 
-/* Whether the current model replaces the one that is kept. If two accuracies differ by less than their standard error, the
- * lower MSE wins. Otherwise noise would pick a mid-run model, trained at a still-high learning rate. A model less accurate
- * than the one at the start is never kept. */
+/* Whether the current model replaces the one that is kept. If two accuracies differ by less than their standard error,
+ * the lower MSE wins. Otherwise noise would pick a mid-run model, trained at a still-high learning rate. A model less
+ * accurate than the one at the start is never kept. */
 static bool is_better(const cq_training *r, double score, double mse, bool has_kept) {
   const double kept = r->measured.best_score, highest = fmax(score, r->measured.highest);
   if (isnan(score) || !has_kept) return !isnan(score);
@@ -346,7 +346,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   return status;
 }
 
-/* Of the weights that the encoder computes with: averaged 0, or the mean of so many. */
+/* Evaluates the weights that the encoder computes with. averaged: how many they are the mean of; 0: they are no mean. */
 static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
   cq_dev_figures_free(&r->now);

@@ -74,7 +74,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, -1, 0, "STEPS",
             "write a checkpoint for --resume; 0: only at the end and when stopped; -1: after each tenth of all steps")},
     {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_BEST_AUTO, best_bys, "MEASURE",
-               "keep the best model by this held-out figure (as early stopping does, but the run goes on "
+               "keep the best model by this held-out figure (as early stopping does, but the run continues "
                "to its end); auto: translation with --dev, else sts with --sts, else last; mse: 'calque "
                "distill' only, where it also decides between translation accuracies within a standard error")},
     {CQ_INT(

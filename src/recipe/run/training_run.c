@@ -246,7 +246,7 @@ static cq_status run_stage(cq_run *r, int number, const cq_run_identity *identit
   status = train_stage(r, identity, error);
   if (!status) status = r->task.end(r->task.context, error);
   if (status || !r->stopped || (is_over(r) && number + 1 == r->task.n_stages)) return status;
-  return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to continue",
                  (unsigned long long)r->state.step, (unsigned long long)r->stage.n_steps, r->stage.name);
 }
 

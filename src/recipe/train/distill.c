@@ -69,7 +69,7 @@ static const cq_option option_rows[] = {
                "share of each batch's source sentences that are trained on, beside all translations: a student that "
                "reads the teacher's language as the teacher does needs few, and a step takes less time")},
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
-               "subword regularisation: split translations without a share of the vocabulary's pieces, drawn anew each "
+               "subword regularization: split translations without a share of the vocabulary's pieces, drawn anew each "
                "time (Unigram vocabularies)")},
     {CQ_INTS(
          O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
@@ -194,7 +194,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
-/* Of the dimensions that the student is to have in the end. */
+/* Checks prefixes against the dimensions that the student is to have in the end. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
   const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
@@ -283,7 +283,7 @@ static void list_candidates(run *r, size_t n) {
     r->n_candidates += cq_hard_negatives_of(r->candidates + r->n_candidates, &r->hard, r->pairs[i].source);
 }
 
-/* Pairs first, sentences without translations behind them, each in their order. Returns the number of pairs. */
+/* Pairs first, then sentences without translations, each in their order. Returns the number of pairs. */
 static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq_parallel *data) {
   size_t n_pairs = 0, n_plain = 0;
   for (size_t i = 0; i < n; i++) {

@@ -214,7 +214,7 @@ static kind deal_batch(run *r) {
   return chosen;
 }
 
-/* Which kind batch number n is of: what has been dealt before it is dealt again where a run goes on. */
+/* Which kind batch number n is of: a resumed run deals again what was dealt before it. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
   while (r->n_dealt < n) deal_batch(r);
