@@ -45,6 +45,7 @@ typedef struct cli_values {
   cq_option_group whole, own;
   cq_option_part parts[2], parts_of_own[CLI_MAX_GROUPS];
   cq_options *options;
+  void *of_library, *of_command; /* structs; of_library NULL: there is no group at CLI_LIBRARY */
 } cli_values;
 
 /* A line of a list in help: "  NAME ARGUMENTS   text". */
@@ -172,8 +173,6 @@ const char *cli_label_end(const char *argument);
 /* All options of a command with their defaults. Returns CLI_OK or CLI_FAILED; to be freed in any case. */
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
-void *cli_values_library(const cli_values *values); /* NULL: there is no group at CLI_LIBRARY */
-void *cli_values_own(const cli_values *values);
 
 /* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
  * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */

@@ -58,15 +58,10 @@ int cli_values_new(cli_values *out, const cli_command *command) {
       out->whole.n_parts = 1;
     }
   out->parts[out->whole.n_parts++] = (cq_option_part){.group = &out->own, .offset = offsetof(whole, own)};
-  return cq_options_new(&out->options, &out->whole, &error) ? cli_fail_error(&error) : CLI_OK;
-}
-
-void *cli_values_library(const cli_values *values) {
-  return ((const whole *)cq_options_struct(values->options))->library;
-}
-
-void *cli_values_own(const cli_values *values) {
-  return ((const whole *)cq_options_struct(values->options))->own;
+  if (cq_options_new(&out->options, &out->whole, &error)) return cli_fail_error(&error);
+  const whole *structs = cq_options_struct(out->options);
+  out->of_library = structs->library, out->of_command = structs->own;
+  return CLI_OK;
 }
 
 void cli_values_free(cli_values *values) {

@@ -166,7 +166,9 @@ static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq
   s->seed = out->run.seed, s->skip_bad = out->run.skip_bad;
   out->distill.teacher = out->distill.student = model;
   out->distill.train = s->text, out->distill.n_train = 1;
-  status = cq_group_check(&cq_group_training, &out->run, error);
+  cq_training_options run = out->run;
+  if (run.n_dev == 0) run.dev = s->text, run.n_dev = 1; /* some will be held out */
+  status = cq_group_check(&cq_group_training, &run, error);
   if (!status) status = cq_group_check(&cq_group_distill, &out->distill, error);
   return status ? status : cq_group_check(&cq_group_student, s, error);
 }
