@@ -1,6 +1,6 @@
 /* Reads dictionaries and dev sets once and warns of what looks wrong: swapped columns, a dictionary given as
- * translations, dev sentences that are trained on. See check_texts.h. */
-#include "recipe/extend/check_texts.h"
+ * translations, dev sentences that are trained on. */
+#include "recipe/extend/texts.h"
 
 #include "base/map.h"
 #include "base/utf8.h"

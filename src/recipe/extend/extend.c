@@ -10,11 +10,9 @@
 #include "format/json.h"
 #include "model/model_language.h"
 #include "ranks/ranks.h"
-#include "recipe/extend/extend_card.h"
 #include "recipe/extend/extend_language.h"
 #include "recipe/extend/extend_options.h"
 #include "recipe/extend/extending.h"
-#include "recipe/extend/plan.h"
 #include "recipe/run/work_directory.h"
 
 #include <math.h>
@@ -48,6 +46,34 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
 
 /* ---- the plan ---- */
 
+static void tell_settings(const cq_extending *e) {
+  static const char *const precisions[] = {"f32", "bf16"};
+  const cq_training_options run = e->parts.run;
+  const cq_distill_options d = e->parts.distill;
+  cq_extend_choose(
+      &e->news,
+      "rates: %g, embeddings %g (--lr, --embedding-lr), warm-up %g (--warmup); AdamW: epsilon %g (--eps), weight "
+      "decay %g (--weight-decay)",
+      run.learning_rate, run.embedding_learning_rate, run.warmup_steps, run.adam_eps, run.weight_decay);
+  if (d.contrast > 0)
+    cq_extend_choose(
+        &e->news,
+        "contrastive loss: weight %g (--contrast), in the end %g (--final-contrast), temperature %g (--temperature), "
+        "hard negatives %zu (--hard-negatives)",
+        d.contrast, d.final_contrast >= 0 ? d.final_contrast : d.contrast, d.temperature, d.hard_negatives);
+  else
+    cq_extend_choose(&e->news, "contrastive loss: none (--contrast)");
+  cq_extend_choose(
+      &e->news,
+      "share of sources %g (--source-share); piece dropout %g (--piece-dropout), other dropout %g (--dropout)",
+      d.source_share, d.piece_dropout, run.dropout);
+  cq_extend_choose(
+      &e->news,
+      "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
+      "(--precision)",
+      run.batch_pairs, run.max_characters, precisions[run.precision]);
+}
+
 /* Languages beside the model belong to its body as it is, which the student changes. */
 static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   char model[CQ_EXTEND_PATH];
@@ -70,7 +96,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
   if (!status) status = cq_extend_texts_make(&e->texts, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);
   if (!status) status = make_student(e, error);
-  if (!status) cq_extend_tell_settings(e);
+  if (!status) tell_settings(e);
   if (!status && e->o.run->n_dev == 0 && e->texts.n_dev == 0)
     cq_extend_choose(
         &e->news,

@@ -1,6 +1,6 @@
 /* The model card of an extended model: distillation's card, then a table of the text and the list of choices, which
  * waits in WORK/choices until training is done. */
-#include "recipe/extend/extend_card.h"
+#include "recipe/extend/extending.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
-#include "recipe/extend/check_texts.h"
 #include "recipe/extend/held_out.h"
 
 #include <math.h>

@@ -22,16 +22,20 @@ typedef struct cq_extending {
   uint64_t steps;
 } cq_extending;
 
-/* --- settings.c --- */
+/* --- plan_steps.c --- */
 
-void cq_extend_tell_settings(const cq_extending *e);
 /* Trains the student on the text. */
 CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e,
                                         const cq_training_options *run, cq_error *error);
-
-/* --- plan_steps.c --- */
-
 /* Chooses as many steps as fit into what is left of the time, and tells; the student is there. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
+
+/* --- extend_card.c: what a model's card says beyond what distillation knows --- */
+
+/* Keeps what was told until now in the work directory, for the card that is written when all is done. Errors: CQ_ERR_IO,
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_extend_card_keep(const cq_extending *e, cq_error *error);
+/* Adds to the README.md of the model in e->trained. Errors: as above. */
+CQ_MUST_USE cq_status cq_extend_card_complete(const cq_extending *e, cq_error *error);
 
 #endif

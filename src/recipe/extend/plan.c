@@ -1,11 +1,11 @@
-/* The file, as text:
+/* The plan of an extension, a file of its work directory:
  *
  *   calque extend 3
  *   steps 300
  *   weight 0x1.8p-1      of each file that is trained on
  *   <empty line>
  *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
-#include "recipe/extend/plan.h"
+#include "recipe/extend/texts.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -34,6 +34,13 @@ typedef struct trial {
   uint64_t n_timed;
 } trial;
 
+cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e, const cq_training_options *run,
+                            cq_error *error) {
+  cq_distill_options d = e->parts.distill;
+  d.student = e->student, d.train = e->texts.train, d.n_train = e->texts.n, d.run = run;
+  return cq_distill(result, &d, e->ctx, error);
+}
+
 /* The seconds of steps after the first few. */
 static bool time_step(void *context, const cq_training_progress *p) {
   trial *t = context;
