@@ -19,7 +19,9 @@ typedef int (*cli_visit)(FILE *out, const cli_page *page);
 int cli_visit_pages(FILE *out, const cli_command *command, const char *path, const cli_page *parent, cli_visit visit);
 
 /* The i-th option of a page; NULL beyond the last, and of a group. */
-const cq_option *cli_page_option(const cli_page *page, size_t i);
+static inline const cq_option *cli_page_option(const cli_page *page, size_t i) {
+  return page->values.options ? cq_options_row(page->values.options, i) : NULL;
+}
 
 /* Whether `argument`, of an option or of the command, is one of the items that the command lists. */
 bool cli_is_listed(const cli_command *command, const char *argument);
