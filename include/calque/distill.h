@@ -37,13 +37,13 @@ typedef struct cq_distill_options {
   const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /* its output is needed */
   double source_share;            /* of each batch's sources that are trained on, beside all translations */
-  double piece_dropout;           /* share of pieces that translations are split without: subword regularisation */
-  /* Hard negatives, candidates of the contrastive loss beside the batch's own sentences: of each source so many of the
-   * nearest other sources (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
+  double piece_dropout;           /* share of pieces that translations are split without: subword regularization */
+  /* Hard negatives, candidates of the contrastive loss beside the batch's own sentences: this many of the nearest other
+   * sources of each (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
   size_t hard_negatives;
   bool near_misses;
-  /* Matryoshka (Kusupati et al. 2022, arXiv 2205.13147): the contrastive loss is that of the student's first dimensions
-   * as well, of so many each; all fewer than the student has. None: it is not */
+  /* Matryoshka (Kusupati et al. 2022, arXiv 2205.13147): the contrastive loss is also computed on the student's first
+   * dimensions, as many as each number says; all fewer than the student has. None: it is not */
   const int *matryoshka;
   size_t n_matryoshka;
   /* Sentences of the teacher's language without translations, one a line; beside `train`, or alone. The student's vector

@@ -15,7 +15,7 @@
  *
  * Every option struct begins with its size, which its ..._default_options() sets: a program that was built with an
  * older header hands over a shorter struct, and the options it does not know have their defaults. A struct that was
- * not initialised is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its
+ * not initialized is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its
  * struct.
  *
  * Threads: groups and rows are constants; a cq_options belongs to one thread at a time. */
@@ -85,16 +85,25 @@ typedef struct cq_option {
 } cq_option;
 
 typedef struct cq_option_group cq_option_group;
+typedef struct cq_options cq_options;
 
 static inline bool cq_option_is_several(const cq_option *row) {
   return row->type >= CQ_OPTION_INTS || row->type == CQ_OPTION_CHOICES;
 }
+
+/* What help says of a row instead of its default. */
+typedef struct cq_option_note {
+  const char *name, *otherwise;
+} cq_option_note;
 
 /* A group within a group: where the pointer to its struct lies, and what differs from its own defaults. */
 typedef struct cq_option_part {
   const cq_option_group *group;
   size_t offset;
   void (*defaults)(void *options); /* sets what differs; NULL: nothing does */
+  /* Rows that are no options of the owner, and groups within the part that are left NULL; NULL-terminated. NULL: none */
+  const char *const *left_out;
+  const cq_option_note *notes; /* up to one without a name; NULL: none */
 } cq_option_part;
 
 /* A field of the struct that has no text, and so no row: a callback, or the context that it is told. */
@@ -115,9 +124,12 @@ struct cq_option_group {
   void (*defaults)(void *options); /* other defaults than the rows'; NULL: none */
   const cq_option_field *fields;
   size_t n_fields;
+  /* Sets what depends on other options and was not set by name; called after each that is. A group that chooses also
+   * checks its parts itself. NULL: nothing depends on others. */
+  void (*choose)(void *options, const cq_options *named);
 };
 
-/* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none behind the last. */
+/* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none after the last. */
 CQ_API const cq_option_group *cq_option_group_find(const char *name);
 CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
@@ -140,8 +152,6 @@ CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *g
   }
 
 /* --- by name --- */
-
-typedef struct cq_options cq_options;
 
 /* A struct of the group, and of the groups within it, with their defaults. Errors: CQ_ERR_ARGUMENT for NULL as a group;
  * CQ_ERR_MEMORY. */
@@ -172,10 +182,10 @@ CQ_API void *cq_options_struct(cq_options *options);
  * do not know the struct. NULL: there is none of that name. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
-/* All rows, those of groups within it behind its own; NULL beyond the last. */
+/* All rows, those of groups within it after its own; NULL beyond the last. */
 CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
 
-/* Of n names the one nearest to a misspelt word; NULL when none is near. */
+/* The one of n names that is nearest to a misspelled word; NULL when none is near. */
 CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i),
                                    const void *context, size_t n);
 

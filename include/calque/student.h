@@ -51,14 +51,14 @@ typedef struct cq_student_options {
   cq_student_kind kind;
   const char *from; /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
   /* For the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with translations, dictionaries too,
-   * place the pieces; files of one label are aligned as one, and each without a label by itself. weight: as if a file were
-   * there so many times, rounded; below 1: once; below 0: aligned once, and no text of the vocabulary. */
+   * place the pieces; files of one label are aligned as one, and each without a label by itself. weight: how many times
+   * a file counts, rounded; below 1: once; below 0: aligned once, and no text of the vocabulary. */
   const cq_training_data *text;
   size_t n_text;
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /* pieces, special ones included, or words at most */
   double character_coverage;                    /* share of the text's characters that pieces must cover */
-  bool lowercase;                               /* fold case in the vocabulary's normaliser */
+  bool lowercase;                               /* fold case in the vocabulary's normalizer */
   cq_carry_over carry_over;                     /* NEW_VOCABULARY */
   int dim, n_layers, n_heads, feed_forward_dim; /* the fresh kinds */
   int max_seq_length;                           /* tokens; 0: 128, or what `from` has */
@@ -66,11 +66,11 @@ typedef struct cq_student_options {
   int output_dim;                               /* above 0: a Dense module from the pooled width to this many */
   bool normalize; /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
   bool replace;   /* overwrite an existing directory */
-  bool skip_bad;  /* count malformed lines of text and go on */
+  bool skip_bad;  /* skip and count malformed lines of text */
   uint64_t seed;
   cq_notice_fn notice;
   void *notice_context;
-  bool fold_variants; /* spelling variants are one in the vocabulary's normaliser; SentencePiece's kinds only */
+  bool fold_variants; /* spelling variants are one in the vocabulary's normalizer; SentencePiece's kinds only */
   bool keep_words;    /* NEW_VOCABULARY, UNIGRAM: the words of `from`'s vocabulary stay, beside vocab_size pieces */
   /* STATIC with `from`: a piece of the share p of the text weighs smoothing / (smoothing + p); 0: 1 */
   double smoothing;

@@ -2,7 +2,7 @@
  * work. calque/distill.h and calque/finetune.h say what is learned from.
  *
  * A run is exact: at one SIMD level it gives the same bits for any number of threads, and killed at any moment it
- * goes on from its last checkpoint to the same final model.
+ * resumes from its last checkpoint, to the same final model.
  *
  * Threads: a run's callbacks are called on the thread that runs it. A directory is one run's at a time, of all threads
  * and processes; another is CQ_ERR_ARGUMENT. */
@@ -34,7 +34,7 @@ typedef struct cq_training_data {
  * error; and none below the accuracy at the start. */
 typedef enum cq_best_by { CQ_BEST_AUTO, CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
 
-/* In what the student multiplies while it is trained, forward and backward. Weights, gradients, sums, the optimiser and
+/* In what the student multiplies while it is trained, forward and backward. Weights, gradients, sums, the optimizer and
  * what is saved are f32 in both. */
 typedef enum cq_training_precision {
   CQ_TRAINING_F32,
@@ -58,9 +58,9 @@ typedef struct cq_training_options {
   const cq_training_data *dev,
       *sts; /* dev: pairs, for translation accuracy (and mse to a teacher); sts: sentence, sentence, gold */
   size_t n_dev, n_sts;
-  bool resume;        /* go on from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
+  bool resume;        /* continue from OUTPUT.work when it is there; false: that is CQ_ERR_ARGUMENT */
   bool replace;       /* overwrite an existing output directory */
-  bool skip_bad;      /* count malformed lines and go on */
+  bool skip_bad;      /* skip and count malformed lines */
   int max_characters; /* drop sentences longer than this many characters; 0: no limit */
   int max_seq_length; /* tokens; 0: the model's */
   int max_sentences;  /* entries read from each training file; 0: all */
@@ -77,24 +77,24 @@ typedef struct cq_training_options {
   cq_schedule schedule;
   double dropout; /* below 0: what the model's config says */
   cq_training_precision precision;
-  int evaluate_every;   /* steps; 0: only at the end */
-  int checkpoint_every; /* steps */
+  int evaluate_every;   /* steps; 0: only at the end; -1: a tenth of all steps */
+  int checkpoint_every; /* steps; as evaluate_every */
   cq_best_by best_by;
   int n_shards; /* gradients are summed over this fixed number of shards, whatever the number of threads */
   uint64_t seed;
   const char *log_path; /* JSON lines; NULL: log.jsonl in the work directory, in the end beside the model */
   cq_training_progress_fn progress;
   void *progress_context;
-  /* Stochastic weight averaging: the mean of the weights at the last so many evaluations (every evaluate_every steps, and
-   * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; kept by LAST, it
-   * is the model. 0, 1: none */
+  /* Stochastic weight averaging: the mean of the weights at the last evaluations, this many (every evaluate_every
+   * steps, and the end, also without dev and sts) is a candidate for the best model beside the weights themselves;
+   * kept by LAST, it is the model. 0, 1: none */
   int average;
   bool freeze_body; /* of the model begun from only the vocabulary's embeddings are trained; the rest keeps its bits */
   cq_ranks *ranks;  /* that train together (calque/ranks.h); NULL: this process alone */
   /* In what gradients travel between ranks. BF16: half the bytes, each rounded wherever it comes through, so that the
    * model depends on the number of ranks */
   cq_training_precision exchange;
-  /* Each rank keeps a part of the word embeddings and of their optimiser's state, and gets the rows that a batch needs:
+  /* Each rank keeps a part of the word embeddings and of their optimizer's state, and gets the rows that a batch needs:
    * memory for large vocabularies. An evaluation brings all rows to all ranks, a checkpoint all state to rank 0, for as
    * long as it takes. The model has the same bits */
   bool shard_tables;
@@ -113,7 +113,7 @@ typedef struct cq_training_result {
   /* The run was ended, with the best model so far: at the second evaluation at which the vectors of a dev set hardly
    * differed, or because a loss, a gradient or a weight was not finite */
   bool collapsed;
-  uint64_t averaged; /* the model is the mean of so many evaluations' weights, best_step the last; 0: it is no mean */
+  uint64_t averaged; /* evaluations whose weights the model is the mean of, best_step the last; 0: it is no mean */
 } cq_training_result;
 
 #ifdef __cplusplus

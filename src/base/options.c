@@ -1,3 +1,11 @@
+/* Options by name and as structs: what a group's table of rows says is done here, in one place.
+ *
+ *   text ──▶ parse, in range ──▶ struct ──▶ check ──▶ the library's function
+ *                                  │
+ *                                  └──▶ text again: help, JSON, the identity of a run
+ *
+ * cq_options holds the structs of a group and of the groups within it, and one list of all rows that can be set. A row
+ * that an owner leaves out is not in the list; one with a note is a copy. */
 #include "base/options.h"
 
 #include "base/arena.h"
@@ -140,19 +148,24 @@ cq_status cq_group_check(const cq_option_group *group, const void *options, cq_e
   return group->check ? group->check(options, error) : CQ_OK;
 }
 
-cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
+cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error) {
   cq_options_defaults(out, group);
-  if (!given) return cq_group_check(group, out, error); /* what is required has no default */
+  if (!given) return CQ_OK;
   const size_t size = *(const size_t *)given;
   if (size < sizeof size || size > (size_t)1 << 16)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialised with their defaults", group->name);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the %s options were not initialized with their defaults", group->name);
   for (size_t i = group->size; i < size; i++)
     if (((const char *)given)[i])
       return cq_fail(error, CQ_ERR_ARGUMENT,
                      "the %s options are of a later version of calque and use what this has not", group->name);
   memcpy(out, given, size < group->size ? size : group->size);
   *(size_t *)out = group->size;
-  return cq_group_check(group, out, error);
+  return CQ_OK;
+}
+
+cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
+  const cq_status status = cq_options_copy(out, group, given, error);
+  return status ? status : cq_group_check(group, out, error); /* what is required has no default */
 }
 
 cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error) {
@@ -397,38 +410,96 @@ bool cq_options_each(const cq_option_group *group, const void *options, cq_optio
 
 /* --- by name --- */
 
-/* A group's struct, and the first of its rows among all. */
+/* A group's struct. */
 typedef struct level {
   const cq_option_group *group;
   void *options;
-  size_t first;
+  bool by_owner; /* who checks it */
 } level;
 
-enum { MAX_LEVELS = 8, MAX_ROWS = 256 };
+/* An option: its row, which may be a changed copy, and whose value it is. */
+typedef struct named_row {
+  const cq_option *row;
+  void *options;
+  bool set;
+} named_row;
+
+enum { MAX_LEVELS = 16, MAX_ROWS = 256 };
 
 struct cq_options {
   cq_arena arena; /* structs and the text in them */
   level levels[MAX_LEVELS];
   size_t n_levels, n_rows;
-  bool set[MAX_ROWS];
+  named_row rows[MAX_ROWS];
 };
 
-static cq_status add_level(cq_options *o, void **out, const cq_option_group *group, cq_error *error) {
+/* A part, and those that it lies in. */
+typedef struct place {
+  const cq_option_part *part;
+  const struct place *above;
+} place;
+
+static bool is_left_out(const place *p, const char *name) {
+  for (; p; p = p->above)
+    for (const char *const *n = p->part->left_out; n && *n; n++)
+      if (!strcmp(*n, name)) return true;
+  return false;
+}
+
+static const char *find_note(const place *p, const char *name) {
+  for (; p; p = p->above)
+    for (const cq_option_note *note = p->part->notes; note && note->name; note++)
+      if (!strcmp(note->name, name)) return note->otherwise;
+  return NULL;
+}
+
+static size_t find_option_row(const cq_options *o, const char *name) {
+  size_t i = 0;
+  while (i < o->n_rows && strcmp(o->rows[i].row->name, name) != 0) i++;
+  return i;
+}
+
+static cq_status add_rows(cq_options *o, const level *l, const place *at, cq_error *error) {
+  for (size_t i = 0; i < l->group->n_rows; i++) {
+    const cq_option *row = cq_group_row(l->group, i);
+    const char *note = find_note(at, row->name);
+    if (is_left_out(at, row->name)) continue;
+    if (note) {
+      cq_option *copy = cq_arena_alloc(&o->arena, sizeof *copy);
+      if (!copy) return cq_fail_memory(error, row->name);
+      *copy = *row, copy->otherwise = note;
+      row = copy;
+    }
+    assert(o->n_rows < MAX_ROWS && find_option_row(o, row->name) == o->n_rows); /* groups are the program's own */
+    o->rows[o->n_rows++] = (named_row){row, l->options, false};
+  }
+  return CQ_OK;
+}
+
+static cq_status add_level(cq_options *o, void **out, const cq_option_group *group, const place *at, bool by_owner,
+                           cq_error *error) {
   void *options = cq_arena_alloc(&o->arena, group->size);
   if (!options) return cq_fail_memory(error, group->name);
-  assert(o->n_levels < MAX_LEVELS && o->n_rows + group->n_rows <= MAX_ROWS); /* groups are the program's own */
-  o->levels[o->n_levels++] = (level){group, options, o->n_rows};
-  o->n_rows += group->n_rows;
+  assert(o->n_levels < MAX_LEVELS);
+  level *l = &o->levels[o->n_levels++];
+  *l = (level){group, options, by_owner};
   cq_options_defaults(options, group);
   *out = options;
-  cq_status status = CQ_OK;
+  cq_status status = add_rows(o, l, at, error);
   for (size_t i = 0; !status && i < group->n_parts; i++) {
     const cq_option_part *part = &group->parts[i];
-    void **place = (void **)(void *)((char *)options + part->offset);
-    status = add_level(o, place, part->group, error);
-    if (!status && part->defaults) part->defaults(*place);
+    const place below = {part, at};
+    void **pointer = (void **)(void *)((char *)options + part->offset);
+    if (is_left_out(&below, part->group->name)) continue;
+    status = add_level(o, pointer, part->group, &below, by_owner || group->choose, error);
+    if (!status && part->defaults) part->defaults(*pointer);
   }
   return status;
+}
+
+static void choose_dependent(const cq_options *o) {
+  for (const level *l = o->levels; l < o->levels + o->n_levels; l++)
+    if (l->group->choose) l->group->choose(l->options, o);
 }
 
 cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error) {
@@ -437,12 +508,14 @@ cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_erro
   if (!group) return cq_fail(error, CQ_ERR_ARGUMENT, "no group of options");
   cq_options *o = cq_alloc_zeroed(sizeof *o);
   if (!o) return cq_fail_memory(error, group->name);
-  const cq_status status = add_level(o, &ignored, group, error);
-  if (status)
+  const cq_status status = add_level(o, &ignored, group, NULL, false, error);
+  if (status) {
     cq_options_free(o);
-  else
-    *out = o;
-  return status;
+    return status;
+  }
+  choose_dependent(o);
+  *out = o;
+  return CQ_OK;
 }
 
 void cq_options_free(cq_options *options) {
@@ -462,22 +535,8 @@ void *cq_options_field(cq_options *options, const char *name) {
   return NULL;
 }
 
-static const level *level_of(const cq_options *o, size_t i) {
-  const level *l = o->levels;
-  while (i >= l->first + l->group->n_rows) l++;
-  return l;
-}
-
 const cq_option *cq_options_row(const cq_options *options, size_t i) {
-  if (i >= options->n_rows) return NULL;
-  const level *l = level_of(options, i);
-  return cq_group_row(l->group, i - l->first);
-}
-
-static size_t find_option_row(const cq_options *o, const char *name) {
-  size_t i = 0;
-  while (i < o->n_rows && strcmp(cq_options_row(o, i)->name, name) != 0) i++;
-  return i;
+  return i < options->n_rows ? options->rows[i].row : NULL;
 }
 
 static const char *option_row_name(const void *options, size_t i) {
@@ -496,15 +555,17 @@ cq_status cq_options_set(cq_options *options, const char *name, const char *valu
   size_t i;
   cq_status status = find_known(&i, options, name, error);
   if (status) return status;
-  const level *l = level_of(options, i);
-  status = parse_option_value(cq_group_row(l->group, i - l->first), l->options, value, &options->arena, error);
-  if (!status) options->set[i] = true;
-  return status;
+  named_row *named = &options->rows[i];
+  status = parse_option_value(named->row, named->options, value, &options->arena, error);
+  if (status) return status;
+  named->set = true;
+  choose_dependent(options);
+  return CQ_OK;
 }
 
 bool cq_options_is_set(const cq_options *options, const char *name) {
   const size_t i = find_option_row(options, name);
-  return i < options->n_rows && options->set[i];
+  return i < options->n_rows && options->rows[i].set;
 }
 
 cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i, cq_error *error) {
@@ -513,9 +574,8 @@ cq_status cq_options_get(char **out, const cq_options *options, const char *name
   *out = NULL;
   cq_status status = find_known(&at, options, name, error);
   if (status) return status;
-  const level *l = level_of(options, at);
   cq_builder_text(&b, "");
-  if (print_option_value(&b, cq_group_row(l->group, at - l->first), l->options, i)) {
+  if (print_option_value(&b, options->rows[at].row, options->rows[at].options, i)) {
     *out = b.failed ? NULL : cq_strdup(b.data);
     if (!*out) status = cq_fail_memory(error, name);
   }
@@ -525,8 +585,8 @@ cq_status cq_options_get(char **out, const cq_options *options, const char *name
 
 cq_status cq_options_check(const cq_options *options, cq_error *error) {
   cq_status status = CQ_OK;
-  for (size_t i = 0; !status && i < options->n_levels; i++)
-    status = cq_group_check(options->levels[i].group, options->levels[i].options, error);
+  for (const level *l = options->levels; !status && l < options->levels + options->n_levels; l++)
+    if (!l->by_owner) status = cq_group_check(l->group, l->options, error);
   return status;
 }
 

@@ -1,4 +1,4 @@
-/* The tables behind calque/options.h: what is derived from them.
+/* What is derived from the tables of calque/options.h.
  *
  * A function that is given a struct begins with cq_options_take: it has a whole struct of this library's then, in range. A
  * group stands beside its function as `const cq_option_group cq_group_NAME`, and is declared by its public header. */
@@ -15,9 +15,11 @@ static inline const cq_option *cq_group_row(const cq_option_group *group, size_t
 /* Sets a struct of the group to the defaults, and its pointers to groups within it to NULL. */
 void cq_options_defaults(void *out, const cq_option_group *group);
 /* *out, a struct of the group, receives what the caller gave (NULL: the defaults), checked. Errors: CQ_ERR_ARGUMENT for a
- * struct that was not initialised, that a newer library's caller uses options of which this one does not know, or that
+ * struct that was not initialized, that a newer library's caller uses options of which this one does not know, or that
  * has a value out of range. */
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
+/* The same, unchecked, for owners that fill in the rest. */
+CQ_MUST_USE cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error);
 /* Sets an option that is no text and of one value. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
 CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
                                    cq_error *error);

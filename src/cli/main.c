@@ -1,7 +1,7 @@
 /* The program: a table of commands, and finding the one that is meant.
  *
- * To add a command: write src/cli/ROOM/NAME.c after the pattern in command.h, declare it below, and give it a row in the
- * table. Its help text, option parsing and error messages follow from the declaration. */
+ * To add a command: write src/cli/SUBJECT/NAME_command.c after the pattern in command.h, declare it below, and give it
+ * a row in the table. Its help text, option parsing and error messages follow from the declaration. */
 #include "calque/ranks.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -17,13 +17,12 @@ extern const cli_command cli_encode, cli_similarity, cli_eval, cli_model, cli_di
     cli_extend, cli_manual, cli_cache, cli_serve;
 
 static const cli_command *const commands[] = {
-    &cli_encode, &cli_similarity, &cli_eval,  &cli_compare, &cli_extend, &cli_distill, &cli_finetune,
-    &cli_mine,   &cli_cluster,    &cli_index, &cli_search,  &cli_serve,  &cli_lexical, &cli_words,
-    &cli_clir,   &cli_autoencode, &cli_data,  &cli_model,   &cli_cache,  &cli_demo,    &cli_manual,
-    NULL,
+    &cli_encode, &cli_similarity, &cli_eval,    &cli_extend,  &cli_distill,    &cli_finetune, &cli_mine,  &cli_cluster,
+    &cli_index,  &cli_search,     &cli_serve,   &cli_lexical, &cli_words,      &cli_data,     &cli_model, &cli_cache,
+    &cli_demo,   &cli_manual,     &cli_compare, &cli_clir,    &cli_autoencode, NULL,
 };
 
-const cli_command cli_program = {
+static const cli_command program = {
     .name = "calque",
     .summary = "multilingual sentence embeddings",
     .description = "Trains, runs and evaluates multilingual sentence-embedding models: a sentence and its translation "
@@ -31,10 +30,35 @@ const cli_command cli_program = {
                    "fine-tunes, finds translations (bitext mining), searches documents and measures the results.",
     .example = "calque similarity --model all-MiniLM-L6-v2 \"A dog barks.\" \"A cat sleeps.\"",
     .children = commands,
+    .lab = &cli_compare,
 };
 
 static const char *child_name(const void *context, size_t i) {
   return ((const cli_command *const *)context)[i]->name;
+}
+
+/* "encode, index add": the commands below this one that take ranks. */
+static void list_takers(FILE *out, const cli_command *command, const char *path, bool *begun) {
+  if (command->takes_ranks) fprintf(out, "%s%s", *begun ? ", " : "", path), *begun = true;
+  for (size_t i = 0; command->children && command->children[i]; i++) {
+    char below[128];
+    snprintf(below, sizeof below, "%s%s%s", path, *path ? " " : "", command->children[i]->name);
+    list_takers(out, command->children[i], below, begun);
+  }
+}
+
+static int refuse_ranks(const char *path) {
+  char *takers = NULL;
+  size_t n;
+  bool begun = false;
+  FILE *out = open_memstream(&takers, &n);
+  if (!out) return cli_fail("out of memory");
+  list_takers(out, &program, "", &begun);
+  const int code = fclose(out)
+                       ? cli_fail("out of memory")
+                       : cli_fail("%s: mpirun has started several of it, which only these take: %s", path, takers);
+  free(takers);
+  return code;
 }
 
 /* Runs a command that is no group, with the words that follow its name. */
@@ -49,14 +73,13 @@ static int run_command(const cli_command *command, const char *path, int argc, c
   if (code == CLI_OK && help) {
     cli_help(command, path);
   } else if (code == CLI_OK && cq_ranks_are_started() && !command->takes_ranks) {
-    code = cli_fail("%s: mpirun has started several of it, which only extend, distill, finetune, autoencode train, "
-                    "encode, mine and index add take",
-                    path);
+    code = refuse_ranks(path);
   } else if (code == CLI_OK) {
-    const cli_call call = {.command = command,
+    const cli_call call = {.program = &program,
+                           .command = command,
                            .path = path,
-                           .library = values.library ? cq_options_struct(values.library) : NULL,
-                           .options = cq_options_struct(values.own),
+                           .library = values.of_library,
+                           .options = values.of_command,
                            .arguments = arguments,
                            .n_arguments = n_arguments,
                            .values = &values,
@@ -71,7 +94,7 @@ static int run_command(const cli_command *command, const char *path, int argc, c
 }
 
 static int dispatch_command(int argc, char **argv) {
-  const cli_command *command = &cli_program;
+  const cli_command *command = &program;
   char path[128] = "calque";
   int i = 1;
   while (command->children) {
@@ -82,11 +105,11 @@ static int dispatch_command(int argc, char **argv) {
       cli_usage(path, "%s needs a command", path);
       return CLI_USAGE;
     }
-    if (!strcmp(word, "--help") || !strcmp(word, "-h") || (command == &cli_program && !strcmp(word, "help"))) {
+    if (!strcmp(word, "--help") || !strcmp(word, "-h") || (command == &program && !strcmp(word, "help"))) {
       cli_help(command, path);
       return CLI_OK;
     }
-    if (command == &cli_program && !strcmp(word, "--version")) {
+    if (command == &program && !strcmp(word, "--version")) {
       printf("calque %s\n", cq_version());
       return CLI_OK;
     }
@@ -105,7 +128,7 @@ static int dispatch_command(int argc, char **argv) {
   return run_command(command, path, argc - i, argv + i, argc, argv);
 }
 
-/* The library takes a name that is none as no wish; a person would rather hear of it. */
+/* The library ignores an unknown CALQUE_SIMD; the program reports it. */
 static bool check_simd(void) {
   static const char *const names[] = {"reference", "portable", "neon", "avx2", "avx512"};
   const char *wish = getenv("CALQUE_SIMD");

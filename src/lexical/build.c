@@ -48,7 +48,7 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "segment-documents", segment_documents, KEEPS, 0, 0, 4e9, "N", "documents per segment"),
      .otherwise = "as many as have half a gigabyte of text"},
 };
-static const cq_option_part parts[] = {{&cq_group_analysis, offsetof(O, analysis), NULL}};
+static const cq_option_part parts[] = {{.group = &cq_group_analysis, .offset = offsetof(O, analysis)}};
 #undef O
 
 const cq_option_group cq_group_lexical_build = {.name = "lexical-build",

@@ -39,7 +39,8 @@ static const cq_option outer_rows[] = {
 static void wide(void *options) {
   ((inner *)options)->width = 25;
 }
-static const cq_option_part outer_parts[] = {{&inner_group, offsetof(outer, inner), wide}};
+static const cq_option_part outer_parts[] = {
+    {.group = &inner_group, .offset = offsetof(outer, inner), .defaults = wide}};
 static const cq_option_group outer_group = {.name = "outer",
                                             CQ_ROWS(outer, outer_rows),
                                             .parts = outer_parts,

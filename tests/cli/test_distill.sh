@@ -90,9 +90,9 @@ done
 grep -q "among its candidates the 3 nearest other sources of each; near misses of the sources" both/README.md ||
   fail "the card does not tell of hard negatives"
 expect 2 $run --hard-negatives 3 --output none
-stderr_has "hard-negatives: candidates of the contrastive loss, which needs a weight (contrast)"
+stderr_has "hard-negatives: of the contrastive loss, which needs a weight (contrast)"
 expect 2 $run --near-misses --output none
-stderr_has "near-misses: candidates of the contrastive loss"
+stderr_has "near-misses: of the contrastive loss"
 expect 2 $run --contrast 1 --hard-negatives 1001 --output none
 absent none
 

@@ -61,7 +61,7 @@ stderr_has "the run under way has vocab-balance 0.7, not 0.5"
 expect 1 $run --steps 70 --resume --output whole2
 stderr_has "the run under way has steps 60, not 70"
 cp whole2.extend/plan plan
-for damage in 'calque extend 1\nsteps 60\nweight 1\n' 'calque extend 2\nsteps 60\n\n' 'calque extend 2\nsteps\n' ''; do
+for damage in 'calque extend 2\nsteps 60\nweight 1\n' 'calque extend 3\nsteps 60\n\n' 'calque extend 3\nsteps\n' ''; do
   printf "$damage" >whole2.extend/plan
   expect 1 $run --resume --output whole2
   stderr_has "whole2.extend"

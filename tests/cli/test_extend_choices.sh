@@ -84,6 +84,15 @@ expect 3 $untrained --drop-words --keep-variants -o fewer
 [ "$("$PROGRAM" model info fewer | awk '$1 == "vocab_size" { print $2; exit }')" = 400 ] || fail "words were kept"
 [ "$("$PROGRAM" model info kept | awk '$1 == "vocab_size" { print $2; exit }')" -gt 600 ] || fail "no words were kept"
 
+# Every option of distill is one of extend.
+expect 3 $untrained --near-misses --source-text de.txt --average 2 --schedule cosine --accumulate 2 --beta2 0.99 --clip 2 \
+  --best-by mse --max-length 20 --carry-over mean --checkpoint-every 0 --log curve.jsonl -o distilled
+[ -s curve.jsonl ] || fail "no log"
+for option in $("$PROGRAM" distill --help | sed -nE 's/^  (-., |    )(--[a-z0-9-]+).*/\2/p'); do
+  case $option in --teacher | --student | --train) continue ;; esac
+  "$PROGRAM" extend --help | grep -qE -- "^  (-., |    )$option( |\$)" || fail "extend lacks $option"
+done
+
 # Hard negatives, by default with layers, where there is a contrastive loss.
 expect 3 $untrained -o negatives
 stderr_has "weight 4 (--contrast), in the end 1 (--final-contrast), temperature 0.05 (--temperature), hard negatives 4"
@@ -101,7 +110,7 @@ for loss in '--hard-negatives 2' '--final-contrast 1' '--temperature 0.1'; do
 done
 
 expect 2 extend "$sample/teacher" --to de=de.tsv --temperature 0 -o none
-stderr_has "temperature is 0, expected 0.0001 or more"
+stderr_has "temperature is 0, expected 0.0001 to 1000000"
 expect 2 extend "$sample/teacher" --to de=de.tsv --eps 0 -o none
 stderr_has "eps is 0, expected more"
 

@@ -67,7 +67,7 @@ expect 1 $run --to de=de.tsv --dev nowhere.tsv --output none
 stderr_has "nowhere.tsv"
 ! grep -q "^student: " stderr || fail "a dev set is missed too late"
 trained $run --to de=de.tsv --time 1s --lr 0.5 --output both
-stderr_has "steps: 3, as asked for, whatever the time (--steps)"
+stderr_has "steps: 3, as given, whatever the time (--steps)"
 # A file without a language is known by its name, in the card, too.
 trained $run --to de.tsv --output unnamed
 stderr_has "de: 200 sources"

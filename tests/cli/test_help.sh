@@ -1,7 +1,7 @@
 # The command line itself: help of every command, version, and usage errors (exit 2) with a hint.
 . "$(dirname "$0")/common.sh"
 
-commands_in() { sed -n '/^Commands:/,/^$/p' "$tmp/stdout" | sed -n 's/^  \([a-z-]*\) .*/\1/p'; }
+commands_in() { sed -n '/^\(Commands\|Research methods (the lab)\):/,/^$/p' "$tmp/stdout" | sed -n 's/^  \([a-z-]*\) .*/\1/p'; }
 
 expect 0 --version
 stdout_has "calque "
@@ -12,12 +12,16 @@ stderr_is_empty
 commands=$(commands_in)
 [ -n "$commands" ] || fail "no command is listed"
 
+# A text that was cut lacks the end of its last parenthesis.
+is_whole() { [ "$(tr -cd '(' <"$1" | wc -c)" = "$(tr -cd ')' <"$1" | wc -c)" ]; }
+
 check_help() {
   expect 0 "$@" --help
   stdout_has "Usage: calque $*"
   stdout_has "Example:"
   stdout_has "calque $1"
   stderr_is_empty
+  is_whole "$tmp/stdout" || fail "a help text lost its end"
   awk 'length > 100 { long = 1 } END { exit long }' "$tmp/stdout" || fail "a help line is longer than 100 characters"
   expect 2 "$@" --no-such-option
   stdout_is_empty

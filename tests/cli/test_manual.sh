@@ -28,7 +28,7 @@ grep -q '^\.TH "CALQUE" "1" "1970-01-02" "calque [0-9.]*"' dated/calque.1 || fai
 list_words() {
   local child children
   expect 0 "$@" --help
-  children=$(sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p' stdout)
+  children=$(sed -n '/^\(Commands\|Research methods (the lab)\):/,/^$/s/^  \([a-z-]*\) .*/\1/p' stdout)
   [ -n "$children" ] || sed -nE "/^Options:/,/^\$/s/^  (-., |    )--([a-z0-9-]+).*/calque $*	--\2/p" stdout >>words
   echo "calque $*" | sed 's/ $//' >>commands
   for child in $children; do
@@ -44,6 +44,7 @@ while read -r command; do
   page=manual/${command// /-}.1
   [ -s "$page" ] || { fail "no page $page"; continue; }
   sed 's/\\f[BIR]//g; s/\\-/-/g; s/\\&//g' "$page" >plain
+  [ "$(tr -cd '(' <plain | wc -c)" = "$(tr -cd ')' <plain | wc -c)" ] || fail "a text of $page lost its end"
   for section in NAME SYNOPSIS DESCRIPTION "EXIT STATUS" ENVIRONMENT EXAMPLES "SEE ALSO"; do
     grep -qx "\.SH $section" plain || fail "$page has no section $section"
   done

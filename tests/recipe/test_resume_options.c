@@ -92,7 +92,15 @@ static const kind kinds[N_KINDS] = {
       {"dictionary", "xx=@more.tsv"},
       {"text", "xx=@more.txt"},
       {"dev", "xx=@more.tsv"},
+      {"source-text", "@more.txt"},
+      {"sts", "@scored.tsv"},
+      {"best-by", "last"},
+      {"max-length", "16"},
+      {"dropout", "0.25"},
+      {"clip", "1e-6"},
+      {"log", "@other.jsonl"},
       {"time", "30m"},
+      {"coverage", "0.75"},
       {"matryoshka", "4"},
       {"cache", "@other-cache"}}},
 };
@@ -161,7 +169,8 @@ static cq_status run(const kind *k, cq_options *options, int stops_at, cq_error 
   if (!strcmp(k->group, "extend")) {
     cq_extend_options *o = cq_options_struct(options);
     if (!o->model) o->model = TINY_MODEL;
-    o->progress = stop_training, o->progress_context = &w;
+    cq_training_options *of_run = (cq_training_options *)(uintptr_t)o->run;
+    of_run->progress = stop_training, of_run->progress_context = &w;
     return cq_extend(NULL, o, NULL, error);
   }
   const bool distills = !strcmp(k->group, "distill");

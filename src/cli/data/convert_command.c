@@ -31,7 +31,6 @@ const cli_command cli_data_convert = {
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"
                "calque data convert --from tmx --columns en,it dgt.tmx -o en-it.tsv.gz\n"
                "calque data convert --from parquet --columns en,de train.parquet -o en-de.tsv",
-    .group = &cq_group_corpus_convert,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_convert, .left_out = cli_data_inputs_taken),
     .run = run_convert,
 };

@@ -20,7 +20,6 @@ const cli_command cli_data_dedup = {
         "Of rows that repeat one another the first is kept. Files are read one after the other; without any, "
         "standard input. Memory grows by about 20 bytes a row.",
     .example = "calque data dedup train-*.tsv.gz --against test.tsv.gz --against dev.tsv.gz -o train.tsv.gz",
-    .group = &cq_group_corpus_dedup,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_dedup, .left_out = cli_data_inputs_taken),
     .run = run_dedup,
 };

@@ -52,6 +52,6 @@ const cli_command cli_data_documents = {
                    "one, or for \"-\", standard "
                    "input is read.",
     .example = "calque data documents handbook/ news.csv.zst > documents.jsonl",
-    .group = &cq_group_documents,
+    CLI_GROUP(&cq_group_documents),
     .run = run_documents,
 };

@@ -20,7 +20,6 @@ const cli_command cli_data_filter = {
         "Files are read one after the other; without any, standard input. A side's script is that of most of its "
         "letters; a side without letters passes. What its language is, --other-language asks calque data language.",
     .example = "calque data filter --languages en,ru en-ru.tsv.gz -o clean.tsv.gz",
-    .group = &cq_group_corpus_filter,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_filter, .left_out = cli_data_inputs_taken),
     .run = run_filter,
 };

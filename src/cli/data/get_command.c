@@ -27,6 +27,6 @@ const cli_command cli_data_get = {
         "there are is said where it is not clear which are wanted. For HF_TOKEN and others see calque model get.",
     .example = "calque data get Helsinki-NLP/opus-100 --config de-en -o de-en.tsv.gz\n"
                "calque data get sentence-transformers/stsb --split validation -o dev.tsv",
-    .group = &cq_group_dataset,
+    CLI_GROUP(&cq_group_dataset),
     .run = run_get,
 };

@@ -21,7 +21,6 @@ const cli_command cli_data_gloss = {
         "they are. A student learns a language's words from that far better than from the dictionary's rows. Files are "
         "read one after the other; without any, standard input.",
     .example = "calque data gloss --dictionary en-de.tsv english.txt -o en-de.gloss.tsv.gz",
-    .group = &cq_group_corpus_gloss,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_gloss, .left_out = cli_data_inputs_taken),
     .run = run_gloss,
 };

@@ -24,7 +24,6 @@ const cli_command cli_data_inflect = {
         "is found is wrong. Use it beside the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
         "translations in the second column and those behind it; without any, standard input.",
     .example = "calque data inflect --text german.txt en-de.dictionary.tsv -o en-de.forms.tsv",
-    .group = &cq_group_corpus_inflect,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_inflect, .left_out = cli_data_inputs_taken),
     .run = run_inflect,
 };

@@ -24,7 +24,6 @@ const cli_command cli_data_pivot = {
                    "every row of the "
                    "other that has the sentence.",
     .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalised -o fr-it.tsv.gz",
-    .group = &cq_group_corpus_pivot,
-    .taken = taken,
+    CLI_GROUP(&cq_group_corpus_pivot, .left_out = taken),
     .run = run_pivot,
 };

@@ -18,7 +18,6 @@ const cli_command cli_data_sample = {
     .max_arguments = -1,
     .description = "Every row has the same chance. Files are read one after the other; without any, standard input.",
     .example = "calque data sample --rows 50000 en-de.tsv.gz -o 50k.tsv.gz",
-    .group = &cq_group_corpus_sample,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_sample, .left_out = cli_data_inputs_taken),
     .run = run_sample,
 };

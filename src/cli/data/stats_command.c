@@ -100,8 +100,7 @@ const cli_command cli_data_stats = {
         "mean, median, 95th percentile and max of their characters, mean words (separated by blanks), and their "
         "scripts. Files are read one after the other; without any, standard input.",
     .example = "calque data stats en-de.tsv.gz",
-    .group = &cq_group_corpus_stats,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_stats, .left_out = cli_data_inputs_taken),
     CLI_OPTIONS(struct stats_args, stats_options),
     .run = run_stats,
 };

@@ -25,7 +25,6 @@ const cli_command cli_data_transliterate = {
         "written for them. Use it beside the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
         "translations in the second column and those behind it; without any, standard input.",
     .example = "calque data transliterate --text english.txt en-bg.dictionary.tsv -o en-bg.names.tsv",
-    .group = &cq_group_corpus_transliterate,
-    .taken = cli_data_inputs_taken,
+    CLI_GROUP(&cq_group_corpus_transliterate, .left_out = cli_data_inputs_taken),
     .run = run_transliterate,
 };

@@ -1,4 +1,4 @@
-/* One run of `calque encode`, and what several ranks do otherwise (divided.c). */
+/* One run of `calque encode`, and what several ranks do otherwise (encode_divided.c). */
 #ifndef CLI_ENCODE_ENCODE_COMMAND_H
 #define CLI_ENCODE_ENCODE_COMMAND_H
 
@@ -40,7 +40,27 @@ typedef struct cli_encode_job {
   uint64_t n_rows; /* that this rank has written */
 } cli_encode_job;
 
-/* Each returns an exit code, after saying why. */
+/* All but the model. */
+#define CLI_ENCODE_OPTIONS                                                                                             \
+  {CQ_TEXT(                                                                                                            \
+       cli_encode_args, "output", output, CHANGES, "FILE",                                                             \
+       "write here, by the name's ending: .npy (NumPy), .jsonl (JSON lines), .bin (the numbers alone, row by row)"),   \
+   .letter = 'o', .otherwise = "JSON lines on standard output"},                                                       \
+      {CQ_INT(cli_encode_args, "tsv", column, CHANGES, 0, 0, 64, "COLUMN",                                             \
+              "take this tab-separated column of each line, from 1"),                                                  \
+       .otherwise = "the whole line"},                                                                                 \
+      {CQ_CHOICE(cli_encode_args, "output-type", output_type, CHANGES, TYPE_F32, cli_encode_output_types, "TYPE",      \
+                 "numbers of the vectors: float32, or quantized to 8 bits or one bit a dimension")},                   \
+      {CQ_TEXT(cli_encode_args, "calibration", calibration, CHANGES, "FILE",                                           \
+               "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"),          \
+       .otherwise = "a first pass over the input"},                                                                    \
+      CLI_SKIP_BAD(cli_encode_args, skip_bad), CLI_REPLACE(cli_encode_args, replace),                                  \
+      CLI_BATCH(cli_encode_args, batch), CLI_THREADS(cli_encode_args, threads)
+extern const char *const cli_encode_output_types[];
+extern const cq_option_part cli_encode_groups[];
+int cli_encode_run(const cli_call *call);
+
+/* --- encode_vectors.c: each returns an exit code, after saying why --- */
 
 /* Encodes the current chunk of `in` into j->vectors. */
 int cli_encode_chunk(cli_encode_job *j, const cli_sentences *in);

@@ -26,9 +26,11 @@ static const cq_option options[] = {
     CLI_BATCH(struct args, batch),
     CLI_THREADS(struct args, threads),
 };
-static const cli_part parts[] = {
-    {&cq_group_encode, offsetof(struct args, encode)}, {&cq_group_encoder, offsetof(struct args, encoder)}, {0}};
 static const char *const of_no_cosine[] = {"normalize", "strict", NULL};
+static const cq_option_part groups[] = {
+    {.group = &cq_group_encode, .offset = offsetof(struct args, encode), .left_out = of_no_cosine},
+    {.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)},
+    {0}};
 
 typedef struct job {
   const struct args *args;
@@ -145,7 +147,6 @@ const cli_command cli_similarity = {
     .example = "calque similarity --model multilingual \"A dog barks.\" \"Ein Hund bellt.\"\n"
                "calque similarity --model multilingual --tsv pairs.tsv.gz | sort -rn | head",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
-    .taken = of_no_cosine,
+    .groups = groups,
     .run = run_similarity,
 };

@@ -322,31 +322,37 @@ static int run_measure(const cli_call *call) {
 
 /* ---- the commands ---- */
 
-static const cq_option options[] = {CLI_MODEL(struct args, model), CLI_JSON(struct args, json),
-                                    CLI_CSV(struct args, csv), CLI_THREADS(struct args, threads)};
+#define SHARED_OPTIONS                                                                                                 \
+  CLI_MODEL(struct args, model), CLI_JSON(struct args, json), CLI_CSV(struct args, csv),                               \
+      CLI_THREADS(struct args, threads)
+static const cq_option options[] = {SHARED_OPTIONS};
 static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher, CHANGES, "MODEL",
                                                  "the model whose vectors of the first column are the target"),
-                                         .flags = CQ_OPTION_REQUIRED}};
-static const cq_option xsim_options[] = {{CQ_FLAG(
-    struct args, "hard", hard, CHANGES,
-    "search the English first column with near misses among the candidates (another number, another name, a negation "
-    "more or less, clauses swapped), and count errors of each kind")}};
+                                         .flags = CQ_OPTION_REQUIRED},
+                                        SHARED_OPTIONS};
+static const cq_option xsim_options[] = {{CQ_FLAG(struct args, "hard", hard, CHANGES,
+                                                  "search the English first column with near misses among the "
+                                                  "candidates (another number, another name, a negation "
+                                                  "more or less, clauses swapped), and count errors of each kind")},
+                                         SHARED_OPTIONS};
 static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
                                                     "the model that encoded the documents, the first column"),
-                                            .otherwise = "--model"}};
+                                            .otherwise = "--model"},
+                                           SHARED_OPTIONS};
 static const cq_option classify_options[] = {
     {CQ_TEXT(struct args, "train", train, CHANGES, "FILE", "sentences and their classes to train on, in any language"),
-     .flags = CQ_OPTION_REQUIRED}};
+     .flags = CQ_OPTION_REQUIRED},
+    SHARED_OPTIONS};
 
-static const cli_part parts[] = {
-    {&cq_group_eval, offsetof(struct args, eval)}, {&cq_group_encoder, offsetof(struct args, encoder)}, {0}};
-static const cli_part classify_parts[] = {{&cq_group_eval, offsetof(struct args, eval)},
-                                          {&cq_group_encoder, offsetof(struct args, encoder)},
-                                          {&cq_group_logistic, offsetof(struct args, logistic)},
-                                          {0}};
+static const cq_option_part parts[] = {{.group = &cq_group_eval, .offset = offsetof(struct args, eval)},
+                                       {.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)},
+                                       {0}};
+static const cq_option_part classify_parts[] = {
+    {.group = &cq_group_eval, .offset = offsetof(struct args, eval)},
+    {.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)},
+    {.group = &cq_group_logistic, .offset = offsetof(struct args, logistic)},
+    {0}};
 
-#define OWN_AND_SHARED(table)                                                                                          \
-  CLI_OPTIONS(struct args, table), .more_options = options, .n_more_options = sizeof options / sizeof *options
 #define OF_FILES .arguments = "[LABEL=]FILE...", .min_arguments = 1, .max_arguments = -1, .run = run_measure
 
 static const cli_command eval_mse = {
@@ -357,8 +363,8 @@ static const cli_command eval_mse = {
                    "vectors of the first. The teacher's own variance is printed beside it: a model that gives every "
                    "sentence the same vector reaches that figure, so only an MSE well below it is good.",
     .example = "calque eval mse --model multilingual --teacher all-MiniLM-L6-v2 de=dev/en-de.tsv.gz",
-    OWN_AND_SHARED(mse_options),
-    .parts = parts,
+    CLI_OPTIONS(struct args, mse_options),
+    .groups = parts,
 };
 
 static const cli_command eval_translation = {
@@ -369,7 +375,7 @@ static const cli_command eval_translation = {
                    "column the translation, in both directions. Chance is 1 divided by the number of rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
+    .groups = parts,
 };
 
 static const cli_command eval_xsim = {
@@ -382,8 +388,8 @@ static const cli_command eval_xsim = {
                    "when the candidates are the first column's English sentences and near misses of them, made by "
                    "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
     .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
-    OWN_AND_SHARED(xsim_options),
-    .parts = parts,
+    CLI_OPTIONS(struct args, xsim_options),
+    .groups = parts,
 };
 
 static const cli_command eval_search = {
@@ -397,8 +403,8 @@ static const cli_command eval_search = {
         "hits@1 and hits@10: for how many queries the row's own document comes first, or among the first ten; "
         "MRR: mean reciprocal rank.",
     .example = "calque eval search --model multilingual --documents all-MiniLM-L6-v2 de=test/en-de.tsv.gz",
-    OWN_AND_SHARED(search_options),
-    .parts = parts,
+    CLI_OPTIONS(struct args, search_options),
+    .groups = parts,
 };
 
 static const cli_command eval_sts = {
@@ -410,7 +416,7 @@ static const cli_command eval_sts = {
         "SENTENCE, SENTENCE, SCORE, separated by tabs.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
+    .groups = parts,
 };
 
 static const cli_command eval_classify = {
@@ -421,8 +427,8 @@ static const cli_command eval_classify = {
                    "measures it on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Prints "
                    "accuracy, macro-averaged F1 and the share of the most frequent class.",
     .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
-    OWN_AND_SHARED(classify_options),
-    .parts = classify_parts,
+    CLI_OPTIONS(struct args, classify_options),
+    .groups = classify_parts,
 };
 
 extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_mteb, cli_eval_retrieval;

@@ -63,7 +63,7 @@ const cli_command cli_eval_retrieval = {
         "iteration, document and relevance; plain or compressed. Prints lines of measure, topic and figure, as "
         "trec_eval does, with trec_eval's figures.",
     .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
-    .group = &cq_group_retrieval_eval,
+    CLI_GROUP(&cq_group_retrieval_eval),
     CLI_OPTIONS(struct args, options),
     .run = run_retrieval,
 };

@@ -1,10 +1,10 @@
 /* What a command of the program is made of, and what the framework gives it.
  *
- *   argv ──▶ main.c: table of commands ──▶ options.c: fills the library's struct and the command's own ──▶ run()
+ *   argv ──▶ main.c: table of commands ──▶ command_options.c: fills the library's structs and the command's ──▶ run()
  *                         │                     ▲
  *                         └── help.c ───────────┘  the same tables make the help text
  *
- * A command is one file. Options of the library's function that it calls come from the library's table (`group`,
+ * A command is one file. Options of the library's function that it calls come from the library's table (`groups`,
  * calque/options.h): name, type, range, default and help stand there and nowhere else. What is the command's own, say
  * the number of threads, is a struct, which begins with its size, and a table of the same kind of rows.
  *
@@ -15,7 +15,7 @@
  *     const cq_thing_options *o = call->library; ...
  *     return CLI_OK;
  *   }
- *   const cli_command cli_thing = {.name = "thing", .summary = "...", .group = &cq_group_thing,
+ *   const cli_command cli_thing = {.name = "thing", .summary = "...", CLI_GROUP(&cq_group_thing),
  *                                  CLI_OPTIONS(struct args, options), .run = run};
  *
  * Data goes to standard output, everything else to standard error. */
@@ -30,7 +30,7 @@
 
 /* Exit codes. CLI_NO_BETTER: training ended, with a model that is no better than at its start, or after a collapse. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
-enum { CLI_MAX_PARTS = 4 }; /* groups of the library's in a command's own struct */
+enum { CLI_MAX_GROUPS = 5 }; /* of the library's, in a command */
 
 /* Values of an option that may be given again and again; its row has the offsets of both. */
 typedef struct cli_list {
@@ -40,30 +40,25 @@ typedef struct cli_list {
 
 typedef struct cli_command cli_command;
 
-/* A call's values by name: the library's options, if the command takes any, and its own. */
+/* A call's values by name: the library's options, if the command takes any, its own, those of its other groups. */
 typedef struct cli_values {
-  cq_option *rows; /* the own ones, those shared among commands among them */
-  cq_option_group own_group;
-  cq_option_part parts[CLI_MAX_PARTS];
-  cq_options *library, *own;
+  cq_option_group whole, own;
+  cq_option_part parts[2], parts_of_own[CLI_MAX_GROUPS];
+  cq_options *options;
+  void *of_library, *of_command; /* structs; of_library NULL: there is no group at CLI_LIBRARY */
 } cli_values;
 
-/* Another group of the library's options: where in the command's own struct the pointer to its struct lies. */
-typedef struct cli_part {
-  const cq_option_group *group;
-  size_t offset;
-} cli_part;
-
-/* Of a list in help: "  NAME ARGUMENTS   text". */
+/* A line of a list in help: "  NAME ARGUMENTS   text". */
 typedef struct cli_list_item {
   const char *name, *arguments, *text;
 } cli_list_item;
 
 /* One run of a command. */
 typedef struct cli_call {
+  const cli_command *program; /* all commands are below it */
   const cli_command *command;
   const char *path;    /* "calque model new" */
-  void *library;       /* the struct of the command's group, filled; NULL: it has none */
+  void *library;       /* the struct of the group at CLI_LIBRARY, filled; NULL: there is none */
   const void *options; /* the command's own struct, filled */
   const char *const *arguments;
   size_t n_arguments;
@@ -82,23 +77,27 @@ struct cli_command {
   const char *example;                        /* lines as they are typed, without indentation */
   const char *list_title;                     /* of a list in help; NULL: there is none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
-  const cq_option_group *group;               /* of the library's options that it takes; NULL: none */
-  const char *const *taken;                   /* those of them, or whole groups within it, that are no options here, as
-                                                 arguments or the command itself set them; NULL-terminated */
-  const cq_option *options;                   /* its own */
+  /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's
+   * struct in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes
+   * none */
+  const cq_option_part *groups;
+  const cq_option *options; /* its own */
   size_t n_options;
-  const cq_option *more_options; /* those it has in common with a command whose struct its own begins with */
-  size_t n_more_options;
   size_t options_size;
-  /* Further groups of the library's, up to one without a name; NULL: none. Of options of one name the first is the
-   * command's. */
-  const cli_part *parts;
-  void (*library_defaults)(void *library); /* where they are others than the library's; NULL: nowhere */
-  bool takes_ranks;                        /* mpirun may start several of it (calque/ranks.h) */
+  bool takes_ranks; /* mpirun may start several of it (calque/ranks.h) */
   int (*run)(const cli_call *call);
   const cli_command *const *children; /* a group: NULL-terminated, and none of the above but name and texts */
+  const cli_command *lab;             /* the first child that is a research method; NULL: none is */
 };
 
+#define CLI_LIBRARY SIZE_MAX
+/* CLI_GROUP(&cq_group_thing, .left_out = as_arguments): the group of the library's function that the command calls. */
+#define CLI_GROUP(...)                                                                                                 \
+  .groups = (const cq_option_part[]) {                                                                                 \
+    {.offset = CLI_LIBRARY, .group = __VA_ARGS__}, {                                                                   \
+      0                                                                                                                \
+    }                                                                                                                  \
+  }
 #define CLI_OPTIONS(owner, table)                                                                                      \
   .options = (table), .n_options = sizeof(table) / sizeof *(table), .options_size = sizeof(owner)
 
@@ -152,7 +151,7 @@ extern const cq_option cli_threads_options[1];
 #define CLI_CSV(owner, field)                                                                                          \
   { .name = "csv", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print comma-separated values" }
 
-/* ---- open.c ---- */
+/* ---- open_model.c ---- */
 
 extern const char *const cli_precisions[]; /* by cq_precision */
 #define CLI_PRECISION(owner, field)                                                                                    \
@@ -169,15 +168,11 @@ int cli_open_context(cq_context **out, int n_threads);
  * is. */
 const char *cli_label_end(const char *argument);
 
-/* ---- options.c ---- */
+/* ---- command_options.c ---- */
 
 /* All options of a command with their defaults. Returns CLI_OK or CLI_FAILED; to be freed in any case. */
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
-/* The i-th row that is an option of the command: the group's, its own, those of its parts; NULL beyond the last. *from
- * receives whose value it is. */
-const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
-                                size_t i);
 
 /* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
  * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
@@ -196,13 +191,10 @@ bool cli_parse_count(uint64_t *out, const char *text);
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
-/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. */
-void cli_option_text(char *out, size_t size, const cq_option *row, const cq_options *values, bool with_range);
+/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. To be freed; NULL:
+ * out of memory. */
+char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
 /* The values that an option takes, NULL-terminated; NULL: it is no choice. */
 const char *const *cli_option_choices(const cq_option *row);
-
-/* ---- main.c ---- */
-
-extern const cli_command cli_program; /* all commands are below it */
 
 #endif

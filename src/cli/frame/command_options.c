@@ -35,99 +35,56 @@ bool cli_parse_count(uint64_t *out, const char *text) {
 
 /* --- a command's values --- */
 
-/* Rows that a command shares stand behind its own, as one table. */
+typedef struct whole {
+  size_t size;
+  void *library, *own;
+} whole;
+
 int cli_values_new(cli_values *out, const cli_command *command) {
-  const size_t n = command->n_options + command->n_more_options;
   cq_error error = {0};
-  *out = (cli_values){.rows = calloc(n + 1, sizeof *out->rows)};
-  if (!out->rows) return cli_fail("out of memory");
-  if (command->n_options) memcpy(out->rows, command->options, command->n_options * sizeof *out->rows);
-  if (command->n_more_options)
-    memcpy(out->rows + command->n_options, command->more_options, command->n_more_options * sizeof *out->rows);
-  out->own_group = (cq_option_group){.name = command->name,
-                                     .size = command->options_size + sizeof(size_t), /* even of a command without any */
-                                     .row_size = sizeof *out->rows,
-                                     .rows = out->rows,
-                                     .n_rows = n,
-                                     .parts = out->parts};
-  for (const cli_part *p = command->parts; p && p->group; p++)
-    out->parts[out->own_group.n_parts++] = (cq_option_part){p->group, p->offset, NULL};
-  cq_status status = cq_options_new(&out->own, &out->own_group, &error);
-  if (!status && command->group) status = cq_options_new(&out->library, command->group, &error);
-  if (status) return cli_fail_error(&error);
-  if (command->library_defaults) command->library_defaults(cq_options_struct(out->library));
+  *out = (cli_values){.whole = {.name = command->name, .size = sizeof(whole), .parts = out->parts},
+                      .own = {.name = "own",
+                              .size = command->options_size + sizeof(size_t), /* even of a command without any */
+                              .row_size = sizeof *command->options,
+                              .rows = command->options,
+                              .n_rows = command->n_options,
+                              .parts = out->parts_of_own}};
+  for (const cq_option_part *g = command->groups; g && g->group; g++)
+    if (g->offset != CLI_LIBRARY) {
+      assert(out->own.n_parts < CLI_MAX_GROUPS);
+      out->parts_of_own[out->own.n_parts++] = *g;
+    } else {
+      out->parts[0] = *g, out->parts[0].offset = offsetof(whole, library);
+      out->whole.n_parts = 1;
+    }
+  out->parts[out->whole.n_parts++] = (cq_option_part){.group = &out->own, .offset = offsetof(whole, own)};
+  if (cq_options_new(&out->options, &out->whole, &error)) return cli_fail_error(&error);
+  const whole *structs = cq_options_struct(out->options);
+  out->of_library = structs->library, out->of_command = structs->own;
   return CLI_OK;
 }
 
 void cli_values_free(cli_values *values) {
-  cq_options_free(values->library);
-  cq_options_free(values->own);
-  free(values->rows);
-}
-
-/* Whether the row stands in a group of the name within this one. */
-static bool is_in_part(const cq_option_group *group, const cq_option *row, const char *name) {
-  for (size_t i = 0; group && i < group->n_parts; i++) {
-    const cq_option_group *part = group->parts[i].group;
-    if (is_in_part(part, row, name)) return true;
-    if (!strcmp(part->name, name) && row >= part->rows && row < part->rows + part->n_rows) return true;
-  }
-  return false;
-}
-
-static bool option_is_taken(const cli_command *command, const cq_option *row) {
-  for (size_t i = 0; command->taken && command->taken[i]; i++)
-    if (!strcmp(command->taken[i], row->name) || is_in_part(command->group, row, command->taken[i])) return true;
-  return false;
-}
-
-/* Whether one of the first n rows has the name. */
-static bool option_is_among(const cq_options *options, size_t n, const char *name) {
-  const cq_option *row;
-  for (size_t r = 0; options && r < n && (row = cq_options_row(options, r)); r++)
-    if (!strcmp(row->name, name)) return true;
-  return false;
-}
-
-const cq_option *cli_values_row(const cq_options **from, const cli_values *values, const cli_command *command,
-                                size_t i) {
-  const cq_option *row;
-  *from = values->library;
-  for (size_t r = 0; values->library && (row = cq_options_row(values->library, r)); r++)
-    if (!option_is_taken(command, row) && i-- == 0) return row;
-  *from = values->own;
-  for (size_t r = 0; (row = cq_options_row(values->own, r)); r++) {
-    const bool hidden = r >= values->own_group.n_rows &&
-                        (option_is_taken(command, row) || option_is_among(values->library, SIZE_MAX, row->name) ||
-                         option_is_among(values->own, r, row->name));
-    if (!hidden && i-- == 0) return row;
-  }
-  return NULL;
+  cq_options_free(values->options);
 }
 
 /* --- argv --- */
 
 /* What is parsed at present. */
 typedef struct parsing {
-  const cli_command *command;
   const char *path;
-  cli_values *values;
+  cq_options *options;
 } parsing;
 
-static const cq_option *row_at(const parsing *p, size_t i) {
-  const cq_options *from;
-  return cli_values_row(&from, p->values, p->command, i);
-}
-
 static const char *parsing_row_name(const void *context, size_t i) {
-  return row_at(context, i)->name;
+  return cq_options_row(((const parsing *)context)->options, i)->name;
 }
 
 /* The number of the option of a name or letter; *n receives how many there are. */
 static size_t find_option(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
   size_t found = SIZE_MAX;
   const cq_option *row;
-  for (*n = 0; (row = row_at(p, *n)); ++*n)
+  for (*n = 0; (row = cq_options_row(p->options, *n)); ++*n)
     if (found == SIZE_MAX &&
         (name ? strlen(row->name) == n_name && !memcmp(row->name, name, n_name) : row->letter == letter))
       found = *n;
@@ -170,11 +127,11 @@ static int unknown_option(const parsing *p, const char *name, size_t n_name, siz
   return cli_usage(p->path, "unknown option --%s", word);
 }
 
-static int set_option(const parsing *p, cq_options *of, const cq_option *row, const char *value) {
+static int set_option(const parsing *p, const cq_option *row, const char *value) {
   cq_error error = {0};
-  if (row->type != CQ_OPTION_FLAG && !cq_option_is_several(row) && cq_options_is_set(of, row->name))
+  if (row->type != CQ_OPTION_FLAG && !cq_option_is_several(row) && cq_options_is_set(p->options, row->name))
     return cli_usage(p->path, "--%s is given twice", row->name);
-  if (cq_options_set(of, row->name, value, &error)) return cli_usage(p->path, "--%s", error.message);
+  if (cq_options_set(p->options, row->name, value, &error)) return cli_usage(p->path, "--%s", error.message);
   return CLI_OK;
 }
 
@@ -187,8 +144,7 @@ static int parse_option(const parsing *p, int *i, int argc, char **argv) {
   const size_t index = find_option(&n, p, is_long ? word + 2 : NULL, n_name, word[1]);
   if (index == SIZE_MAX)
     return is_long ? unknown_option(p, word + 2, n_name, n) : cli_usage(p->path, "unknown option -%c", word[1]);
-  const cq_options *from;
-  const cq_option *row = cli_values_row(&from, p->values, p->command, index);
+  const cq_option *row = cq_options_row(p->options, index);
   if (is_long && word[2 + n_name] == '=') value = word + 3 + n_name;
   if (!is_long && word[2] != '\0') value = word + 2;
   if (value && row->type == CQ_OPTION_FLAG)
@@ -199,21 +155,20 @@ static int parse_option(const parsing *p, int *i, int argc, char **argv) {
     if (*i + 1 == argc) return cli_usage(p->path, "--%s needs a value: %s", row->name, row->argument);
     value = argv[++*i];
   }
-  return set_option(p, from == p->values->own ? p->values->own : p->values->library, row, value);
+  return set_option(p, row, value);
 }
 
 static int check_required(const parsing *p) {
-  const cq_options *from;
   const cq_option *row;
-  for (size_t i = 0; (row = cli_values_row(&from, p->values, p->command, i)); i++)
-    if (row->flags & CQ_OPTION_REQUIRED && !cq_options_is_set(from, row->name))
+  for (size_t i = 0; (row = cq_options_row(p->options, i)); i++)
+    if (row->flags & CQ_OPTION_REQUIRED && !cq_options_is_set(p->options, row->name))
       return cli_usage(p->path, "--%s %s is missing", row->name, row->argument);
   return CLI_OK;
 }
 
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help) {
-  const parsing p = {command, path, values};
+  const parsing p = {path, values->options};
   bool options_over = false;
   int code = CLI_OK;
   *n_arguments = 0, *help = false;
@@ -243,15 +198,10 @@ int cli_options_parse(const cli_command *command, const char *path, cli_values *
 }
 
 bool cli_given(const cli_call *call, const char *name) {
-  return cq_options_is_set(call->values->own, name) ||
-         (call->values->library && cq_options_is_set(call->values->library, name));
+  return cq_options_is_set(call->values->options, name);
 }
 
 int cli_check_options(const cli_call *call) {
   cq_error error = {0};
-  const cli_values *v = call->values;
-  return (v->library && cq_options_check(v->library, &error)) ||
-                 (v->own_group.n_parts && cq_options_check(v->own, &error))
-             ? cli_usage(call->path, "%s", error.message)
-             : CLI_OK;
+  return cq_options_check(call->values->options, &error) ? cli_usage(call->path, "%s", error.message) : CLI_OK;
 }

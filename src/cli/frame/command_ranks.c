@@ -1,3 +1,4 @@
+/* Commands under mpirun: opening the ranks, the options that all must share as lines of text, and gathering figures. */
 #include "cli/frame/command_ranks.h"
 
 #include "cli/frame/report.h"
@@ -35,11 +36,11 @@ static bool matters(const char *name) {
 char *cli_ranks_lines(const cli_call *call) {
   char *text = NULL;
   size_t size = 0;
-  const cq_options *from;
+  const cq_options *from = call->values->options;
   const cq_option *row;
   FILE *out = open_memstream(&text, &size);
   bool failed = !out;
-  for (size_t i = 0; !failed && (row = cli_values_row(&from, call->values, call->command, i)); i++) {
+  for (size_t i = 0; !failed && (row = cq_options_row(from, i)); i++) {
     char *value = NULL;
     for (size_t j = 0; !failed && matters(row->name); j++) {
       failed = cq_options_get(&value, from, row->name, j, NULL) != CQ_OK;

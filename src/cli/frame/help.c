@@ -1,4 +1,5 @@
 /* Help texts, made from the declarations in command.h. */
+#define _GNU_SOURCE
 #include "cli/frame/command.h"
 
 #include <stdio.h>
@@ -30,18 +31,6 @@ static void print_wrapped(const char *text, int column, int indent) {
   putchar('\n');
 }
 
-/* The default as text, "" when there is none worth showing. */
-static void default_of(char *out, size_t size, const cq_option *row, const cq_options *values) {
-  char *value = NULL;
-  out[0] = '\0';
-  if (row->otherwise) {
-    snprintf(out, size, "%s", row->otherwise);
-  } else if (row->type != CQ_OPTION_FLAG && !cq_options_get(&value, values, row->name, 0, NULL) && value) {
-    snprintf(out, size, "%s", value);
-    cq_free(value);
-  }
-}
-
 /* What is explained at the left, the explanation beside or, when that is too long, under it. */
 static void print_entry(const char *left, const char *text) {
   if (strlen(left) + 2 > LEFT)
@@ -52,15 +41,31 @@ static void print_entry(const char *left, const char *text) {
 }
 
 /* The range of a number, "; 1 to 1024"; nothing when any will do. */
-static size_t append_range(char *out, size_t size, const cq_option *row) {
+static void write_range(FILE *out, const cq_option *row) {
   const bool above = row->flags & CQ_OPTION_ABOVE_MIN, below = row->flags & CQ_OPTION_BELOW_MAX;
   const bool open = row->max == 0 || row->max >= 1e9;
   const bool is_number = (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_NUMBER) || row->type == CQ_OPTION_INTS;
-  if (!is_number || (open && row->min == 0 && !above)) return 0;
-  if (open) return (size_t)snprintf(out, size, "; %s %.10g", above ? "more than" : "at least", row->min);
-  if (!above && !below) return (size_t)snprintf(out, size, "; %.10g to %.10g", row->min, row->max);
-  return (size_t)snprintf(out, size, "; %s %.10g and %s %.10g", above ? "more than" : "at least", row->min,
-                          below ? "less than" : "at most", row->max);
+  if (!is_number || (open && row->min == 0 && !above)) return;
+  if (open)
+    fprintf(out, "; %s %.10g", above ? "more than" : "at least", row->min);
+  else if (!above && !below)
+    fprintf(out, "; %.10g to %.10g", row->min, row->max);
+  else
+    fprintf(out, "; %s %.10g and %s %.10g", above ? "more than" : "at least", row->min, below ? "less than" : "at most",
+            row->max);
+}
+
+/* "; default: 64", unless there is none worth showing. */
+static void write_default(FILE *out, const cq_option *row, const cq_options *values) {
+  const bool several = cq_option_is_several(row) && !(row->flags & CQ_OPTION_COMMAS);
+  char *value = NULL;
+  if (row->flags & CQ_OPTION_REQUIRED) return;
+  if (row->otherwise) {
+    if (*row->otherwise) fprintf(out, "; default: %s", row->otherwise);
+  } else if (row->type != CQ_OPTION_FLAG && !several && !cq_options_get(&value, values, row->name, 0, NULL) && value) {
+    if (*value) fprintf(out, "; default: %s", value);
+    cq_free(value);
+  }
 }
 
 const char *const *cli_option_choices(const cq_option *row) {
@@ -79,33 +84,40 @@ static bool explains_choices(const char *help, const char *const *choices) {
   return true;
 }
 
-void cli_option_text(char *out, size_t size, const cq_option *o, const cq_options *values, bool with_range) {
-  const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no stands behind the name */
-  const bool several = cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS);
-  char standard[128], notes[512] = ""; /* each note begins with "; " */
-  size_t n = (size_t)snprintf(out, size, "%s", o->help), n_notes = 0;
+/* Choices, range and default, each after "; ". */
+static void write_notes(FILE *out, const cq_option *o, const cq_options *values, bool with_range) {
+  const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no stands after the name */
   for (size_t i = 0; choices && choices[i] && !explains_choices(o->help, choices); i++)
-    n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "%s%s", i ? ", " : "; ", choices[i]);
-  if (o->flags & CQ_OPTION_REQUIRED) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; required");
-  if (several) n_notes += (size_t)snprintf(notes + n_notes, sizeof notes - n_notes, "; may be repeated");
-  if (with_range) n_notes += append_range(notes + n_notes, sizeof notes - n_notes, o);
-  default_of(standard, sizeof standard, o, values);
-  if (standard[0] && (!several || o->otherwise) && !(o->flags & CQ_OPTION_REQUIRED))
-    snprintf(notes + n_notes, sizeof notes - n_notes, "; default: %s", standard);
-  if (n < size && notes[0]) snprintf(out + n, size - n, " (%s)", notes + 2);
+    fprintf(out, "%s%s", i ? ", " : "; ", choices[i]);
+  if (o->flags & CQ_OPTION_REQUIRED) fputs("; required", out);
+  if (cq_option_is_several(o) && !(o->flags & CQ_OPTION_COMMAS)) fputs("; may be repeated", out);
+  if (with_range) write_range(out, o);
+  write_default(out, o, values);
+}
+
+char *cli_option_text(const cq_option *o, const cq_options *values, bool with_range) {
+  char *text = NULL, *notes = NULL;
+  size_t n;
+  FILE *out = open_memstream(&notes, &n);
+  if (!out) return NULL;
+  write_notes(out, o, values, with_range);
+  if (fclose(out) == 0 && asprintf(&text, *notes ? "%s (%s)" : "%s", o->help, *notes ? notes + 2 : "") < 0) text = NULL;
+  free(notes);
+  return text;
 }
 
 static void option_help(const cq_option *o, const cq_options *values) {
-  char left[128], text[1024];
+  char left[128], *text = cli_option_text(o, values, false);
   snprintf(left, sizeof left, "  %c%c%c --%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
            o->letter ? ',' : ' ', o->name, o->argument ? " " : "", o->argument ? o->argument : "");
-  cli_option_text(text, sizeof text, o, values, false);
-  print_entry(left, text);
+  print_entry(left, text ? text : o->help);
+  free(text);
 }
 
-static void children_help(const cli_command *const *children) {
+static void children_help(const cli_command *command) {
   printf("\nCommands:\n");
-  for (; *children; children++) {
+  for (const cli_command *const *children = command->children; *children; children++) {
+    if (*children == command->lab) printf("\nResearch methods (the lab):\n");
     printf("  %-14s", (*children)->name);
     print_wrapped((*children)->summary, 16, 16);
   }
@@ -121,29 +133,26 @@ static void list_help(const cli_command *command) {
   }
 }
 
-static void print_usage(const cli_command *command, const char *path, const cli_values *values) {
-  char text[1024];
-  const int column = printf("Usage: %s", path);
-  const cq_options *from;
+static void print_usage(const cli_command *command, const char *path, const cq_options *options) {
+  char *text = NULL;
+  size_t n;
   const cq_option *row;
-  size_t n = 0;
-  text[0] = '\0';
-  for (size_t i = 0; (row = cli_values_row(&from, values, command, i)) && n < sizeof text; i++)
-    if (row->flags & CQ_OPTION_REQUIRED)
-      n += (size_t)snprintf(text + n, sizeof text - n, " --%s %s", row->name, row->argument);
-  if (n < sizeof text)
-    snprintf(text + n, sizeof text - n, " [OPTION...]%s%s", command->arguments ? " " : "",
-             command->arguments ? command->arguments : "");
-  print_wrapped(text, column, 4);
+  const int column = printf("Usage: %s", path);
+  FILE *out = open_memstream(&text, &n);
+  for (size_t i = 0; out && (row = cq_options_row(options, i)); i++)
+    if (row->flags & CQ_OPTION_REQUIRED) fprintf(out, " --%s %s", row->name, row->argument);
+  if (out)
+    fprintf(out, " [OPTION...]%s%s", command->arguments ? " " : "", command->arguments ? command->arguments : "");
+  if (out && fclose(out) == 0) print_wrapped(text, column, 4);
+  free(text);
   putchar('\n');
 }
 
-static void options_help(const cli_command *command, const cli_values *values) {
-  const cq_options *from;
+static void options_help(const cli_command *command, const cq_options *options) {
   const cq_option *row;
   if (command->list) list_help(command);
   printf("\nOptions:\n");
-  for (size_t i = 0; (row = cli_values_row(&from, values, command, i)); i++) option_help(row, from);
+  for (size_t i = 0; (row = cq_options_row(options, i)); i++) option_help(row, options);
   printf("%-*s%s\n", LEFT, "      --quiet", "say nothing but errors");
   printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
 }
@@ -153,12 +162,12 @@ void cli_help(const cli_command *command, const char *path) {
   if (command->children)
     printf("Usage: %s COMMAND [OPTION...]\n\n", path);
   else if (cli_values_new(&values, command) == CLI_OK)
-    print_usage(command, path, &values);
+    print_usage(command, path, values.options);
   print_wrapped(command->description ? command->description : command->summary, 0, 0);
   if (command->children)
-    children_help(command->children);
+    children_help(command);
   else
-    options_help(command, &values);
+    options_help(command, values.options);
   cli_values_free(&values);
   if (command->example) {
     printf("\nExample:\n  ");

@@ -1,3 +1,4 @@
+/* Fills chunks of sentences from files or standard input, by rows and by bytes, so that memory stays bounded. */
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
 

@@ -37,7 +37,7 @@ typedef struct cli_sentences {
   cq_lines *lines;
   size_t next_path;
   uint64_t n_in_file;
-  cq_error failure; /* of the line behind the chunk: told with the next one */
+  cq_error failure; /* of the line after the chunk: reported with the next one */
   char *text;
   size_t n_text, text_capacity;
 } cli_sentences;

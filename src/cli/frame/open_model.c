@@ -1,4 +1,4 @@
-/* Models, threads and labelled files, from the arguments that commands share. */
+/* Models, threads and labeled files, from the arguments that commands share. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

@@ -1,3 +1,4 @@
+/* Writes a file under a temporary name and renames it when committed, so that a failed command leaves nothing. */
 #include "cli/frame/output.h"
 
 #include "cli/frame/stop.h"

@@ -1,3 +1,4 @@
+/* Messages, tables, JSON text and the progress line of all commands. See report.h. */
 #include "cli/frame/report.h"
 
 #include <errno.h>
@@ -244,7 +245,7 @@ bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_
   return true;
 }
 
-/* Columns of the terminal; a line that is longer would leave its beginning behind when it is drawn again. */
+/* Columns of the terminal; a longer line would leave its beginning on the screen when it is drawn again. */
 static size_t terminal_width(void) {
   struct winsize size;
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;

@@ -17,8 +17,9 @@ struct args {
   bool ids;
 };
 
-static const cli_part parts[] = {
-    {&cq_group_documents, offsetof(struct args, documents)}, {&cq_group_index_read, offsetof(struct args, read)}, {0}};
+static const cq_option_part parts[] = {{.group = &cq_group_documents, .offset = offsetof(struct args, documents)},
+                                       {.group = &cq_group_index_read, .offset = offsetof(struct args, read)},
+                                       {0}};
 
 static const cq_option options[] = {
     {.name = "model",
@@ -147,7 +148,7 @@ const cli_command cli_index_add = {
                "calque index add news.index --language de news.de.gz\n"
                "calque index add news.index handbook/ reports.jsonl.zst",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
+    .groups = parts,
     .takes_ranks = true,
     .run = run_index_add,
 };

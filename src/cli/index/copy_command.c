@@ -57,7 +57,7 @@ const cli_command cli_index_copy = {
         "PGPASSFILE or a service file (PGSERVICE), as psql takes it: arguments are shown by ps.",
     .example = "calque index copy news.index --to postgresql://me@db.example/news --halfvec\n"
                "calque search postgresql://me@db.example/news \"rising rents in the capital\"",
-    .group = &cq_group_index_copy,
+    CLI_GROUP(&cq_group_index_copy),
     CLI_OPTIONS(struct args, options),
     .run = run_index_copy,
 };

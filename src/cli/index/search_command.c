@@ -171,7 +171,7 @@ const cli_command cli_search = {
         "has changed. Its model is the one that calque ships unless --model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
-    .group = &cq_group_search,
+    CLI_GROUP(&cq_group_search),
     CLI_OPTIONS(struct args, options),
     .run = run_index_search,
 };

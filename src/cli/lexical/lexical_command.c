@@ -51,7 +51,7 @@ static const cli_command lexical_build = {
         "Unicode's word boundaries, with dictionaries for Chinese, Japanese and Thai, normalised, put into lower case, "
         "and stemmed if the language has a stemmer.",
     .example = "calque lexical build news.lexical --language de --stop-words de.txt news.trec.gz",
-    .group = &cq_group_lexical_build,
+    CLI_GROUP(&cq_group_lexical_build),
     CLI_THREADS_ONLY,
     .run = run_lexical_build,
 };
@@ -92,7 +92,7 @@ static const cli_command lexical_search = {
     .description = "Ranks documents by query likelihood or BM25. Prints lines of score and id, separated by a tab, "
                    "best first.",
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
-    .group = &cq_group_lexical,
+    CLI_GROUP(&cq_group_lexical),
     CLI_THREADS_ONLY,
     .run = run_lexical_search,
 };
@@ -141,9 +141,8 @@ static const cli_command lexical_run = {
                    "score and tag, which 'calque eval retrieval' compares with relevance judgements.",
     .example = "calque lexical run news.lexical topics.xml --fields td >run.txt\n"
                "calque eval retrieval qrels.txt run.txt",
-    .group = &cq_group_lexical,
+    CLI_GROUP(&cq_group_lexical, .defaults = run_defaults),
     CLI_OPTIONS(struct run_args, run_options),
-    .library_defaults = run_defaults,
     .run = run_lexical_run,
 };
 
@@ -191,7 +190,7 @@ static const cli_command lexical_terms = {
     .max_arguments = -1,
     .description = "Prints the terms of each text, or of each line of standard input, separated by blanks.",
     .example = "calque lexical terms --language en \"The houses' roofs were leaking\"",
-    .group = &cq_group_analysis,
+    CLI_GROUP(&cq_group_analysis),
     .run = run_lexical_terms,
 };
 

@@ -7,9 +7,30 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 enum { WIDTH = 76 }; /* of lines of the source */
+
+int cli_visit_pages(FILE *out, const cli_command *command, const char *path, const cli_page *parent, cli_visit visit) {
+  cli_page page = {.command = command, .path = path, .parent = parent};
+  int code = command->children ? CLI_OK : cli_values_new(&page.values, command);
+  if (code == CLI_OK) code = visit(out, &page);
+  for (size_t i = 0; code == CLI_OK && command->children && command->children[i]; i++) {
+    char below[128];
+    snprintf(below, sizeof below, "%s %s", path, command->children[i]->name);
+    code = cli_visit_pages(out, command->children[i], below, &page, visit);
+  }
+  cli_values_free(&page.values);
+  return code;
+}
+
+bool cli_is_listed(const cli_command *command, const char *argument) {
+  const size_t n = argument ? strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
+  if (n == 0 || !command->list) return false;
+  const char *last = strrchr(command->list_title, ' '); /* FORMAT, File formats */
+  return !strncasecmp(argument, last ? last + 1 : command->list_title, n);
+}
 
 /* A word of the source. */
 typedef struct roff_word {
@@ -50,9 +71,11 @@ static roff_word word_of(const char *text, size_t n) {
 }
 
 static void write_escaped(FILE *out, const char *text, size_t n) {
-  roff_word word = {.n = 0};
-  append_roff(&word, text, n);
-  fputs(word.text, out);
+  for (size_t i = 0; i < n; i++) {
+    roff_word word = {.n = 0};
+    append_roff(&word, text + i, 1);
+    fputs(word.text, out);
+  }
 }
 
 /* A text in lines of the source, the first of which has `column` characters already; two newlines are a paragraph, one is
@@ -101,7 +124,6 @@ static void write_arguments(FILE *out, const char *text) {
 }
 
 static void write_synopsis(FILE *out, const cli_page *page) {
-  char text[1024];
   const cq_option *row;
   fputs(".SH SYNOPSIS\n.B ", out);
   write_text(out, page->path, 0);
@@ -110,7 +132,7 @@ static void write_synopsis(FILE *out, const cli_page *page) {
     if (!page->parent) fputs(".br\n.B calque \\-\\-version\n", out);
     return;
   }
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     if (!(row->flags & CQ_OPTION_REQUIRED)) continue;
     fputs("\\fB\\-\\-", out);
     write_escaped(out, row->name, strlen(row->name));
@@ -122,17 +144,18 @@ static void write_synopsis(FILE *out, const cli_page *page) {
 }
 
 static void write_man_options(FILE *out, const cli_page *page) {
-  char text[1024];
   const cq_option *row;
   fputs(".SH OPTIONS\n", out);
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, true)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     fputs(".TP\n", out);
     if (row->letter) fprintf(out, "\\fB\\-%c\\fR, ", row->letter);
     fputs("\\fB\\-\\-", out);
     write_escaped(out, row->name, strlen(row->name));
     fputs(row->argument ? "\\fR " : "\\fR\n", out);
     if (row->argument) write_arguments(out, row->argument);
-    write_text(out, text, 0);
+    char *text = cli_option_text(row, page->values.options, true);
+    write_text(out, text ? text : row->help, 0);
+    free(text);
   }
   fputs(".TP\n\\fB\\-\\-quiet\\fR\nsay nothing but errors\n", out);
   fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a shorter text than this\n", out);
@@ -153,6 +176,7 @@ static void write_list(FILE *out, const cli_command *command) {
 static void write_children(FILE *out, const cli_page *page) {
   fputs(".SH COMMANDS\n", out);
   for (const cli_command *const *child = page->command->children; *child; child++) {
+    if (*child == page->command->lab) fputs(".SS Research methods (the lab)\n", out);
     fputs(".TP\n.BR ", out);
     write_name(out, page->path);
     fprintf(out, "\\-%s (1)\n", (*child)->name);

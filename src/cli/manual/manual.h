@@ -18,15 +18,17 @@ typedef struct cli_page {
 typedef int (*cli_visit)(FILE *out, const cli_page *page);
 int cli_visit_pages(FILE *out, const cli_command *command, const char *path, const cli_page *parent, cli_visit visit);
 
-/* The i-th option of a page with its help text; NULL beyond the last. */
-const cq_option *cli_page_option(char *text, size_t size, const cli_page *page, size_t i, bool with_range);
+/* The i-th option of a page; NULL beyond the last, and of a group. */
+static inline const cq_option *cli_page_option(const cli_page *page, size_t i) {
+  return page->values.options ? cq_options_row(page->values.options, i) : NULL;
+}
 
 /* Whether `argument`, of an option or of the command, is one of the items that the command lists. */
 bool cli_is_listed(const cli_command *command, const char *argument);
 
 int cli_man_page(FILE *out, const cli_page *page);
-int cli_bash_completion(FILE *out);
-int cli_zsh_completion(FILE *out);
-int cli_fish_completion(FILE *out);
+int cli_bash_completion(FILE *out, const cli_command *program);
+int cli_zsh_completion(FILE *out, const cli_command *program);
+int cli_fish_completion(FILE *out, const cli_command *program);
 
 #endif

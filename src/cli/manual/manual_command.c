@@ -1,4 +1,4 @@
-/* calque manual. */
+/* calque manual: writes the pages and completions that man.c and shells.c make, to a directory or standard output. */
 #include "cli/manual/manual.h"
 
 #include "cli/frame/output.h"
@@ -6,14 +6,13 @@
 
 #include <errno.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
 
 enum { PATH_BYTES = 4096 };
 
 static const struct manual_format {
   const char *name, *file, *help;
-  int (*write)(FILE *out); /* NULL: a file for each command */
+  int (*write)(FILE *out, const cli_command *program); /* NULL: a file for each command */
 } formats[] = {
     {"man", NULL, "manual pages of section 1, one for each command: calque.1, calque-model-new.1 ...", NULL},
     {"bash", "calque", "completions, for share/bash-completion/completions", cli_bash_completion},
@@ -22,49 +21,21 @@ static const struct manual_format {
 };
 enum { N_FORMATS = sizeof formats / sizeof *formats };
 
-/* --- the commands' tables --- */
-
-int cli_visit_pages(FILE *out, const cli_command *command, const char *path, const cli_page *parent, cli_visit visit) {
-  cli_page page = {.command = command, .path = path, .parent = parent};
-  int code = command->children ? CLI_OK : cli_values_new(&page.values, command);
-  if (code == CLI_OK) code = visit(out, &page);
-  for (size_t i = 0; code == CLI_OK && command->children && command->children[i]; i++) {
-    char below[128];
-    snprintf(below, sizeof below, "%s %s", path, command->children[i]->name);
-    code = cli_visit_pages(out, command->children[i], below, &page, visit);
-  }
-  cli_values_free(&page.values);
-  return code;
-}
-
-const cq_option *cli_page_option(char *text, size_t size, const cli_page *page, size_t i, bool with_range) {
-  const cq_options *from;
-  const cq_option *row = page->command->children ? NULL : cli_values_row(&from, &page->values, page->command, i);
-  if (row) cli_option_text(text, size, row, from, with_range);
-  return row;
-}
-
-bool cli_is_listed(const cli_command *command, const char *argument) {
-  const size_t n = argument ? strspn(argument, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") : 0;
-  if (n == 0 || !command->list) return false;
-  const char *last = strrchr(command->list_title, ' '); /* FORMAT, File formats */
-  return !strncasecmp(argument, last ? last + 1 : command->list_title, n);
-}
-
 /* --- files --- */
 
 static const char *directory; /* NULL: standard output */
+static const cli_command *program;
 
 /* DIRECTORY/NAME with what `write` writes of the page or, without one, of the program. */
 static int write_file(const char *name, const cli_page *page, const struct manual_format *format) {
   char path[PATH_BYTES];
   cli_output file;
   cq_error error = {0};
-  if (!directory) return page ? cli_man_page(stdout, page) : format->write(stdout);
+  if (!directory) return page ? cli_man_page(stdout, page) : format->write(stdout, program);
   if (snprintf(path, sizeof path, "%s/%s", directory, name) >= PATH_BYTES)
     return cli_fail("%s: the path is too long", directory);
   if (cli_output_open(&file, path, &error)) return cli_fail_error(&error);
-  const int code = page ? cli_man_page(file.stream, page) : format->write(file.stream);
+  const int code = page ? cli_man_page(file.stream, page) : format->write(file.stream, program);
   if (code == CLI_OK) return cli_output_commit(&file, &error) ? cli_fail_error(&error) : CLI_OK;
   cli_output_abort(&file);
   return code;
@@ -83,11 +54,12 @@ static int run_manual(const cli_call *call) {
   while (i < N_FORMATS && strcmp(formats[i].name, call->arguments[0]) != 0) i++;
   if (i == N_FORMATS)
     return cli_usage(call->path, "there is no format '%s', expected man, bash, zsh or fish", call->arguments[0]);
+  program = call->program;
   directory = call->n_arguments > 1 ? call->arguments[1] : NULL;
   if (directory && mkdir(directory, 0777) != 0 && errno != EEXIST)
     return cli_fail("%s: cannot make the directory: %s", directory, strerror(errno));
   if (formats[i].write) return write_file(formats[i].file, NULL, &formats[i]);
-  return cli_visit_pages(NULL, &cli_program, cli_program.name, NULL, write_man_page);
+  return cli_visit_pages(NULL, program, program->name, NULL, write_man_page);
 }
 
 static bool list_manual_format(cli_list_item *out, size_t i) {

@@ -2,6 +2,7 @@
  * completes its options, their values, the commands below it, and files. */
 #include "cli/manual/manual.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What follows an option. */
@@ -38,23 +39,24 @@ static void write_quoted(FILE *out, const char *text, const char *special) {
 
 /* "calque model"|"calque model new"|...: all commands below the program, as alternatives of a case. */
 static int write_pattern(FILE *out, const cli_page *page) {
-  if (page->parent) fprintf(out, "%s\"%s\"", page->command == cli_program.children[0] ? "" : " | ", page->path);
+  if (page->parent)
+    fprintf(out, "%s\"%s\"", page->command == page->parent->command->children[0] && !page->parent->parent ? "" : " | ",
+            page->path);
   return CLI_OK;
 }
 
-static int write_pages(FILE *out, cli_visit visit) {
-  return cli_visit_pages(out, &cli_program, cli_program.name, NULL, visit);
+static int write_pages(FILE *out, const cli_command *program, cli_visit visit) {
+  return cli_visit_pages(out, program, program->name, NULL, visit);
 }
 
 /* --- bash --- */
 
 static void write_bash_options(FILE *out, const cli_page *page) {
-  char text[1024];
   const cq_option *row;
   fputs("    words='--help --quiet", out);
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) fprintf(out, " --%s", row->name);
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) fprintf(out, " --%s", row->name);
   fputs("'\n    case $option in\n", out);
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     static const char *const kinds[] = {[ANY_VALUE] = "none",
                                         [CHOICES] = "words",
                                         [LISTED] = "words",
@@ -94,7 +96,7 @@ static int write_bash_page(FILE *out, const cli_page *page) {
   return CLI_OK;
 }
 
-int cli_bash_completion(FILE *out) {
+int cli_bash_completion(FILE *out, const cli_command *program) {
   fputs("# bash completion for calque, written by 'calque manual bash'\n"
         "_calque() {\n"
         "  local -a line=()\n"
@@ -116,7 +118,7 @@ int cli_bash_completion(FILE *out) {
         "    case \"$at ${line[i]}\" in\n"
         "    ",
         out);
-  int code = write_pages(out, write_pattern);
+  int code = write_pages(out, program, write_pattern);
   fputs(") at+=\" ${line[i]}\" ;;\n"
         "    *) break ;;\n"
         "    esac\n"
@@ -128,7 +130,7 @@ int cli_bash_completion(FILE *out) {
         "  fi\n"
         "  case $at in\n",
         out);
-  if (code == CLI_OK) code = write_pages(out, write_bash_page);
+  if (code == CLI_OK) code = write_pages(out, program, write_bash_page);
   fputs("  esac\n"
         "  if [[ ! $kind ]]; then\n"
         "    kind=words value=$words\n"
@@ -154,7 +156,14 @@ int cli_bash_completion(FILE *out) {
 
 /* --- zsh --- */
 
-static void write_zsh_option(FILE *out, const cli_command *command, const cq_option *row, const char *text) {
+static void write_option_text(FILE *out, const cli_page *page, const cq_option *row, const char *special) {
+  char *text = cli_option_text(row, page->values.options, false);
+  write_quoted(out, text ? text : row->help, special);
+  free(text);
+}
+
+static void write_zsh_option(FILE *out, const cli_page *page, const cq_option *row) {
+  const cli_command *command = page->command;
   const bool again = cq_option_is_several(row);
   const enum value_kind kind = kind_of(command, row);
   const char *const exclusion = again ? "'*'" : "";
@@ -166,7 +175,7 @@ static void write_zsh_option(FILE *out, const cli_command *command, const cq_opt
   else
     fprintf(out, "%s--%s%s", exclusion, row->name, kind == NO_VALUE ? "" : "=");
   fputs("'[", out);
-  write_quoted(out, text, "[]\\");
+  write_option_text(out, page, row, "[]\\");
   fputs("]", out);
   if (kind != NO_VALUE) {
     fputs(":", out);
@@ -186,7 +195,6 @@ static void write_zsh_option(FILE *out, const cli_command *command, const cq_opt
 
 static int write_zsh_page(FILE *out, const cli_page *page) {
   const cli_command *command = page->command;
-  char text[1024];
   const cq_option *row;
   fprintf(out, "  (\"%s\")\n", page->path);
   if (command->children) {
@@ -200,8 +208,7 @@ static int write_zsh_page(FILE *out, const cli_page *page) {
     return CLI_OK;
   }
   fputs("    _arguments -S \\\n", out);
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++)
-    write_zsh_option(out, command, row, text);
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) write_zsh_option(out, page, row);
   fputs("      '--quiet[say nothing but errors]' \\\n      '(-h --help)'{-h,--help}'[show help]'", out);
   if (cli_is_listed(command, command->arguments)) {
     fputs(" \\\n      '1: :(", out);
@@ -212,7 +219,7 @@ static int write_zsh_page(FILE *out, const cli_page *page) {
   return CLI_OK;
 }
 
-int cli_zsh_completion(FILE *out) {
+int cli_zsh_completion(FILE *out, const cli_command *program) {
   fputs("#compdef calque\n"
         "# zsh completion for calque, written by 'calque manual zsh'\n"
         "_calque() {\n"
@@ -222,14 +229,14 @@ int cli_zsh_completion(FILE *out) {
         "    case \"$at ${words[2]}\" in\n"
         "    (",
         out);
-  int code = write_pages(out, write_pattern);
+  int code = write_pages(out, program, write_pattern);
   fputs(") at+=\" ${words[2]}\"; shift words; ((CURRENT--)) ;;\n"
         "    (*) break ;;\n"
         "    esac\n"
         "  done\n"
         "  case $at in\n",
         out);
-  if (code == CLI_OK) code = write_pages(out, write_zsh_page);
+  if (code == CLI_OK) code = write_pages(out, program, write_zsh_page);
   fputs("  esac\n"
         "}\n"
         "if [[ $funcstack[1] == _calque ]]; then _calque \"$@\"; else compdef _calque calque; fi\n",
@@ -246,14 +253,13 @@ static int write_fish_path(FILE *out, const cli_page *page) {
 
 static int write_fish_page(FILE *out, const cli_page *page) {
   const cli_command *command = page->command;
-  char text[1024];
   const cq_option *row;
   for (size_t i = 0; command->children && command->children[i]; i++) {
     fprintf(out, "complete -c calque -n '__calque_at \"%s\"' -a %s -d '", page->path, command->children[i]->name);
     write_quoted(out, command->children[i]->summary, "");
     fputs("'\n", out);
   }
-  for (size_t i = 0; (row = cli_page_option(text, sizeof text, page, i, false)); i++) {
+  for (size_t i = 0; (row = cli_page_option(page, i)); i++) {
     const enum value_kind kind = kind_of(command, row);
     fprintf(out, "complete -c calque -n '__calque_at \"%s\"' -l %s", page->path, row->name);
     if (row->letter) fprintf(out, " -s %c", row->letter);
@@ -265,7 +271,7 @@ static int write_fish_page(FILE *out, const cli_page *page) {
       fputs("'", out);
     }
     fputs(" -d '", out);
-    write_quoted(out, text, "");
+    write_option_text(out, page, row, "");
     fputs("'\n", out);
   }
   if (cli_is_listed(command, command->arguments)) {
@@ -277,14 +283,14 @@ static int write_fish_page(FILE *out, const cli_page *page) {
   return CLI_OK;
 }
 
-int cli_fish_completion(FILE *out) {
+int cli_fish_completion(FILE *out, const cli_command *program) {
   fputs("# fish completion for calque, written by 'calque manual fish'\n"
         "function __calque_at\n"
         "    set -l at calque\n"
         "    for word in (commandline -opc)[2..]\n"
         "        contains -- \"$at $word\"",
         out);
-  int code = write_pages(out, write_fish_path);
+  int code = write_pages(out, program, write_fish_path);
   fputs("\n        or break\n"
         "        set at \"$at $word\"\n"
         "    end\n"
@@ -294,5 +300,5 @@ int cli_fish_completion(FILE *out) {
         "complete -c calque -s h -l help -d 'show help'\n"
         "complete -c calque -l quiet -d 'say nothing but errors'\n",
         out);
-  return code == CLI_OK ? write_pages(out, write_fish_page) : code;
+  return code == CLI_OK ? write_pages(out, program, write_fish_page) : code;
 }

@@ -62,8 +62,7 @@ const cli_command cli_cluster = {
         "or an id, a tab and a sentence (then ids are printed, too); plain or compressed. Without --model it "
         "holds vectors, and row numbers are printed. Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",
-    .group = &cq_group_cluster,
-    .taken = as_arguments,
+    CLI_GROUP(&cq_group_cluster, .left_out = as_arguments),
     CLI_THREADS_ONLY,
     .run = run_cluster,
 };

@@ -155,8 +155,7 @@ const cli_command cli_mine = {
                    "mining. The nearest neighbours are exact.",
     .example = "calque mine --model multilingual news.de.gz news.en.gz --min-precision 0.8 -o pairs.tsv.gz\n"
                "calque mine --model multilingual dev.de dev.en --learn-from dev.gold --save-classifier pairs.json",
-    .group = &cq_group_mine,
-    .taken = as_arguments,
+    CLI_GROUP(&cq_group_mine, .left_out = as_arguments),
     CLI_OPTIONS(struct args, options),
     .takes_ranks = true,
     .run = run_mine,

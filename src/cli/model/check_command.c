@@ -23,7 +23,7 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-static const cli_part parts[] = {{&cq_group_encoder, offsetof(struct args, encoder)}, {0}};
+static const cq_option_part parts[] = {{.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)}, {0}};
 
 /* What is compared when no file is given: scripts, lengths, and what tokenizers trip over. */
 static const char *const built_in[] = {
@@ -174,6 +174,6 @@ const cli_command cli_model_check = {
                    "ones in several scripts.",
     .example = "calque model check original converted sentences.txt --min-cosine 0.99999",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
+    .groups = parts,
     .run = run_check,
 };

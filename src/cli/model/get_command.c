@@ -57,7 +57,6 @@ const cli_command cli_model_get = {
     .example = "calque model get all-MiniLM-L6-v2\n"
                "calque encode --model all-MiniLM-L6-v2 sentences.txt --output vectors.npy\n"
                "calque model get sentence-transformers/LaBSE@main --file \"*.json\"",
-    .group = &cq_group_hub,
-    .taken = taken,
+    CLI_GROUP(&cq_group_hub, .left_out = taken),
     .run = run_model_get,
 };

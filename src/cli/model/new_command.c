@@ -37,7 +37,7 @@ const cli_command cli_model_new = {
                    "text. Files with one LANGUAGE= are aligned as one, a file without a language by "
                    "itself: so do not mix languages in a file.",
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
-    .group = &cq_group_student,
+    CLI_GROUP(&cq_group_student),
     CLI_OPTIONS(struct args, options),
     .run = run_model_new,
 };

@@ -48,7 +48,7 @@ const cli_command cli_model_put = {
         "of your account. Look at --dry-run first.",
     .example = "calque model put multilingual ada/multilingual --license apache-2.0 --language en,de,es \\\n"
                "    --base-model sentence-transformers/all-MiniLM-L6-v2 --dry-run",
-    .group = &cq_group_hub_put,
+    CLI_GROUP(&cq_group_hub_put),
     CLI_OPTIONS(struct put_args, put_options),
     .run = run_model_put,
 };

@@ -50,7 +50,7 @@ const cli_command cli_model_quantize = {
                    "pairs or scored pairs, it reports cosines, translation accuracy and STS of both models, in points "
                    "of 100, and with --max-loss writes nothing when too much is lost.",
     .example = "calque model quantize multilingual --sts stsb-en-dev.tsv.gz --max-loss 0.2 -o multilingual-int8",
-    .group = &cq_group_quantize,
+    CLI_GROUP(&cq_group_quantize),
     CLI_OPTIONS(struct args, options),
     .run = run_model_quantize,
 };

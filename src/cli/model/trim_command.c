@@ -49,7 +49,7 @@ const cli_command cli_model_trim = {
                    "the model is for. A static model's vectors can be cut to fewer dimensions as well.",
     .example = "calque model trim multilingual --text de.txt --text en.txt -o german-english\n"
                "calque model trim static --text corpus.txt --dimensions 128 -o small",
-    .group = &cq_group_trim,
+    CLI_GROUP(&cq_group_trim),
     CLI_OPTIONS(struct args, options),
     .run = run_model_trim,
 };

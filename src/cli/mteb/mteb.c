@@ -221,10 +221,10 @@ static const cq_option options[] = {
     CLI_THREADS(mteb_args, threads),
 };
 
-static const cli_part parts[] = {{&cq_group_eval, offsetof(mteb_args, eval)},
-                                 {&cq_group_encoder, offsetof(mteb_args, encoder)},
-                                 {&cq_group_logistic, offsetof(mteb_args, logistic)},
-                                 {0}};
+static const cq_option_part parts[] = {{.group = &cq_group_eval, .offset = offsetof(mteb_args, eval)},
+                                       {.group = &cq_group_encoder, .offset = offsetof(mteb_args, encoder)},
+                                       {.group = &cq_group_logistic, .offset = offsetof(mteb_args, logistic)},
+                                       {0}};
 
 const cli_command cli_eval_mteb = {
     .name = "mteb",
@@ -243,6 +243,6 @@ const cli_command cli_eval_mteb = {
                "calque eval mteb --model multilingual --type retrieval --name Mine -o mteb \\\n"
                "    --documents docs.tsv --topics queries.tsv qrels.txt",
     CLI_OPTIONS(mteb_args, options),
-    .parts = parts,
+    .groups = parts,
     .run = run_mteb,
 };

@@ -202,15 +202,18 @@ static int extend_teacher(demo *d, char *files[N_LANGUAGES]) {
   cq_training_data to[N_LANGUAGES];
   cq_training_result result;
   cq_extend_options o = cq_extend_default_options();
+  cq_distill_options distill = cq_distill_default_options();
+  cq_training_options run = cq_training_default_options();
   if (!path_join(teacher, d->sample, "teacher") || !path_join(output, d->work, "multilingual") ||
       !path_join(cache, d->work, "cache"))
     return cli_fail("--work is too long");
   for (size_t i = 0; i < N_LANGUAGES; i++)
     to[i] = (cq_training_data){.path = files[i], .label = languages[i].code, .weight = 1};
-  o.model = teacher, o.output = output, o.cache_directory = cache;
-  o.to = to, o.n_to = N_LANGUAGES;
-  o.steps = d->args->quick ? 120 : 600;
-  o.progress = watch_demo_training, o.progress_context = d;
+  o.model = teacher, o.to = to, o.n_to = N_LANGUAGES, o.distill = &distill, o.run = &run;
+  cq_extend_recipe(&o, NULL, &distill, &run);
+  distill.cache_directory = cache;
+  run.output = output, run.steps = d->args->quick ? 120 : 600;
+  run.progress = watch_demo_training, run.progress_context = d;
   printf("The teacher's layers get a new vocabulary. The embedding of a new piece starts from the English pieces that\n"
          "it translates, by word alignment. Then training (knowledge distillation) moves the vectors of an English\n"
          "sentence and of its translation towards the teacher's vector of the English sentence:\n");
@@ -218,7 +221,7 @@ static int extend_teacher(demo *d, char *files[N_LANGUAGES]) {
   const double start_s = cli_now_s();
   if (cq_extend(&result, &o, d->ctx, &d->error)) return demo_failed(d);
   cli_progress_clear(&d->line);
-  printf("%llu steps of %d pairs: %.0f s in all.\n", (unsigned long long)result.steps, o.batch_pairs,
+  printf("%llu steps of %d pairs: %.0f s in all.\n", (unsigned long long)result.steps, run.batch_pairs,
          cli_now_s() - start_s);
   const int code = cli_training_verdict(&result);
   if (code) return code;

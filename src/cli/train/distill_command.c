@@ -27,7 +27,7 @@ const cli_command cli_distill = {
     .example = "calque distill --teacher all-MiniLM-L6-v2 --student student \\\n"
                "    --train de=train/en-de.tsv.gz --train ru=train/en-ru.tsv.gz:0.5 \\\n"
                "    --dev de=dev/en-de.tsv.gz --dev ru=dev/en-ru.tsv.gz --output multilingual",
-    .group = &cq_group_distill,
+    CLI_GROUP(&cq_group_distill),
     CLI_TRAINING_OPTIONS,
     .takes_ranks = true,
     .run = run_distill,

@@ -5,10 +5,8 @@
 static int run_extend(const cli_call *call) {
   cq_extend_options *o = call->library;
   cli_training t;
-  cq_training_options shown = {.output = o->output, .resume = o->resume}; /* for what is common to all training */
   o->model = call->arguments[0];
-  int code = cli_training_begin(&t, call, &shown);
-  o->progress = shown.progress, o->progress_context = shown.progress_context, o->ranks = shown.ranks;
+  int code = cli_training_begin(&t, call, o->run);
   if (code == CLI_OK) {
     cq_error error = {0};
     cq_training_result result = {0};
@@ -28,10 +26,11 @@ const cli_command cli_extend = {
     .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
                    "translations: holds pairs out of each file, makes a student with a new vocabulary ('calque model "
                    "new'), and trains it for the time given ('calque distill'). Each choice is printed with the option "
-                   "that overrules it. The model is never worse on the held-out pairs than before training; if "
+                   "that overrules it. Work in progress lies in DIR.extend and DIR.work. The model is never worse on "
+                   "the held-out pairs than before training; if "
                    "training won nothing, the exit code is 3.",
     .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
-    .group = &cq_group_extend,
+    CLI_GROUP(&cq_group_extend),
     CLI_TRAINING_OPTIONS,
     .takes_ranks = true,
     .run = run_extend,

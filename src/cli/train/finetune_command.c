@@ -21,7 +21,7 @@ const cli_command cli_finetune = {
     .description = "Trains a bi-encoder on pairs of sentences, for example to make a teacher for 'calque "
                    "distill'. The kind of data decides the loss: --pairs of sentences that belong together, "
                    "contrastive over in-batch negatives (InfoNCE; MultipleNegativesRankingLoss in "
-                   "sentence-transformers); --scored pairs, cosine similarity; --nli, labelled pairs, "
+                   "sentence-transformers); --scored pairs, cosine similarity; --nli, labeled pairs, "
                    "softmax. Kinds may be mixed. SBERT (Reimers & Gurevych 2019) is trained by --nli and "
                    "then, in a second run, by --scored; today --pairs is usual. Ctrl-C stops after a "
                    "checkpoint; --resume continues to exactly the model that an uninterrupted run gives.",
@@ -29,7 +29,7 @@ const cli_command cli_finetune = {
                "calque finetune --model bert --nli nli.tsv.gz --output bert-nli\n"
                "calque finetune --model bert-nli --scored sts-train.tsv --sts sts-dev.tsv --epochs 4 \\\n"
                "    --output bert-nli-sts",
-    .group = &cq_group_finetune,
+    CLI_GROUP(&cq_group_finetune),
     CLI_TRAINING_OPTIONS,
     .takes_ranks = true,
     .run = run_finetune,

@@ -1,5 +1,5 @@
 /* A command that trains runs until it is done or stopped: SIGINT and SIGTERM end it after a checkpoint, and the message
- * says how to go on. */
+ * says how to resume. */
 #include "cli/train/training_command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/stop.h"
@@ -47,7 +47,7 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   return !cli_stop_asked();
 }
 
-/* Of the ranks that only compute: what there is to tell rank 0 tells. */
+/* Progress callback of ranks other than 0: silent. */
 static bool watch_rank(void *context, const cq_training_progress *p) {
   (void)context, (void)p;
   return true;

@@ -64,7 +64,7 @@ static const cli_command words_train = {
         "CBOW; "
         "with subwords as in fastText.",
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
-    .group = &cq_group_words,
+    CLI_GROUP(&cq_group_words),
     CLI_OPTIONS(struct train_args, train_options),
     .run = run_words_train,
 };
@@ -165,8 +165,7 @@ static const cli_command words_loss = {
                    "PREFIX.vocab. "
                    "Windows and negatives are drawn from the seed, the same for every state.",
     .example = "calque words loss corpus.txt ours gensims --window 10",
-    .group = &cq_group_words,
-    .taken = not_of_loss,
+    CLI_GROUP(&cq_group_words, .left_out = not_of_loss),
     CLI_THREADS_ONLY,
     .run = run_words_loss,
 };

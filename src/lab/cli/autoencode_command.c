@@ -1,5 +1,6 @@
 /* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence vectors. */
 #include "lab/cli/autoencode_command.h"
+#include "cli/encode/encode_command.h"
 #include "cli/frame/input_sentences.h"
 
 #include <inttypes.h>
@@ -87,13 +88,36 @@ static const cli_command autoencode_translate = {
                    "which is all that the decoder of the other language gets, unless it was trained to start from the "
                    "encoder's states.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
-    .group = &cq_group_translate,
+    CLI_GROUP(&cq_group_translate),
     CLI_OPTIONS(struct translate_args, translate_options),
     .run = run_translate,
 };
 
+/* --- encode --- */
+
+/* A language of an autoencoder has a model of its own, so that one has to be named. */
+static const cq_option encode_options[] = {
+    CLI_MODEL(cli_encode_args, model),
+    {CQ_TEXT(cli_encode_args, "language", language, CHANGES, "CODE", "the language of the sentences"), .letter = 'l',
+     .flags = CQ_OPTION_REQUIRED},
+    CLI_ENCODE_OPTIONS,
+};
+
+static const cli_command autoencode_encode = {
+    .name = "encode",
+    .summary = "turn sentences of one language into vectors",
+    .arguments = "[FILE...]",
+    .max_arguments = -1,
+    .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
+                   "for every command that takes a model.",
+    .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",
+    CLI_OPTIONS(cli_encode_args, encode_options),
+    .groups = cli_encode_groups,
+    .run = cli_encode_run,
+};
+
 static const cli_command *const children[] = {&cli_autoencode_train,
-                                              &cli_autoencode_encode,
+                                              &autoencode_encode,
                                               &autoencode_translate,
                                               &cli_autoencode_plot,
                                               &cli_autoencode_search,

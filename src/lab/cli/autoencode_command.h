@@ -14,12 +14,15 @@ typedef struct cli_autoencode_args {
 } cli_autoencode_args;
 
 /* For commands whose struct begins with cli_autoencode_args. */
-enum { CLI_AUTOENCODE_N_OPTIONS = 3 };
-extern const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS];
-extern const char *const cli_autoencode_taken[];
 #define CLI_AUTOENCODE_OPTIONS                                                                                         \
-  .group = &cq_group_autoencode, .taken = cli_autoencode_taken, .more_options = cli_autoencode_options,                \
-  .n_more_options = CLI_AUTOENCODE_N_OPTIONS
+  {CQ_CHOICE(cli_autoencode_args, "recipe", recipe, CHANGES, 0, cli_autoencode_recipes, "RECIPE",                      \
+             "values of all options above that are not given")},                                                       \
+      {CQ_TEXT(cli_autoencode_args, "languages", languages, CHANGES, "A,B",                                            \
+               "language codes of the columns, for files that do not say them"),                                       \
+       .letter = 'l', .otherwise = "each file's own"},                                                                 \
+      CLI_THREADS(cli_autoencode_args, threads)
+extern const char *const cli_autoencode_recipes[], *const cli_autoencode_taken[];
+#define CLI_AUTOENCODE_GROUP CLI_GROUP(&cq_group_autoencode, .left_out = cli_autoencode_taken)
 
 enum { CLI_CODES = 256 }; /* bytes of two languages' codes */
 
@@ -42,7 +45,6 @@ void cli_autoencode_end(cli_autoencode_run *run);
 /* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
 int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
 
-extern const cli_command cli_autoencode_encode; /* in encode.c */
 extern const cli_command cli_autoencode_train, cli_autoencode_plot, cli_autoencode_search, cli_autoencode_ablate;
 
 #endif

@@ -4,26 +4,17 @@
 
 #include <string.h>
 
-static const char *const recipes[] = {"translating", "as-described", NULL};
+const char *const cli_autoencode_recipes[] = {"translating", "as-described", NULL};
 static const cq_option_group *const groups[] = {&cq_group_autoencode, &cq_group_autoencode_as_described};
 
 /* Arguments and the command set these. */
 const char *const cli_autoencode_taken[] = {"output", "train", NULL};
 
-const cq_option cli_autoencode_options[CLI_AUTOENCODE_N_OPTIONS] = {
-    {CQ_CHOICE(cli_autoencode_args, "recipe", recipe, CHANGES, 0, recipes, "RECIPE",
-               "values of all options above that are not given")},
-    {CQ_TEXT(cli_autoencode_args, "languages", languages, CHANGES, "A,B",
-             "language codes of the columns, for files that do not say them"),
-     .letter = 'l', .otherwise = "each file's own"},
-    CLI_THREADS(cli_autoencode_args, threads),
-};
-
 /* The recipe's values, but what was given. */
 static int apply_recipe(cq_options *recipe, const cq_options *given) {
   const cq_option *row;
   cq_error error = {0};
-  for (size_t r = 0; (row = cq_options_row(given, r)); r++)
+  for (size_t r = 0; (row = cq_options_row(recipe, r)); r++)
     for (size_t i = 0; cq_options_is_set(given, row->name); i++) {
       char *value;
       cq_status status = cq_options_get(&value, given, row->name, i, &error);
@@ -104,7 +95,7 @@ int cli_autoencode_begin(cli_autoencode_run *r, const cli_call *call) {
   cq_error error = {0};
   *r = (cli_autoencode_run){.progress = cli_progress_start()};
   if (cq_options_new(&r->options, groups[args->recipe], &error)) return cli_fail_error(&error);
-  int code = apply_recipe(r->options, call->values->library);
+  int code = apply_recipe(r->options, call->values->options);
   if (code == CLI_OK) code = read_arguments(r, call);
   if (code) return code;
   r->o = cq_options_struct(r->options);

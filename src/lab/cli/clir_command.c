@@ -19,9 +19,12 @@ static int find_fold(bool **out, const cli_clir_args *args, const cq_clir *clir)
                                                                                            : CLI_OK;
 }
 
-static const cli_part sources_and_folds[] = {{&cq_group_clir_sources, offsetof(cli_clir_args, sources)},
-                                             {&cq_group_clir_folds, offsetof(cli_clir_args, folds)},
-                                             {NULL, 0}};
+#define COLLECTION(taken)                                                                                              \
+  { .group = &cq_group_clir, .offset = CLI_LIBRARY, .left_out = (taken) }
+#define SOURCES                                                                                                        \
+  { .group = &cq_group_clir_sources, .offset = offsetof(cli_clir_args, sources) }
+#define FOLDS                                                                                                          \
+  { .group = &cq_group_clir_folds, .offset = offsetof(cli_clir_args, folds) }
 
 /* --- build --- */
 
@@ -72,10 +75,8 @@ static const cli_command clir_build = {
     .description = "For each topic, shuffles the words of relevant documents in all languages into one text, trains "
                    "word vectors on it (skip-gram or CBOW), and writes them in word2vec's text format.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
-    .group = &cq_group_clir,
-    .taken = not_of_build,
+    .groups = (const cq_option_part[]){COLLECTION(not_of_build), SOURCES, FOLDS, {0}},
     CLI_OPTIONS(cli_clir_args, build_options),
-    .parts = sources_and_folds,
     .run = run_clir_build,
 };
 
@@ -90,7 +91,6 @@ static const cq_option expand_options[] = {
     CLI_JSON(cli_clir_args, json),
     CLI_THREADS(cli_clir_args, threads),
 };
-static const cli_part sources_only[] = {{&cq_group_clir_sources, offsetof(cli_clir_args, sources)}, {NULL, 0}};
 
 static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *cognates, const cli_call *call,
                            const char *query) {
@@ -157,10 +157,8 @@ static const cli_command clir_expand = {
                    "separated by tabs. With --method cognates the figure is the probability that both are the same "
                    "word.",
     .example = "calque clir expand vectors.txt \"rising rents\" --from en --to hi" CLI_CLIR_EXAMPLE,
-    .group = &cq_group_clir,
-    .taken = not_of_expand,
+    .groups = (const cq_option_part[]){COLLECTION(not_of_expand), SOURCES, {0}},
     CLI_OPTIONS(cli_clir_args, expand_options),
-    .parts = sources_only,
     .run = run_clir_expand,
 };
 
@@ -238,10 +236,8 @@ static const cli_command clir_run = {
                    "topics that were learned from, so do not measure it; 'calque clir validate' gives figures to "
                    "report.",
     .example = "calque clir run vectors.txt --from en --to hi" CLI_CLIR_EXAMPLE " >run.txt",
-    .group = &cq_group_clir,
-    .taken = not_of_run,
+    .groups = (const cq_option_part[]){COLLECTION(not_of_run), SOURCES, FOLDS, {0}},
     CLI_OPTIONS(cli_clir_args, run_options),
-    .parts = sources_and_folds,
     .run = run_clir_run,
 };
 

@@ -38,8 +38,8 @@ static bool is_about_vectors(const char *name) {
 
 int cli_clir_check_no_vectors(const cli_call *call) {
   const cq_option *row;
-  const cq_options *from;
-  for (size_t i = 0; (row = cli_values_row(&from, call->values, call->command, i)); i++)
+  const cq_options *from = call->values->options;
+  for (size_t i = 0; (row = cq_options_row(from, i)); i++)
     if (cq_options_is_set(from, row->name) && is_about_vectors(row->name))
       return cli_usage(call->path, "--%s is about word vectors, which --method cognates does without", row->name);
   if (call->n_arguments == 0) return CLI_OK;

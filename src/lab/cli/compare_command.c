@@ -158,7 +158,7 @@ const cli_command cli_compare = {
         "are no independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
         "differences without ties, randomisation for up to 20; beyond, the one is approximated and the other sampled.",
     .example = "calque compare qrels.txt before.txt after.txt --measure map --measure P_10 --test all",
-    .group = &cq_group_compare,
+    CLI_GROUP(&cq_group_compare),
     CLI_OPTIONS(struct args, options),
     .run = run_compare,
 };

@@ -25,9 +25,12 @@ static const cq_option options[] = {
     CLI_JSON(struct args, json),
     CLI_CSV(struct args, csv),
 };
-static const cli_part parts[] = {
-    {&cq_group_bleu, offsetof(struct args, bleu)}, {&cq_group_meteor, offsetof(struct args, meteor)}, {0}};
+static const char *const as_bleu[] = {"tokens", NULL};
 static const char *const not_of_corpora[] = {"effective-order", NULL};
+static const cq_option_part groups[] = {
+    {.group = &cq_group_bleu, .offset = offsetof(struct args, bleu), .left_out = not_of_corpora},
+    {.group = &cq_group_meteor, .offset = offsetof(struct args, meteor), .left_out = as_bleu},
+    {0}};
 
 /* One measure of one call. */
 typedef struct figure {
@@ -212,7 +215,6 @@ const cli_command cli_eval_mt = {
     .example = "calque eval mt output.de reference.de --language de\n"
                "calque eval mt output.zh first.zh second.zh --tokens zh --measure bleu --json",
     CLI_OPTIONS(struct args, options),
-    .parts = parts,
-    .taken = not_of_corpora,
+    .groups = groups,
     .run = run_mt,
 };

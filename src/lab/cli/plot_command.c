@@ -57,8 +57,9 @@ static const cq_option space_options[] = {
     CLI_SKIP_BAD(struct space_args, skip_bad),
     CLI_THREADS(struct space_args, threads),
 };
-static const cli_part space_parts[] = {{&cq_group_tsne, offsetof(struct space_args, tsne)}, {0}};
 static const char *const not_of_plots[] = {"exaggeration", "exaggerated", "lr", NULL};
+static const cq_option_part space_groups[] = {
+    {.group = &cq_group_tsne, .offset = offsetof(struct space_args, tsne), .left_out = not_of_plots}, {0}};
 
 /* Pairs as they are kept: n lines of the two texts, row by row, owned. */
 typedef struct sample {
@@ -268,8 +269,7 @@ static const cli_command plot_space = {
                    "apart mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",
     CLI_OPTIONS(struct space_args, space_options),
-    .parts = space_parts,
-    .taken = not_of_plots,
+    .groups = space_groups,
     .run = run_space,
 };
 

@@ -23,6 +23,8 @@ static int run_train(const cli_call *call) {
   return code;
 }
 
+static const cq_option options[] = {CLI_AUTOENCODE_OPTIONS};
+
 const cli_command cli_autoencode_train = {
     .name = "train",
     .summary = "train an encoder and a decoder of each language around one space",
@@ -42,8 +44,8 @@ const cli_command cli_autoencode_train = {
         "encoder-states-every-step --words-hidden yes --encoder-dropout 0.139 --decoder-dropout 0.102 --alpha 1.039 "
         "--beta 1.44 --contrast pairs --margin 1.5 --distance 0 --noise 0 --word-dropout 0.",
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
-    .options_size = sizeof(cli_autoencode_args),
-    CLI_AUTOENCODE_OPTIONS,
+    CLI_AUTOENCODE_GROUP,
+    CLI_OPTIONS(cli_autoencode_args, options),
     .takes_ranks = true,
     .run = run_train,
 };

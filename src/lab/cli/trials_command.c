@@ -38,6 +38,7 @@ static const cq_option search_options[] = {
      .otherwise = "--list's"},
     {CQ_FLAG(ARGS, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
     {CQ_FLAG(ARGS, "list", list, KEEPS, "print what can be searched, its usual range after tabs, and do nothing else")},
+    CLI_AUTOENCODE_OPTIONS,
 };
 #undef ARGS
 
@@ -114,7 +115,7 @@ const cli_command cli_autoencode_search = {
                    "those of 'calque autoencode train'.",
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
-    CLI_AUTOENCODE_OPTIONS,
+    CLI_AUTOENCODE_GROUP,
     .run = run_autoencode_search,
 };
 
@@ -130,6 +131,7 @@ static const cq_option ablate_options[] = {
     {CQ_TEXTS(struct ablate_args, "only", only, only.n, CHANGES, "NAME", "make this change"), .otherwise = "all"},
     {CQ_FLAG(struct ablate_args, "keep", keep_models, KEEPS, "keep the models")},
     {CQ_FLAG(struct ablate_args, "list", list, KEEPS, "print the names of all changes, and do nothing else")},
+    CLI_AUTOENCODE_OPTIONS,
 };
 
 static int run_ablate(const cli_call *call) {
@@ -163,6 +165,6 @@ const cli_command cli_autoencode_ablate = {
                    "table; --resume skips those that are done.",
     .example = "calque autoencode ablate changes fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --only noise-0",
     CLI_OPTIONS(struct ablate_args, ablate_options),
-    CLI_AUTOENCODE_OPTIONS,
+    CLI_AUTOENCODE_GROUP,
     .run = run_ablate,
 };

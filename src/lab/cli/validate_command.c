@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const taken[] = {"method", "model", "k1", "b", "exhaustive", NULL};
+static const char *const taken[] = {"method", "model", "k1", "b", "exhaustive", "kappa", "tau", "window", NULL};
 
 static const cq_option validate_options[] = {
     CLI_CLIR_BETWEEN_OPTIONS,
@@ -13,9 +13,11 @@ static const cq_option validate_options[] = {
     CLI_RUN_TAG(cli_clir_args, tag),
     CLI_THREADS(cli_clir_args, threads),
 };
-static const cli_part parts[] = {{&cq_group_clir_sources, offsetof(cli_clir_args, sources)},
-                                 {&cq_group_clir, offsetof(cli_clir_args, clir)},
-                                 {NULL, 0}};
+static const cq_option_part groups[] = {
+    {.group = &cq_group_clir_validation, .offset = CLI_LIBRARY},
+    {.group = &cq_group_clir_sources, .offset = offsetof(cli_clir_args, sources)},
+    {.group = &cq_group_clir, .offset = offsetof(cli_clir_args, clir), .left_out = taken},
+    {0}};
 
 static void note_fold(int number, const cq_clir_fold *f, bool cognates) {
   char chosen[128];
@@ -82,9 +84,7 @@ const cli_command cli_clir_validate = {
                    "fold's, and searches for the fold's topics. Prints one TREC run of all topics; the settings go to "
                    "standard error.",
     .example = "calque clir validate --from en --to hi --group 4" CLI_CLIR_EXAMPLE " >run.txt",
-    .group = &cq_group_clir_validation,
-    .taken = taken,
+    .groups = groups,
     CLI_OPTIONS(cli_clir_args, validate_options),
-    .parts = parts,
     .run = run_clir_validate,
 };

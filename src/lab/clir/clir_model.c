@@ -49,8 +49,8 @@ static void set_ranking_defaults(void *options) {
 }
 
 static const cq_option_part parts[] = {
-    {&cq_group_words, offsetof(cq_clir_options, words), set_words_defaults},
-    {&cq_group_lexical, offsetof(cq_clir_options, ranking), set_ranking_defaults},
+    {.group = &cq_group_words, .offset = offsetof(cq_clir_options, words), .defaults = set_words_defaults},
+    {.group = &cq_group_lexical, .offset = offsetof(cq_clir_options, ranking), .defaults = set_ranking_defaults},
 };
 
 static cq_status check_clir_options(const void *options, cq_error *error) {

@@ -55,7 +55,7 @@ static const cq_option validation_rows[] = {
                "learn from this share of the training groups only, in quarters: for learning curves"),
      .otherwise = "all"},
 };
-static const cq_option_part validation_parts[] = {{&cq_group_clir_folds, offsetof(O, folds), NULL}};
+static const cq_option_part validation_parts[] = {{.group = &cq_group_clir_folds, .offset = offsetof(O, folds)}};
 #undef O
 const cq_option_group cq_group_clir_validation = {
     .name = "clir-validation", CQ_ROWS(cq_clir_validation, validation_rows), .parts = validation_parts, .n_parts = 1};

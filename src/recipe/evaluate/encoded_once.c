@@ -4,12 +4,14 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
+#include "model/encoder.h"
 #include "recipe/evaluate/evaluate.h"
 
 #include <assert.h>
 #include <string.h>
 
 enum { MAX_MODELS = 2, MAX_SENTENCES = 100000 }; /* 150 MB a model of 384 dimensions */
+enum { CHUNK = 4096 };                           /* sentences handed to the encoder at once */
 
 typedef struct known {
   const cq_encoder *encoder; /* NULL: free */
@@ -54,6 +56,34 @@ static cq_status add(known *k, cq_slice sentence, const float *vector, cq_error 
       !cq_map_put(&k->rows, sentence, row))
     return cq_fail_memory(error, "vectors of several files");
   memcpy(k->vectors + row * k->dim, vector, k->dim * sizeof *vector);
+  return CQ_OK;
+}
+
+size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options) {
+  const cq_encode_options encode = {.size = sizeof encode, .truncate_dim = options ? options->truncate_dim : 0};
+  return (size_t)cq_encoder_encode_dim(encoder, &encode);
+}
+
+cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx, const cq_slice *sentences, size_t n,
+                           const cq_eval_options *eval_options, cq_error *error) {
+  cq_status status = CQ_OK;
+  size_t dim = cq_eval_dim(encoder, eval_options);
+  cq_encode_options options = cq_encode_default_options();
+  if (eval_options) options.prompt = eval_options->prompt, options.truncate_dim = eval_options->truncate_dim;
+  cq_encode_stats stats = {0};
+  float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
+  if (!vectors) return cq_fail_memory(error, "the vectors of a file");
+  for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
+    size_t count = n - start < CHUNK ? n - start : CHUNK;
+    status = cq_encoder_encode(vectors + start * dim, &stats, encoder, sentences + start, count, &options, ctx, error);
+  }
+  if (status != CQ_OK) {
+    cq_free(vectors);
+    return status;
+  }
+  /* Without options it is a run's dev set, measured again and again. */
+  if (eval_options) cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
+  *out = vectors;
   return CQ_OK;
 }
 

@@ -23,8 +23,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 4096 }; /* sentences handed to the encoder at once */
-
 #define O cq_eval_options
 static const cq_option option_rows[] = {
     {CQ_SIZE(O, "max-rows", max_rows, CHANGES, 0, 0, 0, "N", "use the first N rows of each file"), .otherwise = "all"},
@@ -115,36 +113,6 @@ void cq_rows_free(cq_rows *rows) {
   cq_free(rows->column[1]);
   cq_free(rows->gold);
   *rows = (cq_rows){0};
-}
-
-/* --- vectors --- */
-
-size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options) {
-  const cq_encode_options encode = {.size = sizeof encode, .truncate_dim = options ? options->truncate_dim : 0};
-  return (size_t)cq_encoder_encode_dim(encoder, &encode);
-}
-
-cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx, const cq_slice *sentences, size_t n,
-                           const cq_eval_options *eval_options, cq_error *error) {
-  cq_status status = CQ_OK;
-  size_t dim = cq_eval_dim(encoder, eval_options);
-  cq_encode_options options = cq_encode_default_options();
-  if (eval_options) options.prompt = eval_options->prompt, options.truncate_dim = eval_options->truncate_dim;
-  cq_encode_stats stats = {0};
-  float *vectors = cq_alloc_array(n, dim * sizeof *vectors);
-  if (!vectors) return cq_fail_memory(error, "the vectors of a file");
-  for (size_t start = 0; start < n && status == CQ_OK; start += CHUNK) {
-    size_t count = n - start < CHUNK ? n - start : CHUNK;
-    status = cq_encoder_encode(vectors + start * dim, &stats, encoder, sentences + start, count, &options, ctx, error);
-  }
-  if (status != CQ_OK) {
-    cq_free(vectors);
-    return status;
-  }
-  /* Without options it is a run's dev set, measured again and again. */
-  if (eval_options) cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
-  *out = vectors;
-  return CQ_OK;
 }
 
 /* --- the measures --- */

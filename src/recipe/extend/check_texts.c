@@ -1,4 +1,6 @@
-#include "recipe/extend/check_texts.h"
+/* Reads dictionaries and dev sets once and warns of what looks wrong: swapped columns, a dictionary given as
+ * translations, dev sentences that are trained on. */
+#include "recipe/extend/texts.h"
 
 #include "base/map.h"
 #include "base/utf8.h"
@@ -10,7 +12,7 @@
 
 static cq_status read_files(cq_parallel *out, const cq_extend_texts *t, const cq_training_data *files, size_t n,
                             cq_error *error) {
-  const cq_parallel_options options = {.skip_bad = t->o->skip_bad};
+  const cq_parallel_options options = {.skip_bad = t->o->run->skip_bad};
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++)
     status = cq_parallel_add(out, files[i].path, files[i].label, files[i].weight, &options, error);
@@ -75,7 +77,7 @@ cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *tra
   cq_parallel dictionaries = {0}, dev = {0};
   cq_encoder *teacher = NULL;
   cq_status status = read_files(&dictionaries, t, o->dictionaries, o->n_dictionaries, error);
-  if (!status) status = read_files(&dev, t, o->dev, o->n_dev, error);
+  if (!status) status = read_files(&dev, t, o->run->dev, o->run->n_dev, error);
   if (!status) {
     tell_dictionaries(t, &dictionaries);
     check_codes(t, translations);

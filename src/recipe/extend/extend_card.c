@@ -1,4 +1,6 @@
-#include "recipe/extend/extend_card.h"
+/* The model card of an extended model: distillation's card, then a table of the text and the list of choices, which
+ * waits in WORK/choices until training is done. */
+#include "recipe/extend/extending.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -29,7 +31,7 @@ static void put_sections(cq_builder *out, const cq_extending *e, cq_slice choice
   put_files(out, "translations", o->to, o->n_to);
   put_files(out, "dictionary", o->dictionaries, o->n_dictionaries);
   put_files(out, "untranslated text", o->text, o->n_text);
-  put_files(out, "held-out translations", o->dev, o->n_dev);
+  put_files(out, "held-out translations", o->run->dev, o->run->n_dev);
   cq_builder_text(out, "\n## Choices\n\nAs `calque extend` made or was told them; in brackets the options that change "
                        "them.\n\n");
   cq_builder_bytes(out, choices.data, choices.n);

@@ -1,3 +1,5 @@
+/* A language with a vocabulary of its own: the model is copied, and the trained vocabulary goes to
+ * OUTPUT/languages/LANGUAGE. See extend_language.h. */
 #include "recipe/extend/extend_language.h"
 
 #include "base/error.h"
@@ -82,10 +84,10 @@ cq_status cq_extend_language_check(const cq_extend_options *o, const char *langu
   if (!status) status = cq_model_resolve(model, sizeof model, o->model, error);
   if (!status) status = language_path(path, model, language, error);
   if (status) return status;
-  if (!o->replace && cq_file_exists(path))
+  if (!o->run->replace && cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists (--replace makes it anew in the output)");
   if (lies_in(work, model))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->output, "lies in the model %s, which is copied to it", model);
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->run->output, "lies in the model %s, which is copied to it", model);
   return CQ_OK;
 }
 
@@ -120,7 +122,7 @@ cq_status cq_extend_language_save(const cq_extend_options *o, const char *langua
   char model[LANGUAGE_PATH];
   cq_directory_writer w = {0};
   cq_status status = cq_model_resolve(model, sizeof model, o->model, error);
-  if (!status) status = cq_directory_writer_open(&w, o->output, replace, error);
+  if (!status) status = cq_directory_writer_open(&w, o->run->output, replace, error);
   if (!status) status = write_output(w.temporary, model, language, trained, error);
   if (!status) status = cq_directory_writer_commit(&w, error);
   cq_directory_writer_abort(&w);

@@ -14,7 +14,6 @@
 #include "base/memory.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
-#include "recipe/extend/check_texts.h"
 #include "recipe/extend/held_out.h"
 
 #include <math.h>
@@ -70,16 +69,16 @@ static cq_status add_lines_of(uint64_t *n, const cq_training_data *files, uint64
 }
 
 static cq_status add_lines_of_text(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
-  return add_lines_of(n, t->o->text, t->n_lines, t->o->n_text, label, t->o->skip_bad, error);
+  return add_lines_of(n, t->o->text, t->n_lines, t->o->n_text, label, t->o->run->skip_bad, error);
 }
 
 static cq_status add_lines_of_translations(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
-  return add_lines_of(n, t->o->to, t->n_lines + t->o->n_text, t->o->n_to, label, t->o->skip_bad, error);
+  return add_lines_of(n, t->o->to, t->n_lines + t->o->n_text, t->o->n_to, label, t->o->run->skip_bad, error);
 }
 
 static cq_status add_lines_of_dictionaries(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
   return add_lines_of(n, t->o->dictionaries, t->n_lines + t->o->n_text + t->o->n_to, t->o->n_dictionaries, label,
-                      t->o->skip_bad, error);
+                      t->o->run->skip_bad, error);
 }
 
 /* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
@@ -107,7 +106,7 @@ static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, con
 static void name_parts(cq_extend_texts *t, size_t i) {
   cq_extend_file *f = &t->files[i];
   if (f->is_gloss) f->given.path = f->train_path;
-  t->train[i] = (cq_training_data){t->o->n_dev ? f->given.path : f->train_path, f->given.label, f->given.weight};
+  t->train[i] = (cq_training_data){t->o->run->n_dev ? f->given.path : f->train_path, f->given.label, f->given.weight};
   t->dev[i] = (cq_training_data){f->dev_path, f->given.label, 1};
 }
 
@@ -221,13 +220,6 @@ size_t cq_extend_languages(const cq_extend_texts *t) {
   return n;
 }
 
-size_t cq_extend_dictionaries(const cq_extend_texts *t) {
-  const cq_extend_options *o = t->o;
-  size_t n = 0;
-  for (size_t i = 0; i < o->n_dictionaries; i++) n += is_first_dictionary(o, i);
-  return n;
-}
-
 /* --- dictionaries more, and glosses --- */
 
 static void add_path(const char **paths, size_t *n, const cq_training_data *data) {
@@ -242,7 +234,7 @@ static cq_status draw_sentences(const cq_extend_texts *t, const char *path, cons
   for (size_t i = 0; i < o->n_text; i++)
     if (!o->text[i].label) add_path(paths, &s.n_inputs, &o->text[i]);
   for (size_t i = 0; i < o->n_to; i++) add_path(paths, &s.n_inputs, &o->to[i]);
-  s.inputs = paths, s.n = MAX_SENTENCES, s.seed = o->seed, s.skip_bad = o->skip_bad, s.output = path;
+  s.inputs = paths, s.n = MAX_SENTENCES, s.seed = o->run->seed, s.skip_bad = o->run->skip_bad, s.output = path;
   return cq_corpus_sample(&counts, &s, error);
 }
 
@@ -263,7 +255,7 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   add_paths_of(paths, &g.n_texts, o->text, o->n_text, f->given.label);
   add_paths_of(paths + o->n_text, &g.n_dictionaries, t->dictionaries, t->n_dictionaries, f->given.label);
   g.inputs = &sentences, g.n_inputs = 1;
-  g.min_known = MIN_KNOWN, g.seed = o->seed, g.skip_bad = o->skip_bad, g.output = f->given.path;
+  g.min_known = MIN_KNOWN, g.seed = o->run->seed, g.skip_bad = o->run->skip_bad, g.output = f->given.path;
   const cq_status status = cq_corpus_gloss(&counts, &g, error);
   if (status) return status;
   const bool few = (double)counts.n_written < FEW_GLOSSES * (double)counts.n_read;
@@ -287,7 +279,7 @@ static cq_status transliterate_language(const cq_extend_texts *t, const cq_train
   cq_corpus_counts counts;
   n.inputs = paths, n.texts = &sentences, n.n_texts = 1;
   add_paths_of(paths, &n.n_inputs, o->dictionaries, o->n_dictionaries, names->label);
-  n.skip_bad = o->skip_bad, n.output = names->path;
+  n.skip_bad = o->run->skip_bad, n.output = names->path;
   const cq_status status = cq_corpus_transliterate(&counts, &n, error);
   if (!status && counts.n_written)
     cq_extend_choose(t->news, "dictionary of %s: %llu entries more, names in its letters (--lemmas-only)", names->label,
@@ -303,7 +295,7 @@ static cq_status inflect_language(const cq_extend_texts *t, const cq_training_da
   f.texts = paths, f.inputs = paths + o->n_text;
   add_paths_of(paths, &f.n_texts, o->text, o->n_text, forms->label);
   add_paths_of(paths + o->n_text, &f.n_inputs, t->dictionaries, t->first_of_forms, forms->label);
-  f.skip_bad = o->skip_bad, f.output = forms->path;
+  f.skip_bad = o->run->skip_bad, f.output = forms->path;
   const cq_status status = cq_corpus_inflect(&counts, &f, error);
   if (!status)
     cq_extend_choose(t->news, "dictionary of %s: %llu entries more, inflected forms in its text (--lemmas-only)",
@@ -333,7 +325,7 @@ static cq_status make_dictionaries_and_glosses(cq_extend_texts *t, cq_error *err
 /* --- parts and weights --- */
 
 static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_error *error) {
-  const cq_parallel_options options = {.skip_bad = t->o->skip_bad, .max_characters = t->o->max_characters};
+  const cq_parallel_options options = {.skip_bad = t->o->run->skip_bad, .max_characters = t->o->run->max_characters};
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < t->n; i++) {
     const cq_training_data *given = &t->files[i].given;
@@ -397,16 +389,17 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   if (!status) cq_extend_texts_drop_empty(t);
   if (!status) status = read_files(&data, t, error);
   if (!status) status = cq_extend_check_texts(t, &data, error);
-  if (!status && t->o->n_dev == 0) status = hold_out(t, &data, error);
+  if (!status && t->o->run->n_dev == 0) status = hold_out(t, &data, error);
   if (!status) weigh_files(t, &data);
   t->n_pairs = cq_parallel_pairs(&data), t->n_sources = data.n_sources;
   cq_parallel_free(&data);
   return status;
 }
 
-/* Of a file too small to hold anything out of there is no dev set. Glosses beside translations say less than these. */
+/* Files too small for a hold-out have no dev set. Glosses are not evaluated where translations exist: translations are
+ * the better test. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
-  for (size_t i = 0; t->o->n_dev == 0 && i < t->n; i++) {
+  for (size_t i = 0; t->o->run->n_dev == 0 && i < t->n; i++) {
     struct stat info;
     if (!t->files[i].is_beside && stat(t->dev[i].path, &info) == 0 && info.st_size > 0) t->dev[t->n_dev++] = t->dev[i];
   }
@@ -414,8 +407,8 @@ void cq_extend_texts_find_dev(cq_extend_texts *t) {
 
 /* --- the vocabulary's text --- */
 
-/* Adds a file as the vocabulary's text. Languages with less text than the one with the most count more often, between as
- * much as that and as they are; so the vocabulary is not that language's alone. */
+/* Adds a file as the vocabulary's text. Languages with less text are repeated (up to 16 times), so that no language
+ * dominates the vocabulary. */
 static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                   uint64_t most, cq_error *error) {
   uint64_t lines;

@@ -1,3 +1,5 @@
+/* Holds pairs out by the hash of the source, so that the choice depends on the text alone, not on the order of lines
+ * or files. */
 #include "recipe/extend/held_out.h"
 
 #include "base/error.h"

@@ -11,7 +11,7 @@ typedef struct cq_held_out {
   size_t n_translations;
 } cq_held_out;
 
-/* Of each set a twentieth of the sources, at most 1,000: those with the smallest hashes. */
+/* Holds out a twentieth of each set's sources, at most 1,000: those with the smallest hashes. */
 CQ_MUST_USE cq_status cq_hold_out(cq_held_out *out, const cq_parallel *data, cq_error *error);
 void cq_held_out_free(cq_held_out *held);
 /* Writes a set's pairs to train on, and those held out of it, as TSV. A source held out of any set is in no set's training,

@@ -1,3 +1,4 @@
+/* The caller's files, which are read several times: a pipe is written to a file of the work directory first. */
 #include "recipe/extend/inputs.h"
 
 #include "base/error.h"
@@ -54,7 +55,7 @@ static void add_files(cq_extend_inputs *in, const cq_training_data **files, size
   in->n += n;
 }
 
-/* Of files [first, first + n), from their paths. */
+/* Labels files [first, first + n) by their paths. */
 static cq_status label_files(cq_extend_inputs *in, size_t first, size_t n, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = first; !status && i < first + n; i++) {
@@ -67,8 +68,12 @@ static cq_status label_files(cq_extend_inputs *in, size_t first, size_t n, cq_er
   return status;
 }
 
-cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, const char *work, cq_error *error) {
-  const size_t n = o->n_to + o->n_dictionaries + o->n_text + o->n_dev;
+cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, cq_extend_parts *parts, const char *work,
+                                cq_error *error) {
+  cq_training_options *run = &parts->run;
+  cq_distill_options *d = &parts->distill;
+  const size_t n_before = o->n_to + o->n_dictionaries + o->n_text;
+  const size_t n = n_before + run->n_dev + run->n_sts + d->n_source_text;
   *in = (cq_extend_inputs){.files = cq_alloc_array(n, sizeof *in->files),
                            .paths = cq_alloc_array_zeroed(n, sizeof *in->paths),
                            .labels = cq_alloc_array_zeroed(n, sizeof *in->labels)};
@@ -76,12 +81,14 @@ cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, cons
   add_files(in, &o->to, o->n_to);
   add_files(in, &o->dictionaries, o->n_dictionaries);
   add_files(in, &o->text, o->n_text);
-  add_files(in, &o->dev, o->n_dev);
+  add_files(in, &run->dev, run->n_dev);
+  add_files(in, &run->sts, run->n_sts);
+  add_files(in, &d->source_text, d->n_source_text);
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < in->n; i++)
     if (is_pipe(in->files[i].path)) status = replace_pipe(in, i, work, error);
   if (!status) status = label_files(in, 0, o->n_to, error);
-  return status ? status : label_files(in, n - o->n_dev, o->n_dev, error);
+  return status ? status : label_files(in, n_before, run->n_dev, error);
 }
 
 void cq_extend_inputs_close(cq_extend_inputs *in) {

@@ -2,10 +2,10 @@
 #ifndef RECIPE_EXTEND_INPUTS_H
 #define RECIPE_EXTEND_INPUTS_H
 
-#include "calque/extend.h"
+#include "recipe/extend/extend_options.h"
 
 typedef struct cq_extend_inputs {
-  cq_training_data *files; /* of to, dictionaries, text and dev in turn */
+  cq_training_data *files; /* of to, dictionaries, text, dev, sts and source_text in turn */
   char **paths;            /* [n] in the work directory, of those that are pipes; NULL: it is a file */
   char **labels;           /* [n] made of the path, of translations and dev sets without one; NULL: it has one */
   size_t n;
@@ -14,8 +14,8 @@ typedef struct cq_extend_inputs {
 /* Makes the options name files where they name pipes or standard input ("-"): WORK/input-N, which are written where
  * they are not there yet; and gives translations and dev sets labels. What lies at `in` counts as open from here on,
  * whatever is returned. Errors: CQ_ERR_IO, CQ_ERR_FORMAT, CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, const char *work,
-                                            cq_error *error);
+CQ_MUST_USE cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, cq_extend_parts *parts,
+                                            const char *work, cq_error *error);
 void cq_extend_inputs_close(cq_extend_inputs *in); /* legal on {0} */
 
 #endif

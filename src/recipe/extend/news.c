@@ -1,5 +1,7 @@
+/* Tells the caller what was chosen, as progress of the phase "choice", and keeps each line for the model card. */
 #include "recipe/extend/news.h"
 
+#include "base/memory.h"
 #include "base/number.h"
 
 #include <stdarg.h>
@@ -11,12 +13,20 @@ bool cq_extend_tell(const cq_extend_news *news, const char *text) {
 }
 
 void cq_extend_choose(const cq_extend_news *news, const char *format, ...) {
-  char text[400];
   va_list args;
   va_start(args, format);
-  cq_vsnprintf(text, sizeof text, format, args);
+  const int n = cq_vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  char *text = n < 0 ? NULL : cq_alloc((size_t)n + 1);
+  if (!text) {
+    news->told->failed = true;
+    return;
+  }
+  va_start(args, format);
+  cq_vsnprintf(text, (size_t)n + 1, format, args);
   va_end(args);
   cq_extend_tell(news, text);
+  cq_free(text);
 }
 
 void cq_extend_notice(void *news, const char *text) {

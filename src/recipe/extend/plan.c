@@ -1,11 +1,11 @@
-/* The file, as text:
+/* The plan of an extension, a file of its work directory:
  *
- *   calque extend 2
+ *   calque extend 3
  *   steps 300
  *   weight 0x1.8p-1      of each file that is trained on
  *   <empty line>
  *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
-#include "recipe/extend/plan.h"
+#include "recipe/extend/texts.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -51,16 +51,23 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
   return status;
 }
 
-/* All but the steps, which may have been chosen. */
+/* All but the steps, which may have been chosen, and names of models, of which the contents count. */
 static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_error *error) {
-  cq_extend_options options = *o;
-  options.steps = 0;
-  cq_run_identity_options(id, &cq_group_extend, &options);
+  cq_training_options run = *o->run;
+  cq_distill_options distill = *o->distill;
+  cq_student_options student = *o->student;
+  run.steps = 0, distill.teacher = distill.student = student.from = NULL, student.skip_bad = false;
+  cq_run_identity_options(id, &cq_group_extend, o);
+  cq_run_identity_options(id, &cq_group_training, &run);
+  cq_run_identity_options(id, &cq_group_distill, &distill);
+  cq_run_identity_options(id, &cq_group_student, &student);
   cq_status status = identify_model(id, o->model, error);
   if (!status) status = identify_files(id, "to", o->to, o->n_to, error);
   if (!status) status = identify_files(id, "dictionary", o->dictionaries, o->n_dictionaries, error);
   if (!status) status = identify_files(id, "text", o->text, o->n_text, error);
-  return status ? status : identify_files(id, "dev", o->dev, o->n_dev, error);
+  if (!status) status = identify_files(id, "dev", run.dev, run.n_dev, error);
+  if (!status) status = identify_files(id, "sts", run.sts, run.n_sts, error);
+  return status ? status : identify_files(id, "source-text", distill.source_text, distill.n_source_text, error);
 }
 
 /* --- the file --- */
@@ -68,7 +75,7 @@ static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_er
 cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts, cq_error *error) {
   cq_run_identity id = {0};
   cq_builder text = {0};
-  cq_builder_printf(&text, "calque extend 2\nsteps %llu\n", (unsigned long long)steps);
+  cq_builder_printf(&text, "calque extend 3\nsteps %llu\n", (unsigned long long)steps);
   for (size_t i = 0; i < texts->n; i++) cq_builder_printf(&text, "weight %a\n", texts->train[i].weight);
   cq_builder_char(&text, '\n');
   cq_status status = identify(&id, texts->o, error);
@@ -92,7 +99,7 @@ static bool parse_choices(uint64_t *steps, cq_extend_texts *texts, const char *a
 }
 
 cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error) {
-  static const char begin[] = "calque extend 2\nsteps ";
+  static const char begin[] = "calque extend 3\nsteps ";
   const size_t n_begin = sizeof begin - 1;
   cq_run_identity id = {0};
   cq_slice text;
@@ -106,9 +113,9 @@ cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const cha
     status = cq_run_identity_compare(&id, then, (size_t)(text.data + text.n - then), texts->work, error);
     if (!status && !parse_choices(steps, texts, text.data + n_begin))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is no plan of a run with %zu files", texts->n);
-    if (!status && texts->o->steps && texts->o->steps != *steps)
+    if (!status && texts->o->run->steps && texts->o->run->steps != *steps)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
-                            (unsigned long long)*steps, (unsigned long long)texts->o->steps);
+                            (unsigned long long)*steps, (unsigned long long)texts->o->run->steps);
   }
   cq_run_identity_free(&id);
   cq_free((void *)(uintptr_t)text.data);

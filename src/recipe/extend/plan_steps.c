@@ -1,4 +1,4 @@
-/* The number of steps that fit into the time, of what a few of them cost:
+/* Chooses the number of steps that fit the time budget, from a timed trial run:
  *
  *   a few steps, timed ──▶ a step
  *   sources drawn, encoded as far as the cache lacks them ──▶ the teacher, for a source
@@ -34,6 +34,13 @@ typedef struct trial {
   uint64_t n_timed;
 } trial;
 
+cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e, const cq_training_options *run,
+                            cq_error *error) {
+  cq_distill_options d = e->parts.distill;
+  d.student = e->student, d.train = e->texts.train, d.n_train = e->texts.n, d.run = run;
+  return cq_distill(result, &d, e->ctx, error);
+}
+
 /* The seconds of steps after the first few. */
 static bool time_step(void *context, const cq_training_progress *p) {
   trial *t = context;
@@ -49,10 +56,12 @@ static bool time_step(void *context, const cq_training_progress *p) {
 static cq_status time_steps(costs *c, const cq_extending *e, cq_error *error) {
   char path[CQ_EXTEND_PATH];
   trial t = {.e = e};
-  cq_training_options run = cq_extend_run_options(e);
+  cq_training_options run = e->parts.run;
   cq_status status = cq_path_join(path, sizeof path, e->work, "trial", error);
   if (status) return status;
   run.output = path, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
+  run.resume = false, run.balanced |= e->texts.n > 1, run.ranks = NULL, run.log_path = NULL, run.average = 0;
+  run.n_dev = run.n_sts = 0, run.best_by = CQ_BEST_LAST, run.evaluate_every = 0;
   run.progress = time_step, run.progress_context = &t;
   status = cq_extend_distill(NULL, e, &run, error);
   cq_directory_remove(path);
@@ -64,7 +73,7 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
   char path[CQ_EXTEND_PATH];
   cq_corpus_sample_options s = cq_corpus_sample_default_options();
   cq_corpus_counts counts;
-  const cq_parallel_options only_sources = {.skip_bad = e->o.skip_bad, .only_column = 1};
+  const cq_parallel_options only_sources = {.skip_bad = e->o.run->skip_bad, .only_column = 1};
   const char **inputs = cq_alloc_array(e->texts.n, sizeof *inputs);
   cq_status status =
       inputs ? cq_path_join(path, sizeof path, e->work, "drawn.tsv", error) : cq_fail_memory(error, "names of files");
@@ -72,7 +81,7 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
   /* Others than an earlier call drew, which are in the cache. */
   s.seed = (uint64_t)(1e6 * cq_seconds(CLOCK_REALTIME));
   s.inputs = inputs, s.n_inputs = e->texts.n, s.n = TRIAL_SOURCES;
-  s.skip_bad = e->o.skip_bad, s.output = path;
+  s.skip_bad = e->o.run->skip_bad, s.output = path;
   if (!status) status = cq_corpus_sample(&counts, &s, error);
   if (!status) status = cq_parallel_add(out, path, NULL, 1, &only_sources, error);
   cq_free(inputs);
@@ -84,8 +93,8 @@ static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_
   cq_cached_encoder teacher = {0};
   cq_status status = draw_sources(&drawn, e, error);
   if (!status)
-    status =
-        cq_cached_encoder_open(&teacher, e->o.model, CQ_PRECISION_DEFAULT, e->o.cache_directory, NULL, NULL, error);
+    status = cq_cached_encoder_open(&teacher, e->o.model, CQ_PRECISION_DEFAULT, e->o.distill->cache_directory, NULL,
+                                    NULL, error);
   const double started = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_cached_encoder_prepare(&teacher, drawn.sources, drawn.n_sources, e->ctx, NULL, NULL, error);
   if (!status) c->source = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)drawn.n_sources;
@@ -96,15 +105,14 @@ static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_
 }
 
 static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_error *error) {
-  const cq_distill_options d = cq_extend_distill_options(e);
   cq_nearest_options o = cq_nearest_default_options();
   cq_neighbours found = {0};
-  cq_random random = cq_random_seeded(e->o.seed, 0);
-  if (d.hard_negatives == 0) return CQ_OK;
+  cq_random random = cq_random_seeded(e->o.run->seed, 0);
+  if (e->o.distill->hard_negatives == 0) return CQ_OK;
   float *vectors = cq_alloc_array((size_t)TRIAL_ROWS, (size_t)dim * sizeof *vectors);
   if (!vectors) return cq_fail_memory(error, "vectors");
   for (int64_t i = 0; i < TRIAL_ROWS * dim; i++) vectors[i] = (float)cq_random_uniform(&random) - 0.5f;
-  o.k = d.hard_negatives, o.first_pass = CQ_FIRST_INT8;
+  o.k = e->o.distill->hard_negatives, o.first_pass = CQ_FIRST_INT8;
   const double started = cq_seconds(CLOCK_MONOTONIC);
   const cq_status status = cq_nearest_within(&found, vectors, TRIAL_ROWS, (size_t)dim, &o, e->ctx, error);
   c->cosine = (cq_seconds(CLOCK_MONOTONIC) - started) / ((double)TRIAL_ROWS * TRIAL_ROWS);
@@ -115,12 +123,16 @@ static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_er
 
 /* ---- the choice ---- */
 
-/* Of so many steps and their evaluations, which cost a third of a step for as many sentences. */
+static double pairs_per_step(const cq_extending *e) {
+  return (double)e->o.run->batch_pairs * e->o.run->accumulate;
+}
+
+/* Cost of `steps` steps and their evaluations. Evaluating a batch costs a third of a step (forward only). */
 static double cost_of(const cq_extending *e, const costs *c, double steps) {
-  const double batch = e->o.batch_pairs, sources = fmin(steps * batch, (double)e->texts.n_sources);
-  const double measured = e->o.n_dev ? 1000 * (double)e->o.n_dev : (double)e->texts.n_measured;
-  const int every = e->o.evaluate_every; /* below 0: so many; in any case the first and the last */
-  const double evaluations = 2 + (every < 0 ? CQ_EXTEND_EVALUATIONS : every > 0 ? steps / every : 0);
+  const double batch = pairs_per_step(e), sources = fmin(steps * batch, (double)e->texts.n_sources);
+  const double measured = e->o.run->n_dev ? 1000 * (double)e->o.run->n_dev : (double)e->texts.n_measured;
+  const int every = e->o.run->evaluate_every; /* below 0: ten times; the first and the last in any case */
+  const double evaluations = 2 + (every < 0 ? 10 : every > 0 ? steps / every : 0);
   return steps * c->step + evaluations * measured / batch * c->step / 3 + (sources + 2 * measured) * c->source +
          sources * sources * c->cosine;
 }
@@ -131,7 +143,10 @@ static double steps_for(const cq_extending *e, const costs *c, double seconds, d
   if (cost_of(e, c, most) <= seconds) return most;
   while (too_many - fits > 1) {
     const double middle = (fits + too_many) / 2;
-    *(cost_of(e, c, middle) <= seconds ? &fits : &too_many) = middle;
+    if (cost_of(e, c, middle) <= seconds)
+      fits = middle;
+    else
+      too_many = middle;
   }
   return fits;
 }
@@ -143,8 +158,8 @@ cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error) {
   if (!status) status = time_teacher(&c, &dim, e, error);
   if (!status) status = time_search(&c, dim, e, error);
   if (status) return status;
-  const double batch = e->o.batch_pairs, left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
-  const double most = fmax(e->recipe->max_epochs * (double)e->texts.n_pairs / batch, MIN_STEPS);
+  const double batch = pairs_per_step(e), left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
+  const double most = fmax(e->o.run->epochs * (double)e->texts.n_pairs / batch, MIN_STEPS);
   const double steps = steps_for(e, &c, left, most), unit = pow(10, floor(log10(steps)) - 1);
   e->steps = (uint64_t)(floor(steps / unit) * unit);
   cq_extend_choose(&e->news,

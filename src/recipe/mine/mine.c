@@ -86,7 +86,7 @@ static cq_status check_mine(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-static const cq_option_part parts[] = {{&cq_group_margin, offsetof(cq_mine_options, margin), NULL}};
+static const cq_option_part parts[] = {{.group = &cq_group_margin, .offset = offsetof(cq_mine_options, margin)}};
 const cq_option_group cq_group_mine = {.name = "mine",
                                        CQ_ROWS(cq_mine_options, option_rows),
                                        .parts = parts,

@@ -35,7 +35,7 @@ typedef struct cq_dev_figures {
   const char *collapsed;
 } cq_dev_figures;
 
-/* Of a teacher, which may be NULL, the first so many dimensions count as the encoder has. */
+/* teacher: may be NULL; its first dimensions count, as many as the encoder has. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
                                       const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);

@@ -1,3 +1,5 @@
+/* What all trainings of an encoder share: reading data, the steps, averaging of weights, evaluation, keeping the
+ * best model, log and model card. See encoder_training.h. */
 #include "recipe/run/encoder_training.h"
 
 #include "base/clock.h"
@@ -298,9 +300,9 @@ static bool is_lower(const cq_training *r, double score, double highest) {
   return score < highest - error;
 }
 
-/* Whether a model is kept in place of the one that is. Among accuracies that the held-out pairs cannot tell apart the
- * squared error decides, which they can: else chance would keep a model of the middle of a run, whose rate was still
- * high. But none is kept that is less accurate than the model begun from. */
+/* Whether the current model replaces the one that is kept. If two accuracies differ by less than their standard error,
+ * the lower MSE wins. Otherwise noise would pick a mid-run model, trained at a still-high learning rate. A model less
+ * accurate than the one at the start is never kept. */
 static bool is_better(const cq_training *r, double score, double mse, bool has_kept) {
   const double kept = r->measured.best_score, highest = fmax(score, r->measured.highest);
   if (isnan(score) || !has_kept) return !isnan(score);
@@ -316,7 +318,7 @@ static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, do
     cq_builder_printf(
         out,
         "COLLAPSE: the student's vectors of %s hardly differ (mean variance %.4f, the teacher's %.4f, x 100);\n"
-        "a lower learning rate or a longer warm-up usually mends it\n",
+        "a lower learning rate or a longer warm-up usually helps\n",
         r->now.collapsed, r->now.student_variance, r->now.teacher_variance);
   if (r->run.over)
     cq_builder_printf(out, "the run ends here, with the best model so far: that after step %llu\n",
@@ -344,7 +346,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   return status;
 }
 
-/* Of the weights that the encoder computes with: averaged 0, or the mean of so many. */
+/* Evaluates the weights that the encoder computes with. averaged: how many they are the mean of; 0: they are no mean. */
 static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
   cq_dev_figures_free(&r->now);
@@ -477,12 +479,18 @@ uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs) {
   return r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
 }
 
+static int a_tenth(uint64_t n_steps) {
+  return (int)(n_steps >= 10 ? n_steps / 10 : 1);
+}
+
 cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error) {
   cq_run_identity identity = {0};
   const cq_run_state *end = &r->run.state;
   r->n_pairs = n_pairs;
   r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
+  if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
+  if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = a_tenth(r->n_steps);
   /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
   if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);

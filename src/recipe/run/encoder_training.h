@@ -66,8 +66,8 @@ typedef struct cq_training {
   } exchanged;                       /* with other ranks by this process */
 } cq_training;
 
-/* o: taken by the table (recipe/run/training_options.h), which it is checked by. Finds the work directory, reads what is measured
- * on. What lies at r counts as open from here on, whatever is returned. */
+/* o: taken and checked by the table (recipe/run/training_options.h). Finds the work directory, reads the held-out
+ * files. Call cq_training_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);
 void cq_training_close(cq_training *r);
@@ -82,7 +82,7 @@ CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name,
 CQ_MUST_USE cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_data *files, size_t n,
                                        const cq_parallel_options *options, cq_error *error);
 cq_parallel_options cq_training_text_options(const cq_training *r);
-/* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT when file order was asked for, too. */
+/* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT with no_shuffle. */
 CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
                                            cq_error *error);
 
@@ -91,7 +91,7 @@ uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
 
 /* --- the run --- */
 
-/* The optimiser's options, for what the task trains beside the encoder. */
+/* The optimizer's options, for what the task trains beside the encoder. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
 /* To the end, in epochs of n_pairs: the model is at its place. result may be NULL. */
 CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);

@@ -1,3 +1,4 @@
+/* The identity of a run as lines of text, and the comparison that names the first line that differs. */
 #include "recipe/run/identity.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* What must be the same for a run to be gone on with: a line of text each, part of every checkpoint.
+/* What must be the same for a run to be resumed: a line of text each, part of every checkpoint.
  *
  *   lr <TAB> 0.0005
  *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may have other names by now

@@ -1,3 +1,4 @@
+/* Appends JSON lines to a run's log, and truncates it to the length that the checkpoint has when the run is resumed. */
 #include "recipe/run/run_log.h"
 
 #include "base/error.h"

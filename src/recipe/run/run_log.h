@@ -14,8 +14,8 @@ typedef struct cq_run_log {
   char *path;
 } cq_run_log;
 
-/* Opens for appending behind the first keep bytes; what lies beyond is removed. A log shorter than that (deleted by
- * hand, say) goes on where it ends. */
+/* Opens for appending after the first keep bytes; what lies beyond is removed. A log shorter than that (deleted by
+ * hand, say) continues where it ends. */
 CQ_MUST_USE cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_error *error);
 /* Closing may be when a full disk shows. A closed log may be closed again. */
 CQ_MUST_USE cq_status cq_run_log_close(cq_run_log *log, cq_error *error);

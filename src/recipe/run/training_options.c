@@ -1,3 +1,4 @@
+/* The table of the options that all trainings of an encoder share: names, defaults, ranges, help. */
 #include "recipe/run/training_options.h"
 
 #include "base/error.h"
@@ -68,12 +69,12 @@ static const cq_option option_rows[] = {
         "model depends on the number of ranks")},
     {CQ_FLAG(O, "shard-tables", shard_tables, KEEPS,
              "with mpirun: each rank keeps a part of the word embeddings and of their optimizer's state")},
-    {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, 0, 0, "STEPS",
-            "measure on --dev and --sts; 0: only at the end")},
-    {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, 0, 0, "STEPS",
-            "write a checkpoint for --resume; 0: only at the end and when stopped")},
+    {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, -1, 0, "STEPS",
+            "measure on --dev and --sts; 0: only at the end; -1: after each tenth of all steps")},
+    {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, -1, 0, "STEPS",
+            "write a checkpoint for --resume; 0: only at the end and when stopped; -1: after each tenth of all steps")},
     {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_BEST_AUTO, best_bys, "MEASURE",
-               "keep the best model by this held-out figure (as early stopping does, but the run goes on "
+               "keep the best model by this held-out figure (as early stopping does, but the run continues "
                "to its end); auto: translation with --dev, else sts with --sts, else last; mse: 'calque "
                "distill' only, where it also decides between translation accuracies within a standard error")},
     {CQ_INT(

@@ -1,3 +1,5 @@
+/* The loop of a run: updates, evaluations, checkpoints, and the agreement of several ranks before it begins. See
+ * training_run.h. */
 #include "recipe/run/training_run.h"
 
 #include "base/clock.h"
@@ -82,7 +84,7 @@ static cq_status open_checkpoint(cq_run *r, const cq_run_identity *identity, cq_
   return status;
 }
 
-/* Rows go round among all ranks, or among none. */
+/* All ranks must agree on --shard-tables. */
 static cq_status compare_tables(const cq_run *r, cq_error *error) {
   bool shard_tables = r->o.shard_tables;
   cq_status status = cq_ranks_broadcast(r->o.ranks, &shard_tables, sizeof shard_tables, error);
@@ -120,7 +122,7 @@ static cq_status fail_limit(const cq_run *r, const char *why, cq_error *error) {
                  (unsigned long long)r->state.step + 1, r->stage.name, why);
 }
 
-/* The last update may have been one too many. What is kept, measured or saved has gone through here. */
+/* Checks for NaN and infinity before weights are evaluated, kept or saved: the last update may have diverged. */
 static cq_status check_weights(const cq_run *r, cq_error *error) {
   const cq_params *params = r->stage.params;
   for (size_t i = 0; i < params->n; i++) {
@@ -244,7 +246,7 @@ static cq_status run_stage(cq_run *r, int number, const cq_run_identity *identit
   status = train_stage(r, identity, error);
   if (!status) status = r->task.end(r->task.context, error);
   if (status || !r->stopped || (is_over(r) && number + 1 == r->task.n_stages)) return status;
-  return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to go on",
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped at step %llu of %llu (%s); resume to continue",
                  (unsigned long long)r->state.step, (unsigned long long)r->stage.n_steps, r->stage.name);
 }
 

@@ -5,8 +5,8 @@
  *
  *   all:  the checkpoint of a run under way ──▶ each stage: begin, update ... evaluate, keep ... save ..., end ──▶ finish
  *
- * A run that was stopped or killed goes on from its last checkpoint to the bits of an uninterrupted one. Work in progress
- * lies in OUTPUT.work (work_directory.h). */
+ * A run that was stopped or killed resumes from its last checkpoint, to the bits of an uninterrupted one. Work in
+ * progress lies in OUTPUT.work (work_directory.h). */
 #ifndef RECIPE_RUN_TRAINING_RUN_H
 #define RECIPE_RUN_TRAINING_RUN_H
 
@@ -33,7 +33,7 @@ typedef struct cq_run_stage {
 typedef struct cq_run_task {
   int n_stages;
   /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
-   * ended. Called again for a stage that is gone on with in a new process. */
+   * ended. Called again when a stage is resumed in a new process. */
   cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
   /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
   cq_status (*update)(double *loss, void *context, cq_error *error);
@@ -56,7 +56,7 @@ typedef struct cq_run_options {
   const char *output, *log_path; /* NULL: in the work directory, in the end beside the model */
   bool resume, replace;
   int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
-  int patience;         /* a stage ends after so many evaluations without a better one; 0: never early */
+  int patience;         /* evaluations without a better one after which a stage ends; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
   cq_ranks *ranks;      /* that do the same run together, of which rank 0 writes; NULL: this process alone */
@@ -89,7 +89,7 @@ typedef struct cq_run {
   uint64_t first_step;        /* that was done then */
 } cq_run;
 
-/* Names the work directory and checks what is there. What lies at r counts as open from here on, whatever is returned. */
+/* Names the work directory and checks what is there. Call cq_run_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
 /* How a trainer's gradients are summed. */
@@ -102,7 +102,7 @@ CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_
 
 /* A running mean over the last 50 or so values, for people; begins at the first, where it is 0. */
 void cq_run_average(double *mean, double value);
-/* An optimiser's learning_rate; the context is the run. */
+/* An optimizer's learning_rate; the context is the run. */
 double cq_run_learning_rate(const void *run, uint64_t step, bool table);
 
 #endif

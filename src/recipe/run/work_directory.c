@@ -1,3 +1,4 @@
+/* Opens, locks, and removes a run's work directory; nothing but a run's own files may lie in it. */
 #include "recipe/run/work_directory.h"
 
 #include "base/error.h"

@@ -17,7 +17,7 @@
 
 typedef struct cq_work_directory {
   char path[CQ_WORK_PATH], checkpoint[CQ_WORK_PATH], best[CQ_WORK_PATH], log[CQ_WORK_PATH];
-  bool under_way; /* there is a checkpoint to go on from */
+  bool under_way; /* there is a checkpoint to resume from */
   int lock;       /* held on the directory while a run works in it; 0: not yet */
 } cq_work_directory;
 
@@ -29,7 +29,7 @@ CQ_MUST_USE cq_status cq_work_directory_check_output(const char *output, cq_erro
  * something to put in.
  *   log_path  the caller's place for the log; NULL: inside
  * Errors: as cq_work_directory_check_output; CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way
- * allows that, when a run is under way and resume is not asked for, when the directory holds files that are not a run's,
+ * allows that, when a run is under way and resume is false, when the directory holds files that are not a run's,
  * when there is text at log_path that is neither this run's nor to be replaced. */
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);

@@ -1,3 +1,5 @@
+/* Rows of a new vocabulary from an old one: shared pieces first, then means over old tokens or over word alignments.
+ * See carry.h for the rules. */
 #include "recipe/student/carry.h"
 
 #include "base/error.h"
@@ -215,7 +217,7 @@ static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error
   if (status) return status;
   for (;;) {
     status = cq_lines_next(&line, lines, error);
-    /* Told of when the vocabulary was made of the file, or by who gave a file for alignment alone. */
+    /* Malformed lines were already reported while building the vocabulary. */
     if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
     if (status || !line.data || (status = add_parallel_line(c, p, line, error))) break;
   }

@@ -1,3 +1,5 @@
+/* FOCUS: skip-gram vectors of the new pieces on the text, then each unplaced row as a sparse mean of placed ones.
+ * See focus.h. */
 #include "recipe/student/focus.h"
 
 #include "base/context.h"

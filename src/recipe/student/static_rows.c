@@ -1,3 +1,5 @@
+/* Rows of a static student: the teacher's vectors of pieces, centered, without the first principal components,
+ * weighted by frequency. See static_rows.h. */
 #include "recipe/student/static_rows.h"
 
 #include "base/error.h"

@@ -116,7 +116,7 @@ static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
-/* Of more text than this a sample is drawn: SentencePiece's trainer takes tens of bytes for each byte of it, and what a
+/* A sample is drawn of more text than this: SentencePiece's trainer takes tens of bytes for each byte of it, and what a
  * vocabulary could learn from more is little. */
 enum { MAX_VOCABULARY_SENTENCES = 3000000 };
 
@@ -171,7 +171,7 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
   return status;
 }
 
-/* --- the stages behind the first --- */
+/* --- the stages after the first --- */
 
 static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool normalize, cq_random *random,
                                cq_error *error) {

@@ -1,3 +1,5 @@
+/* Iterates over the sentences of the vocabulary's files: each file as often as its weight says, every column of a
+ * line. */
 #include "recipe/student/student_text.h"
 
 #include "base/error.h"

@@ -81,7 +81,7 @@ static cq_status read_sentence(trimming *t, cq_slice sentence, const cq_lines *l
                            error);
 }
 
-/* By itself and behind each prompt: what is encoded is one of these. */
+/* By itself and after each prompt: what is encoded is one of these. */
 static cq_status read_with_prompts(trimming *t, cq_slice sentence, const cq_lines *lines, cq_error *error) {
   const char *name;
   json_t *prompt;
@@ -97,7 +97,7 @@ static cq_status read_with_prompts(trimming *t, cq_slice sentence, const cq_line
   return status;
 }
 
-/* The i-th sentence, when it is its turn: one in so many, that all of the text has its share. */
+/* The i-th sentence, when it is its turn: every n-th, so that all of the text has its share. */
 static cq_status take_sample(trimming *t, uint64_t i, uint64_t n, cq_slice sentence, cq_error *error) {
   if (t->n_sample == MAX_SAMPLE || i % (n / MAX_SAMPLE + 1) != 0) return CQ_OK;
   const char *copy = cq_arena_strndup(&t->arena, sentence.data, sentence.n);
@@ -222,7 +222,7 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s without a tokenizer's vocabulary cannot be trimmed", model,
                    m->type->name);
   if (!table->value && table->narrow.dtype == CQ_I8)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is stored in 8 bits: trim the model that it was quantised from",
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is stored in 8 bits: trim the model that it was quantized from",
                    model);
   const int64_t n = cq_tokenizer_describe(m->tokenizer)->vocab_size;
   if (n > table->rows)

@@ -1,3 +1,4 @@
+/* Replaces a model's tokenizer and word embeddings, for a transformer or any module with a table of words. */
 #include "recipe/student/vocabulary.h"
 
 #include "base/error.h"

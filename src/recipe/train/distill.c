@@ -29,6 +29,8 @@
 
 static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
 
+#define TEMPERATURE 0.05
+
 #define O cq_distill_options
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "teacher", teacher, CHANGES, "MODEL",
@@ -54,7 +56,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "that weight at the end, to which it falls or rises as the learning rate falls"),
      .otherwise = "as --contrast"},
-    {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 1e-4, 1e6, "T", "of the contrastive loss")},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, TEMPERATURE, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
              "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
     {CQ_FLAG(
@@ -67,7 +69,7 @@ static const cq_option option_rows[] = {
                "share of each batch's source sentences that are trained on, beside all translations: a student that "
                "reads the teacher's language as the teacher does needs few, and a step takes less time")},
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
-               "subword regularisation: split translations without a share of the vocabulary's pieces, drawn anew each "
+               "subword regularization: split translations without a share of the vocabulary's pieces, drawn anew each "
                "time (Unigram vocabularies)")},
     {CQ_INTS(
          O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
@@ -81,17 +83,18 @@ static cq_status check_distill(const void *options, cq_error *error) {
   if (!o->teacher || !o->student) return cq_fail(error, CQ_ERR_ARGUMENT, "a teacher and a student are needed");
   if (o->n_train + o->n_source_text == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "at least one file to train on is needed (train, source-text)");
-  if ((o->hard_negatives || o->near_misses) && !(o->contrast > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: candidates of the contrastive loss, which needs a weight (contrast)",
-                   o->hard_negatives ? "hard-negatives" : "near-misses");
-  if (o->final_contrast > 0 && !(o->contrast > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "final-contrast: of the contrastive loss, which needs a weight (contrast)");
-  if (o->n_matryoshka && !(o->contrast > 0))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka: of the contrastive loss, which needs a weight (contrast)");
+  const char *of_contrast = o->hard_negatives               ? "hard-negatives"
+                            : o->near_misses                ? "near-misses"
+                            : o->final_contrast > 0         ? "final-contrast"
+                            : o->temperature != TEMPERATURE ? "temperature"
+                            : o->n_matryoshka               ? "matryoshka"
+                                                            : NULL;
+  if (of_contrast && !(o->contrast > 0))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: of the contrastive loss, which needs a weight (contrast)", of_contrast);
   return CQ_OK;
 }
 
-static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), NULL}};
+static const cq_option_part parts[] = {{.group = &cq_group_training, .offset = offsetof(O, run)}};
 const cq_option_group cq_group_distill = {
     .name = "distill", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_distill};
 #undef O
@@ -191,7 +194,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
-/* Of the dimensions that the student is to have in the end. */
+/* Checks prefixes against the dimensions that the student is to have in the end. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
   const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
@@ -280,7 +283,7 @@ static void list_candidates(run *r, size_t n) {
     r->n_candidates += cq_hard_negatives_of(r->candidates + r->n_candidates, &r->hard, r->pairs[i].source);
 }
 
-/* Pairs first, sentences without translations behind them, each in their order. Returns the number of pairs. */
+/* Pairs first, then sentences without translations, each in their order. Returns the number of pairs. */
 static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq_parallel *data) {
   size_t n_pairs = 0, n_plain = 0;
   for (size_t i = 0; i < n; i++) {

@@ -61,7 +61,8 @@ static void training_defaults(void *options) {
   o->epochs = 1, o->batch_pairs = 16;
 }
 
-static const cq_option_part parts[] = {{&cq_group_training, offsetof(O, run), training_defaults}};
+static const cq_option_part parts[] = {
+    {.group = &cq_group_training, .offset = offsetof(O, run), .defaults = training_defaults}};
 const cq_option_group cq_group_finetune = {
     .name = "finetune", CQ_ROWS(O, option_rows), .parts = parts, .n_parts = 1, .check = check_finetune};
 #undef O
@@ -213,7 +214,7 @@ static kind deal_batch(run *r) {
   return chosen;
 }
 
-/* Which kind batch number n is of: what has been dealt before it is dealt again where a run goes on. */
+/* Which kind batch number n is of: a resumed run deals again what was dealt before it. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
   while (r->n_dealt < n) deal_batch(r);

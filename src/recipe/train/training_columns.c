@@ -1,3 +1,5 @@
+/* Warns of columns that look swapped or of the wrong language: a teacher's tokenizer splits its own language into
+ * longer pieces, and language identification votes over the sentences. */
 #include "recipe/train/columns.h"
 
 #include "base/memory.h"
