@@ -66,20 +66,6 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-static cq_status load_plugin(const cq_curl_plugin **out, cq_error *error) {
-  const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_curl.so", CQ_CURL_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the Hugging Face hub needs calque's plugin for libcurl: %s",
-                   reason.message);
-  const cq_curl_plugin *p = table;
-  if (p->version != CQ_CURL_PLUGIN_VERSION)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for libcurl is of version %d, not %d", p->version,
-                   CQ_CURL_PLUGIN_VERSION);
-  *out = p;
-  return CQ_OK;
-}
-
 /* Of the environment, else of the file; blanks around it go. One with a control character would be another header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
@@ -128,7 +114,10 @@ cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options
   snprintf(out->endpoint, sizeof out->endpoint, "%.*s", (int)cq_path_length(endpoint), endpoint);
   out->request_s = seconds_of("HF_HUB_ETAG_TIMEOUT", 10);
   out->download_s = seconds_of("HF_HUB_DOWNLOAD_TIMEOUT", 10);
-  cq_status status = load_plugin(&out->plugin, error);
+  const void *table;
+  cq_status status = cq_plugin_load(&table, "curl", CQ_CURL_PLUGIN_VERSION,
+                                    "the Hugging Face hub needs calque's plugin for libcurl", error);
+  out->plugin = table;
   if (!status) status = find_token(out, error);
   if (!status && !(out->curl = out->plugin->open())) status = cq_fail_memory(error, "libcurl");
   if (status) cq_hub_session_close(out);

@@ -24,17 +24,12 @@ struct cq_approximate {
   size_t n; /* rows it covers */
 };
 
-static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
+static cq_status load_faiss(const cq_faiss_plugin **out, cq_error *error) {
   const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_faiss.so", CQ_FAISS_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "approximate search needs calque's plugin for FAISS: %s", reason.message);
-  const cq_faiss_plugin *p = table;
-  if (p->version != CQ_FAISS_PLUGIN_VERSION)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for FAISS is of version %d, not %d", p->version,
-                   CQ_FAISS_PLUGIN_VERSION);
-  *out = p;
-  return CQ_OK;
+  const cq_status status = cq_plugin_load(&table, "faiss", CQ_FAISS_PLUGIN_VERSION,
+                                          "approximate search needs calque's plugin for FAISS", error);
+  *out = table;
+  return status;
 }
 
 /* --- building --- */
@@ -85,7 +80,7 @@ cq_status cq_approximate_build(const char *path, bool graph, const float *vector
   const cq_faiss_plugin *faiss;
   char message[512];
   void *index = NULL;
-  cq_status status = load_plugin(&faiss, error);
+  cq_status status = load_faiss(&faiss, error);
   if (status) return status;
   if (!cq_has_room(FAISS_BYTES + n * (2 * dim + FAISS_LINK_BYTES))) return cq_fail_memory(error, path);
   if (faiss->make(&index, graph, n, dim, message, sizeof message))
@@ -104,7 +99,7 @@ cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, 
   *out = NULL;
   cq_approximate *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, path);
-  cq_status status = load_plugin(&a->faiss, error);
+  cq_status status = load_faiss(&a->faiss, error);
   FILE *file = status ? NULL : fopen(path, "rbe"); /* once it is open it does not matter whether it is replaced */
   if (!status && !file) status = cq_fail_errno(error, path, "cannot open");
   if (!status && a->faiss->read(&a->index, file, &n_in_file, &dim_in_file, message, sizeof message))

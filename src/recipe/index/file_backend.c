@@ -139,6 +139,7 @@ static cq_status set_fingerprint(cq_index *index, const char *fingerprint, cq_er
 }
 
 const struct cq_index_backend cq_index_files = {
+    .version = CQ_INDEX_BACKEND_VERSION,
     .create = create_files,
     .open = open_files,
     .close = close_files,

@@ -5,11 +5,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "base/plugin.h"
 #include "base/slice.h"
 #include "model/encoder.h"
 #include "model/precision.h"
 #include "model/router.h"
-#include "store/postgresql.h"
 #include "text/analyzer.h"
 
 #include <inttypes.h>
@@ -45,12 +45,23 @@ static cq_status open_model(cq_encoder **out, char fingerprint[33], const char *
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
 }
 
-static const struct cq_index_backend *backend_of(const char *place) {
-  return cq_pg_is_address(place) ? &cq_index_database_backend : &cq_index_files;
+bool cq_index_is_address(const char *place) {
+  return strncmp(place, "postgresql://", 13) == 0 || strncmp(place, "postgres://", 11) == 0;
+}
+
+cq_status cq_index_find_backend(const struct cq_index_backend **out, const char *place, cq_error *error) {
+  const void *table = &cq_index_files;
+  cq_status status = CQ_OK;
+  if (cq_index_is_address(place))
+    status = cq_plugin_load(&table, "postgresql", CQ_INDEX_BACKEND_VERSION,
+                            "an index in PostgreSQL needs calque's plugin for it", error);
+  *out = table;
+  return status;
 }
 
 cq_status cq_index_create(const char *directory, const cq_index_options *options, cq_error *error) {
   char fingerprint[33], place[PATH_MAX];
+  const struct cq_index_backend *backend;
   cq_index_options o;
   cq_encoder *encoder = NULL;
   cq_status status = cq_options_take(&o, &cq_group_index, options, error);
@@ -67,9 +78,14 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   }
   /* A directory is remembered by its whole path: searches start anywhere. Other names are names of the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
-  const cq_index_making making = {name,  fingerprint,      encoder ? cq_encoder_dim(encoder) : 0,
-                                  tasks, o.passage_tokens, o.passage_overlap};
-  if (!status) status = backend_of(directory)->create(directory, &making, error);
+  const cq_index_making making = {.model = name,
+                                  .fingerprint = fingerprint,
+                                  .dim = encoder ? cq_encoder_dim(encoder) : 0,
+                                  .tasks = tasks,
+                                  .passage_tokens = o.passage_tokens,
+                                  .passage_overlap = o.passage_overlap};
+  if (!status) status = cq_index_find_backend(&backend, directory, error);
+  if (!status) status = backend->create(directory, &making, error);
   cq_encoder_free(encoder);
   return status;
 }
@@ -205,31 +221,17 @@ bool cq_index_query_prompt(const char **name, const cq_index *index) {
   return *name || !encoder->task_prompt_name;
 }
 
-/* Documents of many languages are in one index, and a query does not say which it is in. */
-cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error) {
-  cq_analyzer *analyzer = atomic_load(&index->shared->analyzer);
-  cq_status status = CQ_OK;
-  if (!analyzer) {
-    pthread_mutex_lock(&index->shared->opening);
-    if (!(analyzer = atomic_load(&index->shared->analyzer))) {
-      status = cq_analyzer_open_with(&analyzer, "mul", false, NULL, 0, error);
-      if (!status) atomic_store(&index->shared->analyzer, analyzer);
-    }
-    pthread_mutex_unlock(&index->shared->opening);
-  }
-  *out = status ? NULL : analyzer;
-  return status;
-}
-
 cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_options *options, cq_error *error) {
+  const struct cq_index_backend *backend;
   const cq_encoder *encoder;
   cq_index_options o;
   *out = NULL;
   cq_status status = cq_options_take(&o, &cq_group_index, options, error);
+  if (!status) status = cq_index_find_backend(&backend, directory, error);
   if (status) return status;
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, "index");
-  index->backend = backend_of(directory);
+  index->backend = backend;
   index->is_writing = o.writing, index->precision = o.precision;
   index->passage_tokens = o.passage_tokens, index->passage_overlap = o.passage_overlap;
   index->notice = o.notice, index->notice_context = o.notice_context;
@@ -270,10 +272,6 @@ void cq_index_free(cq_index *index) {
   cq_free(index->query_model);
   cq_free(index->directory);
   cq_free(index);
-}
-
-bool cq_index_is_address(const char *place) {
-  return cq_pg_is_address(place);
 }
 
 cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error) {

@@ -3,12 +3,12 @@
  *   database_search.c    beginning and end, documents of what was found
  *   database_nearest.c   passages by their vectors
  *   database_words.c     passages by their words */
-#ifndef RECIPE_INDEX_DATABASE_SEARCH_H
-#define RECIPE_INDEX_DATABASE_SEARCH_H
+#ifndef POSTGRESQL_DATABASE_SEARCH_H
+#define POSTGRESQL_DATABASE_SEARCH_H
 
 #include "lexical/score.h"
-#include "recipe/index/database.h"
-#include "store/postgresql_select.h"
+#include "postgresql/database.h"
+#include "postgresql/postgresql_select.h"
 
 enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates behind a filter, which drops some */
 
@@ -71,6 +71,6 @@ CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_i
  * result. */
 CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
                                                    const cq_database_query *queries, size_t n, cq_error *error);
-void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_result *result);
 
 #endif

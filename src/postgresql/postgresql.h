@@ -10,28 +10,40 @@
  *
  * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time, or only reads;
  * CQ_ERR_IO when it refuses for want of room, rights or tables; CQ_ERR_ARGUMENT for data that it does not take;
- * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked; CQ_ERR_UNSUPPORTED without the plugin.
+ * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked.
  *
  * Threads: a pool is for all, what is taken from it for one. */
-#ifndef STORE_POSTGRESQL_H
-#define STORE_POSTGRESQL_H
+#ifndef POSTGRESQL_POSTGRESQL_H
+#define POSTGRESQL_POSTGRESQL_H
 
 #include "base/slice.h"
 #include "calque/status.h"
-#include "store/postgresql_plugin.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct cq_pg_pool cq_pg_pool;
 typedef struct cq_pg cq_pg; /* a connection that was taken */
+typedef struct cq_pg_result cq_pg_result;
 
-/* Whether a place is the address of a database, and no directory. */
-bool cq_pg_is_address(const char *place);
+enum { CQ_PG_SCHEMA = 64, CQ_PG_MAX_STATEMENTS = 4 };
 
-enum { CQ_PG_SCHEMA = 64 };
+typedef struct cq_pg_value {
+  const void *data; /* NULL: SQL's null */
+  size_t n;
+} cq_pg_value;
+
+typedef struct cq_pg_statement {
+  const char *sql;
+  const cq_pg_value *values; /* $1, $2, ... */
+  size_t n_values;
+  bool is_kept;   /* it comes again, with the same text: it is prepared once for each connection */
+  bool is_needed; /* its result is sent at once, without waiting for the statements after it */
+} cq_pg_statement;
 
 /* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
- * a NUL; CQ_ERR_UNSUPPORTED without the plugin. */
+ * a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
 void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
@@ -74,13 +86,12 @@ bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have 
 /* The SQLSTATE of the statement that failed last: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 
-size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result);
-cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);
-int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row,
-                     size_t column); /* int2, int4, int8, bool */
-double cq_pg_double(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);       /* float8 */
-int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column); /* of run_all */
-void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result);                                     /* NULL is legal */
+size_t cq_pg_n_rows(const cq_pg_result *result);
+cq_slice cq_pg_bytes(const cq_pg_result *result, size_t row, size_t column);
+int64_t cq_pg_number(const cq_pg_result *result, size_t row, size_t column);      /* int2, int4, int8, bool */
+double cq_pg_double(const cq_pg_result *result, size_t row, size_t column);       /* float8 */
+int64_t cq_pg_text_number(const cq_pg_result *result, size_t row, size_t column); /* of run_all */
+void cq_pg_result_free(cq_pg_result *result);                                     /* NULL is legal */
 
 /* --- PostgreSQL's binary format, appended --- */
 

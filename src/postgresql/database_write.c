@@ -5,7 +5,7 @@
  *
  * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others
  * got. */
-#include "recipe/index/database.h"
+#include "postgresql/database.h"
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -153,7 +153,7 @@ static cq_status write_terms(writing *w, cq_error *error) {
         "UPDATE SET n_passages = term.n_passages + excluded.n_passages, n_occurrences = term.n_occurrences + "
         "excluded.n_occurrences",
         values, 3, error);
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   for (int c = 0; c < 3; c++) cq_builder_free(&columns[c]);
   return status;
 }
@@ -164,23 +164,23 @@ static cq_status forget_words(writing *w, cq_pg_value numbers, cq_error *error) 
   cq_pg_result *r;
   cq_status status =
       cq_pg_run_kept(&r, w->pg, "SELECT terms FROM words WHERE document = ANY($1::bigint[])", &numbers, 1, error);
-  for (size_t i = 0; !status && i < cq_pg_n_rows(w->pg, r); i++) {
-    const cq_slice array = cq_pg_bytes(w->pg, r, i, 0);
+  for (size_t i = 0; !status && i < cq_pg_n_rows(r); i++) {
+    const cq_slice array = cq_pg_bytes(r, i, 0);
     const size_t n = array.n >= 20 ? (array.n - 20) / 12 : 0;
     if (!cq_reserve((void **)&w->terms.items, &w->terms.capacity, n + 1, sizeof *w->terms.items))
       status = cq_fail_memory(error, "terms");
     for (size_t t = 0; !status && t < n; t++) w->terms.items[t] = (int64_t)cq_pg_get_64(array.data + 20 + 12 * t + 4);
     if (!status) status = change_terms(w, w->terms.items, n, -1, error);
   }
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   return status;
 }
 
 static cq_status delete_rows(int64_t *n, writing *w, const char *sql, cq_pg_value numbers, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(&r, w->pg, sql, &numbers, 1, error);
-  if (!status) *n -= cq_pg_number(w->pg, r, 0, 0);
-  cq_pg_result_free(w->pg, r);
+  if (!status) *n -= cq_pg_number(r, 0, 0);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -196,10 +196,10 @@ static cq_status delete_documents(writing *w, cq_error *error) {
   cq_status status = ids.failed ? cq_fail_memory(error, "ids") : CQ_OK;
   if (!status)
     status = cq_pg_run_kept(&r, w->pg, "SELECT number FROM document WHERE id = ANY($1::text[])", &value, 1, error);
-  const size_t n = status ? 0 : cq_pg_n_rows(w->pg, r);
+  const size_t n = status ? 0 : cq_pg_n_rows(r);
   cq_pg_put_array(&numbers, CQ_PG_INT8, n);
-  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(&numbers, (uint64_t)cq_pg_number(w->pg, r, i, 0));
-  cq_pg_result_free(w->pg, r);
+  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(&numbers, (uint64_t)cq_pg_number(r, i, 0));
+  cq_pg_result_free(r);
   value = cq_pg_value_of(&numbers);
   int64_t ignored = 0;
   if (!status && numbers.failed) status = cq_fail_memory(error, "ids");
@@ -323,12 +323,12 @@ static cq_status lock_index(void *context, cq_pg *pg, cq_error *error) {
   status = cq_pg_run_kept(&r, pg, "SELECT next_document, next_passage, is_whole FROM calque_index FOR UPDATE", NULL, 0,
                           error);
   if (status) return status;
-  if (cq_pg_n_rows(pg, r) != 1)
+  if (cq_pg_n_rows(r) != 1)
     status = cq_fail_file(error, CQ_ERR_FORMAT, w->index->directory, "its table calque_index has no row");
   else
-    w->locked_document = cq_pg_number(pg, r, 0, 0), w->locked_passage = cq_pg_number(pg, r, 0, 1),
-    w->is_whole = cq_pg_number(pg, r, 0, 2) != 0;
-  cq_pg_result_free(pg, r);
+    w->locked_document = cq_pg_number(r, 0, 0), w->locked_passage = cq_pg_number(r, 0, 1),
+    w->is_whole = cq_pg_number(r, 0, 2) != 0;
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -355,7 +355,7 @@ static cq_status write_counts(writing *w, cq_error *error) {
                            "$2::bigint, n_occurrences = n_occurrences + $3::bigint, next_document = $4::bigint, "
                            "next_passage = $5::bigint",
                            values, N - 1, error);
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   cq_builder_free(&numbers);
   return status;
 }
