@@ -79,8 +79,8 @@ CQ_API bool cq_index_is_address(const char *place);
  * as it was on an error. */
 CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 /* Compares all that counts with its checks: documents, deletions, vectors, the index by words and the approximation. (A
- * search does the same with what it reads.) An index of calque 0.1 has no checks before something is added to it.
- * Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO; CQ_ERR_MEMORY. */
+ * search does the same with what it reads.) Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO;
+ * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error);
 CQ_API size_t cq_index_size(const cq_index *index);       /* documents that count */
 CQ_API size_t cq_index_n_passages(const cq_index *index); /* of them */

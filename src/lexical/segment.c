@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-static const char magic[8] = "calqlex2", magic_of_first[8] = "calqlex1"; /* the first had no checks */
+static const char magic[8] = "calqlex2";
 
 enum part { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
 
@@ -34,8 +34,9 @@ static const char no_memory[] = "out of memory";
 
 /* What is wrong; NULL: nothing that reading would stumble over. */
 static const char *check_segment(cq_segment *s, const header *h) {
-  const bool has_checks = !memcmp(h->magic, magic, sizeof magic);
-  if (!has_checks && memcmp(h->magic, magic_of_first, sizeof magic) != 0) return "not a segment of a lexical index";
+  if (memcmp(h->magic, "calqlex1", sizeof magic) == 0)
+    return "a segment of version 1, this calque reads version 2: make the index anew";
+  if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a segment of a lexical index";
   if (h->n_documents > UINT32_MAX - 1 || h->n_terms > UINT32_MAX - 1) return "the header counts too many";
   const uint64_t sizes[N_PARTS] = {[LENGTHS] = h->n_documents * sizeof(uint32_t),
                                    [ID_STARTS] = (h->n_documents + 1) * sizeof(uint64_t),
@@ -49,14 +50,12 @@ static const char *check_segment(cq_segment *s, const header *h) {
       return "a part is not where the header says";
   const unsigned char *const base = s->file.data;
   const uint64_t end = h->begin[POSTINGS] + ((h->size[POSTINGS] + 7) & ~(uint64_t)7);
-  if (has_checks) {
-    uint64_t check;
-    if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
-    memcpy(&check, base + end, sizeof check);
-    if (check != cq_check64(base, (size_t)h->begin[POSTINGS], 0)) return "it is damaged: it does not fit its check";
-    s->sound = cq_alloc_zeroed(h->n_terms / 8 + 1);
-    if (!s->sound) return no_memory;
-  }
+  uint64_t check;
+  if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
+  memcpy(&check, base + end, sizeof check);
+  if (check != cq_check64(base, (size_t)h->begin[POSTINGS], 0)) return "it is damaged: it does not fit its check";
+  s->sound = cq_alloc_zeroed(h->n_terms / 8 + 1);
+  if (!s->sound) return no_memory;
   s->n_documents = (uint32_t)h->n_documents, s->n_terms = (uint32_t)h->n_terms, s->n_occurrences = h->n_occurrences;
   s->lengths = (const uint32_t *)(const void *)(base + h->begin[LENGTHS]);
   s->id_starts = (const uint64_t *)(const void *)(base + h->begin[ID_STARTS]);
@@ -71,7 +70,6 @@ static const char *check_segment(cq_segment *s, const header *h) {
   if (!starts_ascend(s->id_starts, s->n_documents, h->size[IDS])) return "the ids' places do not ascend";
   if (!starts_ascend(s->term_starts, s->n_terms, h->size[TERMS])) return "the terms' places do not ascend";
   if (!records_ascend(s->records, s->n_terms, h->size[POSTINGS])) return "the postings' places do not ascend";
-  if (!has_checks && s->file.n > end) return "it does not end where the header says"; /* the magic may be damaged */
   return NULL;
 }
 
@@ -126,7 +124,7 @@ static uint32_t check_of_postings(const void *postings, size_t n, uint32_t term)
 static bool are_sound(const cq_segment *s, uint32_t t) {
   const unsigned char bit = (unsigned char)(1u << (t % 8));
   const cq_term_record *r = &s->records[t];
-  if (!s->sound || atomic_load_explicit(&s->sound[t / 8], memory_order_relaxed) & bit) return true;
+  if (atomic_load_explicit(&s->sound[t / 8], memory_order_relaxed) & bit) return true;
   if (check_of_postings(s->postings + r->at, (size_t)(r[1].at - r->at), t) != r->check) return false;
   atomic_fetch_or_explicit(&s->sound[t / 8], bit, memory_order_relaxed);
   return true;

@@ -19,7 +19,7 @@ typedef struct copying {
   const cq_index_copy_options *o;
   const cq_index_snapshot *snapshot;
   cq_index_info info;
-  char source[128]; /* what it is a copy of; "": of an index that has no identity, and no copy of it is resumed */
+  char source[128]; /* what it is a copy of */
   int64_t record;   /* the next one */
   uint64_t n_done;
 } copying;
@@ -28,7 +28,6 @@ typedef struct copying {
 static cq_status find_place(copying *c, cq_error *error) {
   cq_pg *pg;
   cq_pg_result *r;
-  if (!*c->source) return CQ_OK;
   cq_status status = cq_pg_take(&pg, c->to->database->pool, error);
   if (status) return status;
   status = cq_pg_run(&r, pg, "SELECT copied_until FROM calque_index WHERE copy_source = $1::text",
@@ -201,9 +200,8 @@ cq_status cq_database_copy(cq_index *to, const cq_index *from, const cq_index_sn
                            const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error) {
   copying c = {.from = from, .to = to, .o = options, .snapshot = snapshot, .info = cq_index_snapshot_info(snapshot)};
   /* records keep their numbers while these stay the same: compacting writes other files */
-  if (*c.info.identity)
-    snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
-             c.info.n_live);
+  snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
+           c.info.n_live);
   cq_status status = find_place(&c, error);
   const int64_t resumed = c.record;
   if (!status) status = copy_batches(&c, error);

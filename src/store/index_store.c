@@ -132,7 +132,6 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   s->directory = cq_strdup(directory);
   status = s->directory ? CQ_OK : cq_fail_memory(error, directory);
   if (!status && writing) status = take_lock(s, error);
-  if (!status && writing) status = cq_index_upgrade(directory, error);
   if (!status) status = read_newest(&s->newest, directory, NULL, error);
   if (!status && writing) status = cq_index_prepare_writing(s, error);
   if (status)
@@ -148,7 +147,6 @@ void cq_index_store_close(cq_index_store *s) {
   cq_index_files_close(&s->files);
   cq_free(s->words);
   cq_free(s->deleted);
-  cq_free(s->fingerprint);
   if (s->hubs >= 0) close(s->hubs);
   if (s->lock >= 0) close(s->lock); /* releases it */
   pthread_mutex_destroy(&s->mutex);

@@ -62,8 +62,8 @@ typedef struct cq_index_addition {
 
 typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
-  const char *fingerprint; /* cq_encoder_fingerprint's; NULL: calque 0.1 made it, and had other fingerprints */
-  const char *identity;    /* of the index, random; "": calque 0.1 made it */
+  const char *fingerprint; /* cq_encoder_fingerprint's */
+  const char *identity;    /* of the index, random */
   int64_t files;           /* generation of the files that have the records */
   int64_t dim;
   int64_t n;                   /* records, deleted ones included */
@@ -126,8 +126,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
                                                   void (*found)(void *context, cq_slice language), void *context,
                                                   cq_error *error);
 
-/* Whether a record's vector, passage and hubness are as they were written; compared once. Without checks (an index of
- * calque 0.1) they are taken to be. */
+/* Whether a record's vector, passage and hubness are as they were written; compared once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
 /* The CQ_ERR_FORMAT of a record that is not. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
@@ -163,8 +162,6 @@ CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slic
                                             cq_error *error);
 /* From the next commit on: the approximation of the next generation, for the records that count now; or none. */
 CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool is_there, cq_error *error);
-/* Of the model, where none could be compared; kept at the next commit of changes. */
-CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
 
 /* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all
  * records, committed or not; n 0: none. A failed call leaves all as it was. */

@@ -267,16 +267,6 @@ cq_status cq_index_store_set_approximate(cq_index_store *s, bool is_there, cq_er
   return CQ_OK;
 }
 
-cq_status cq_index_store_set_fingerprint(cq_index_store *s, const char *fingerprint, cq_error *error) {
-  const cq_status status = cq_index_store_check_writing(s, error);
-  if (status) return status;
-  char *owned = cq_strdup(fingerprint);
-  if (!owned) return cq_fail_memory(error, s->directory);
-  cq_free(s->fingerprint);
-  s->fingerprint = owned;
-  return CQ_OK;
-}
-
 /* --- what is written, committed or not --- */
 
 static cq_status read_at(int file, void *out, size_t n_bytes, int64_t at, const cq_index_store *s, const char *what,
@@ -337,7 +327,6 @@ static cq_index_manifest next_manifest(const cq_index_store *s) {
   next.n += s->n_new, next.n_documents = s->n_documents;
   next.approximate = s->next_approximate, next.n_approximate = s->n_approximate;
   next.approximate_check = s->approximate_check;
-  if (s->fingerprint) next.fingerprint = s->fingerprint;
   next.words = s->words, next.n_words = s->n_words, next.last_words = s->last_words;
   return next;
 }

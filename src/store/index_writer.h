@@ -24,7 +24,6 @@ struct cq_index_store {
   int64_t n_documents;    /* as in the manifest to come, like all that follows */
   int64_t next_approximate, n_approximate;
   uint64_t approximate_check;
-  char *fingerprint; /* NULL: it stays */
   cq_index_words *words;
   size_t n_words, words_capacity;
   int64_t last_words;

@@ -90,39 +90,17 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   return status;
 }
 
-static const char *last_component(const char *name) {
-  const char *slash = strrchr(name, '/');
-  return slash ? slash + 1 : name;
-}
-
-/* An index of calque 0.1 has a fingerprint that cannot be compared: the name has to do. What is written gets the new one. */
-static cq_status accept_old(const cq_index *index, const char *name, const char *fingerprint, cq_error *error) {
-  char text[1024];
-  if (strcmp(last_component(name), last_component(index->model)) != 0)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made by calque 0.1 with '%s': only a model of that name is taken, not %s", index->model,
-                        name);
-  snprintf(text, sizeof text,
-           "calque 0.1 made the index: whether %.400s is its model is told by name and dimensions only", name);
-  if (index->notice) index->notice(index->notice_context, text);
-  if (!index->is_writing) return CQ_OK;
-  pthread_mutex_lock(&index->shared->writing);
-  const cq_status status = index->backend->set_fingerprint((cq_index *)(uintptr_t)index, fingerprint, error);
-  pthread_mutex_unlock(&index->shared->writing);
-  return status;
-}
-
 static cq_status compare_model(const cq_index *index, const cq_encoder *encoder, const char *name,
                                const char *fingerprint, cq_error *error) {
   const int dim = cq_encoder_dim(encoder);
-  if (index->fingerprint && strcmp(fingerprint, index->fingerprint) != 0)
+  if (strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
                         "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, index->model,
                         index->fingerprint, fingerprint);
   if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
                         (long long)index->dim, dim);
-  return index->fingerprint ? CQ_OK : accept_old(index, name, fingerprint, error);
+  return CQ_OK;
 }
 
 /* Opens the model, model NULL: by the name it had, and sees that it is the index's. */

@@ -39,8 +39,8 @@ typedef struct cq_index_shared {
 
 struct cq_index {
   const struct cq_index_backend *backend; /* backend.h */
-  char *directory, *model, *fingerprint;  /* fingerprint NULL: an index of calque 0.1 */
-  char *query_model;                      /* NULL: queries are encoded by `model` */
+  char *directory, *model, *fingerprint;
+  char *query_model; /* NULL: queries are encoded by `model` */
   int64_t dim;
   bool tasks;            /* documents and queries are encoded each by the model's prompt and modules for them */
   cq_index_store *store; /* of files; NULL: it is in a database */
