@@ -6,6 +6,7 @@
 #include "calque/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PATH = 4096 };
@@ -41,8 +42,12 @@ static cq_status open_library(const void **out, const char *library, const char 
 static const char this_library;
 
 bool cq_library_directory(char *out, size_t size) {
+  char path[MAX_PATH];
   Dl_info self;
-  return dladdr(&this_library, &self) && self.dli_fname && directory_of(out, size, self.dli_fname);
+  if (!dladdr(&this_library, &self) || !self.dli_fname) return false;
+  /* A program that was found through PATH has no directory in its name, and either may be a link. */
+  return (strchr(self.dli_fname, '/') ? realpath(self.dli_fname, path) != NULL : cq_process_path(path, sizeof path)) &&
+         directory_of(out, size, path);
 }
 
 static cq_status open_library(const void **out, const char *library, const char *symbol, cq_error *error) {
