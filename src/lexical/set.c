@@ -162,20 +162,3 @@ void cq_lexical_query_free(cq_lexical_query *query) {
   cq_free(query->terms);
   *query = (cq_lexical_query){0};
 }
-
-cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set, const cq_slice *texts,
-                                      size_t n_queries, const cq_lexical_options *options,
-                                      const cq_lexical_filter *filter, cq_context *ctx, cq_error *error) {
-  cq_analysis *analysis = NULL;
-  *out = NULL;
-  cq_lexical_query *queries = cq_alloc_array_zeroed(n_queries, sizeof *queries);
-  cq_status status = queries ? CQ_OK : cq_fail_memory(error, "queries");
-  if (!status) status = cq_analysis_open(&analysis, set->analyzer, error);
-  for (size_t i = 0; !status && i < n_queries; i++)
-    status = cq_lexical_query_parse(&queries[i], analysis, texts[i], error);
-  if (!status) status = cq_lexical_set_search(out, set, queries, n_queries, options, filter, ctx, error);
-  for (size_t i = 0; queries && i < n_queries; i++) cq_lexical_query_free(&queries[i]);
-  cq_free(queries);
-  cq_analysis_free(analysis);
-  return status;
-}

@@ -157,10 +157,6 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
 
 /* --- changes --- */
 
-cq_status cq_index_store_check_writing(const cq_index_store *s, cq_error *error) {
-  return s->lock >= 0 ? CQ_OK : cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it is open for reading only");
-}
-
 /* Marks a document that counts as deleted; false: it is already, or there is none. */
 static bool delete_document(cq_index_store *s, int64_t first) {
   const cq_index_snapshot *newest = s->newest;
@@ -278,10 +274,6 @@ static cq_status read_at(int file, void *out, size_t n_bytes, int64_t at, const 
     done += (size_t)part;
   }
   return CQ_OK;
-}
-
-int64_t cq_index_store_n(const cq_index_store *s) {
-  return s->newest->m.n + s->n_new;
 }
 
 cq_status cq_index_store_visit(const cq_index_store *s, int64_t from, int64_t to,

@@ -66,6 +66,11 @@ CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, 
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
 /* Removes the files that the newest manifest does not name, and what killed processes had begun to write. */
 void cq_index_remove_left(const cq_index_store *s);
+/* --- index_newest.c --- */
+
+/* The snapshot of the manifest on disk; *out NULL: it is that of `before`. */
+CQ_MUST_USE cq_status cq_index_read_newest(cq_index_snapshot **out, const char *directory,
+                                           const cq_index_snapshot *before, cq_error *error);
 /* Makes it the newest snapshot. */
 void cq_index_publish(cq_index_store *s, cq_index_snapshot *newest);
 
