@@ -1,3 +1,5 @@
+/* Vectors by text. The hashes of the texts are in memory, the vectors are mapped: a cache of millions of texts needs
+ * memory for the hashes alone. See vector_store.h for the files. */
 #include "cache/vector_store.h"
 
 #include "base/error.h"

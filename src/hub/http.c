@@ -1,3 +1,5 @@
+/* Requests to the hub. Some failures are worth another try after a pause; redirections are followed here and not by
+ * libcurl, so that the token stays with the hub. See http.h. */
 #include "hub/http.h"
 
 #include "base/error.h"

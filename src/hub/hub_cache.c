@@ -1,3 +1,4 @@
+/* The paths of the cache that Hugging Face's own tools share: see hub_cache.h for its layout. */
 #include "hub/hub_cache.h"
 
 #include "base/file.h"

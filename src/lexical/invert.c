@@ -1,3 +1,5 @@
+/* Inverts batches of documents, and merges their postings term by term into a segment. Threads share no table: each
+ * batch has its own terms, which are sorted and merged at the end. See invert.h. */
 #include "lexical/invert.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* A lexical index in a directory: its manifest, opening it, and searching it by texts. See lexical_index.h. */
 #include "lexical/lexical_index.h"
 
 #include "base/arena.h"

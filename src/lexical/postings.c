@@ -1,3 +1,5 @@
+/* Compresses postings in blocks of 128, and reads them. Four values are unpacked at once, by the compiler's vectors.
+ * See postings.h. */
 #include "lexical/postings.h"
 
 enum { LANES = 4, ROWS = CQ_BLOCK / LANES };

@@ -1,3 +1,4 @@
+/* Scores of a term. The part that depends on a document's length is looked up in a table, which all terms share. */
 #include "lexical/score.h"
 
 #include "base/error.h"

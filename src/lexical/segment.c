@@ -1,3 +1,5 @@
+/* Reads and writes a segment. All numbers of a file are compared with its size before they are used, so that any
+ * bytes are safe to open. See segment.h for the parts. */
 #include "lexical/segment.h"
 
 #include "base/error.h"

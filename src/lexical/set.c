@@ -1,3 +1,5 @@
+/* Segments that are searched as one collection: documents are numbered through, and a term's counts are of all
+ * segments. */
 #include "lexical/set.h"
 
 #include "base/error.h"

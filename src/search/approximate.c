@@ -1,3 +1,4 @@
+/* Approximate search: FAISS names candidates, whose cosines are then computed exactly. See approximate.h. */
 #include "search/approximate.h"
 
 #include "base/error.h"

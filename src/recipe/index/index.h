@@ -55,6 +55,9 @@ struct cq_index {
   cq_ranks *ranks;      /* that encode documents, while they are read; NULL: this process alone */
 };
 
+CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
+                                          cq_precision precision, cq_notice_fn notice, void *notice_context,
+                                          cq_error *error);
 /* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */
 CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
                                           cq_error *error);
