@@ -241,8 +241,7 @@ CQ_API void cq_hits_free(cq_hits *hits);
  * plugin for FAISS, the search is exact, and `notice` of cq_index_options is told, once. Where another process has
  * replaced the approximation, the search is of what that process has committed.
  * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0 and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
- * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for damage in what is
- * read; CQ_ERR_IO; CQ_ERR_MEMORY. */
+ * csls where the index has no hubness; CQ_ERR_FORMAT for damage in what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);

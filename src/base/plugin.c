@@ -38,7 +38,7 @@ static cq_status open_library(const void **out, const char *library, const char 
 
 #include <dlfcn.h>
 
-/* Whose address tells where the library lies. */
+/* Its address shows where the library lies. */
 static const char this_library;
 
 bool cq_library_directory(char *out, size_t size) {

@@ -289,7 +289,7 @@ cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *e
   *out = NULL;
   const cq_status status = map_vectors(s, error);
   s->is_locked = false;
-  flock(s->keys, LOCK_UN); /* records are never changed, so others may grow the files behind the mapping */
+  flock(s->keys, LOCK_UN); /* records are never changed, so others may append to the files after the mapping */
   *out = s->mapped;
   return status;
 }

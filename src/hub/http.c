@@ -15,7 +15,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* An answer in memory; a wait that is asked for; redirections of one request. */
+/* Bytes of an answer in memory; the longest wait that a server may request; redirections of one request. */
 enum {
   MAX_ANSWER = 64 << 20,
   MAX_WAIT_S = 300,
@@ -68,7 +68,7 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-/* Of the environment, else of the file; blanks around it go. One with a control character would be another header. */
+/* From the environment, else from the file; blanks around it go. One with a control character would be another header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
   cq_slice text = {0};

@@ -35,7 +35,7 @@ static cq_status open_segment(cq_open_segment **out, const char *path, cq_error 
 }
 
 /* The segment that a set has of a path, for one more set; NULL: it has none. A commit adds at the end, so that a path
- * is most often where it was before, or not far behind: looked for from *at on, once around. */
+ * is most often where it was before, or not far after it: looked for from *at on, once around. */
 static cq_open_segment *share_segment(const cq_lexical_set *set, const char *path, size_t *at) {
   const size_t n = set ? set->n_segments : 0;
   for (size_t i = 0; i < n; i++) {

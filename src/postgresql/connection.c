@@ -89,7 +89,7 @@ static bool may_be_shown(const char *message) {
 }
 
 static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *problem) {
-  /* Of a name that comes twice, the last one counts: the address goes before the first and is overruled by the last. A
+  /* If a name comes twice, the last one counts: the address goes before the first and is overruled by the last. A
    * server that is cut off from the network is noticed within seconds. */
   const char *limit = getenv("PGCONNECT_TIMEOUT");
   const char *const names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
@@ -283,7 +283,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
-      {"40", CQ_ERR_UNAVAILABLE},    /* serialisation, deadlock */
+      {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
       {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */
       {"0A", CQ_ERR_UNSUPPORTED},

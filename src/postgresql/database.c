@@ -17,7 +17,7 @@ static cq_status fail_place(const cq_pg_pool *pool, cq_status status, const char
   return cq_fail_file(error, status, cq_pg_pool_name(pool), "%s", reason);
 }
 
-/* Whose tables they are is looked at first: a newer calque's may have other columns. */
+/* Checks name and version first: a newer version may have other columns. */
 static cq_status check_format(bool *is_there, cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
   cq_pg_result *r = NULL;
   cq_builder sql = {0};
@@ -150,7 +150,7 @@ static cq_status open_database(cq_index *index, const char *place, cq_error *err
   return status;
 }
 
-/* Those behind the first n. */
+/* All but the first n. */
 static void drop_additions(cq_index_database *db, size_t n) {
   while (db->n_waiting > n) {
     cq_database_waiting *w = &db->waiting[--db->n_waiting];

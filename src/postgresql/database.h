@@ -94,7 +94,7 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread
+/* Rows, for numbers that the database may have next; where it has not, they are made again under its lock. One thread
  * may prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);

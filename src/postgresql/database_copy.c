@@ -86,7 +86,7 @@ static cq_status add_document(void *context, int64_t first, const cq_document *b
   return cq_database_check_document(d, error);
 }
 
-/* Documents from c->record on; a range of so many records begins no more documents than that. */
+/* Documents from c->record on; a range of n records begins at most n documents. */
 static cq_status fill_batch(batch *b, copying *c, cq_error *error) {
   filling f = {c, b};
   cq_status status = CQ_OK;
@@ -138,7 +138,7 @@ static cq_status send_step(step *s, copying *c, cq_error *error) {
   c->n_done += s->b.n;
   if (!c->o->progress || c->o->progress(c->o->progress_context, (uint64_t)s->whole.copied_until, (uint64_t)c->info.n))
     return CQ_OK;
-  return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call goes on behind it");
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call continues after it");
 }
 
 /* steps[0] is sent while steps[1] is prepared, then the other way round. c->record is the preparing thread's. */

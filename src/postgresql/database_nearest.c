@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16 }; /* more neighbours than are asked for, exactly: f32 sums may order the last ones otherwise */
+enum { MARGIN = 16 }; /* more neighbors than requested: f32 sums may order the last ones otherwise */
 
 typedef cq_database_search searching;
 typedef cq_index_candidate candidate;

@@ -118,7 +118,7 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
   for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
 }
 
-/* Sends a statement behind the beginning of the second connection's transaction, in the first one's snapshot. *begun
+/* Sends a statement after the beginning of the second connection's transaction, in the first one's snapshot. *begun
  * false, with any error: the second one cannot be used. */
 static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, const cq_pg_statement *statement,
                                cq_error *error) {
@@ -218,7 +218,7 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
   const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
-  /* Of a hybrid ranking, passages with nothing but commoner words would fill the end of the list. */
+  /* Passages with nothing but commoner words would fill the end of a hybrid ranking's list. */
   const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
   const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
   scored found = {0};

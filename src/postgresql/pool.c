@@ -69,14 +69,14 @@ static bool has_bad_port(cq_slice hosts) {
   return false;
 }
 
-/* Where the host begins: behind the first @, if it comes before a slash, as libpq reads it. What does not fit is
+/* Where the host begins: after the first @, if it comes before a slash, as libpq reads it. What does not fit is
  * refused here, and not shown: it may be a part of a password. */
 static cq_status find_host(const char **host, const char *address, cq_error *error) {
   const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
   *host = *end == '@' ? end + 1 : begin;
   if (strchr(*host, '@'))
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "the address of a database: an @ behind USER:PASSWORD@; in a user, a password or an option %%40 "
+                   "the address of a database: an @ after USER:PASSWORD@; in a user, a password or an option %%40 "
                    "stands for @, and %%2F for a slash");
   if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
     return cq_fail(error, CQ_ERR_ARGUMENT,
@@ -207,7 +207,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
   }
   snprintf(pool->reason, sizeof pool->reason, "%s", problem.message);
-  pthread_cond_broadcast(&pool->given); /* all that wait are told the reason, instead of waiting on */
+  pthread_cond_broadcast(&pool->given); /* all that wait get the reason now */
   return status;
 }
 

@@ -1,7 +1,7 @@
 /* A database: its address, and a handful of connections to it that threads share.
  *
  *   cq_pg_pool_open(&pool, "postgresql://me@host/news?schema=calque", 8, &err);
- *   cq_pg_take(&pg, pool, &err);                     // waits for a connection, not for ever
+ *   cq_pg_take(&pg, pool, &err);                     // waits up to 10 s for a connection
  *   cq_pg_run(&result, pg, "SELECT ... WHERE id = $1", values, 1, &err);
  *   cq_pg_result_free(pg, result), cq_pg_give(pg);   // an open transaction is rolled back
  *
@@ -54,15 +54,15 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* A second connection, for a thread that has one and can do without another: NULL where all are busy, somebody waits for
- * one, or a new one cannot be opened. It may turn out to be lost. */
+/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to be
+ * lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
 /* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
  * is called once more, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-/* An open transaction is told to end, which the next one to take the connection waits for; a statement whose result was
- * not received, at most that long, is waited for here. NULL is legal. */
+/* Gives a connection back. Sends ROLLBACK without waiting for its end: the next one to take the connection does. A
+ * statement whose result was not received is waited for here. NULL is legal. */
 void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
@@ -76,7 +76,7 @@ CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const c
                                           cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
  * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
- * the rest. Those behind one that fails are not done. */
+ * the rest. Those after one that fails are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */

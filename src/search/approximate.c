@@ -15,8 +15,8 @@
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64, MANY_CANDIDATES = 256 };
 /* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
- * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector, and
- * the candidates that it keeps. */
+ * A vector takes a byte for each number, twice while arrays grow, and its links; a search takes a byte for each vector,
+ * and the candidates that it keeps. */
 enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512, FAISS_CANDIDATE_BYTES = 32 };
 
 struct cq_approximate {
@@ -164,7 +164,7 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
   qsort(rows, n_allowed, sizeof *rows, ascending_rows); /* of equally near ones the lowest counts as the first */
-  float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means behind all vectors */
+  float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means after all vectors */
   if (!gathered) return cq_fail_memory(error, "candidates");
   float *means = gathered + n_allowed * dim;
   for (size_t i = 0; i < n_allowed; i++) {
@@ -198,7 +198,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   if (of_behind.lengths) of_behind.lengths += a->n;
   cq_neighbours found = {0};
   char message[512];
-  /* The rows behind come first: this checks the arguments and makes the lists. */
+  /* The rows that are not covered come first: this checks the arguments and makes the lists. */
   cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, &of_behind,
                                  is_candidate_allowed, &behind, ctx, error);
   if (status) return status;

@@ -64,7 +64,7 @@ static cq_status know_again(const cq_index_snapshot *s, const char *directory, c
                             cq_error *error) {
   if (before && (s->m.dim != before->m.dim || strcmp(s->m.model, before->m.model) != 0 ||
                  strcmp(s->m.identity, before->m.identity) != 0))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "another index is in its place: open it anew");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "another index is in its place: open it again");
   return CQ_OK;
 }
 

@@ -40,7 +40,7 @@ CQ_MUST_USE cq_status cq_index_manifest_copy(cq_index_manifest *out, const cq_in
 bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b);
 void cq_index_manifest_free(cq_index_manifest *m);
 
-/* Of a new index. */
+/* The identity of a new index. */
 CQ_MUST_USE cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory, cq_error *error);
 
 /* A filter's records, kept for the next search with it. */

@@ -14,7 +14,7 @@
  *   DIR/lock             held by the one process that writes
  *
  * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is
- * written behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
+ * appended, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
  * the index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays
  * as it is until the last user lets go of it. Compaction writes the next generation of all files, without what is
  * deleted.
@@ -69,9 +69,9 @@ typedef struct cq_index_info {
   int64_t n;                   /* records, deleted ones included */
   int64_t n_live;              /* those that are not */
   int64_t n_documents;         /* likewise */
-  int64_t n_approximate;       /* the first so many records have an approximation; 0: there is none */
+  int64_t n_approximate;       /* how many records, from the first, have an approximation; 0: none */
   int64_t approximate;         /* its generation */
-  const cq_index_words *words; /* [n_words]; behind them records have no index by words */
+  const cq_index_words *words; /* [n_words]; later records have no index by words */
   size_t n_words;
   bool tasks;           /* documents and queries are encoded each by the model's prompt and modules for them */
   int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
@@ -80,9 +80,8 @@ typedef struct cq_index_info {
 /* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
                                             int64_t dim, bool tasks, cq_error *error);
-/* Opens one; one of an older calque is made one of this when it is opened for writing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT
- * for a manifest that is none, or files shorter than it says; CQ_ERR_ARGUMENT when another process is writing and
- * `writing` is asked for. */
+/* Opens an index. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest of another version, a bad one, or files shorter than it
+ * says; CQ_ERR_ARGUMENT if `writing` while another process is writing. */
 CQ_MUST_USE cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error);
 void cq_index_store_close(cq_index_store *store); /* snapshots that are held stay */
 
@@ -152,7 +151,7 @@ CQ_MUST_USE cq_status cq_index_store_verify_queries(const cq_index_store *store,
 
 CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, cq_error *error);
 
-/* Writes documents and the vectors of their passages, one after the other, behind what counts; a live document of the
+/* Writes documents and the vectors of their passages, one after the other, after what counts; a live document of the
  * same id is to be deleted. What is new is not found before the commit; a failed call leaves all as it was. Errors:
  * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_addition *additions, size_t n,
@@ -200,7 +199,7 @@ int64_t cq_index_store_next_words(const cq_index_store *store);
 /* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT
  * where records have no hubness and others do. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
-/* Writes all files anew without what is deleted, and makes that count, with these parts of the index by words [n]: of the
+/* Rewrites all files without what is deleted, and makes that count, with these parts of the index by words [n]: of the
  * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all as
  * it was. */
 CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, const cq_index_words *words, size_t n,

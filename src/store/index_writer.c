@@ -1,4 +1,4 @@
-/* Changes of an index: written behind what counts, and counted by the next manifest. */
+/* Changes of an index: appended to what counts, and counted by the next manifest. */
 #include "store/index_writer.h"
 
 #include "base/error.h"
@@ -89,11 +89,7 @@ static bool is_named(const cq_index_manifest *m, const char *name) {
   static const char *const growing[] = {"documents", "passages", "vectors", "checks"};
   const char *dash = strchr(name, '-');
   char *end;
-  if (!dash) { /* of an old format, whose upgrade was killed behind the new manifest */
-    for (int i = 0; i < 4; i++)
-      if (strcmp(name, growing[i]) == 0) return false;
-    return true;
-  }
+  if (!dash) return true;
   const cq_slice what = {name, (size_t)(dash - name)};
   const int64_t generation = strtoll(dash + 1, &end, 10);
   for (int i = 0; i < 4; i++) /* an end: SQLite's journal */

@@ -20,7 +20,7 @@ struct cq_index_store {
   cq_index_files files;
   unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
   bool changed;           /* it is another than the newest snapshot's */
-  int64_t n_new;          /* records behind those that count */
+  int64_t n_new;          /* records after those that count */
   int64_t n_documents;    /* as in the manifest to come, like all that follows */
   int64_t next_approximate, n_approximate;
   uint64_t approximate_check;
@@ -39,7 +39,7 @@ CQ_MUST_USE cq_status cq_index_files_open(cq_index_files *out, const char *direc
 /* On disk when it returns. */
 CQ_MUST_USE cq_status cq_index_files_sync(const cq_index_files *files, const char *directory, cq_error *error);
 void cq_index_files_close(cq_index_files *files);
-/* Writes records behind the first n: their passages and vectors [n_new, dim], with the checks of both. */
+/* Writes records after the first n: their passages and vectors [n_new, dim], with the checks of both. */
 CQ_MUST_USE cq_status cq_index_files_write(const cq_index_files *files, int64_t n, const cq_index_passage *passages,
                                            const float *vectors, size_t n_new, int64_t dim, const char *directory,
                                            cq_error *error);

@@ -50,7 +50,7 @@ typedef struct cq_index_searching {
 
 typedef struct cq_index_counts {
   size_t n_documents, n_passages;
-  size_t n_approximate; /* the first so many passages are in an approximation */
+  size_t n_approximate; /* how many passages, from the first, are in an approximation */
   size_t n_queries;     /* that hubness is of */
 } cq_index_counts;
 

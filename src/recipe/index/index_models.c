@@ -61,7 +61,7 @@ static cq_status open_query_model(cq_encoder **out, const cq_index *index, const
   return CQ_OK;
 }
 
-/* The own model once more, for queries, where those have modules of their own. */
+/* Opens the index's model a second time, for models with a separate query route. */
 static cq_status open_query_route(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
   options.precision = index->precision, options.task = "query";

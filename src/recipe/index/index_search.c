@@ -4,7 +4,7 @@
  *   words     those of the highest scores by words
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
- * Of each list a document keeps its best passage. A document may have many among the nearest ones: then the list is made
+ * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is made
  * longer, until it has k documents or nothing more is there. */
 #include "recipe/index/backend.h"
 
