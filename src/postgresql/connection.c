@@ -297,16 +297,16 @@ static cq_status status_of(const cq_pg_problem *p) {
 static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
   snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", p->sqlstate);
   if (p->is_lost) pg->is_lost = true;
-  return cq_fail_file(error, status_of(p), cq_pg_pool_name(pg->pool), "%s", p->message);
+  return cq_fail_file(error, status_of(p), pg->name, "%s", p->message);
 }
 
-cq_status cq_pg_connect(cq_pg **out, cq_pg_pool *pool, const char *address, const char *begin, cq_pg_problem *problem,
+cq_status cq_pg_connect(cq_pg **out, const char *name, const char *address, const char *begin, cq_pg_problem *problem,
                         cq_error *error) {
   cq_pg_result *result = NULL;
   cq_pg *pg = cq_alloc_zeroed(sizeof *pg);
   *out = NULL;
-  if (!pg) return cq_fail_memory(error, cq_pg_pool_name(pool));
-  pg->pool = pool;
+  if (!pg) return cq_fail_memory(error, name);
+  pg->name = name;
   if (open_connection(pg, address, problem) || (begin && run_all(&result, pg, begin, problem))) {
     const cq_status status = fail_problem(pg, problem, error);
     cq_pg_close(pg);

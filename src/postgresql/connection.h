@@ -16,7 +16,8 @@ typedef struct cq_pg_problem {
 
 struct cq_pg {
   cq_pg_pool *pool;
-  cq_pg *next; /* of those that wait to be taken */
+  const char *name; /* the pool's, for messages */
+  cq_pg *next;      /* of those that wait to be taken */
   PGconn *it;
   char *kept[CQ_PG_MAX_KEPT]; /* texts of the statements that are prepared as "s0", "s1", ...; NULL: free */
   /* What was sent and not received yet, in order: a statement, or the preparation of kept[]. */
@@ -26,8 +27,8 @@ struct cq_pg {
   char sqlstate[6];
 };
 
-/* Connects, and runs `begin` (NULL: nothing). Fills *problem where the server refused. */
-CQ_MUST_USE cq_status cq_pg_connect(cq_pg **out, cq_pg_pool *pool, const char *address, const char *begin,
+/* Connects to the database of that name, and runs `begin` (NULL: nothing). Fills *problem where the server refused. */
+CQ_MUST_USE cq_status cq_pg_connect(cq_pg **out, const char *name, const char *address, const char *begin,
                                     cq_pg_problem *problem, cq_error *error);
 void cq_pg_close(cq_pg *pg);
 bool cq_pg_send_rollback(cq_pg *pg);    /* sends it, and does not wait for its end */

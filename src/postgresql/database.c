@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONNECTIONS = 8, MAX_KEY = 2000 };
+enum { MAX_CONNECTIONS = 8 };
 
 /* --- opening --- */
 
@@ -68,28 +68,6 @@ static cq_status has_index(bool *out, const char *address, cq_error *error) {
   cq_pg_give(pg);
   cq_pg_pool_close(pool);
   return status;
-}
-
-static void keep_counts(cq_index_database *db, cq_index_counts counts) {
-  pthread_mutex_lock(&db->mutex);
-  db->counts = counts;
-  pthread_mutex_unlock(&db->mutex);
-}
-
-cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
-  cq_pg_result *r;
-  const cq_status status = cq_pg_run_kept(
-      &r, pg, "SELECT n_documents, n_passages, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0, error);
-  if (status) return status;
-  cq_index_counts counts = {0};
-  if (cq_pg_n_rows(r) == 1) {
-    counts.n_documents = (size_t)cq_pg_number(r, 0, 0), counts.n_passages = (size_t)cq_pg_number(r, 0, 1);
-    counts.n_approximate = cq_pg_number(r, 0, 2) ? counts.n_passages : 0;
-    atomic_store(&index->database->has_hnsw, cq_pg_number(r, 0, 2) != 0);
-  }
-  cq_pg_result_free(r);
-  keep_counts(index->database, counts);
-  return CQ_OK;
 }
 
 static cq_status read_shape(cq_index *index, cq_pg *pg, cq_error *error) {
@@ -263,42 +241,6 @@ static cq_status get_document(cq_document **out, const cq_index *index, cq_slice
 static cq_status check_writing(const cq_index *index, cq_error *error) {
   if (index->is_writing) return CQ_OK;
   return fail_place(index->database->pool, CQ_ERR_ARGUMENT, "the index is not open for writing", error);
-}
-
-static cq_status fail_zero(const cq_document *d, const char *what, cq_error *error) {
-  return cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its %s has a NUL character, which PostgreSQL cannot keep",
-                 (int)cq_min(d->id.n, 200), d->id.data, what);
-}
-
-/* The escape \u0000, which jsonb refuses. */
-static bool has_escaped_zero(cq_slice json) {
-  for (size_t i = 0; i + 1 < json.n; i++) {
-    if (json.data[i] != '\\') continue;
-    if (i + 6 <= json.n && memcmp(json.data + i, "\\u0000", 6) == 0) return true;
-    i++;
-  }
-  return false;
-}
-
-cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
-  const struct {
-    cq_slice text;
-    const char *what;
-  } fields[] = {{d->id, "id"},   {d->language, "language"}, {d->title, "title"},
-                {d->url, "url"}, {d->text, "text"},         {d->metadata, "metadata"}};
-  if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].text.n > CQ_DATABASE_MAX_FIELD)
-      return cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': its %s has %zu bytes, a database takes %d",
-                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, CQ_DATABASE_MAX_FIELD);
-  for (int i = 0; i < 2; i++) /* id and language are in B-trees */
-    if (fields[i].text.n > MAX_KEY)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",
-                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, MAX_KEY);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].text.n && memchr(fields[i].text.data, 0, fields[i].text.n))
-      return fail_zero(d, fields[i].what, error);
-  return has_escaped_zero(d->metadata) ? fail_zero(d, "metadata", error) : CQ_OK;
 }
 
 /* The one that waits with that id, if any. */

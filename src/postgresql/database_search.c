@@ -134,14 +134,6 @@ void cq_database_end(cq_index_searching *of) {
   of->state = NULL;
 }
 
-cq_pg_statement cq_database_statement(cq_pg_value *room, const searching *s, const cq_builder *sql,
-                                      const cq_pg_value *more, size_t n) {
-  if (s->values.n) memcpy(room, s->values.items, s->values.n * sizeof *room);
-  for (size_t i = 0; i < n; i++) room[s->values.n + i] = more[i];
-  return (cq_pg_statement){
-      .sql = sql->data, .values = room, .n_values = s->values.n + n, .is_kept = s->condition.n == 0};
-}
-
 /* --- hits --- */
 
 /* A row of the answer, by the passage's number. */

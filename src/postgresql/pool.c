@@ -190,9 +190,10 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   const uint64_t again_before = pool->again_ms;
   pool->n_open++;
   pthread_mutex_unlock(&pool->mutex);
-  const cq_status status = cq_pg_connect(out, pool, pool->address, pool->begin, &problem, error);
+  const cq_status status = cq_pg_connect(out, pool->name, pool->address, pool->begin, &problem, error);
   pthread_mutex_lock(&pool->mutex);
   if (!status) {
+    (*out)->pool = pool;
     pool->pause_ms = FIRST_PAUSE_MS, pool->again_ms = 0;
     return CQ_OK;
   }
