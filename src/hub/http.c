@@ -376,14 +376,11 @@ cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const 
   else
     error_of_text(said, sizeof said, a);
   if (a->code == 401 || (a->code == 404 && !s->token))
-    snprintf(hint, sizeof hint,
-             s->token ? "; %s is not accepted" : "; there is no such name, or it needs a token (HF_TOKEN)%s",
-             s->token ? s->token_from : "");
+    snprintf(hint, sizeof hint, "; %s%s", s->token ? s->token_from : "",
+             s->token ? " is not accepted" : "there is no such name, or it needs a token (HF_TOKEN)");
   else if (a->code == 403)
-    snprintf(hint, sizeof hint,
-             s->token ? "; %s does not give access, which its page may offer"
-                      : "; it needs a token (HF_TOKEN) with access%s",
-             s->token ? s->token_from : "");
+    snprintf(hint, sizeof hint, "; %s%s", s->token ? s->token_from : "",
+             s->token ? " does not give access, which its page may offer" : "it needs a token (HF_TOKEN) with access");
   else if (a->code == 429 || a->code >= 500)
     snprintf(hint, sizeof hint,
              a->retry_after_s > MAX_WAIT_S ? "; it asks to come back in %ld s" : "; %ld s were asked for",

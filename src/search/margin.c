@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "search/mined.h"
 #include "search/search_options.h"
 
 #include <math.h>

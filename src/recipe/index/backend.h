@@ -64,8 +64,9 @@ typedef struct cq_index_making {
   bool for_copy; /* the index is filled by copy(); nothing is done where there is one */
 } cq_index_making;
 
-/* Other versions of calque have other structures. */
-#define CQ_INDEX_BACKEND_VERSION CQ_VERSION_NUMBER
+/* Plugin and library share structures: both must be of one version of calque. */
+#define CQ_INDEX_BACKEND_VERSION                                                                                       \
+  (CQ_VERSION_NUMBER * 10000 + (int)(sizeof(struct cq_index) + sizeof(struct cq_index_backend)))
 
 struct cq_index_backend {
   int version; /* CQ_INDEX_BACKEND_VERSION */
