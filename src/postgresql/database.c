@@ -176,10 +176,15 @@ static cq_status refresh_counts(cq_index *index, cq_error *error) {
 }
 
 static cq_status refresh_database(cq_index *index, bool *changed, cq_error *error) {
-  const cq_index_counts before = index->backend->count(index);
+  cq_index_database *db = index->database;
+  pthread_mutex_lock(&db->mutex);
+  const cq_index_counts before = db->counts;
+  const int64_t next_document = db->next_document;
+  pthread_mutex_unlock(&db->mutex);
   const cq_status status = refresh_counts(index, error);
-  const cq_index_counts now = index->backend->count(index);
-  *changed = memcmp(&before, &now, sizeof now) != 0;
+  pthread_mutex_lock(&db->mutex);
+  *changed = next_document != db->next_document || memcmp(&before, &db->counts, sizeof before) != 0;
+  pthread_mutex_unlock(&db->mutex);
   return status;
 }
 

@@ -36,8 +36,9 @@ typedef struct cq_index_database {
   cq_pg_pool *pool;
   bool is_half;          /* embeddings are of type halfvec */
   atomic_bool has_hnsw;  /* when counts were read */
-  pthread_mutex_t mutex; /* of counts */
+  pthread_mutex_t mutex; /* guards what follows */
   cq_index_counts counts;
+  int64_t next_document; /* when counts were read: a document that replaces another changes no count */
   /* with index->shared->writing: */
   cq_database_waiting *waiting;
   size_t n_waiting, waiting_capacity;

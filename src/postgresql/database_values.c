@@ -84,24 +84,23 @@ cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_searc
       .sql = sql->data, .values = room, .n_values = s->values.n + n, .is_kept = s->condition.n == 0};
 }
 
-static void keep_counts(cq_index_database *db, cq_index_counts counts) {
-  pthread_mutex_lock(&db->mutex);
-  db->counts = counts;
-  pthread_mutex_unlock(&db->mutex);
-}
-
 cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(
-      &r, pg, "SELECT n_documents, n_passages, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0, error);
+      &r, pg, "SELECT n_documents, n_passages, next_document, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0,
+      error);
   if (status) return status;
   cq_index_counts counts = {0};
+  int64_t next_document = 0;
   if (cq_pg_n_rows(r) == 1) {
     counts.n_documents = (size_t)cq_pg_number(r, 0, 0), counts.n_passages = (size_t)cq_pg_number(r, 0, 1);
-    counts.n_approximate = cq_pg_number(r, 0, 2) ? counts.n_passages : 0;
-    atomic_store(&index->database->has_hnsw, cq_pg_number(r, 0, 2) != 0);
+    next_document = cq_pg_number(r, 0, 2);
+    counts.n_approximate = cq_pg_number(r, 0, 3) ? counts.n_passages : 0;
+    atomic_store(&index->database->has_hnsw, cq_pg_number(r, 0, 3) != 0);
   }
   cq_pg_result_free(r);
-  keep_counts(index->database, counts);
+  pthread_mutex_lock(&index->database->mutex);
+  index->database->counts = counts, index->database->next_document = next_document;
+  pthread_mutex_unlock(&index->database->mutex);
   return CQ_OK;
 }
