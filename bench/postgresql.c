@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "base/slice.h"
 #include "calque/index_copy.h"
-#include "recipe/index/database.h"
+#include "postgresql/database.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -116,7 +116,7 @@ static void ask_pgvector(cq_pg *pg, const cq_index *index, const float *query) {
                                 "p.embedding <#> $1::vector LIMIT 10",
                       &value, 1, &error),
        &error);
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
 }
 
 /* Both lists by the database alone, fused by reciprocal ranks, as a program without calque would: 100 of each. */
@@ -141,7 +141,7 @@ static void ask_hybrid(cq_pg *pg, const cq_index *index, const float *query, cq_
       "JOIN w USING (document) JOIN document d ON d.number = document ORDER BY score DESC LIMIT 10",
       index->database->is_half ? "halfvec" : "vector", index->database->is_half ? "halfvec" : "vector");
   must(cq_pg_run_kept(&r, pg, sql.data, values, 2, &error), &error);
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
   cq_builder_free(&sql);
 }
 

@@ -58,17 +58,22 @@ function(cq_module folder)
 endfunction()
 
 # cq_plugin(NAME DEPS ... LINK ...) makes the library calque_NAME of the folder it is called in, which libcalque opens when it is
-# first needed. It sees the headers of the folders under DEPS and links none of their code.
+# first needed. It sees the headers of the folders under DEPS, and links their code only if LINK has calque_static.
 function(cq_plugin name)
   cmake_parse_arguments(ARG "" "" "DEPS;LINK" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS *.c *.cc)
   add_library(calque_${name} MODULE ${sources})
+  file(MAKE_DIRECTORY ${CQ_INCLUDE_ROOT}/${name})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${CQ_INCLUDE_ROOT}/${name}/${name} SYMBOLIC)
+  target_include_directories(calque_${name} PRIVATE ${CQ_INCLUDE_ROOT}/${name})
   foreach(dep IN LISTS ARG_DEPS)
-    target_include_directories(calque_${name} PRIVATE ${CQ_INCLUDE_ROOT}/${dep})
+    string(REPLACE / _ dep ${dep})
+    target_include_directories(calque_${name} PRIVATE $<TARGET_PROPERTY:cq_${dep},INTERFACE_INCLUDE_DIRECTORIES>)
   endforeach()
   target_compile_options(calque_${name} PRIVATE ${CQ_WARNINGS})
+  target_compile_definitions(calque_${name} PRIVATE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE _FILE_OFFSET_BITS=64)
   target_link_libraries(calque_${name} PRIVATE ${ARG_LINK})
-  target_link_options(calque_${name} PRIVATE -Wl,--exclude-libs,ALL)
+  target_link_options(calque_${name} PRIVATE -Wl,--exclude-libs,ALL -Wl,--as-needed)
   if(NOT CALQUE_SANITIZE) # whose functions are the program's
     target_link_options(calque_${name} PRIVATE -Wl,--no-undefined)
   endif()

@@ -57,13 +57,12 @@ static size_t make_plausible(uint8_t *bytes, size_t n) {
   header h;
   if (n < sizeof h + 8) return n;
   memcpy(&h, bytes, sizeof h);
-  const bool has_checks = h.magic[7] % 2 == 0;
-  memcpy(h.magic, has_checks ? "calqlex2" : "calqlex1", sizeof h.magic);
+  memcpy(h.magic, "calqlex2", sizeof h.magic);
   for (int i = 0; i < N_PARTS; i++) h.begin[i] &= ~(uint64_t)7;
   h.size[LENGTHS] = h.n_documents * 4, h.size[ID_STARTS] = (h.n_documents + 1) * 8;
   h.size[TERM_STARTS] = (h.n_terms + 1) * 8, h.size[RECORDS] = (h.n_terms + 1) * sizeof(cq_term_record);
-  if (has_checks) n = n / 8 * 8;
-  const size_t end = n - (has_checks ? 8 : 0);
+  n = n / 8 * 8;
+  const size_t end = n - 8;
   if (h.begin[POSTINGS] <= end) h.size[POSTINGS] = end - h.begin[POSTINGS];
   make_ascend(bytes, n, h.begin[ID_STARTS], h.n_documents, 8, 0, h.size[IDS]);
   make_ascend(bytes, n, h.begin[TERM_STARTS], h.n_terms, 8, 0, h.size[TERMS]);
@@ -80,7 +79,7 @@ static size_t make_plausible(uint8_t *bytes, size_t n) {
     }
   }
   memcpy(bytes, &h, sizeof h);
-  if (has_checks) put_checks_right(bytes, n, &h);
+  put_checks_right(bytes, n, &h);
   return n;
 }
 

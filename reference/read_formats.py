@@ -279,8 +279,7 @@ def compare_passages(rows, passages):
 
 
 def print_index(directory, manifest):
-    if manifest["format"] != "calque index 3":
-        return print_old_index(directory, manifest)
+    expect(manifest["format"] == "calque index 3", "format")
     expect(re.fullmatch("([0-9a-f]{32})?", manifest["fingerprint"]), "fingerprint")
     expect(re.fullmatch("[0-9a-f]{32}", manifest["identity"]), "identity")
     compare_manifest(directory, manifest)
@@ -338,28 +337,6 @@ def print_approximate(directory, manifest, n):
         kind, dim, total = struct.unpack("<4siq", file)
         expect(kind in (b"IwSq", b"IHNs") and dim == manifest["dim"] and total == n, "approximate")
         print(f"  FAISS's {kind.decode()} covers the first {total}")
-
-
-def print_old_index(directory, manifest):
-    expect(manifest["format"] in ("calque index 1", "calque index 2"), "format")
-    n, dim = manifest["documents"], manifest["dim"]
-    counted = read_counted(os.path.join(directory, "documents"), manifest["bytes"])
-    lines = counted.split(b"\n")
-    expect(lines.pop() == b"" and len(lines) == n, "a line for each document")
-    records = [line.split(b"\t", 2) for line in lines]
-    expect(all(len(r) == 3 and r[0] for r in records), "id, language and text in each")
-    vectors = read_counted(os.path.join(directory, "vectors"), 4 * n * dim)
-    expect(are_finite(numbers(vectors, "f")), "vectors: a number that is not finite")
-    if manifest["format"] == "calque index 2":
-        compare_manifest(directory, manifest)
-        checks = read_counted(os.path.join(directory, "checks"), 16 * n)
-        for i, (vector_check, line_check) in enumerate(struct.iter_unpack("<2Q", checks)):
-            compare64(vector_check, vectors[4 * dim * i:4 * dim * (i + 1)], i, f"vector {i}")
-            compare64(line_check, lines[i] + b"\n", i, f"document {i}")
-    live = [r[0] for r, d in zip(records, read_deleted(directory, manifest, n)) if not d]
-    expect(len(set(live)) == len(live), "an id has two live documents")
-    print(f"{directory}: {manifest['format']}, {len(live)} of {n} documents are live, {dim} dimensions")
-    print_approximate(directory, manifest, manifest["approximate_documents"])
 
 
 # --- the lexical index ---

@@ -79,8 +79,8 @@ CQ_API bool cq_index_is_address(const char *place);
  * as it was on an error. */
 CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 /* Compares all that counts with its checks: documents, deletions, vectors, the index by words and the approximation. (A
- * search does the same with what it reads.) An index of calque 0.1 has no checks before something is added to it.
- * Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO; CQ_ERR_MEMORY. */
+ * search does the same with what it reads.) Errors: CQ_ERR_FORMAT for the first thing that is damaged; CQ_ERR_IO;
+ * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_check(const cq_index *index, cq_context *ctx, cq_error *error);
 CQ_API size_t cq_index_size(const cq_index *index);       /* documents that count */
 CQ_API size_t cq_index_n_passages(const cq_index *index); /* of them */
@@ -241,8 +241,7 @@ CQ_API void cq_hits_free(cq_hits *hits);
  * plugin for FAISS, the search is exact, and `notice` of cq_index_options is told, once. Where another process has
  * replaced the approximation, the search is of what that process has committed.
  * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0 and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
- * csls where the index has no hubness, and for words where an older calque made it; CQ_ERR_FORMAT for damage in what is
- * read; CQ_ERR_IO; CQ_ERR_MEMORY. */
+ * csls where the index has no hubness; CQ_ERR_FORMAT for damage in what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *queries,
                                              size_t n_queries, const cq_search_options *options, cq_context *ctx,
                                              cq_error *error);

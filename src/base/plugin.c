@@ -1,3 +1,4 @@
+/* Opens plugins and finds the directory of the library, beside which they lie. */
 #include "base/plugin.h"
 
 #include "base/error.h"
@@ -5,6 +6,7 @@
 #include "calque/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_PATH = 4096 };
@@ -25,7 +27,7 @@ bool cq_library_directory(char *out, size_t size) {
   return cq_process_path(path, sizeof path) && directory_of(out, size, path);
 }
 
-cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
+static cq_status open_library(const void **out, const char *library, const char *symbol, cq_error *error) {
   (void)symbol;
   *out = NULL;
   return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a static program cannot load it; the shared build of calque can",
@@ -36,15 +38,19 @@ cq_status cq_plugin_open(const void **out, const char *library, const char *symb
 
 #include <dlfcn.h>
 
-/* Whose address tells where the library lies. */
+/* Its address shows where the library lies. */
 static const char this_library;
 
 bool cq_library_directory(char *out, size_t size) {
+  char path[MAX_PATH];
   Dl_info self;
-  return dladdr(&this_library, &self) && self.dli_fname && directory_of(out, size, self.dli_fname);
+  if (!dladdr(&this_library, &self) || !self.dli_fname) return false;
+  /* A program that was found through PATH has no directory in its name, and either may be a link. */
+  return (strchr(self.dli_fname, '/') ? realpath(self.dli_fname, path) != NULL : cq_process_path(path, sizeof path)) &&
+         directory_of(out, size, path);
 }
 
-cq_status cq_plugin_open(const void **out, const char *library, const char *symbol, cq_error *error) {
+static cq_status open_library(const void **out, const char *library, const char *symbol, cq_error *error) {
   /* Beside the library, where both are installed or built; and the same from the program. */
   static const char *const places[] = {"calque/", "", CQ_LIBRARY_FROM_PROGRAM "/calque/", "src/"};
   char directory[MAX_PATH], path[MAX_PATH + 256];
@@ -60,3 +66,16 @@ cq_status cq_plugin_open(const void **out, const char *library, const char *symb
 }
 
 #endif
+
+cq_status cq_plugin_load(const void **out, const char *name, int version, const char *need, cq_error *error) {
+  char library[64], symbol[64];
+  cq_error reason = {0};
+  snprintf(library, sizeof library, "libcalque_%s.so", name);
+  snprintf(symbol, sizeof symbol, "cq_%s_plugin_table", name);
+  if (open_library(out, library, symbol, &reason))
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: %s", need, reason.message);
+  const int found = *(const int *)*out;
+  if (found == version) return CQ_OK;
+  *out = NULL;
+  return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s of version %d: %s has version %d", need, version, library, found);
+}

@@ -15,7 +15,7 @@
  *   24   8  check of the 24 bytes before, in the same way
  *   32  32  zeros
  *
- * A record without a name is the last one, so a file truncated between two records is recognised. No byte of the file
+ * A record without a name is the last one, so a file truncated between two records is recognized. No byte of the file
  * is without a check: changing any one is an error. */
 #include "cache/checkpoint.h"
 
@@ -150,7 +150,7 @@ static cq_status add_section(cq_checkpoint *c, struct section section, uint64_t 
   return CQ_OK;
 }
 
-/* Reads the record at *at, which is a multiple of the unit, and moves *at behind it. */
+/* Reads the record at *at, which is a multiple of the unit, and moves *at past it. */
 static cq_status read_checkpoint_record(bool *last, size_t *at, cq_checkpoint *c, cq_error *error) {
   size_t start = *at, n = c->mapping.n;
   struct record r;

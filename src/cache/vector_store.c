@@ -1,3 +1,5 @@
+/* Vectors by text. The hashes of the texts are in memory, the vectors are mapped: a cache of millions of texts needs
+ * memory for the hashes alone. See vector_store.h for the files. */
 #include "cache/vector_store.h"
 
 #include "base/error.h"
@@ -287,7 +289,7 @@ cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *e
   *out = NULL;
   const cq_status status = map_vectors(s, error);
   s->is_locked = false;
-  flock(s->keys, LOCK_UN); /* records are never changed, so others may grow the files behind the mapping */
+  flock(s->keys, LOCK_UN); /* records are never changed, so others may append to the files after the mapping */
   *out = s->mapped;
   return status;
 }

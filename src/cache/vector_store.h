@@ -5,7 +5,7 @@
  *
  * Both files only grow. A record counts when both its parts are there whole: after a crash the longer file is truncated
  * to the shorter. A vector is compared with its check before it is first used; one that is damaged is as good as
- * absent, and is added anew. One process writes at a time: a lock on keys is held from opening until the vectors are
+ * absent, and is added again. One process writes at a time: a lock on keys is held from opening until the vectors are
  * mapped. Which model the vectors are of is the directory's name's business. docs/formats.md has the bytes. */
 #ifndef CACHE_VECTOR_STORE_H
 #define CACHE_VECTOR_STORE_H

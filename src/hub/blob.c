@@ -93,7 +93,7 @@ static cq_status take_lock(int *lock, const cq_hub_store *store, const cq_hub_fi
     *lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (*lock < 0) return cq_fail_errno(error, path, "cannot create");
     while (flock(*lock, LOCK_EX | LOCK_NB) != 0) {
-      if (errno != EWOULDBLOCK && errno != EINTR) return CQ_OK; /* a file system without locks: nobody is told */
+      if (errno != EWOULDBLOCK && errno != EINTR) return CQ_OK; /* a file system without locks: no warning */
       if (!cq_hub_tell(store->session)) {
         close(*lock);
         *lock = -1;
@@ -176,7 +176,7 @@ typedef struct receiving {
   bool has_begun;
 } receiving;
 
-/* Whether an answer goes on where it should: a server may send all of it instead. */
+/* Whether an answer continues where it should: a server may send the whole file instead. */
 static cq_status check_start(const receiving *r, const cq_hub_answer *head, cq_error *error) {
   fetching *f = r->f;
   if (head->code == 200) return r->asked_from ? start_over(f, error) : CQ_OK;

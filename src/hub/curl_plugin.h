@@ -44,7 +44,4 @@ typedef struct cq_curl_plugin {
   void (*close)(void *session);
 } cq_curl_plugin;
 
-/* The one symbol of the library. */
-#define CQ_CURL_PLUGIN_SYMBOL "cq_curl_plugin_table"
-
 #endif

@@ -1,3 +1,5 @@
+/* Requests to the hub. Some failures are worth another try after a pause; redirections are followed here and not by
+ * libcurl, so that the token stays with the hub. See http.h. */
 #include "hub/http.h"
 
 #include "base/error.h"
@@ -13,7 +15,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* An answer in memory; a wait that is asked for; redirections of one request. */
+/* Bytes of an answer in memory; the longest wait that a server may request; redirections of one request. */
 enum {
   MAX_ANSWER = 64 << 20,
   MAX_WAIT_S = 300,
@@ -66,21 +68,7 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-static cq_status load_plugin(const cq_curl_plugin **out, cq_error *error) {
-  const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_curl.so", CQ_CURL_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "the Hugging Face hub needs calque's plugin for libcurl: %s",
-                   reason.message);
-  const cq_curl_plugin *p = table;
-  if (p->version != CQ_CURL_PLUGIN_VERSION)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for libcurl is of version %d, not %d", p->version,
-                   CQ_CURL_PLUGIN_VERSION);
-  *out = p;
-  return CQ_OK;
-}
-
-/* Of the environment, else of the file; blanks around it go. One with a control character would be another header. */
+/* From the environment, else from the file; blanks around it go. One with a control character would be another header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
   cq_slice text = {0};
@@ -128,7 +116,10 @@ cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options
   snprintf(out->endpoint, sizeof out->endpoint, "%.*s", (int)cq_path_length(endpoint), endpoint);
   out->request_s = seconds_of("HF_HUB_ETAG_TIMEOUT", 10);
   out->download_s = seconds_of("HF_HUB_DOWNLOAD_TIMEOUT", 10);
-  cq_status status = load_plugin(&out->plugin, error);
+  const void *table;
+  cq_status status = cq_plugin_load(&table, "curl", CQ_CURL_PLUGIN_VERSION,
+                                    "the Hugging Face hub needs calque's plugin for libcurl", error);
+  out->plugin = table;
   if (!status) status = find_token(out, error);
   if (!status && !(out->curl = out->plugin->open())) status = cq_fail_memory(error, "libcurl");
   if (status) cq_hub_session_close(out);
@@ -385,14 +376,11 @@ cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const 
   else
     error_of_text(said, sizeof said, a);
   if (a->code == 401 || (a->code == 404 && !s->token))
-    snprintf(hint, sizeof hint,
-             s->token ? "; %s is not accepted" : "; there is no such name, or it needs a token (HF_TOKEN)%s",
-             s->token ? s->token_from : "");
+    snprintf(hint, sizeof hint, "; %s%s", s->token ? s->token_from : "",
+             s->token ? " is not accepted" : "there is no such name, or it needs a token (HF_TOKEN)");
   else if (a->code == 403)
-    snprintf(hint, sizeof hint,
-             s->token ? "; %s does not give access, which its page may offer"
-                      : "; it needs a token (HF_TOKEN) with access%s",
-             s->token ? s->token_from : "");
+    snprintf(hint, sizeof hint, "; %s%s", s->token ? s->token_from : "",
+             s->token ? " does not give access, which its page may offer" : "it needs a token (HF_TOKEN) with access");
   else if (a->code == 429 || a->code >= 500)
     snprintf(hint, sizeof hint,
              a->retry_after_s > MAX_WAIT_S ? "; it asks to come back in %ld s" : "; %ld s were asked for",

@@ -1,3 +1,4 @@
+/* The paths of the cache that Hugging Face's own tools share: see hub_cache.h for its layout. */
 #include "hub/hub_cache.h"
 
 #include "base/file.h"
@@ -22,7 +23,7 @@ bool cq_hub_environment_is_true(const char *name) {
   return false;
 }
 
-/* A directory of the environment with something behind it; "~/" is the home, which shells leave alone in quotes. */
+/* A directory of the environment followed by a path; "~/" is the home, which shells leave alone in quotes. */
 static bool place(char out[CQ_HUB_PATH], const char *directory, const char *behind) {
   const char *home = directory[0] == '~' && (directory[1] == '/' || !directory[1]) ? cq_hub_environment("HOME") : NULL;
   const int n = snprintf(out, CQ_HUB_PATH, "%s%s%s", home ? home : "", directory + (home ? 1 : 0), behind);

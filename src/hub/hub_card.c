@@ -12,7 +12,7 @@
 
 #include <ctype.h>
 
-/* A line with its end; *rest begins behind it. */
+/* A line with its end; *rest begins after it. */
 static cq_slice take_line(cq_slice *rest) {
   const char *end = memchr(rest->data, '\n', rest->n);
   const cq_slice line = {rest->data, end ? (size_t)(end - rest->data) + 1 : rest->n};

@@ -1,3 +1,4 @@
+/* Lists the files of a repository at a commit, page by page, and chooses those that a download wants. */
 #include "hub/listing.h"
 
 #include "base/error.h"

@@ -11,7 +11,7 @@ typedef struct cq_hub_file {
   uint64_t n_bytes;
   const char *sha256;     /* of large files; else NULL */
   const char *git_hash;   /* of small files, if the list has it */
-  char etag[CQ_HUB_ETAG]; /* known when its head was asked for */
+  char etag[CQ_HUB_ETAG]; /* known after a HEAD request */
 } cq_hub_file;
 
 typedef struct cq_hub_listing {

@@ -1,3 +1,4 @@
+/* Splits ORG/NAME@REVISION, and refuses names that would lead out of the cache. */
 #include "hub/name.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Large files go to a store of their own (Git LFS): the hub says where each is to be sent, and is told when it is there. */
+/* Large files go to a store of their own (Git LFS): the hub names the address for each, and is notified when the upload is done. */
 #include "hub/upload.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* Files to an index, in rounds: while the threads invert one round's batches, one of them reads the next.
  *
  *   round     batches of a megabyte of documents, read by one thread
- *   segment   rounds' batches until there is half a gigabyte of text or as many documents as asked for */
+ *   segment   rounds' batches until there is half a gigabyte of text or as many documents as the options allow */
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"

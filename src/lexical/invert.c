@@ -1,3 +1,5 @@
+/* Inverts batches of documents, and merges their postings term by term into a segment. Threads share no table: each
+ * batch has its own terms, which are sorted and merged at the end. See invert.h. */
 #include "lexical/invert.h"
 
 #include "base/error.h"
@@ -102,7 +104,7 @@ static bool by_term(uint32_t **array, size_t *capacity, size_t n) {
   return true;
 }
 
-/* The postings of one document, as tuples behind the others. */
+/* Appends the postings of one document, as tuples. */
 static bool add_document(worker *w, uint32_t document, const uint32_t *ids, size_t n) {
   const size_t n_terms = cq_analysis_terms(w->analysis)->n, first = w->n_tuples;
   if (!by_term(&w->seen, &w->seen_capacity, n_terms) || !by_term(&w->count, &w->count_capacity, n_terms)) return false;

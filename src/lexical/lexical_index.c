@@ -1,3 +1,4 @@
+/* A lexical index in a directory: its manifest, opening it, and searching it by texts. See lexical_index.h. */
 #include "lexical/lexical_index.h"
 
 #include "base/arena.h"
@@ -141,4 +142,21 @@ cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *x, cq_slice 
 cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *x, const cq_lexical_query *queries,
                             size_t n_queries, const cq_lexical_options *options, cq_context *ctx, cq_error *error) {
   return cq_lexical_set_search(out, x->set, queries, n_queries, options, NULL, ctx, error);
+}
+
+cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set, const cq_slice *texts,
+                                      size_t n_queries, const cq_lexical_options *options,
+                                      const cq_lexical_filter *filter, cq_context *ctx, cq_error *error) {
+  cq_analysis *analysis = NULL;
+  *out = NULL;
+  cq_lexical_query *queries = cq_alloc_array_zeroed(n_queries, sizeof *queries);
+  cq_status status = queries ? CQ_OK : cq_fail_memory(error, "queries");
+  if (!status) status = cq_analysis_open(&analysis, set->analyzer, error);
+  for (size_t i = 0; !status && i < n_queries; i++)
+    status = cq_lexical_query_parse(&queries[i], analysis, texts[i], error);
+  if (!status) status = cq_lexical_set_search(out, set, queries, n_queries, options, filter, ctx, error);
+  for (size_t i = 0; queries && i < n_queries; i++) cq_lexical_query_free(&queries[i]);
+  cq_free(queries);
+  cq_analysis_free(analysis);
+  return status;
 }

@@ -1,7 +1,8 @@
 /* A lexical index on disk: a directory of segments and what was done to their text.
  *
  *   DIR/manifest.json   the language, whether words were stemmed, the stop words, how many segments
- *   DIR/segment-1 ...   see segment.h; a document's number is its place in its segment, behind those of the segments before */
+ *   DIR/segment-1 ...   see segment.h; a document's number is its place in its segment, plus those of the
+ *                       segments before */
 #ifndef LEXICAL_LEXICAL_INDEX_H
 #define LEXICAL_LEXICAL_INDEX_H
 

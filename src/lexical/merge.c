@@ -85,7 +85,7 @@ static cq_status prepare_merge(merging *m, const char *path, cq_error *error) {
   return status;
 }
 
-/* The live postings of a segment's term, behind those of the segments before. */
+/* The live postings of a segment's term, after those of the segments before. */
 static cq_status add_postings(merging *m, const next_term *t, cq_error *error) {
   const cq_open_segment *segment = m->segments[t->segment];
   const cq_segment *s = &segment->file;

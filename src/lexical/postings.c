@@ -1,3 +1,5 @@
+/* Compresses postings in blocks of 128, and reads them. Four values are unpacked at once, by the compiler's vectors.
+ * See postings.h. */
 #include "lexical/postings.h"
 
 enum { LANES = 4, ROWS = CQ_BLOCK / LANES };
@@ -183,7 +185,7 @@ cq_block_entry cq_postings_entry(const cq_postings *p, uint32_t block) {
   return entry;
 }
 
-/* Where the bytes behind the full blocks begin; NULL: they lie. */
+/* Where the bytes after the full blocks begin; NULL: the entries are wrong. */
 static const unsigned char *block_at(int *gap_bits, int *frequency_bits, const cq_postings *p, size_t at) {
   const size_t n = (size_t)(p->end - p->bytes);
   if (at + 2 > n) return NULL;

@@ -27,7 +27,7 @@ typedef struct cq_bound_pair {
 
 typedef struct cq_block_entry {
   uint32_t last;                     /* its last document */
-  uint32_t at;                       /* where it begins, behind the entries */
+  uint32_t at;                       /* where it begins, after the entries */
   cq_bound_pair pairs[CQ_MAX_PAIRS]; /* frequency 0: no more */
 } cq_block_entry;
 

@@ -1,3 +1,4 @@
+/* Scores of a term. The part that depends on a document's length is looked up in a table, which all terms share. */
 #include "lexical/score.h"
 
 #include "base/error.h"
@@ -30,7 +31,7 @@ static const cq_option option_rows[] = {
                "Dirichlet smoothing: the weight of the collection's language model"),
      .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
     {CQ_NUMBER(O, "k1", k1, CHANGES, 1.2, 0, 1000, "X", "BM25: term frequency saturation")},
-    {CQ_NUMBER(O, "b", b, CHANGES, 0.75, 0, 1, "X", "BM25: document length normalisation")},
+    {CQ_NUMBER(O, "b", b, CHANGES, 0.75, 0, 1, "X", "BM25: document length normalization")},
     {CQ_FLAG(O, "exhaustive", exhaustive, KEEPS, "score every posting; the same result, slower")},
 };
 #undef O

@@ -9,7 +9,7 @@ typedef struct cq_collection_counts {
 } cq_collection_counts;
 
 extern const cq_option_group cq_group_lexical;
-extern const char *const cq_lexical_model_names[]; /* by cq_lexical_model, with a NULL behind them */
+extern const char *const cq_lexical_model_names[]; /* by cq_lexical_model, ends with NULL */
 
 /* A model with its parameters, on a collection. */
 typedef struct cq_scoring {

@@ -1,3 +1,5 @@
+/* Reads and writes a segment. All numbers of a file are compared with its size before they are used, so that any
+ * bytes are safe to open. See segment.h for the parts. */
 #include "lexical/segment.h"
 
 #include "base/error.h"
@@ -6,7 +8,7 @@
 
 #include <stdatomic.h>
 
-static const char magic[8] = "calqlex2", magic_of_first[8] = "calqlex1"; /* the first had no checks */
+static const char magic[8] = "calqlex2";
 
 enum part { LENGTHS, ID_STARTS, IDS, TERM_STARTS, TERMS, RECORDS, POSTINGS, N_PARTS };
 
@@ -34,8 +36,9 @@ static const char no_memory[] = "out of memory";
 
 /* What is wrong; NULL: nothing that reading would stumble over. */
 static const char *check_segment(cq_segment *s, const header *h) {
-  const bool has_checks = !memcmp(h->magic, magic, sizeof magic);
-  if (!has_checks && memcmp(h->magic, magic_of_first, sizeof magic) != 0) return "not a segment of a lexical index";
+  if (memcmp(h->magic, "calqlex1", sizeof magic) == 0)
+    return "a segment of version 1, this calque reads version 2: make the index anew";
+  if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a segment of a lexical index";
   if (h->n_documents > UINT32_MAX - 1 || h->n_terms > UINT32_MAX - 1) return "the header counts too many";
   const uint64_t sizes[N_PARTS] = {[LENGTHS] = h->n_documents * sizeof(uint32_t),
                                    [ID_STARTS] = (h->n_documents + 1) * sizeof(uint64_t),
@@ -49,14 +52,12 @@ static const char *check_segment(cq_segment *s, const header *h) {
       return "a part is not where the header says";
   const unsigned char *const base = s->file.data;
   const uint64_t end = h->begin[POSTINGS] + ((h->size[POSTINGS] + 7) & ~(uint64_t)7);
-  if (has_checks) {
-    uint64_t check;
-    if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
-    memcpy(&check, base + end, sizeof check);
-    if (check != cq_check64(base, (size_t)h->begin[POSTINGS], 0)) return "it is damaged: it does not fit its check";
-    s->sound = cq_alloc_zeroed(h->n_terms / 8 + 1);
-    if (!s->sound) return no_memory;
-  }
+  uint64_t check;
+  if (s->file.n < sizeof check || s->file.n - sizeof check != end) return "it does not end where the header says";
+  memcpy(&check, base + end, sizeof check);
+  if (check != cq_check64(base, (size_t)h->begin[POSTINGS], 0)) return "it is damaged: it does not fit its check";
+  s->sound = cq_alloc_zeroed(h->n_terms / 8 + 1);
+  if (!s->sound) return no_memory;
   s->n_documents = (uint32_t)h->n_documents, s->n_terms = (uint32_t)h->n_terms, s->n_occurrences = h->n_occurrences;
   s->lengths = (const uint32_t *)(const void *)(base + h->begin[LENGTHS]);
   s->id_starts = (const uint64_t *)(const void *)(base + h->begin[ID_STARTS]);
@@ -71,7 +72,6 @@ static const char *check_segment(cq_segment *s, const header *h) {
   if (!starts_ascend(s->id_starts, s->n_documents, h->size[IDS])) return "the ids' places do not ascend";
   if (!starts_ascend(s->term_starts, s->n_terms, h->size[TERMS])) return "the terms' places do not ascend";
   if (!records_ascend(s->records, s->n_terms, h->size[POSTINGS])) return "the postings' places do not ascend";
-  if (!has_checks && s->file.n > end) return "it does not end where the header says"; /* the magic may be damaged */
   return NULL;
 }
 
@@ -126,7 +126,7 @@ static uint32_t check_of_postings(const void *postings, size_t n, uint32_t term)
 static bool are_sound(const cq_segment *s, uint32_t t) {
   const unsigned char bit = (unsigned char)(1u << (t % 8));
   const cq_term_record *r = &s->records[t];
-  if (!s->sound || atomic_load_explicit(&s->sound[t / 8], memory_order_relaxed) & bit) return true;
+  if (atomic_load_explicit(&s->sound[t / 8], memory_order_relaxed) & bit) return true;
   if (check_of_postings(s->postings + r->at, (size_t)(r[1].at - r->at), t) != r->check) return false;
   atomic_fetch_or_explicit(&s->sound[t / 8], bit, memory_order_relaxed);
   return true;
@@ -190,7 +190,7 @@ static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_erro
   return status ? status : cq_writer_bytes(w, &end, sizeof end, error);
 }
 
-/* Of the first n bytes, as they have come to the file. */
+/* The check of the first n bytes, as they are in the file. */
 static cq_status write_check(cq_writer *w, size_t n, cq_error *error) {
   cq_mapping written = {0};
   if (fflush(w->stream) != 0) return cq_fail_errno(error, w->path, "cannot write");

@@ -11,7 +11,7 @@
  *   check       of all before the postings, compared when the file is opened; each term's record has one of its postings,
  *               compared when they are first read
  *
- * Numbers are little-endian; parts begin at multiples of eight. What calque 0.1 wrote has no checks. */
+ * Numbers are little-endian; parts begin at multiples of eight. */
 #ifndef LEXICAL_SEGMENT_H
 #define LEXICAL_SEGMENT_H
 
@@ -32,7 +32,7 @@ typedef struct cq_segment {
   const char *ids, *terms;
   const cq_term_record *records; /* [n_terms + 1]: the last one says where the postings end */
   const unsigned char *postings;
-  _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] postings that have been compared; NULL: there are no checks */
+  _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] postings that have been compared */
 } cq_segment;
 
 /* Errors: CQ_ERR_FORMAT for a file that is none, is truncated or lies about its parts; CQ_ERR_IO. */

@@ -1,3 +1,5 @@
+/* Segments that are searched as one collection: documents are numbered through, and a term's counts are of all
+ * segments. */
 #include "lexical/set.h"
 
 #include "base/error.h"
@@ -33,7 +35,7 @@ static cq_status open_segment(cq_open_segment **out, const char *path, cq_error 
 }
 
 /* The segment that a set has of a path, for one more set; NULL: it has none. A commit adds at the end, so that a path
- * is most often where it was before, or not far behind: looked for from *at on, once around. */
+ * is most often where it was before, or not far after it: looked for from *at on, once around. */
 static cq_open_segment *share_segment(const cq_lexical_set *set, const char *path, size_t *at) {
   const size_t n = set ? set->n_segments : 0;
   for (size_t i = 0; i < n; i++) {
@@ -161,21 +163,4 @@ cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, c
 void cq_lexical_query_free(cq_lexical_query *query) {
   cq_free(query->terms);
   *query = (cq_lexical_query){0};
-}
-
-cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set, const cq_slice *texts,
-                                      size_t n_queries, const cq_lexical_options *options,
-                                      const cq_lexical_filter *filter, cq_context *ctx, cq_error *error) {
-  cq_analysis *analysis = NULL;
-  *out = NULL;
-  cq_lexical_query *queries = cq_alloc_array_zeroed(n_queries, sizeof *queries);
-  cq_status status = queries ? CQ_OK : cq_fail_memory(error, "queries");
-  if (!status) status = cq_analysis_open(&analysis, set->analyzer, error);
-  for (size_t i = 0; !status && i < n_queries; i++)
-    status = cq_lexical_query_parse(&queries[i], analysis, texts[i], error);
-  if (!status) status = cq_lexical_set_search(out, set, queries, n_queries, options, filter, ctx, error);
-  for (size_t i = 0; queries && i < n_queries; i++) cq_lexical_query_free(&queries[i]);
-  cq_free(queries);
-  cq_analysis_free(analysis);
-  return status;
 }

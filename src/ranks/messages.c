@@ -1,3 +1,5 @@
+/* Sends and receives bytes, and walks the tree of ranks: rank r gives to r - step, where step is the lowest bit of r.
+ * See messages.h. */
 #include "ranks/messages.h"
 
 #include "base/error.h"

@@ -20,7 +20,4 @@ typedef struct cq_mpi_plugin {
   void (*end_all)(int code);        /* ends all ranks, this one as well, with that exit code */
 } cq_mpi_plugin;
 
-/* The one symbol of the library. */
-#define CQ_MPI_PLUGIN_SYMBOL "cq_mpi_plugin_table"
-
 #endif

@@ -1,3 +1,4 @@
+/* Several processes that train together: starts MPI through its plugin, or takes messages that a caller sends. */
 #include "ranks/ranks.h"
 
 #include "base/error.h"
@@ -22,24 +23,16 @@ bool cq_ranks_are_started(void) {
   return n && strtol(n, NULL, 10) > 1;
 }
 
-static cq_status load_mpi(const cq_mpi_plugin **out, cq_error *error) {
-  const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_mpi.so", CQ_MPI_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "several ranks need calque's plugin for Open MPI: %s", reason.message);
-  *out = table;
-  if ((*out)->version == CQ_MPI_PLUGIN_VERSION) return CQ_OK;
-  return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for Open MPI is of version %d, not %d", (*out)->version,
-                 CQ_MPI_PLUGIN_VERSION);
-}
-
 cq_status cq_ranks_open(cq_ranks **out, cq_error *error) {
   char message[512] = "";
   *out = NULL;
   cq_ranks *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ranks");
   cq_transport *t = &r->messages.transport;
-  cq_status status = load_mpi(&r->plugin, error);
+  const void *table;
+  cq_status status =
+      cq_plugin_load(&table, "mpi", CQ_MPI_PLUGIN_VERSION, "several ranks need calque's plugin for Open MPI", error);
+  r->plugin = table;
   if (!status && atomic_exchange(&was_started, true))
     status = cq_fail(error, CQ_ERR_ARGUMENT, "Open MPI was started in this process already");
   if (!status && r->plugin->start(&t->rank, &t->n_ranks, r->host, message, sizeof message))

@@ -1,3 +1,4 @@
+/* Approximate search: FAISS names candidates, whose cosines are then computed exactly. See approximate.h. */
 #include "search/approximate.h"
 
 #include "base/error.h"
@@ -14,8 +15,8 @@
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64, MANY_CANDIDATES = 256 };
 /* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
- * Of a vector: a byte for each number, twice while arrays grow, and its links; of a search: a byte for each vector, and
- * the candidates that it keeps. */
+ * A vector takes a byte for each number, twice while arrays grow, and its links; a search takes a byte for each vector,
+ * and the candidates that it keeps. */
 enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512, FAISS_CANDIDATE_BYTES = 32 };
 
 struct cq_approximate {
@@ -24,17 +25,12 @@ struct cq_approximate {
   size_t n; /* rows it covers */
 };
 
-static cq_status load_plugin(const cq_faiss_plugin **out, cq_error *error) {
+static cq_status load_faiss(const cq_faiss_plugin **out, cq_error *error) {
   const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_faiss.so", CQ_FAISS_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "approximate search needs calque's plugin for FAISS: %s", reason.message);
-  const cq_faiss_plugin *p = table;
-  if (p->version != CQ_FAISS_PLUGIN_VERSION)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for FAISS is of version %d, not %d", p->version,
-                   CQ_FAISS_PLUGIN_VERSION);
-  *out = p;
-  return CQ_OK;
+  const cq_status status = cq_plugin_load(&table, "faiss", CQ_FAISS_PLUGIN_VERSION,
+                                          "approximate search needs calque's plugin for FAISS", error);
+  *out = table;
+  return status;
 }
 
 /* --- building --- */
@@ -85,7 +81,7 @@ cq_status cq_approximate_build(const char *path, bool graph, const float *vector
   const cq_faiss_plugin *faiss;
   char message[512];
   void *index = NULL;
-  cq_status status = load_plugin(&faiss, error);
+  cq_status status = load_faiss(&faiss, error);
   if (status) return status;
   if (!cq_has_room(FAISS_BYTES + n * (2 * dim + FAISS_LINK_BYTES))) return cq_fail_memory(error, path);
   if (faiss->make(&index, graph, n, dim, message, sizeof message))
@@ -104,7 +100,7 @@ cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, 
   *out = NULL;
   cq_approximate *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, path);
-  cq_status status = load_plugin(&a->faiss, error);
+  cq_status status = load_faiss(&a->faiss, error);
   FILE *file = status ? NULL : fopen(path, "rbe"); /* once it is open it does not matter whether it is replaced */
   if (!status && !file) status = cq_fail_errno(error, path, "cannot open");
   if (!status && a->faiss->read(&a->index, file, &n_in_file, &dim_in_file, message, sizeof message))
@@ -168,7 +164,7 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
   qsort(rows, n_allowed, sizeof *rows, ascending_rows); /* of equally near ones the lowest counts as the first */
-  float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means behind all vectors */
+  float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means after all vectors */
   if (!gathered) return cq_fail_memory(error, "candidates");
   float *means = gathered + n_allowed * dim;
   for (size_t i = 0; i < n_allowed; i++) {
@@ -202,7 +198,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   if (of_behind.lengths) of_behind.lengths += a->n;
   cq_neighbours found = {0};
   char message[512];
-  /* The rows behind come first: this checks the arguments and makes the lists. */
+  /* The rows that are not covered come first: this checks the arguments and makes the lists. */
   cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, &of_behind,
                                  is_candidate_allowed, &behind, ctx, error);
   if (status) return status;

@@ -19,7 +19,7 @@ CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path
 void cq_approximate_free(cq_approximate *a);
 
 /* As cq_top_csls (search/top.h), but of the rows that the approximation covers only those that it names are looked at.
- * Rows behind those are looked at all; so are all rows where too few of the named ones are allowed. They are named by
+ * All later rows are looked at; so are all rows where too few of the named ones are allowed. They are named by
  * their cosines, whether there are means or not.
  *   effort   lists looked into or candidates kept on the way; 0: as many as seem right */
 CQ_MUST_USE cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries,

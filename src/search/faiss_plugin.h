@@ -31,9 +31,6 @@ typedef struct cq_faiss_plugin {
   void (*free)(void *index);
 } cq_faiss_plugin;
 
-/* The one symbol of the library. */
-#define CQ_FAISS_PLUGIN_SYMBOL "cq_faiss_plugin_table"
-
 #ifdef __cplusplus
 }
 #endif

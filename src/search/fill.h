@@ -1,4 +1,4 @@
-/* One pass over all cosines of two sets of rows, which goes on with lists of neighbours. */
+/* One pass over all cosines of two sets of rows, which fills lists of neighbors. */
 #ifndef SEARCH_FILL_H
 #define SEARCH_FILL_H
 
@@ -12,7 +12,7 @@ typedef struct cq_filling {
   cq_neighbours *of_x,
       *of_y;   /* of the rows of x and of y, as far as they have come; of_y NULL: not wanted, or within */
   size_t done; /* rows of y that have been offered to them */
-  cq_status (*chunk_done)(void *context, size_t done, cq_error *error); /* told now and then; NULL: nobody is */
+  cq_status (*chunk_done)(void *context, size_t done, cq_error *error); /* called now and then; may be NULL */
   void *context;
 } cq_filling;
 

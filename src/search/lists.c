@@ -1,3 +1,4 @@
+/* Lists of the k best, sorted by insertion: k is small, and most documents are turned away by the last entry. */
 #include "search/lists.h"
 
 #include "base/error.h"

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "search/mined.h"
 #include "search/search_options.h"
 
 #include <math.h>
@@ -121,7 +120,7 @@ static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
   p->n = n;
 }
 
-/* Of chosen pairs: a pair that is left out for its cosine makes no room for one of a lower score. */
+/* Drops chosen pairs whose cosine is too low; they make no room for pairs of a lower score. */
 static void drop_below(pairs *p, const cq_margin_options *o) {
   size_t n = 0;
   while (p->n > 0 && !(p->items[p->n - 1].score >= o->threshold)) p->n--; /* sorted */
@@ -130,8 +129,7 @@ static void drop_below(pairs *p, const cq_margin_options *o) {
   p->n = n;
 }
 
-/* So many of a row's neighbours are candidates; what their lists hold already bounds the product with the number of
- * rows. */
+/* How many of a row's neighbors are candidates. Times the number of rows this cannot overflow: the lists are as long. */
 static size_t candidates_of(const cq_margin_options *o, const cq_neighbours *lists) {
   return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }

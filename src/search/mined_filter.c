@@ -1,3 +1,4 @@
+/* Filters for mined pairs: near copies, different numbers, texts that are mostly links. See mined_filter.h. */
 #include "search/mined_filter.h"
 
 #include "base/memory.h"

@@ -6,14 +6,14 @@
 #include "calque/slice.h"
 
 /* How often each digit occurs: 3.75, 3,75 and ٣٫٧٥ have the same digits, and so have 10 and its neighbours in another
- * order of words. Errors: out of memory is told by *failed. */
+ * order of words. Out of memory: *failed is set. */
 void cq_count_digits(int counts[10], cq_slice text, bool *failed);
 
 /* The first of the filters (CQ_DROP_*) that a pair of sentences falls to; 0: none.
  *   CQ_DROP_COPIES   the same letters on both sides, case and compatibility forms aside
  *   CQ_DROP_NUMBERS  the digits of one are not those of the other, whatever script they are in and however grouped
  *   CQ_DROP_LINKS    one side has a URL or an e-mail address that the other lacks, or is little else
- * Errors: out of memory is told by *failed. */
+ * Out of memory: *failed is set. */
 unsigned cq_filter_pair(cq_slice source, cq_slice target, unsigned filters, bool *failed);
 
 #endif

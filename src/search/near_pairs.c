@@ -30,7 +30,7 @@ static void keep_pair(void *context, int worker, size_t i, size_t j, double cosi
   finds *f = &g->of_worker[worker];
   if (cosine < g->min_cosine || f->failed) return;
   const size_t n_before = atomic_fetch_add_explicit(&g->n, 1, memory_order_relaxed);
-  if (n_before == g->max_pairs) /* one too many: nothing more is asked for */
+  if (n_before == g->max_pairs) /* one too many: the rest is not needed */
     for (size_t row = 0; row < g->n_rows; row++) atomic_store_explicit(&g->bounds[row], INFINITY, memory_order_relaxed);
   if (n_before >= g->max_pairs) return;
   f->failed = !cq_reserve((void **)&f->pairs, &f->capacity, f->n + 1, sizeof *f->pairs);

@@ -18,7 +18,7 @@ typedef struct cq_pass_of {
    * computed. Bounds may rise meanwhile. y_bounds NULL: the rows decide alone; within: as x_bounds. */
   const _Atomic float *x_bounds, *y_bounds;
   /* Called by the context's threads, each with its number: the exact cosine of rows i of x and j of y, which may be
-   * lower than what was asked for. */
+   * lower than the requested one. */
   void (*found)(void *context, int worker, size_t i, size_t j, double cosine);
   void *context;
 } cq_pass_of;

@@ -1,3 +1,5 @@
+/* The finished rows of a long search, on disk with a checksum, so that a killed search continues there. See
+ * resume.h. */
 #include "search/resume.h"
 
 #include "base/error.h"

@@ -241,14 +241,14 @@ static cq_status refuse_others(const ring *r, cq_error *error) {
     const cq_identity key = state_key(r->plan.key, 0, n_ranks, step);
     if (cq_search_is_of(path, key))
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, path,
-                            "%d ranks have begun this search: go on with as many, or remove the file to begin anew",
+                            "%d ranks have begun this search: continue with as many, or remove the file to start over",
                             n_ranks);
   }
   if (dir) closedir(dir);
   return status;
 }
 
-/* The last step that all ranks have a state of; else all begin anew. */
+/* The last step that all ranks have a state of; without one, all start over. */
 static cq_status find_begin(ring *r, cq_error *error) {
   double *last = cq_alloc_array_zeroed((size_t)r->n_ranks, sizeof *last);
   if (!last) return cq_fail_memory(error, "ranks");

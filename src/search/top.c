@@ -64,7 +64,7 @@ static void score_block(void *context, size_t block, int worker_index) {
     const double mean = t->facts.means ? (double)t->facts.means[(start + i) * t->facts.stride] : 0;
     for (size_t q = 0; q < t->n_queries; q++) {
       const double both = length * t->lengths[q], score = both > 0 ? (double)scores[q] / both : 0;
-      if (factor * score - mean + slack < cq_lists_min(&w->lists, q)) continue; /* NaN goes on, and is decided below */
+      if (factor * score - mean + slack < cq_lists_min(&w->lists, q)) continue; /* NaN passes, and is decided below */
       const double dot = t->kernels->exact_dot(t->queries + q * t->dim, document, (int64_t)t->dim);
       const double exact_length = sqrt(t->kernels->exact_dot(document, document, (int64_t)t->dim)) * t->lengths[q];
       cq_lists_insert(&w->lists, q, (uint32_t)(start + i),

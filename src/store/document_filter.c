@@ -15,7 +15,7 @@ typedef struct parser {
   size_t at; /* of the word at hand */
   cq_slice word;
   bool is_quoted; /* `word` is what stood between quotation marks */
-  size_t next;    /* behind it */
+  size_t next;    /* after it */
   cq_arena *arena;
   size_t n_values, n_conditions;
   cq_error *error;

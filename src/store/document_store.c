@@ -319,7 +319,7 @@ cq_status cq_document_store_select(cq_document_store *s, const cq_filter *filter
 typedef struct visiting {
   cq_visit_document_fn visit;
   void *context;
-  int64_t next, end; /* next: behind the last one visited */
+  int64_t next, end; /* next: after the last one visited */
   size_t n;
 } visiting;
 

@@ -3,7 +3,7 @@
  *   document(first INTEGER PRIMARY KEY, id, language, title, url, text, metadata, check_of_all)
  *
  * Rows are only added, in the order of their records. Which of them count, and which are deleted, says the index's
- * manifest: a reader asks for the first so many records, so it need not know what a writer is adding behind them. Each
+ * manifest: a reader reads as many records as the manifest counts, so it need not know what a writer is appending. Each
  * call that writes is one transaction, on disk when it returns.
  *
  * Threads: calls on one store wait for each other. */
@@ -25,7 +25,7 @@ CQ_MUST_USE cq_status cq_document_store_open(cq_document_store **out, const char
 cq_document_store *cq_document_store_share(cq_document_store *store);
 void cq_document_store_close(cq_document_store *store);
 
-/* Adds documents whose first records are firsts [n], ascending and behind all that are there. A failed call adds none.
+/* Adds documents whose first records are firsts [n], ascending and after all that are there. A failed call adds none.
  * Errors: CQ_ERR_IO (a full disk); CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_append(cq_document_store *store, const cq_document *documents,
                                                const int64_t *firsts, size_t n, cq_error *error);
@@ -42,7 +42,7 @@ CQ_MUST_USE cq_status cq_document_batch_add(cq_document_batch *batch, const cq_d
 CQ_MUST_USE cq_status cq_document_batch_flush(cq_document_batch *batch, cq_error *error);
 void cq_document_batch_free(cq_document_batch *batch);
 
-/* Removes what is behind the first n_records. */
+/* Removes all but the first n_records. */
 CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64_t n_records, cq_error *error);
 
 /* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does not

@@ -1,4 +1,4 @@
-/* Hubness as it is written: the queries once, a number of each record behind those that are there. See index_store.h.
+/* Hubness as it is written: the queries once, a number for each record, appended. See index_store.h.
  *
  *   hubness-H    a cq_index_hub a record, appended as records are
  *   queries-H    [n_queries, dim] f32, written whole, with a check in the manifest

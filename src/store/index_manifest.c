@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const formats[CQ_INDEX_N_FORMATS] = {"calque index 1", "calque index 2", "calque index 3"};
-enum { N_KEYS_OF_FIRST = 10, CHECK_HEX = 17, MAX_WORDS = 4096 };
+#define FORMAT "calque index 3"
+enum { CHECK_HEX = 17, MAX_WORDS = 4096 };
 
 void cq_index_manifest_free(cq_index_manifest *m) {
   cq_free(m->model);
@@ -21,7 +21,7 @@ void cq_index_manifest_free(cq_index_manifest *m) {
 }
 
 bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b) {
-  return a->format == b->format && a->check == b->check;
+  return a->check == b->check;
 }
 
 cq_status cq_index_manifest_copy(cq_index_manifest *out, const cq_index_manifest *m, cq_error *error) {
@@ -43,28 +43,21 @@ cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory
   return CQ_OK;
 }
 
-/* --- its own check: of all other values, each with a newline behind it --- */
+/* --- its own check: of all other values, each followed by a newline --- */
 
 static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq_error *error) {
   cq_builder all = {0};
-  cq_builder_printf(&all, "%s\n%s\n%s\n", formats[m->format], m->model, m->fingerprint);
-  if (m->format < CQ_INDEX_RECORDS) {
-    const int64_t numbers[] = {m->dim,          m->n, m->n_bytes, m->generation, m->n_deleted_bytes, m->approximate,
-                               m->n_approximate};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
-  } else {
-    const int64_t numbers[] = {
-        m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
-        m->n_approximate, m->last_words};
-    cq_builder_printf(&all, "%s\n", m->identity);
-    if (m->tasks) cq_builder_printf(&all, "tasks\n");
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
-    for (size_t i = 0; i < m->n_words; i++)
-      cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n", m->words[i].number, m->words[i].n);
-    if (m->hubness)
-      cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n%" PRId64 "\n%016" PRIx64 "\n", m->hubness, m->n_queries, m->k,
-                        m->queries_check);
-  }
+  const int64_t numbers[] = {
+      m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
+      m->n_approximate, m->last_words};
+  cq_builder_printf(&all, "%s\n%s\n%s\n%s\n", FORMAT, m->model, m->fingerprint, m->identity);
+  if (m->tasks) cq_builder_printf(&all, "tasks\n");
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
+  for (size_t i = 0; i < m->n_words; i++)
+    cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n", m->words[i].number, m->words[i].n);
+  if (m->hubness)
+    cq_builder_printf(&all, "%" PRId64 "\n%" PRId64 "\n%" PRId64 "\n%016" PRIx64 "\n", m->hubness, m->n_queries, m->k,
+                      m->queries_check);
   cq_builder_printf(&all, "%016" PRIx64 "\n%016" PRIx64 "\n", m->deleted_check, m->approximate_check);
   const bool failed = all.failed;
   *out = failed ? 0 : cq_check64(all.data, all.n, 0);
@@ -72,7 +65,7 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
   return failed ? cq_fail_memory(error, "manifest") : CQ_OK;
 }
 
-/* --- writing: the newest format --- */
+/* --- writing --- */
 
 static json_t *pack_words(const cq_index_manifest *m) {
   json_t *list = json_array();
@@ -98,7 +91,6 @@ static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
 
 cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq_error *error) {
   char check[CHECK_HEX], deleted[CHECK_HEX], approximate[CHECK_HEX];
-  m->format = CQ_INDEX_RECORDS;
   cq_status status = check_of_manifest(&m->check, m, error);
   if (status) return status;
   snprintf(check, sizeof check, "%016" PRIx64, m->check);
@@ -106,15 +98,14 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
   snprintf(approximate, sizeof approximate, "%016" PRIx64, m->approximate_check);
   json_t *words = pack_words(m);
   json_t *json =
-      words
-          ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:s}", "format",
-                      formats[m->format], "model", m->model, "fingerprint", m->fingerprint, "identity", m->identity,
-                      "dim", (json_int_t)m->dim, "records", (json_int_t)m->n, "documents", (json_int_t)m->n_documents,
-                      "files", (json_int_t)m->files, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
-                      (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
-                      "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
-                      "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
-          : NULL;
+      words ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:s}",
+                        "format", FORMAT, "model", m->model, "fingerprint", m->fingerprint, "identity", m->identity,
+                        "dim", (json_int_t)m->dim, "records", (json_int_t)m->n, "documents", (json_int_t)m->n_documents,
+                        "files", (json_int_t)m->files, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
+                        (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
+                        "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
+                        "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
+            : NULL;
   if (m->tasks) cq_json_set(&json, "tasks", json_true());
   return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
 }
@@ -185,21 +176,17 @@ static cq_status read_hubness(cq_index_manifest *m, const json_t *json, const ch
 }
 
 static cq_status read_numbers(cq_index_manifest *m, const json_t *json, const char *path, cq_error *error) {
-  const bool is_old = m->format < CQ_INDEX_RECORDS;
   cq_status status = cq_json_get_int(&m->dim, json, "dim", 1, 1 << 20, path, error);
-  if (!status) status = cq_json_get_int(&m->n, json, is_old ? "documents" : "records", 0, UINT32_MAX - 1, path, error);
-  if (!status && is_old) status = cq_json_get_int(&m->n_bytes, json, "bytes", 0, INT64_MAX / 2, path, error);
-  if (!status && !is_old) status = cq_json_get_int(&m->n_documents, json, "documents", 0, m->n, path, error);
-  if (!status && !is_old) status = cq_json_get_int(&m->files, json, "files", 1, INT64_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&m->n, json, "records", 0, UINT32_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&m->n_documents, json, "documents", 0, m->n, path, error);
+  if (!status) status = cq_json_get_int(&m->files, json, "files", 1, INT64_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&m->generation, json, "deleted_generation", 0, INT64_MAX - 1, path, error);
   if (!status) status = cq_json_get_int(&m->n_deleted_bytes, json, "deleted_bytes", 0, (m->n + 7) / 8, path, error);
   if (!status) status = cq_json_get_int(&m->approximate, json, "approximate_generation", 0, INT64_MAX - 1, path, error);
-  if (!status)
-    status = cq_json_get_int(&m->n_approximate, json, is_old ? "approximate_documents" : "approximate_records", 0, m->n,
-                             path, error);
-  if (!status && !is_old) status = cq_json_get_int(&m->last_words, json, "last_words", 0, INT64_MAX - 1, path, error);
+  if (!status) status = cq_json_get_int(&m->n_approximate, json, "approximate_records", 0, m->n, path, error);
+  if (!status) status = cq_json_get_int(&m->last_words, json, "last_words", 0, INT64_MAX - 1, path, error);
   if (!status && m->dim == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"dim\" is missing");
-  if (!status && !is_old && m->files == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"files\" is missing");
+  if (!status && m->files == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"files\" is missing");
   return status;
 }
 
@@ -222,21 +209,18 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
   if (!status) status = cq_json_read(&json, path, error);
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  while (!status && out->format < CQ_INDEX_N_FORMATS && (!format || strcmp(format, formats[out->format]) != 0))
-    out->format++;
-  if (!status && out->format == CQ_INDEX_N_FORMATS)
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "\"format\" is not \"%s\"", formats[CQ_INDEX_N_FORMATS - 1]);
+  if (!status && (!format || strcmp(format, FORMAT) != 0))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path,
+                          "\"format\" is \"%.40s\", not \"" FORMAT "\": make the index anew ('calque index new')",
+                          format ? format : "");
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);
-  if (!status && out->format == CQ_INDEX_RECORDS) status = read_identity(out, json, path, error);
+  if (!status) status = read_identity(out, json, path, error);
   if (!status) status = read_numbers(out, json, path, error);
-  if (!status && out->format == CQ_INDEX_RECORDS) status = read_words(out, json, path, error);
-  if (!status && out->format == CQ_INDEX_RECORDS) status = cq_json_get_bool(&out->tasks, json, "tasks", path, error);
-  if (!status && out->format == CQ_INDEX_RECORDS) status = read_hubness(out, json, path, error);
-  if (!status && out->format > CQ_INDEX_FIRST) status = read_checks(out, json, path, error);
-  if (!status && out->format == CQ_INDEX_FIRST) status = check_of_manifest(&out->check, out, error);
-  if (!status && out->format == CQ_INDEX_FIRST && json_object_size(json) > N_KEYS_OF_FIRST) /* its digit is damaged */
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: \"%s\" has no checks", formats[CQ_INDEX_FIRST]);
+  if (!status) status = read_words(out, json, path, error);
+  if (!status) status = cq_json_get_bool(&out->tasks, json, "tasks", path, error);
+  if (!status) status = read_hubness(out, json, path, error);
+  if (!status) status = read_checks(out, json, path, error);
   json_decref(json);
   if (status) cq_index_manifest_free(out);
   return status;

@@ -12,10 +12,7 @@
 cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
                         cq_error *error) {
   char name[48];
-  if (generation)
-    snprintf(name, sizeof name, "%s-%" PRId64, what, generation);
-  else
-    snprintf(name, sizeof name, "%s", what);
+  snprintf(name, sizeof name, "%s-%" PRId64, what, generation);
   return cq_path_join(out, PATH_MAX, directory, name, error);
 }
 
@@ -52,7 +49,7 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
     if (!status && mapping.n != (size_t)s->m.n_deleted_bytes)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu bytes, the manifest says %lld", mapping.n,
                             (long long)s->m.n_deleted_bytes);
-    if (!status && s->m.format > CQ_INDEX_FIRST && cq_check64(mapping.data, mapping.n, 0) != s->m.deleted_check)
+    if (!status && cq_check64(mapping.data, mapping.n, 0) != s->m.deleted_check)
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "it is damaged: it does not fit its check");
     if (!status) memcpy(s->deleted, mapping.data, mapping.n); /* what was added since is not deleted */
     cq_mapping_close(&mapping);
@@ -66,8 +63,8 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
 static cq_status know_again(const cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
                             cq_error *error) {
   if (before && (s->m.dim != before->m.dim || strcmp(s->m.model, before->m.model) != 0 ||
-                 (*before->m.identity && strcmp(s->m.identity, before->m.identity) != 0)))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "another index is in its place: open it anew");
+                 strcmp(s->m.identity, before->m.identity) != 0))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "another index is in its place: open it again");
   return CQ_OK;
 }
 
@@ -110,7 +107,7 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   if (!status)
     status = map_file(&s->vectors, &s->vectors_path, directory, "vectors", m->files,
                       m->n * m->dim * (int64_t)sizeof(float), error);
-  if (!status && m->format > CQ_INDEX_FIRST)
+  if (!status)
     status = map_file(&s->checks, NULL, directory, "checks", m->files, m->n * (int64_t)sizeof(cq_index_check), error);
   if (!status && m->n_queries)
     status = map_file(&s->hubs_file, &s->hubs_path, directory, "hubness", m->hubness, m->n * (int64_t)sizeof *s->hubs,
@@ -118,9 +115,7 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   if (!status && m->n_queries) s->hubs = (const cq_index_hub *)(const void *)s->hubs_file.data;
   if (!status) status = know_again(s, directory, before, error);
   if (!status) status = read_deleted(s, directory, deleted, error);
-  if (!status)
-    status = m->format < CQ_INDEX_RECORDS ? cq_index_read_lines(s, directory, error)
-                                          : open_documents(s, directory, before, error);
+  if (!status) status = open_documents(s, directory, before, error);
   if (!status) status = remember_sound(s, before, error);
   if (status)
     cq_index_snapshot_release(s);
@@ -131,7 +126,6 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
 
 void cq_index_snapshot_release(cq_index_snapshot *s) {
   if (!s || atomic_fetch_sub(&s->n_users, 1) > 1) return;
-  if (!s->passages_file.data) cq_free((void *)s->passages);
   cq_mapping_close(&s->passages_file);
   cq_mapping_close(&s->vectors);
   cq_mapping_close(&s->checks);
@@ -153,16 +147,15 @@ void cq_index_snapshot_release(cq_index_snapshot *s) {
 }
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
-  const bool is_old = s->m.format < CQ_INDEX_RECORDS;
   return (cq_index_info){.model = s->m.model,
-                         .fingerprint = s->m.format > CQ_INDEX_FIRST && *s->m.fingerprint ? s->m.fingerprint : NULL,
+                         .fingerprint = s->m.fingerprint,
                          .identity = s->m.identity,
                          .files = s->m.files,
                          .tasks = s->m.tasks,
                          .dim = s->m.dim,
                          .n = s->m.n,
                          .n_live = s->m.n - s->n_deleted,
-                         .n_documents = is_old ? s->m.n - s->n_deleted : s->m.n_documents,
+                         .n_documents = s->m.n_documents,
                          .n_approximate = s->m.n_approximate,
                          .approximate = s->m.approximate,
                          .words = s->m.words,
@@ -308,8 +301,6 @@ cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error) 
 
 cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const char *path, cq_error *error) {
   uint64_t check;
-  if (s->m.format == CQ_INDEX_FIRST)
-    return cq_file_exists(path) ? CQ_OK : cq_fail_file(error, CQ_ERR_IO, path, "it is gone");
   const cq_status status = cq_index_file_check(&check, path, error);
   if (status || check == s->m.approximate_check) return status;
   return cq_fail_file(error, CQ_ERR_FORMAT, path,
@@ -318,9 +309,8 @@ cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const
 }
 
 static bool is_sound_passage(const cq_index_snapshot *s, int64_t record) {
-  return s->m.format < CQ_INDEX_RECORDS || /* the lines were compared when they were read */
-         cq_check64(&s->passages[record], sizeof *s->passages, (uint64_t)record) ==
-             check_of_record(s, (size_t)record).passage;
+  return cq_check64(&s->passages[record], sizeof *s->passages, (uint64_t)record) ==
+         check_of_record(s, (size_t)record).passage;
 }
 
 static bool is_sound_hub(const cq_index_snapshot *s, int64_t record) {
@@ -329,7 +319,7 @@ static bool is_sound_hub(const cq_index_snapshot *s, int64_t record) {
 
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *s, int64_t record) {
   const unsigned char bit = (unsigned char)(1u << (record % 8));
-  if (!s->checks.n || atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
+  if (atomic_load_explicit(&s->sound[record / 8], memory_order_relaxed) & bit) return true;
   const size_t row = (size_t)s->m.dim * sizeof(float);
   if (cq_check64(s->vectors.data + (size_t)record * row, row, (uint64_t)record) !=
           check_of_record(s, (size_t)record).vector ||
@@ -394,7 +384,6 @@ static cq_status walk_document(void *context, int64_t first, const cq_document *
 cq_status cq_index_snapshot_verify(const cq_index_snapshot *s, cq_context *ctx, cq_error *error) {
   comparison c = {.s = s};
   walking w = {.s = s};
-  if (!s->checks.n && s->m.n) return CQ_OK;
   atomic_init(&c.damaged, s->m.n);
   cq_context_run(ctx, ((size_t)s->m.n + PART - 1) / PART, compare_part, &c);
   const int64_t damaged = atomic_load(&c.damaged);

@@ -10,18 +10,13 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Formats of the manifest. The first two, of calque 0.1 and before 0.2, have a line a document: index_old.c. */
-enum { CQ_INDEX_FIRST, CQ_INDEX_LINES, CQ_INDEX_RECORDS, CQ_INDEX_N_FORMATS };
-
 /* What the manifest says. */
 typedef struct cq_index_manifest {
-  char *model, *fingerprint;      /* fingerprint "": of CQ_INDEX_FIRST, whose fingerprints cannot be compared */
-  char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it; "" for old formats */
-  int format;
+  char *model, *fingerprint;
+  char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it */
   bool tasks;                  /* documents and queries are encoded each by the model's prompt and modules for them */
   int64_t dim, n, n_documents; /* records; documents that are not deleted */
-  int64_t files;               /* generation of vectors, passages, checks and documents; 0: of old formats */
-  int64_t n_bytes;             /* of the lines of old formats */
+  int64_t files;               /* generation of vectors, passages, checks and documents */
   int64_t generation;          /* of deleted-G */
   int64_t n_deleted_bytes;     /* of it */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
@@ -36,7 +31,7 @@ typedef struct cq_index_manifest {
 
 /* The checks of a record, as they lie in the file `checks`; their number is the record's. */
 typedef struct cq_index_check {
-  uint64_t vector, passage; /* of its dim f32, and of its cq_index_passage (old formats: its line with the newline) */
+  uint64_t vector, passage; /* of its dim f32, and of its cq_index_passage */
 } cq_index_check;
 
 CQ_MUST_USE cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, cq_error *error);
@@ -45,7 +40,7 @@ CQ_MUST_USE cq_status cq_index_manifest_copy(cq_index_manifest *out, const cq_in
 bool cq_index_manifest_equal(const cq_index_manifest *a, const cq_index_manifest *b);
 void cq_index_manifest_free(cq_index_manifest *m);
 
-/* Of a new index. */
+/* The identity of a new index. */
 CQ_MUST_USE cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory, cq_error *error);
 
 /* A filter's records, kept for the next search with it. */
@@ -60,10 +55,10 @@ enum { CQ_INDEX_N_SELECTIONS = 16 };
 struct cq_index_snapshot {
   _Atomic int n_users;
   cq_index_manifest m;
-  cq_mapping vectors, checks, passages_file; /* checks: empty for CQ_INDEX_FIRST */
+  cq_mapping vectors, checks, passages_file;
   cq_mapping hubs_file;
   const cq_index_hub *hubs;         /* [n]; NULL: there are none */
-  const cq_index_passage *passages; /* [n]: of the file; of old formats, own memory */
+  const cq_index_passage *passages; /* [n] */
   cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
@@ -83,12 +78,6 @@ CQ_MUST_USE cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char
                                              const unsigned char *deleted, const cq_index_snapshot *before,
                                              cq_error *error);
 
-/* The lines of an old format, as documents in memory and passages; compared with their checks. */
-CQ_MUST_USE cq_status cq_index_read_lines(cq_index_snapshot *s, const char *directory, cq_error *error);
-/* Makes an index of an old format one of the newest, for the one process that may write: beside the old files, which are
- * removed when the new manifest is there. */
-CQ_MUST_USE cq_status cq_index_upgrade(const char *directory, cq_error *error);
-
 #define CQ_INDEX_MAX_QUERIES (INT64_C(1) << 24)
 static inline uint32_t cq_index_check_of_hub(float mean, int64_t record) {
   return (uint32_t)cq_check64(&mean, sizeof mean, (uint64_t)record);
@@ -97,7 +86,7 @@ static inline uint32_t cq_index_check_of_hub(float mean, int64_t record) {
 /* The check of a whole file. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_file_check(uint64_t *out, const char *path, cq_error *error);
 
-/* DIR/WHAT-GENERATION, DIR/WHAT for generation 0 */
+/* DIR/WHAT-GENERATION */
 CQ_MUST_USE cq_status cq_index_path(char out[PATH_MAX], const char *directory, const char *what, int64_t generation,
                                     cq_error *error);
 

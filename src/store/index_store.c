@@ -1,4 +1,4 @@
-/* An open index: its newest snapshot, and writing behind it. */
+/* Makes, opens and closes an index of files. */
 #include "store/index_store.h"
 
 #include "base/error.h"
@@ -14,70 +14,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
-
-/* --- reading --- */
-
-/* The snapshot of the manifest on disk; *out NULL: it is that of `before`. A file may have been replaced since the
- * manifest was read: then there is a newer manifest. */
-static cq_status read_newest(cq_index_snapshot **out, const char *directory, const cq_index_snapshot *before,
-                             cq_error *error) {
-  cq_index_manifest m, newer;
-  cq_error e = {0};
-  *out = NULL;
-  cq_status status = cq_index_manifest_read(&m, directory, error);
-  if (status) return status;
-  while (!before || !cq_index_manifest_equal(&m, &before->m)) {
-    status = cq_index_snapshot_open(out, directory, &m, NULL, before, &e);
-    if (status != CQ_ERR_IO || cq_index_manifest_read(&newer, directory, NULL)) break;
-    const bool is_newer = !cq_index_manifest_equal(&m, &newer);
-    cq_index_manifest_free(&m);
-    m = newer;
-    if (!is_newer) break;
-    status = CQ_OK;
-  }
-  cq_index_manifest_free(&m);
-  if (status && error) *error = e;
-  return status;
-}
-
-void cq_index_publish(cq_index_store *s, cq_index_snapshot *newest) {
-  pthread_mutex_lock(&s->mutex);
-  cq_index_snapshot *before = s->newest;
-  s->newest = newest;
-  pthread_mutex_unlock(&s->mutex);
-  cq_index_snapshot_release(before);
-}
-
-cq_index_snapshot *cq_index_store_hold(cq_index_store *s) {
-  pthread_mutex_lock(&s->mutex);
-  cq_index_snapshot *newest = s->newest;
-  atomic_fetch_add(&newest->n_users, 1);
-  pthread_mutex_unlock(&s->mutex);
-  return newest;
-}
-
-cq_status cq_index_store_refresh(cq_index_store *s, bool *changed, cq_error *error) {
-  cq_index_snapshot *newer;
-  *changed = false;
-  if (s->lock >= 0) return CQ_OK;
-  pthread_mutex_lock(&s->refreshing);
-  const cq_status status = read_newest(&newer, s->directory, s->newest, error); /* which only this thread replaces */
-  if (newer) cq_index_publish(s, newer);
-  pthread_mutex_unlock(&s->refreshing);
-  *changed = newer != NULL;
-  return status;
-}
-
-cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *s, int64_t generation,
-                                     cq_error *error) {
-  return cq_index_path(path, s->directory, "approximate", generation, error);
-}
-
-cq_status cq_index_store_words(char path[PATH_MAX], const cq_index_store *s, int64_t number, cq_error *error) {
-  return cq_index_path(path, s->directory, "words", number, error);
-}
-
-/* --- making and opening --- */
 
 cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint, int64_t dim,
                                 bool tasks, cq_error *error) {
@@ -132,8 +68,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   s->directory = cq_strdup(directory);
   status = s->directory ? CQ_OK : cq_fail_memory(error, directory);
   if (!status && writing) status = take_lock(s, error);
-  if (!status && writing) status = cq_index_upgrade(directory, error);
-  if (!status) status = read_newest(&s->newest, directory, NULL, error);
+  if (!status) status = cq_index_read_newest(&s->newest, directory, NULL, error);
   if (!status && writing) status = cq_index_prepare_writing(s, error);
   if (status)
     cq_index_store_close(s);
@@ -148,7 +83,6 @@ void cq_index_store_close(cq_index_store *s) {
   cq_index_files_close(&s->files);
   cq_free(s->words);
   cq_free(s->deleted);
-  cq_free(s->fingerprint);
   if (s->hubs >= 0) close(s->hubs);
   if (s->lock >= 0) close(s->lock); /* releases it */
   pthread_mutex_destroy(&s->mutex);

@@ -14,7 +14,7 @@
  *   DIR/lock             held by the one process that writes
  *
  * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is
- * written behind it, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
+ * appended, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
  * the index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays
  * as it is until the last user lets go of it. Compaction writes the next generation of all files, without what is
  * deleted.
@@ -62,16 +62,16 @@ typedef struct cq_index_addition {
 
 typedef struct cq_index_info {
   const char *model;       /* the name it was made with */
-  const char *fingerprint; /* cq_encoder_fingerprint's; NULL: calque 0.1 made it, and had other fingerprints */
-  const char *identity;    /* of the index, random; "": calque 0.1 made it */
+  const char *fingerprint; /* cq_encoder_fingerprint's */
+  const char *identity;    /* of the index, random */
   int64_t files;           /* generation of the files that have the records */
   int64_t dim;
   int64_t n;                   /* records, deleted ones included */
   int64_t n_live;              /* those that are not */
   int64_t n_documents;         /* likewise */
-  int64_t n_approximate;       /* the first so many records have an approximation; 0: there is none */
+  int64_t n_approximate;       /* how many records, from the first, have an approximation; 0: none */
   int64_t approximate;         /* its generation */
-  const cq_index_words *words; /* [n_words]; behind them records have no index by words */
+  const cq_index_words *words; /* [n_words]; later records have no index by words */
   size_t n_words;
   bool tasks;           /* documents and queries are encoded each by the model's prompt and modules for them */
   int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
@@ -80,9 +80,8 @@ typedef struct cq_index_info {
 /* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
                                             int64_t dim, bool tasks, cq_error *error);
-/* Opens one; one of an older calque is made one of this when it is opened for writing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT
- * for a manifest that is none, or files shorter than it says; CQ_ERR_ARGUMENT when another process is writing and
- * `writing` is asked for. */
+/* Opens an index. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest of another version, a bad one, or files shorter than it
+ * says; CQ_ERR_ARGUMENT if `writing` while another process is writing. */
 CQ_MUST_USE cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error);
 void cq_index_store_close(cq_index_store *store); /* snapshots that are held stay */
 
@@ -126,8 +125,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
                                                   void (*found)(void *context, cq_slice language), void *context,
                                                   cq_error *error);
 
-/* Whether a record's vector, passage and hubness are as they were written; compared once. Without checks (an index of
- * calque 0.1) they are taken to be. */
+/* Whether a record's vector, passage and hubness are as they were written; compared once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
 /* The CQ_ERR_FORMAT of a record that is not. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
@@ -153,7 +151,7 @@ CQ_MUST_USE cq_status cq_index_store_verify_queries(const cq_index_store *store,
 
 CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, cq_error *error);
 
-/* Writes documents and the vectors of their passages, one after the other, behind what counts; a live document of the
+/* Writes documents and the vectors of their passages, one after the other, after what counts; a live document of the
  * same id is to be deleted. What is new is not found before the commit; a failed call leaves all as it was. Errors:
  * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_addition *additions, size_t n,
@@ -163,8 +161,6 @@ CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slic
                                             cq_error *error);
 /* From the next commit on: the approximation of the next generation, for the records that count now; or none. */
 CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool is_there, cq_error *error);
-/* Of the model, where none could be compared; kept at the next commit of changes. */
-CQ_MUST_USE cq_status cq_index_store_set_fingerprint(cq_index_store *store, const char *fingerprint, cq_error *error);
 
 /* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all
  * records, committed or not; n 0: none. A failed call leaves all as it was. */
@@ -203,7 +199,7 @@ int64_t cq_index_store_next_words(const cq_index_store *store);
 /* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT
  * where records have no hubness and others do. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
-/* Writes all files anew without what is deleted, and makes that count, with these parts of the index by words [n]: of the
+/* Rewrites all files without what is deleted, and makes that count, with these parts of the index by words [n]: of the
  * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all as
  * it was. */
 CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, const cq_index_words *words, size_t n,

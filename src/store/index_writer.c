@@ -1,4 +1,4 @@
-/* Changes of an index: written behind what counts, and counted by the next manifest. */
+/* Changes of an index: appended to what counts, and counted by the next manifest. */
 #include "store/index_writer.h"
 
 #include "base/error.h"
@@ -89,11 +89,7 @@ static bool is_named(const cq_index_manifest *m, const char *name) {
   static const char *const growing[] = {"documents", "passages", "vectors", "checks"};
   const char *dash = strchr(name, '-');
   char *end;
-  if (!dash) { /* of an old format, whose upgrade was killed behind the new manifest */
-    for (int i = 0; i < 4; i++)
-      if (strcmp(name, growing[i]) == 0) return false;
-    return true;
-  }
+  if (!dash) return true;
   const cq_slice what = {name, (size_t)(dash - name)};
   const int64_t generation = strtoll(dash + 1, &end, 10);
   for (int i = 0; i < 4; i++) /* an end: SQLite's journal */
@@ -156,10 +152,6 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
 }
 
 /* --- changes --- */
-
-cq_status cq_index_store_check_writing(const cq_index_store *s, cq_error *error) {
-  return s->lock >= 0 ? CQ_OK : cq_fail_file(error, CQ_ERR_ARGUMENT, s->directory, "it is open for reading only");
-}
 
 /* Marks a document that counts as deleted; false: it is already, or there is none. */
 static bool delete_document(cq_index_store *s, int64_t first) {
@@ -267,16 +259,6 @@ cq_status cq_index_store_set_approximate(cq_index_store *s, bool is_there, cq_er
   return CQ_OK;
 }
 
-cq_status cq_index_store_set_fingerprint(cq_index_store *s, const char *fingerprint, cq_error *error) {
-  const cq_status status = cq_index_store_check_writing(s, error);
-  if (status) return status;
-  char *owned = cq_strdup(fingerprint);
-  if (!owned) return cq_fail_memory(error, s->directory);
-  cq_free(s->fingerprint);
-  s->fingerprint = owned;
-  return CQ_OK;
-}
-
 /* --- what is written, committed or not --- */
 
 static cq_status read_at(int file, void *out, size_t n_bytes, int64_t at, const cq_index_store *s, const char *what,
@@ -288,10 +270,6 @@ static cq_status read_at(int file, void *out, size_t n_bytes, int64_t at, const 
     done += (size_t)part;
   }
   return CQ_OK;
-}
-
-int64_t cq_index_store_n(const cq_index_store *s) {
-  return s->newest->m.n + s->n_new;
 }
 
 cq_status cq_index_store_visit(const cq_index_store *s, int64_t from, int64_t to,
@@ -337,7 +315,6 @@ static cq_index_manifest next_manifest(const cq_index_store *s) {
   next.n += s->n_new, next.n_documents = s->n_documents;
   next.approximate = s->next_approximate, next.n_approximate = s->n_approximate;
   next.approximate_check = s->approximate_check;
-  if (s->fingerprint) next.fingerprint = s->fingerprint;
   next.words = s->words, next.n_words = s->n_words, next.last_words = s->last_words;
   return next;
 }

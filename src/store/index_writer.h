@@ -20,11 +20,10 @@ struct cq_index_store {
   cq_index_files files;
   unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
   bool changed;           /* it is another than the newest snapshot's */
-  int64_t n_new;          /* records behind those that count */
+  int64_t n_new;          /* records after those that count */
   int64_t n_documents;    /* as in the manifest to come, like all that follows */
   int64_t next_approximate, n_approximate;
   uint64_t approximate_check;
-  char *fingerprint; /* NULL: it stays */
   cq_index_words *words;
   size_t n_words, words_capacity;
   int64_t last_words;
@@ -40,7 +39,7 @@ CQ_MUST_USE cq_status cq_index_files_open(cq_index_files *out, const char *direc
 /* On disk when it returns. */
 CQ_MUST_USE cq_status cq_index_files_sync(const cq_index_files *files, const char *directory, cq_error *error);
 void cq_index_files_close(cq_index_files *files);
-/* Writes records behind the first n: their passages and vectors [n_new, dim], with the checks of both. */
+/* Writes records after the first n: their passages and vectors [n_new, dim], with the checks of both. */
 CQ_MUST_USE cq_status cq_index_files_write(const cq_index_files *files, int64_t n, const cq_index_passage *passages,
                                            const float *vectors, size_t n_new, int64_t dim, const char *directory,
                                            cq_error *error);
@@ -67,6 +66,11 @@ CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, 
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
 /* Removes the files that the newest manifest does not name, and what killed processes had begun to write. */
 void cq_index_remove_left(const cq_index_store *s);
+/* --- index_newest.c --- */
+
+/* The snapshot of the manifest on disk; *out NULL: it is that of `before`. */
+CQ_MUST_USE cq_status cq_index_read_newest(cq_index_snapshot **out, const char *directory,
+                                           const cq_index_snapshot *before, cq_error *error);
 /* Makes it the newest snapshot. */
 void cq_index_publish(cq_index_store *s, cq_index_snapshot *newest);
 

@@ -161,7 +161,7 @@ static bool change_index(const char *path) {
   size_t n;
   cq_index *index = open_index(path, true);
   if (!index) return false;
-  cq_status status = strcmp(writer, "index-remove") == 0 || strcmp(writer, "index-upgrade") == 0
+  cq_status status = strcmp(writer, "index-remove") == 0
                          ? cq_index_remove(index, (cq_slice[]){{"d3", 2}, {"d7", 2}}, 2, &n, &error)
                      : strcmp(writer, "index-hubness") == 0 ? cq_index_hubness(index, NULL, 4096, 10, ctx, &error)
                      : strcmp(writer, "index-compact") == 0 ? cq_index_compact(index, ctx, &error)
@@ -310,10 +310,9 @@ int main(int argc, char **argv) {
     bool (*check)(bool has_ended);
   } checks[] = {{"index-new", check_new_index}, {"index-add", check_index},     {"index-add-tail", check_index},
                 {"index-remove", check_index},  {"index-hubness", check_index}, {"index-compact", check_index},
-                {"index-upgrade", check_index}, {"approximate", check_index},   {"cache", check_cache},
-                {"cache-grow", check_cache},    {"checkpoint", check_training}, {"stopped", check_training},
-                {"model", check_made},          {"model-replace", check_made},  {"lexical", check_made},
-                {"encode", check_file}};
+                {"approximate", check_index},   {"cache", check_cache},         {"cache-grow", check_cache},
+                {"checkpoint", check_training}, {"stopped", check_training},    {"model", check_made},
+                {"model-replace", check_made},  {"lexical", check_made},        {"encode", check_file}};
   char line[16];
   size_t i = 0;
   if (argc != 2) return 2;

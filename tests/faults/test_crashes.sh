@@ -13,7 +13,7 @@ tools=$(dirname "$PROGRAM")/tests
 shift 2
 writers=("$@")
 [ ${#writers[@]} -gt 0 ] || writers=(index-new index-add index-add-tail index-remove index-hubness index-compact
-  index-upgrade approximate cache cache-grow checkpoint
+  approximate cache cache-grow checkpoint
   stopped model model-replace lexical encode)
 
 pairs 80 >pairs.tsv
@@ -40,18 +40,6 @@ prepare() {
       quietly "$PROGRAM" index hubness --threads 1 state/index
       quietly "$PROGRAM" index remove state/index d3 d7
       command=("$PROGRAM" index compact --threads 1 state/index)
-      ;;
-    index-upgrade) # calque 0.1 wrote it: lines, and vectors as those of an array in a file, without its header
-      rm -r state/index
-      mkdir state/index
-      awk -F '\t' '{ print $1 "\t\t" $2 }' first.tsv >state/index/documents
-      cut -f 2 first.tsv >texts
-      quietly "$PROGRAM" encode --model "$TEACHER" --threads 1 --output vectors.npy texts
-      tail -c +129 vectors.npy >state/index/vectors
-      n=$(wc -l <first.tsv)
-      printf '{"format": "calque index 1", "model": "%s", "fingerprint": "0", "dim": %d, "documents": %d, "bytes": %d}\n' \
-        "$TEACHER" $(($(wc -c <state/index/vectors) / 4 / n)) $n "$(wc -c <state/index/documents)" >state/index/manifest.json
-      command=("$PROGRAM" index remove state/index d3 d7)
       ;;
     index-add-tail) # a killed process was here
       for file in passages-1 vectors-1 checks-1 deleted-1; do head -c 700 "$SOURCE/LICENSE" >>"state/index/$file"; done

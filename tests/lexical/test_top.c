@@ -1,6 +1,7 @@
 /* Ranking: pruned, exhaustive and a plain loop over all documents agree, for every model, whatever the query, the
  * number of results, of segments and of threads; and pruning leaves blocks alone that it need not look at. */
 #include "support/files.h"
+#include "support/segment.h"
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -402,7 +403,7 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
     n_damaged++;
   }
   assert_int_equal(n_damaged, (N - WINDOW) / CQ_BLOCK - 2);
-  bytes[7] = '1', n -= 8; /* a segment as of calque 0.1, without checks: they would notice */
+  put_checks_right(bytes, n); /* they would notice */
   cq_segment_close(&s);
   write_bytes(test_path("skip/segment-1"), bytes, n);
   free(bytes);
@@ -483,11 +484,11 @@ static void a_damaged_term_is_an_error(void **state) {
   size_t n;
   assert_int_equal(cq_segment_open(&s, test_path("lies/segment-1"), NULL), CQ_OK);
   unsigned char *bytes = read_bytes(&n, test_path("lies/segment-1"));
-  bytes[7] = '1', n -= 8; /* as above */
   const uint32_t term = cq_segment_find(&s, cq_slice_of("w0")), claims = 1 << 20;
   const size_t at = (size_t)((const unsigned char *)&s.records[term].n_documents - s.file.data);
   cq_segment_close(&s);
   memcpy(bytes + at, &claims, sizeof claims);
+  put_checks_right(bytes, n);
   write_bytes(test_path("lies/segment-1"), bytes, n);
   free(bytes);
   cq_lexical *index = opened("lies");
@@ -515,17 +516,17 @@ static void damaged_postings_are_safe(void **state) {
   size_t n, n_errors = 0;
   assert_int_equal(cq_segment_open(&s, test_path("damaged/segment-1"), NULL), CQ_OK);
   unsigned char *whole = read_bytes(&n, test_path("damaged/segment-1")), *bytes = malloc(n);
-  whole[7] = '1', n -= 8; /* as above */
   assert_non_null(bytes);
   const size_t begin = (size_t)(s.postings - s.file.data);
   cq_segment_close(&s);
   for (uint64_t round = 0; round < ROUNDS; round++) {
     cq_random r = cq_random_seeded(7, round);
     memcpy(bytes, whole, n);
-    for (uint64_t i = 0; i < (n - begin) / 50; i++) {
-      const size_t at = begin + (size_t)cq_random_below(&r, n - begin);
+    for (uint64_t i = 0; i < (n - 8 - begin) / 50; i++) {
+      const size_t at = begin + (size_t)cq_random_below(&r, n - 8 - begin);
       bytes[at] = (unsigned char)(round % 2 ? bytes[at] ^ 1u << cq_random_below(&r, 8) : cq_random_u64(&r));
     }
+    put_checks_right(bytes, n);
     write_bytes(test_path("damaged/segment-1"), bytes, n);
     cq_lexical *index = opened("damaged");
     cq_lexical_options o = cq_lexical_default_options();

@@ -23,7 +23,7 @@ static int make_rows(void **state) {
   if (make_test_directory(state)) return -1;
   setenv("OMP_NUM_THREADS", "3", 1); /* more than the tests ask for, and than some machines have */
   library = dlopen("libcalque_faiss.so", RTLD_NOW | RTLD_LOCAL);
-  faiss = library ? dlsym(library, CQ_FAISS_PLUGIN_SYMBOL) : NULL;
+  faiss = library ? dlsym(library, "cq_faiss_plugin_table") : NULL;
   if (!faiss) print_message("skipped: the plugin for FAISS is not built here\n");
   cq_random r = cq_random_seeded(3, 0);
   for (int i = 0; i < N * DIM; i++) rows[i] = (float)cq_random_normal(&r);

@@ -267,166 +267,21 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_IO);
   write_text(test_path("five/deleted-1"), "too long");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-  static const char *const formats[] = {"something else", "calque index 4", "calque index"};
-  for (int i = 0; i < 3; i++) { /* all the rest is as it should be */
+  static const char *const formats[] = {"something else", "calque index 4", "calque index", "calque index 2"};
+  for (int i = 0; i < 4; i++) { /* all the rest is as it should be */
     char text[200];
     cq_error error = {0};
     snprintf(text, sizeof text, "{\"format\": \"%s\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3}",
              formats[i]);
     write_text(test_path("five/manifest.json"), text);
     assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "\"format\" is not \"calque index 3\""));
+    assert_non_null(strstr(error.message, "not \"calque index 3\": make the index anew"));
+    assert_non_null(strstr(error.message, formats[i]));
   }
   write_text(test_path("five/manifest.json"),
-             "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", "
-             "\"dim\": 1048577}");
+             "{\"format\": \"calque index 3\", \"model\": \"m\", \"fingerprint\": \"f\", "
+             "\"identity\": \"0123456789abcdef0123456789abcdef\", \"dim\": 1048577}");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-}
-
-/* --- indexes of older formats --- */
-
-/* As calque 0.1 wrote them, with a deleted document; checks: as before 0.2, with checks of all. */
-static void write_old(const char *name, const char *lines, bool checks) {
-  char path[64];
-  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  snprintf(path, sizeof path, "%s", name);
-  assert_int_equal(mkdir(test_path(path), 0777), 0);
-  snprintf(path, sizeof path, "%s/documents", name);
-  write_text(test_path(path), lines);
-  snprintf(path, sizeof path, "%s/vectors", name);
-  write_bytes(test_path(path), vectors, sizeof vectors);
-  snprintf(path, sizeof path, "%s/deleted-1", name);
-  write_bytes(test_path(path), "\1", 1);
-  snprintf(path, sizeof path, "%s/manifest.json", name);
-  if (!checks) {
-    write_text(test_path(path),
-               "{\"format\": \"calque index 1\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3, "
-               "\"documents\": 2, \"bytes\": 20, \"deleted_generation\": 1, \"deleted_bytes\": 1}");
-    return;
-  }
-  const uint64_t deleted = cq_check64("\1", 1, 0);
-  char values[200], manifest[800];
-  cq_index_check both[2];
-  const char *second = strchr(lines, '\n') + 1;
-  both[0] = (cq_index_check){cq_check64(vectors, 12, 0), cq_check64(lines, (size_t)(second - lines), 0)};
-  both[1] = (cq_index_check){cq_check64(vectors + 3, 12, 1), cq_check64(second, strlen(second), 1)};
-  snprintf(values, sizeof values, "calque index 2\nm\nf\n3\n2\n20\n1\n1\n0\n0\n%016llx\n%016llx\n",
-           (unsigned long long)deleted, 0ULL);
-  snprintf(manifest, sizeof manifest,
-           "{\"format\": \"calque index 2\", \"model\": \"m\", \"fingerprint\": \"f\", \"dim\": 3, "
-           "\"documents\": 2, \"bytes\": 20, \"deleted_generation\": 1, \"deleted_bytes\": 1, "
-           "\"deleted_check\": \"%016llx\", \"approximate_check\": \"%016llx\", \"check\": \"%016llx\"}",
-           (unsigned long long)deleted, 0ULL, (unsigned long long)cq_check64(values, strlen(values), 0));
-  write_text(test_path(path), manifest);
-  snprintf(path, sizeof path, "%s/checks", name);
-  write_bytes(test_path(path), both, sizeof both);
-}
-
-/* They are read as they are, and made anew by who writes; a reader that has them open goes on. */
-static void older_formats_open(void **state) {
-  (void)state;
-  const test_record more = record("c", "", "C");
-  const float vectors[2 * DIM] = {1, 2, 3, 4, 5, 6};
-  for (int checks = 0; checks < 2; checks++) {
-    const char *name = checks ? "second" : "first";
-    char path[64];
-    bool changed;
-    cq_index_store *reader, *s;
-    cq_error error = {0};
-    write_old(name, "a\tde\tEins.\nb\t\tT\two.\n", checks);
-    if (cq_index_store_open(&reader, test_path(name), false, &error)) fail_msg("%s", error.message);
-    assert_int_equal(info_of(reader).n, 2);
-    assert_int_equal(info_of(reader).n_documents, 1);
-    assert_int_equal(info_of(reader).fingerprint == NULL, !checks);
-    assert_true(is(document_of(newest(reader), 0).language, "de"));
-    assert_true(is(document_of(newest(reader), 1).text, "T\two."));
-    assert_int_equal(cq_index_snapshot_passage(newest(reader), 1).end, 5);
-    assert_int_equal(cq_index_snapshot_verify(newest(reader), NULL, NULL), CQ_OK);
-    if (cq_index_store_open(&s, test_path(name), true, &error)) fail_msg("%s", error.message);
-    snprintf(path, sizeof path, "%s/documents", name);
-    assert_int_not_equal(access(test_path(path), F_OK), 0);
-    assert_int_equal(cq_index_store_refresh(reader, &changed, NULL), CQ_OK);
-    assert_true(changed);
-    assert_false(cq_index_snapshot_is_live(newest(reader), 0));
-    assert_true(is(document_of(newest(reader), 1).text, "T\two."));
-    assert_memory_equal(cq_index_snapshot_vectors(newest(reader)), vectors, sizeof vectors);
-    assert_int_equal(test_append(s, &more, 1, vectors, NULL), CQ_OK);
-    if (!checks) assert_int_equal(cq_index_store_set_fingerprint(s, "feed", NULL), CQ_OK);
-    assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
-    assert_string_equal(info_of(s).fingerprint, checks ? "f" : "feed");
-    assert_int_equal(info_of(s).n_documents, 2);
-    assert_int_equal(cq_index_snapshot_verify(newest(s), NULL, &error), CQ_OK);
-    cq_index_store_close(s);
-    cq_index_store_close(reader);
-  }
-}
-
-/* An upgrade that was killed: before the manifest is replaced any of the new files may be there, whole or a part of it;
- * afterwards any of the old ones. The next writer comes to what an undisturbed one does. */
-static void killed_upgrades_go_on(void **state) {
-  (void)state;
-  static const char *const made[] = {"documents-1", "passages-1", "checks-1", "vectors-1"};
-  static const char *const left[] = {"documents", "vectors", "checks", "checks"};
-  for (int round = 0; round < 2 * 2 * 16 * 2; round++) {
-    const bool checks = round & 1, is_behind = round & 2, is_part = round & 64;
-    const unsigned files = (unsigned)round >> 2 & 15;
-    char name[32], undisturbed[32], path[64];
-    size_t n;
-    cq_index_store *s;
-    cq_error error = {0};
-    if (is_behind && is_part) continue;
-    snprintf(name, sizeof name, "killed%d", round);
-    snprintf(undisturbed, sizeof undisturbed, "whole%d", round);
-    write_old(name, "a\tde\tEins.\nb\t\tT\two.\n", checks);
-    write_old(undisturbed, "a\tde\tEins.\nb\t\tT\two.\n", checks);
-    assert_int_equal(cq_index_store_open(&s, test_path(undisturbed), true, NULL), CQ_OK);
-    cq_index_store_close(s);
-    for (unsigned i = 0; i < 5; i++) {
-      if (!is_behind && (i == 4 || !(files >> i & 1))) continue;
-      snprintf(path, sizeof path, "%s/%s", undisturbed, i < 4 ? made[i] : "manifest.json");
-      unsigned char *whole = read_bytes(&n, test_path(path));
-      snprintf(path, sizeof path, "%s/%s", name, i < 4 ? made[i] : "manifest.json");
-      write_bytes(test_path(path), whole, is_part ? n / 2 : n);
-      free(whole);
-    }
-    for (unsigned i = 0; i < 4; i++) {
-      snprintf(path, sizeof path, "%s/%s", name, left[i]);
-      if (is_behind && files >> i & 1) unlink(test_path(path));
-    }
-    if (cq_index_store_open(&s, test_path(name), true, &error)) fail_msg("round %d: %s", round, error.message);
-    assert_int_equal(info_of(s).n, 2);
-    assert_int_equal(info_of(s).n_documents, 1);
-    assert_true(is(document_of(newest(s), 1).text, "T\two."));
-    if (cq_index_snapshot_verify(newest(s), NULL, &error)) fail_msg("round %d: %s", round, error.message);
-    cq_index_store_close(s);
-    for (unsigned i = 0; i < 4; i++) {
-      snprintf(path, sizeof path, "%s/%s", name, left[i]);
-      assert_int_equal(access(test_path(path), F_OK), -1);
-    }
-  }
-}
-
-static void damaged_older_formats_are_named(void **state) {
-  (void)state;
-  static const char *const lines[] = {"a\tde\tEins.\nb\t\tT\two.", "a\tde Eins.\nb\t\tT\two.\n",
-                                      "a\tde\tEins.\nb\t\tTwo.\n.\n"};
-  static const char *const told[] = {"19 bytes, the manifest says 20", ":1: expected id, language and text",
-                                     "more text than 2 documents"};
-  for (int i = 0; i < 3; i++) {
-    char name[8];
-    cq_index_store *s;
-    cq_error error = {0};
-    snprintf(name, sizeof name, "old%d", i);
-    write_old(name, lines[i], false);
-    assert_int_equal(cq_index_store_open(&s, test_path(name), i == 1, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, told[i]));
-  }
-  cq_index_store *s;
-  cq_error error = {0};
-  write_old("old3", "a\tde\tEins.\nb\t\tT\two.\n", true);
-  write_text(test_path("old3/documents"), "a\tde\tEins.\nb\t\tT\tWo.\n");
-  assert_int_equal(cq_index_store_open(&s, test_path("old3"), false, &error), CQ_ERR_FORMAT);
-  assert_non_null(strstr(error.message, "old3/documents:2: the document is damaged"));
 }
 
 /* --- damage inside of SQLite's pages --- */
@@ -714,9 +569,6 @@ int main(void) {
       cmocka_unit_test(a_failed_append_changes_nothing),
       cmocka_unit_test(snapshots_stay),
       cmocka_unit_test(readers_do_not_write),
-      cmocka_unit_test(older_formats_open),
-      cmocka_unit_test(killed_upgrades_go_on),
-      cmocka_unit_test(damaged_older_formats_are_named),
       cmocka_unit_test(damage_inside_the_database_is_noticed),
       cmocka_unit_test(documents_have_passages),
       cmocka_unit_test(filters_that_are_none_are_refused),

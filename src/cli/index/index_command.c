@@ -1,4 +1,4 @@
-/* calque index: documents to be searched. Adding them is add.c, hubness hubness.c, searching them search.c. */
+/* calque index: documents to be searched. The larger commands (add, copy, hubness) have files of their own. */
 #include "cli/index/index_command.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

@@ -1,14 +1,17 @@
 /* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are,
  * and how they are found, is one of two tables of functions:
  *
- *   cq_index_files              a directory: files that only grow, and documents in SQLite (files.c, search_files.c)
- *   cq_index_database_backend   postgresql://...: tables of a database with pgvector (database.h)
+ *   cq_index_files               a directory: files that only grow, and documents in SQLite (file_backend.c)
+ *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the one symbol of the plugin of
+ *                                src/postgresql, which has its own copy of the functions it needs of calque's folders
  *
  * Above the seam are models, passages, vectors, the fusion of lists and snippets; below it are transactions, lists of
  * passages, and documents. */
 #ifndef RECIPE_INDEX_BACKEND_H
 #define RECIPE_INDEX_BACKEND_H
 
+#include "calque/index_copy.h"
+#include "calque/version.h"
 #include "recipe/index/index.h"
 
 /* A passage that was found. */
@@ -47,7 +50,7 @@ typedef struct cq_index_searching {
 
 typedef struct cq_index_counts {
   size_t n_documents, n_passages;
-  size_t n_approximate; /* the first so many passages are in an approximation */
+  size_t n_approximate; /* how many passages, from the first, are in an approximation */
   size_t n_queries;     /* that hubness is of */
 } cq_index_counts;
 
@@ -57,9 +60,16 @@ typedef struct cq_index_making {
   int dim;
   bool tasks;
   size_t passage_tokens, passage_overlap;
+  bool is_half;  /* vectors of 16 bits, in a database */
+  bool for_copy; /* the index is filled by copy(); nothing is done where there is one */
 } cq_index_making;
 
+/* Plugin and library share structures: both must be of one version of calque. */
+#define CQ_INDEX_BACKEND_VERSION                                                                                       \
+  (CQ_VERSION_NUMBER * 10000 + (int)(sizeof(struct cq_index) + sizeof(struct cq_index_backend)))
+
 struct cq_index_backend {
+  int version; /* CQ_INDEX_BACKEND_VERSION */
   cq_status (*create)(const char *place, const cq_index_making *making, cq_error *error);
   /* Sets directory, which messages name, model, fingerprint, dim and tasks. close() is called in any case. */
   cq_status (*open)(cq_index *index, const char *place, cq_error *error);
@@ -78,7 +88,9 @@ struct cq_index_backend {
   cq_status (*remove)(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error);
   cq_status (*commit)(cq_index *index, cq_error *error);
   cq_status (*approximate)(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error);
-  cq_status (*set_fingerprint)(cq_index *index, const char *fingerprint, cq_error *error); /* may be NULL */
+  /* All of a snapshot of `from`, an index of files; NULL: it cannot. */
+  cq_status (*copy)(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
+                    const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error);
   const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */
 
   /* Searches: begin, then any of the others, then end in any case. Lists are best first, `first` of each set. */
@@ -95,7 +107,12 @@ struct cq_index_backend {
   void (*end)(cq_index_searching *s);
 };
 
-extern const struct cq_index_backend cq_index_files, cq_index_database_backend;
+extern const struct cq_index_backend cq_index_files;
+
+/* The one for a place. Errors: CQ_ERR_UNSUPPORTED without the plugin. */
+CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out, const char *place, cq_error *error);
+
+/* --- candidates.c --- */
 
 /* How long the lists are that a hybrid ranking asks for. */
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {

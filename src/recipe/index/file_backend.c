@@ -16,7 +16,7 @@ static cq_status remember_shape(cq_index *index, cq_error *error) {
   index->tasks = info.tasks;
   index->model = cq_strdup(info.model);
   bool ok = index->model != NULL;
-  if (info.fingerprint) ok = (index->fingerprint = cq_strdup(info.fingerprint)) && ok;
+  ok = (index->fingerprint = cq_strdup(info.fingerprint)) && ok;
   cq_index_snapshot_release(snapshot);
   return ok ? CQ_OK : cq_fail_memory(error, index->directory);
 }
@@ -134,11 +134,8 @@ static cq_status approximate_files(cq_index *index, cq_approximation method, cq_
   return status ? status : cq_index_store_set_approximate(index->store, method != CQ_APPROXIMATE_NONE, error);
 }
 
-static cq_status set_fingerprint(cq_index *index, const char *fingerprint, cq_error *error) {
-  return cq_index_store_set_fingerprint(index->store, fingerprint, error);
-}
-
 const struct cq_index_backend cq_index_files = {
+    .version = CQ_INDEX_BACKEND_VERSION,
     .create = create_files,
     .open = open_files,
     .close = close_files,
@@ -152,7 +149,6 @@ const struct cq_index_backend cq_index_files = {
     .remove = remove_documents,
     .commit = commit_changes,
     .approximate = approximate_files,
-    .set_fingerprint = set_fingerprint,
     .begin = cq_index_files_begin,
     .by_vectors = cq_index_files_by_vectors,
     .by_words = cq_index_files_by_words,

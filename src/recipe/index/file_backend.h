@@ -1,4 +1,4 @@
-/* Searches of an index of files (search_files.c), for its table of functions (files.c). */
+/* Searches of an index of files (file_search.c), for its table of functions (file_backend.c). */
 #ifndef RECIPE_INDEX_FILE_BACKEND_H
 #define RECIPE_INDEX_FILE_BACKEND_H
 

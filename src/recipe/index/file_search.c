@@ -89,7 +89,7 @@ static cq_status select_more(searching *s, const char *filter, cq_error *error) 
   return CQ_OK;
 }
 
-/* Each by itself: a filter that is wrong is told as it was written, and the snapshot keeps both for other searches. */
+/* One by one: an error shows the filter as the user wrote it, and the snapshot keeps both for other searches. */
 static cq_status select_records(searching *s, cq_error *error) {
   char *text = NULL;
   cq_status status = CQ_OK;
@@ -189,15 +189,6 @@ static cq_status hold_snapshot(searching *s, cq_error *error) {
   }
 }
 
-/* An index that an older calque made has none before its next commit: nothing would be found, and nobody told. */
-static cq_status check_words(const searching *s, cq_error *error) {
-  int64_t n = 0;
-  for (size_t i = 0; i < s->info.n_words; i++) n += s->info.words[i].n;
-  if (n == s->info.n) return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, s->index->directory,
-                      "it is not indexed by words: an older calque made it; 'calque index compact' indexes it");
-}
-
 static cq_status check_hubness(const searching *s, cq_error *error) {
   if (!s->options->csls || s->options->ranking == CQ_RANK_WORDS || s->info.n_queries) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, s->index->directory,
@@ -212,8 +203,7 @@ cq_status cq_index_files_begin(cq_index_searching *of, cq_error *error) {
   if (status) return status;
   s->info = cq_index_snapshot_info(s->snapshot);
   atomic_init(&s->damaged, s->info.n);
-  status = s->options->ranking != CQ_RANK_DENSE ? check_words(s, error) : CQ_OK;
-  if (!status) status = check_hubness(s, error);
+  status = check_hubness(s, error);
   if (!status) status = select_records(s, error);
   of->n_allowed = s->n_allowed, of->has_passages = s->info.n_documents < s->info.n_live;
   return status;

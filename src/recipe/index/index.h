@@ -39,8 +39,8 @@ typedef struct cq_index_shared {
 
 struct cq_index {
   const struct cq_index_backend *backend; /* backend.h */
-  char *directory, *model, *fingerprint;  /* fingerprint NULL: an index of calque 0.1 */
-  char *query_model;                      /* NULL: queries are encoded by `model` */
+  char *directory, *model, *fingerprint;
+  char *query_model; /* NULL: queries are encoded by `model` */
   int64_t dim;
   bool tasks;            /* documents and queries are encoded each by the model's prompt and modules for them */
   cq_index_store *store; /* of files; NULL: it is in a database */
@@ -55,6 +55,9 @@ struct cq_index {
   cq_ranks *ranks;      /* that encode documents, while they are read; NULL: this process alone */
 };
 
+CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
+                                          cq_precision precision, cq_notice_fn notice, void *notice_context,
+                                          cq_error *error);
 /* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */
 CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
                                           cq_error *error);
@@ -65,7 +68,7 @@ CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_i
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
 
-/* --- what is opened for a snapshot: held.c --- */
+/* --- what is opened for a snapshot: index_held.c --- */
 
 /* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
 CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
@@ -86,7 +89,7 @@ void cq_index_word_set_free(cq_index_word_set *words);
 struct cq_index_searching;
 CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
 
-/* --- hubness, as it is written: hubness.c --- */
+/* --- hubness, as it is written: index_hubness_queries.c --- */
 
 /* Before a commit: the numbers of records that have none yet, where others do. */
 CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);

@@ -23,7 +23,7 @@ typedef struct measuring {
   cq_context *ctx;
 } measuring;
 
-/* Of one record, whose k + 1 nearest queries are known; `own`: the query that it is itself, or -1. */
+/* The mean of one record, whose k + 1 nearest queries are known; `own`: the query that it is itself, or -1. */
 static float mean_of_nearest(const uint32_t *index, const double *cosine, size_t n, size_t k, int64_t own) {
   double sum = 0;
   size_t taken = 0;
@@ -50,7 +50,7 @@ static cq_status measure_part(measuring *m, float *means, int64_t first, int64_t
   return status;
 }
 
-/* Of all records from `from` on: m->means. */
+/* Fills m->means for all records from `from` on. */
 static cq_status measure_records(measuring *m, int64_t from, cq_error *error) {
   const int64_t n = cq_index_store_n(m->store);
   int64_t next = 0; /* of those sampled */

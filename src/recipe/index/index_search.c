@@ -4,7 +4,7 @@
  *   words     those of the highest scores by words
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
- * Of each list a document keeps its best passage. A document may have many among the nearest ones: then the list is made
+ * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is made
  * longer, until it has k documents or nothing more is there. */
 #include "recipe/index/backend.h"
 
@@ -67,31 +67,11 @@ const cq_option_group cq_group_search = {
 
 /* --- lists of passages --- */
 
-cq_status cq_index_reserve_candidates(candidates *lists, size_t n_queries, size_t k, cq_error *error) {
-  for (size_t q = 0; q < n_queries; q++) {
-    cq_free(lists[q].items);
-    lists[q] = (candidates){.items = cq_alloc_array(k, sizeof *lists[q].items)};
-    if (!lists[q].items) return cq_fail_memory(error, "results");
-  }
-  return CQ_OK;
-}
-
-void cq_index_free_candidates(candidates *lists, size_t n_queries) {
-  for (size_t q = 0; lists && q < n_queries; q++) cq_free(lists[q].items);
-  cq_free(lists);
-}
-
 /* --- documents of passages --- */
 
 static int by_document(const void *a, const void *b) {
   const candidate *x = a, *y = b;
   if (x->first != y->first) return x->first < y->first ? -1 : 1;
-  if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  return (x->record > y->record) - (x->record < y->record);
-}
-
-int cq_index_best_first(const void *a, const void *b) {
-  const candidate *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
   return (x->record > y->record) - (x->record < y->record);
 }

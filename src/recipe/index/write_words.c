@@ -16,7 +16,7 @@ typedef struct writing_words {
   cq_index_words *parts; /* as they are to be */
   size_t n_parts, capacity;
   int64_t next;                  /* number of a part's file */
-  cq_index_snapshot *compacting; /* only what lives in it, numbered anew; NULL: all */
+  cq_index_snapshot *compacting; /* only what lives in it, renumbered; NULL: all */
   /* texts of the part at hand */
   cq_slice *texts;
   size_t n_texts, texts_capacity, n_bytes;

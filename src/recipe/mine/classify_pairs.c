@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/pair_features.h"
-#include "search/mined.h"
+#include "search/search_options.h"
 
 #include <stdlib.h>
 #include <string.h>

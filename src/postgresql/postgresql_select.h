@@ -1,11 +1,11 @@
 /* Filters (store/document_filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never
  * written. */
-#ifndef STORE_POSTGRESQL_SELECT_H
-#define STORE_POSTGRESQL_SELECT_H
+#ifndef POSTGRESQL_POSTGRESQL_SELECT_H
+#define POSTGRESQL_POSTGRESQL_SELECT_H
 
 #include "base/arena.h"
+#include "postgresql/postgresql.h"
 #include "store/document_filter.h"
-#include "store/postgresql.h"
 
 enum { CQ_PG_MAX_VALUES = 1280 };
 

@@ -1,5 +1,5 @@
 /* The tables of an index in a database, and their indexes: made, made whole after a copy, and HNSW's. */
-#include "recipe/index/database.h"
+#include "postgresql/database.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -18,13 +18,13 @@ cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error
                     "ON n.oid = e.extnamespace WHERE e.extname = 'vector'",
                     error);
   if (status) return status;
-  const bool is_there = cq_pg_n_rows(pg, r) == 1;
+  const bool is_there = cq_pg_n_rows(r) == 1;
   if (is_there) {
-    (void)sscanf(cq_pg_bytes(pg, r, 0, 0).data, "%d.%d", &major, &minor);
+    (void)sscanf(cq_pg_bytes(r, 0, 0).data, "%d.%d", &major, &minor);
     cq_builder_printf(&begin, "SET client_min_messages TO error; SET search_path TO %s, %s", cq_pg_pool_quoted(pool),
-                      cq_pg_bytes(pg, r, 0, 1).data);
+                      cq_pg_bytes(r, 0, 1).data);
   }
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
   if (!is_there)
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, cq_pg_pool_name(pool),
                           "the database has no pgvector: install it on the server, then CREATE EXTENSION vector");
@@ -75,8 +75,8 @@ cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
   cq_status status = cq_pg_take(&pg, index->database->pool, error);
   if (status) return status;
   status = cq_pg_run_all(&r, pg, "BEGIN; SELECT is_whole FROM calque_index FOR UPDATE", error);
-  const bool is_whole = !status && cq_pg_n_rows(pg, r) == 1 && cq_pg_text_number(pg, r, 0, 0);
-  if (!status) cq_pg_result_free(pg, r);
+  const bool is_whole = !status && cq_pg_n_rows(r) == 1 && cq_pg_text_number(r, 0, 0);
+  if (!status) cq_pg_result_free(r);
   if (!status && !is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
   /* without the right to, the server does it later (autovacuum) */
@@ -86,11 +86,10 @@ cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
   return status;
 }
 
-static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index_making *m, bool is_half, bool is_whole,
-                               cq_error *error) {
+static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index_making *m, cq_error *error) {
   cq_builder sql = {0};
   cq_pg_result *r = NULL;
-  const char *type = is_half ? "halfvec" : "vector";
+  const char *type = m->is_half ? "halfvec" : "vector";
   cq_builder_printf(&sql, "CREATE SCHEMA IF NOT EXISTS %s;", cq_pg_pool_quoted(pool));
   cq_builder_printf(&sql, tables, type, m->dim);
   cq_status status = sql.failed ? cq_fail_memory(error, "index") : cq_pg_run_all(NULL, pg, sql.data, error);
@@ -107,14 +106,13 @@ static cq_status create_tables(cq_pg *pg, const cq_pg_pool *pool, const cq_index
   const cq_pg_value values[] = {{m->model, strlen(m->model)}, {m->fingerprint, strlen(m->fingerprint)}};
   if (!status && sql.failed) status = cq_fail_memory(error, "index");
   if (!status) status = cq_pg_run(&r, pg, sql.data, values, 2, error);
-  if (!status && is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
-  cq_pg_result_free(pg, r);
+  if (!status && !m->for_copy) status = cq_pg_run_all(NULL, pg, rest, error);
+  cq_pg_result_free(r);
   cq_builder_free(&sql);
   return status;
 }
 
-cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half, bool is_whole,
-                             cq_error *error) {
+cq_status cq_database_create(const char *address, const cq_index_making *making, cq_error *error) {
   cq_pg_pool *pool;
   cq_pg *pg = NULL;
   cq_error ignored = {0};
@@ -125,7 +123,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = cq_database_find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
-  if (!status) status = create_tables(pg, pool, making, is_half, is_whole, error);
+  if (!status) status = create_tables(pg, pool, making, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
   cq_pg_give(pg);
   cq_pg_pool_close(pool);

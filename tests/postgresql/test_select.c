@@ -1,7 +1,8 @@
 /* Filters as SQL of PostgreSQL: what a user writes is bound, and none of it is in the statement. What the SQL finds is
  * tested by tests/postgresql/test_filters.sh. */
 #include "base/memory.h"
-#include "store/postgresql_select.h"
+#include "calque/index.h"
+#include "postgresql/postgresql_select.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,11 +94,11 @@ static void memory_that_fails_is_told(void **state) {
 
 static void addresses_are_known_by_their_scheme(void **state) {
   (void)state;
-  assert_true(cq_pg_is_address("postgresql:///news"));
-  assert_true(cq_pg_is_address("postgres://me@host/news"));
-  assert_false(cq_pg_is_address("postgresql.index"));
-  assert_false(cq_pg_is_address("postgresql:/news"));
-  assert_false(cq_pg_is_address(""));
+  assert_true(cq_index_is_address("postgresql:///news"));
+  assert_true(cq_index_is_address("postgres://me@host/news"));
+  assert_false(cq_index_is_address("postgresql.index"));
+  assert_false(cq_index_is_address("postgresql:/news"));
+  assert_false(cq_index_is_address(""));
 }
 
 int main(void) {

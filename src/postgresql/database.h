@@ -15,11 +15,11 @@
  *
  * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers
  * and counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
-#ifndef RECIPE_INDEX_DATABASE_H
-#define RECIPE_INDEX_DATABASE_H
+#ifndef POSTGRESQL_DATABASE_H
+#define POSTGRESQL_DATABASE_H
 
+#include "postgresql/postgresql.h"
 #include "recipe/index/backend.h"
-#include "store/postgresql.h"
 
 enum { CQ_DATABASE_VERSION = 1, CQ_DATABASE_MAX_FIELD = (1 << 30) - 64 /* bytes; PostgreSQL's limit is 1 GB */ };
 
@@ -36,8 +36,9 @@ typedef struct cq_index_database {
   cq_pg_pool *pool;
   bool is_half;          /* embeddings are of type halfvec */
   atomic_bool has_hnsw;  /* when counts were read */
-  pthread_mutex_t mutex; /* of counts */
+  pthread_mutex_t mutex; /* guards what follows */
   cq_index_counts counts;
+  int64_t next_document; /* when counts were read: a document that replaces another changes no count */
   /* with index->shared->writing: */
   cq_database_waiting *waiting;
   size_t n_waiting, waiting_capacity;
@@ -94,7 +95,7 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows, for numbers that the database may have next; where it has not, they are made anew under its lock. One thread
+/* Rows, for numbers that the database may have next; where it has not, they are made again under its lock. One thread
  * may prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);
@@ -119,8 +120,6 @@ CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, 
 
 /* Reads how much there is. */
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
-/* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
-CQ_MUST_USE cq_status cq_database_has_index(bool *out, const char *address, cq_error *error);
 /* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
  * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
@@ -129,9 +128,14 @@ CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq
 CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
 /* Makes the HNSW index, anew or where it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
-/* Makes the tables of a new index; is_whole: their indexes as well (cq_database_make_whole). */
-CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, bool is_half,
-                                         bool is_whole, cq_error *error);
+/* Makes the tables of a new index, and their indexes as well, unless it is for a copy (cq_database_make_whole). */
+CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, cq_error *error);
+
+/* --- copying: database_copy.c --- */
+
+CQ_MUST_USE cq_status cq_database_copy(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
+                                       const cq_index_copy_options *options, cq_index_copy_result *result,
+                                       cq_error *error);
 
 /* --- searching: database_search.c --- */
 

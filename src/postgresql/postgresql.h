@@ -1,7 +1,7 @@
 /* A database: its address, and a handful of connections to it that threads share.
  *
  *   cq_pg_pool_open(&pool, "postgresql://me@host/news?schema=calque", 8, &err);
- *   cq_pg_take(&pg, pool, &err);                     // waits for a connection, not for ever
+ *   cq_pg_take(&pg, pool, &err);                     // waits up to 10 s for a connection
  *   cq_pg_run(&result, pg, "SELECT ... WHERE id = $1", values, 1, &err);
  *   cq_pg_result_free(pg, result), cq_pg_give(pg);   // an open transaction is rolled back
  *
@@ -10,28 +10,40 @@
  *
  * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time, or only reads;
  * CQ_ERR_IO when it refuses for want of room, rights or tables; CQ_ERR_ARGUMENT for data that it does not take;
- * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked; CQ_ERR_UNSUPPORTED without the plugin.
+ * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked.
  *
  * Threads: a pool is for all, what is taken from it for one. */
-#ifndef STORE_POSTGRESQL_H
-#define STORE_POSTGRESQL_H
+#ifndef POSTGRESQL_POSTGRESQL_H
+#define POSTGRESQL_POSTGRESQL_H
 
 #include "base/slice.h"
 #include "calque/status.h"
-#include "store/postgresql_plugin.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 typedef struct cq_pg_pool cq_pg_pool;
 typedef struct cq_pg cq_pg; /* a connection that was taken */
+typedef struct cq_pg_result cq_pg_result;
 
-/* Whether a place is the address of a database, and no directory. */
-bool cq_pg_is_address(const char *place);
+enum { CQ_PG_SCHEMA = 64, CQ_PG_MAX_STATEMENTS = 4 };
 
-enum { CQ_PG_SCHEMA = 64 };
+typedef struct cq_pg_value {
+  const void *data; /* NULL: SQL's null */
+  size_t n;
+} cq_pg_value;
+
+typedef struct cq_pg_statement {
+  const char *sql;
+  const cq_pg_value *values; /* $1, $2, ... */
+  size_t n_values;
+  bool is_kept;   /* it comes again, with the same text: it is prepared once for each connection */
+  bool is_needed; /* its result is sent at once, without waiting for the statements after it */
+} cq_pg_statement;
 
 /* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
- * a NUL; CQ_ERR_UNSUPPORTED without the plugin. */
+ * a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
 void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
@@ -42,15 +54,15 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* A second connection, for a thread that has one and can do without another: NULL where all are busy, somebody waits for
- * one, or a new one cannot be opened. It may turn out to be lost. */
+/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to be
+ * lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
 /* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
  * is called once more, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-/* An open transaction is told to end, which the next one to take the connection waits for; a statement whose result was
- * not received, at most that long, is waited for here. NULL is legal. */
+/* Gives a connection back. Sends ROLLBACK without waiting for its end: the next one to take the connection does. A
+ * statement whose result was not received is waited for here. NULL is legal. */
 void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
@@ -64,7 +76,7 @@ CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const c
                                           cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
  * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
- * the rest. Those behind one that fails are not done. */
+ * the rest. Those after one that fails are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */
@@ -74,13 +86,12 @@ bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have 
 /* The SQLSTATE of the statement that failed last: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 
-size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result);
-cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);
-int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row,
-                     size_t column); /* int2, int4, int8, bool */
-double cq_pg_double(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column);       /* float8 */
-int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column); /* of run_all */
-void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result);                                     /* NULL is legal */
+size_t cq_pg_n_rows(const cq_pg_result *result);
+cq_slice cq_pg_bytes(const cq_pg_result *result, size_t row, size_t column);
+int64_t cq_pg_number(const cq_pg_result *result, size_t row, size_t column);      /* int2, int4, int8, bool */
+double cq_pg_double(const cq_pg_result *result, size_t row, size_t column);       /* float8 */
+int64_t cq_pg_text_number(const cq_pg_result *result, size_t row, size_t column); /* of run_all */
+void cq_pg_result_free(cq_pg_result *result);                                     /* NULL is legal */
 
 /* --- PostgreSQL's binary format, appended --- */
 

@@ -1,5 +1,5 @@
 /* Searches of an index in a database: where they begin and end, and the documents of what they have found. */
-#include "recipe/index/database_search.h"
+#include "postgresql/database_search.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -36,7 +36,7 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-/* A scan that goes on for more starts anew, so that it is cheaper to look for more at once where a filter drops some. */
+/* A scan that needs more candidates starts from the beginning: ask for more at once where a filter drops some. */
 static void set_effort(searching *s, const cq_search_options *o) {
   const size_t wanted = o->ranking == CQ_RANK_HYBRID ? cq_hybrid_depth(o) : o->k;
   const size_t effort = o->effort ? o->effort : s->condition.n ? CQ_DATABASE_FILTERED * wanted : wanted;
@@ -52,11 +52,11 @@ static cq_status split_queries(searching *s, const cq_index_searching *of, cq_er
   return status;
 }
 
-static void take_counts(searching *s, const cq_pg *pg, const cq_pg_result *r, bool has_snapshot) {
-  if (cq_pg_n_rows(pg, r) != 1) return;
-  s->n_documents = cq_pg_number(pg, r, 0, 3), s->n_passages = cq_pg_number(pg, r, 0, 4);
-  s->n_occurrences = cq_pg_number(pg, r, 0, 5), s->is_whole = cq_pg_number(pg, r, 0, 6) != 0;
-  const cq_slice snapshot = has_snapshot ? cq_pg_bytes(pg, r, 0, 7) : (cq_slice){"", 0};
+static void take_counts(searching *s, const cq_pg_result *r, bool has_snapshot) {
+  if (cq_pg_n_rows(r) != 1) return;
+  s->n_documents = cq_pg_number(r, 0, 3), s->n_passages = cq_pg_number(r, 0, 4);
+  s->n_occurrences = cq_pg_number(r, 0, 5), s->is_whole = cq_pg_number(r, 0, 6) != 0;
+  const cq_slice snapshot = has_snapshot ? cq_pg_bytes(r, 0, 7) : (cq_slice){"", 0};
   snprintf(s->snapshot, sizeof s->snapshot, "%.*s", (int)snapshot.n, snapshot.data);
 }
 
@@ -97,9 +97,9 @@ static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
   cq_database_nearest_free(&nearest);
   if (status) return status;
   s->is_asked = asks;
-  take_counts(s, pg, results[1], s->second != NULL);
-  if (s->terms) cq_database_take_counts(s->terms, of->n_queries, pg, results[2]);
-  for (size_t i = 0; i < n; i++) cq_pg_result_free(pg, results[i]);
+  take_counts(s, results[1], s->second != NULL);
+  if (s->terms) cq_database_take_counts(s->terms, of->n_queries, results[2]);
+  for (size_t i = 0; i < n; i++) cq_pg_result_free(results[i]);
   return CQ_OK;
 }
 #undef COUNTS
@@ -123,7 +123,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
 void cq_database_end(cq_index_searching *of) {
   searching *s = of->state;
   if (!s) return;
-  if (s->neighbours) cq_pg_result_free(s->pg, s->neighbours);
+  cq_pg_result_free(s->neighbours);
   cq_pg_give(s->second);
   cq_pg_give(s->pg);
   for (size_t q = 0; s->terms && q < of->n_queries; q++) cq_free(s->terms[q].items);
@@ -132,14 +132,6 @@ void cq_database_end(cq_index_searching *of) {
   cq_pg_values_free(&s->values);
   cq_free(s);
   of->state = NULL;
-}
-
-cq_pg_statement cq_database_statement(cq_pg_value *room, const searching *s, const cq_builder *sql,
-                                      const cq_pg_value *more, size_t n) {
-  if (s->values.n) memcpy(room, s->values.items, s->values.n * sizeof *room);
-  for (size_t i = 0; i < n; i++) room[s->values.n + i] = more[i];
-  return (cq_pg_statement){
-      .sql = sql->data, .values = room, .n_values = s->values.n + n, .is_kept = s->condition.n == 0};
 }
 
 /* --- hits --- */
@@ -163,27 +155,26 @@ static bool keep_field(cq_slice *out, cq_arena *arena, cq_slice from) {
 
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const cq_index_searching *of, const candidate *c,
                           const cq_pg_result *r, size_t row, const float *query, float *vector, cq_error *error) {
-  const cq_pg *pg = ((const searching *)of->state)->pg;
   cq_document *d = &hit->document;
   *hit = (cq_hit){.cosine = c->cosine,
                   .score = c->score,
                   .words = c->words,
                   .by_vector = c->by_vector,
                   .by_words = c->by_words,
-                  .passage = (size_t)cq_pg_number(pg, r, row, 1),
-                  .begin = (size_t)cq_pg_number(pg, r, row, 2),
-                  .end = (size_t)cq_pg_number(pg, r, row, 3)};
+                  .passage = (size_t)cq_pg_number(r, row, 1),
+                  .begin = (size_t)cq_pg_number(r, row, 2),
+                  .end = (size_t)cq_pg_number(r, row, 3)};
   if (query) {
-    const cq_status status = cq_database_get_vector(vector, of->index, cq_pg_bytes(pg, r, row, 4), error);
+    const cq_status status = cq_database_get_vector(vector, of->index, cq_pg_bytes(r, row, 4), error);
     if (status) return status;
     hit->cosine = cq_cosine(query, vector, (size_t)of->index->dim);
   }
-  if (!keep_field(&d->id, &hits->arena, cq_pg_bytes(pg, r, row, 5)) ||
-      !keep_field(&d->language, &hits->arena, cq_pg_bytes(pg, r, row, 6)) ||
-      !keep_field(&d->title, &hits->arena, cq_pg_bytes(pg, r, row, 7)) ||
-      !keep_field(&d->url, &hits->arena, cq_pg_bytes(pg, r, row, 8)) ||
-      !keep_field(&d->text, &hits->arena, cq_pg_bytes(pg, r, row, 9)) ||
-      !keep_field(&d->metadata, &hits->arena, cq_pg_bytes(pg, r, row, 10)))
+  if (!keep_field(&d->id, &hits->arena, cq_pg_bytes(r, row, 5)) ||
+      !keep_field(&d->language, &hits->arena, cq_pg_bytes(r, row, 6)) ||
+      !keep_field(&d->title, &hits->arena, cq_pg_bytes(r, row, 7)) ||
+      !keep_field(&d->url, &hits->arena, cq_pg_bytes(r, row, 8)) ||
+      !keep_field(&d->text, &hits->arena, cq_pg_bytes(r, row, 9)) ||
+      !keep_field(&d->metadata, &hits->arena, cq_pg_bytes(r, row, 10)))
     return cq_fail_memory(error, "results");
   return CQ_OK;
 }
@@ -216,16 +207,15 @@ static cq_status read_hits(cq_pg_result **out, const cq_index_searching *of, con
 }
 
 cq_status cq_database_fill(cq_hits *hits, const cq_index_searching *of, const candidates *lists, cq_error *error) {
-  const searching *s = of->state;
   const size_t dim = (size_t)of->index->dim;
   cq_pg_result *r;
   cq_status status = read_hits(&r, of, hits, lists, error);
   if (status || !r) return status;
-  const size_t n = cq_pg_n_rows(s->pg, r);
+  const size_t n = cq_pg_n_rows(r);
   found_row *rows = cq_alloc_array(n, sizeof *rows);
   float *vector = cq_alloc_array(dim, sizeof *vector);
   if (!rows || !vector) status = cq_fail_memory(error, "results");
-  for (size_t i = 0; !status && i < n; i++) rows[i] = (found_row){cq_pg_number(s->pg, r, i, 0), i};
+  for (size_t i = 0; !status && i < n; i++) rows[i] = (found_row){cq_pg_number(r, i, 0), i};
   if (!status && n) qsort(rows, n, sizeof *rows, by_number);
   for (size_t q = 0; !status && q < hits->n_queries; q++)
     for (size_t i = 0; !status && i < lists[q].n && i < hits->k; i++) {
@@ -240,7 +230,7 @@ cq_status cq_database_fill(cq_hits *hits, const cq_index_searching *of, const ca
     }
   cq_free(vector);
   cq_free(rows);
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -261,15 +251,15 @@ cq_status cq_database_sample(candidates *list, float **vectors, cq_index_searchi
                      "row_number() OVER (ORDER BY number) - 1 AS i FROM passage) AS x WHERE i = 0 OR i * "
                      "$1::bigint / $2::bigint <> (i - 1) * $1::bigint / $2::bigint ORDER BY number",
                      values, 2, error);
-  const size_t n_rows = status || n == 0 ? 0 : cq_pg_n_rows(s->pg, r);
+  const size_t n_rows = status || n == 0 ? 0 : cq_pg_n_rows(r);
   list->items = cq_alloc_array(n_rows, sizeof *list->items);
   *vectors = cq_alloc_array(n_rows, dim * sizeof **vectors);
   if (!status && (!list->items || !*vectors)) status = cq_fail_memory(error, "vectors");
   for (size_t i = 0; !status && i < n_rows; i++) {
-    list->items[list->n++] = (candidate){.record = cq_pg_number(s->pg, r, i, 0), .first = cq_pg_number(s->pg, r, i, 1)};
-    status = cq_database_get_vector(*vectors + i * dim, of->index, cq_pg_bytes(s->pg, r, i, 2), error);
+    list->items[list->n++] = (candidate){.record = cq_pg_number(r, i, 0), .first = cq_pg_number(r, i, 1)};
+    status = cq_database_get_vector(*vectors + i * dim, of->index, cq_pg_bytes(r, i, 2), error);
   }
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(r);
   cq_builder_free(&numbers);
   return status;
 }

@@ -1,7 +1,7 @@
 /* Passages by their words: those that have any of the query's rarest terms, ten times as many as the list may have;
  * those of more terms while there are too few ──▶ their terms ──▶ scores by all of the query's terms, as
  * lexical/score.h has them. With `exact` passages with any of the query's terms are scored. */
-#include "recipe/index/database_search.h"
+#include "postgresql/database_search.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -73,13 +73,13 @@ cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value,
   return hashes->failed ? cq_fail_memory(error, "a query") : CQ_OK;
 }
 
-void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result) {
-  for (size_t i = 0; i < cq_pg_n_rows(pg, result); i++) {
-    const query_term key = {.hash = cq_pg_number(pg, result, i, 0)};
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_result *result) {
+  for (size_t i = 0; i < cq_pg_n_rows(result); i++) {
+    const query_term key = {.hash = cq_pg_number(result, i, 0)};
     for (size_t q = 0; q < n; q++) {
       query_term *t = queries[q].n ? bsearch(&key, queries[q].items, queries[q].n, sizeof key, by_hash) : NULL;
       if (!t) continue;
-      t->n_passages = cq_pg_number(pg, result, i, 1), t->n_occurrences = cq_pg_number(pg, result, i, 2);
+      t->n_passages = cq_pg_number(result, i, 1), t->n_occurrences = cq_pg_number(result, i, 2);
     }
   }
 }
@@ -118,7 +118,7 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
   for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
 }
 
-/* Sends a statement behind the beginning of the second connection's transaction, in the first one's snapshot. *begun
+/* Sends a statement after the beginning of the second connection's transaction, in the first one's snapshot. *begun
  * false, with any error: the second one cannot be used. */
 static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, const cq_pg_statement *statement,
                                cq_error *error) {
@@ -133,7 +133,7 @@ static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, co
   const size_t n_begin = s->has_begun ? 0 : N_BEGIN;
   cq_status status = cq_pg_send(s->second, statements + N_BEGIN - n_begin, n_begin + 1, error);
   if (!status && n_begin) status = cq_pg_receive(results, n_begin, s->second, error);
-  for (size_t i = 0; !status && i < n_begin; i++) cq_pg_result_free(s->second, results[i]);
+  for (size_t i = 0; !status && i < n_begin; i++) cq_pg_result_free(results[i]);
   *begun = s->has_begun = s->has_begun || !status;
   return status ? status : cq_pg_receive(out, 1, s->second, error);
 }
@@ -218,7 +218,7 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
   const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
-  /* Of a hybrid ranking, passages with nothing but commoner words would fill the end of the list. */
+  /* Passages with nothing but commoner words would fill the end of a hybrid ranking's list. */
   const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
   const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
   scored found = {0};
@@ -233,9 +233,9 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
     end = choose_terms(&sum, rarest, first, query->n, exact ? INT64_MAX / 2 : (int64_t)max);
     if (sum <= 0) continue;
     status = read_round(&r, s, rarest, first, end, !exact && sum > (int64_t)max_of_one ? max_of_one : 0, error);
-    for (size_t i = 0; !status && i < cq_pg_n_rows(s->pg, r); i++)
-      status = score_entries(&found, of, cq_pg_bytes(s->pg, r, i, 0), query, error);
-    cq_pg_result_free(s->pg, r);
+    for (size_t i = 0; !status && i < cq_pg_n_rows(r); i++)
+      status = score_entries(&found, of, cq_pg_bytes(r, i, 0), query, error);
+    cq_pg_result_free(r);
   }
   if (!status && found.n) {
     qsort(found.items, found.n, sizeof *found.items, cq_index_best_first);
@@ -298,11 +298,11 @@ cq_status cq_database_weigh(double *weights, const cq_index_searching *of, cq_sl
   if (!status) status = cq_database_split_query(&terms, of, query, error);
   if (!status) status = cq_database_counts_statement(&ask, &value, &hashes, &terms, 1, error);
   if (!status) status = cq_pg_run_statement(&r, s->pg, &ask, error);
-  if (!status) cq_database_take_counts(&terms, 1, s->pg, r);
+  if (!status) cq_database_take_counts(&terms, 1, r);
   if (!status)
     status =
         cq_lexical_weigh_by(weights, analyzer, query, texts, n, count_term, &terms, (uint64_t)s->n_passages, error);
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(r);
   cq_builder_free(&hashes);
   cq_free(terms.items);
   return status;

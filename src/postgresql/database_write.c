@@ -5,7 +5,7 @@
  *
  * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others
  * got. */
-#include "recipe/index/database.h"
+#include "postgresql/database.h"
 
 #include "base/error.h"
 #include "base/hash.h"
@@ -17,66 +17,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- vectors --- */
+enum { MAX_KEY = 2000 }; /* bytes of a key of a B-tree */
 
-size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t dim, bool is_half) {
-  double square = 0;
-  for (size_t i = 0; i < dim; i++) square += (double)vector[i] * (double)vector[i];
-  const double scale = square > 0 ? 1 / sqrt(square) : 0;
-  unsigned char *at = bytes;
-  *at++ = (unsigned char)(dim >> 8), *at++ = (unsigned char)dim, *at++ = 0, *at++ = 0;
-  for (size_t i = 0; i < dim; i++) {
-    const float x = (float)((double)vector[i] * scale);
-    if (is_half) {
-      const uint16_t half = __builtin_bswap16(cq_f32_to_f16(x));
-      memcpy(at, &half, sizeof half);
-      at += sizeof half;
-    } else {
-      const uint32_t bits = __builtin_bswap32(cq_bits_of_float(x));
-      memcpy(at, &bits, sizeof bits);
-      at += sizeof bits;
-    }
+/* --- documents --- */
+
+static cq_status fail_zero(const cq_document *d, const char *what, cq_error *error) {
+  return cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its %s has a NUL character, which PostgreSQL cannot keep",
+                 (int)cq_min(d->id.n, 200), d->id.data, what);
+}
+
+/* The escape \u0000, which jsonb refuses. */
+static bool has_escaped_zero(cq_slice json) {
+  for (size_t i = 0; i + 1 < json.n; i++) {
+    if (json.data[i] != '\\') continue;
+    if (i + 6 <= json.n && memcmp(json.data + i, "\\u0000", 6) == 0) return true;
+    i++;
   }
-  return (size_t)(at - bytes);
+  return false;
 }
 
-cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error) {
-  const size_t dim = (size_t)index->dim, width = index->database->is_half ? 2 : 4;
-  if (bytes.n != 4 + width * dim || cq_pg_get_16(bytes.data) != dim)
-    return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "a vector has %d dimensions, the index %zu",
-                        bytes.n >= 2 ? cq_pg_get_16(bytes.data) : 0, dim);
-  for (size_t i = 0; i < dim; i++) {
-    if (width == 2) {
-      out[i] = cq_f16_to_f32(cq_pg_get_16(bytes.data + 4 + 2 * i));
-    } else {
-      out[i] = cq_float_of_bits(cq_pg_get_32(bytes.data + 4 + 4 * i));
-    }
-  }
-  return CQ_OK;
-}
-
-/* --- terms --- */
-
-int64_t cq_database_hash(cq_slice term) {
-  return (int64_t)cq_hash64(term.data, term.n, 0);
-}
-
-static int by_hash(const void *a, const void *b) {
-  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-  return (x > y) - (x < y);
-}
-
-cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *analysis, cq_slice text,
-                              cq_error *error) {
-  const uint32_t *ids;
-  *n = 0;
-  const cq_status status = cq_analysis_run(&ids, n, analysis, text, error);
-  if (status) return status;
-  if (!cq_reserve((void **)&room->items, &room->capacity, *n + 1, sizeof *room->items))
-    return cq_fail_memory(error, "terms");
-  for (size_t i = 0; i < *n; i++) room->items[i] = cq_database_hash(cq_analysis_terms(analysis)->items[ids[i]]);
-  qsort(room->items, *n, sizeof *room->items, by_hash);
-  return CQ_OK;
+cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
+  const struct {
+    cq_slice text;
+    const char *what;
+  } fields[] = {{d->id, "id"},   {d->language, "language"}, {d->title, "title"},
+                {d->url, "url"}, {d->text, "text"},         {d->metadata, "metadata"}};
+  if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].text.n > CQ_DATABASE_MAX_FIELD)
+      return cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': its %s has %zu bytes, a database takes %d",
+                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, CQ_DATABASE_MAX_FIELD);
+  for (int i = 0; i < 2; i++) /* id and language are in B-trees */
+    if (fields[i].text.n > MAX_KEY)
+      return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",
+                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, MAX_KEY);
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].text.n && memchr(fields[i].text.data, 0, fields[i].text.n))
+      return fail_zero(d, fields[i].what, error);
+  return has_escaped_zero(d->metadata) ? fail_zero(d, "metadata", error) : CQ_OK;
 }
 
 /* A field of COPY: the entry of database.h, its length before it. terms ascend. */
@@ -153,7 +131,7 @@ static cq_status write_terms(writing *w, cq_error *error) {
         "UPDATE SET n_passages = term.n_passages + excluded.n_passages, n_occurrences = term.n_occurrences + "
         "excluded.n_occurrences",
         values, 3, error);
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   for (int c = 0; c < 3; c++) cq_builder_free(&columns[c]);
   return status;
 }
@@ -164,23 +142,23 @@ static cq_status forget_words(writing *w, cq_pg_value numbers, cq_error *error) 
   cq_pg_result *r;
   cq_status status =
       cq_pg_run_kept(&r, w->pg, "SELECT terms FROM words WHERE document = ANY($1::bigint[])", &numbers, 1, error);
-  for (size_t i = 0; !status && i < cq_pg_n_rows(w->pg, r); i++) {
-    const cq_slice array = cq_pg_bytes(w->pg, r, i, 0);
+  for (size_t i = 0; !status && i < cq_pg_n_rows(r); i++) {
+    const cq_slice array = cq_pg_bytes(r, i, 0);
     const size_t n = array.n >= 20 ? (array.n - 20) / 12 : 0;
     if (!cq_reserve((void **)&w->terms.items, &w->terms.capacity, n + 1, sizeof *w->terms.items))
       status = cq_fail_memory(error, "terms");
     for (size_t t = 0; !status && t < n; t++) w->terms.items[t] = (int64_t)cq_pg_get_64(array.data + 20 + 12 * t + 4);
     if (!status) status = change_terms(w, w->terms.items, n, -1, error);
   }
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   return status;
 }
 
 static cq_status delete_rows(int64_t *n, writing *w, const char *sql, cq_pg_value numbers, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(&r, w->pg, sql, &numbers, 1, error);
-  if (!status) *n -= cq_pg_number(w->pg, r, 0, 0);
-  cq_pg_result_free(w->pg, r);
+  if (!status) *n -= cq_pg_number(r, 0, 0);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -196,10 +174,10 @@ static cq_status delete_documents(writing *w, cq_error *error) {
   cq_status status = ids.failed ? cq_fail_memory(error, "ids") : CQ_OK;
   if (!status)
     status = cq_pg_run_kept(&r, w->pg, "SELECT number FROM document WHERE id = ANY($1::text[])", &value, 1, error);
-  const size_t n = status ? 0 : cq_pg_n_rows(w->pg, r);
+  const size_t n = status ? 0 : cq_pg_n_rows(r);
   cq_pg_put_array(&numbers, CQ_PG_INT8, n);
-  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(&numbers, (uint64_t)cq_pg_number(w->pg, r, i, 0));
-  cq_pg_result_free(w->pg, r);
+  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(&numbers, (uint64_t)cq_pg_number(r, i, 0));
+  cq_pg_result_free(r);
   value = cq_pg_value_of(&numbers);
   int64_t ignored = 0;
   if (!status && numbers.failed) status = cq_fail_memory(error, "ids");
@@ -323,12 +301,12 @@ static cq_status lock_index(void *context, cq_pg *pg, cq_error *error) {
   status = cq_pg_run_kept(&r, pg, "SELECT next_document, next_passage, is_whole FROM calque_index FOR UPDATE", NULL, 0,
                           error);
   if (status) return status;
-  if (cq_pg_n_rows(pg, r) != 1)
+  if (cq_pg_n_rows(r) != 1)
     status = cq_fail_file(error, CQ_ERR_FORMAT, w->index->directory, "its table calque_index has no row");
   else
-    w->locked_document = cq_pg_number(pg, r, 0, 0), w->locked_passage = cq_pg_number(pg, r, 0, 1),
-    w->is_whole = cq_pg_number(pg, r, 0, 2) != 0;
-  cq_pg_result_free(pg, r);
+    w->locked_document = cq_pg_number(r, 0, 0), w->locked_passage = cq_pg_number(r, 0, 1),
+    w->is_whole = cq_pg_number(r, 0, 2) != 0;
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -355,7 +333,7 @@ static cq_status write_counts(writing *w, cq_error *error) {
                            "$2::bigint, n_occurrences = n_occurrences + $3::bigint, next_document = $4::bigint, "
                            "next_passage = $5::bigint",
                            values, N - 1, error);
-  cq_pg_result_free(w->pg, r);
+  cq_pg_result_free(r);
   cq_builder_free(&numbers);
   return status;
 }

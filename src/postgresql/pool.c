@@ -1,27 +1,19 @@
-#include "store/postgresql.h"
+/* The address of a database, and the connections to it that threads share. */
+#include "postgresql/connection.h"
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/plugin.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 enum { FIRST_PAUSE_MS = 100, MAX_PAUSE_MS = 5000, FULL_MS = 5000, WAIT_FOR_CONNECTION_S = 10 };
 
-struct cq_pg {
-  cq_pg_pool *pool;
-  cq_pg_link *link;
-  cq_pg *next; /* of those that wait to be taken */
-  bool is_lost;
-  char sqlstate[6];
-};
-
 struct cq_pg_pool {
-  const cq_pg_plugin *plugin;
   char *address, *name, *begin; /* begin NULL: nothing */
   char schema[CQ_PG_SCHEMA], quoted[2 * CQ_PG_SCHEMA + 3];
   int max;
@@ -42,14 +34,6 @@ static uint64_t now_ms(void) {
 }
 
 /* --- addresses --- */
-
-static const char *const schemes[] = {"postgresql://", "postgres://"};
-
-bool cq_pg_is_address(const char *place) {
-  for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-    if (strncmp(place, schemes[i], strlen(schemes[i])) == 0) return true;
-  return false;
-}
 
 static int hex_digit(char c) {
   const char *digits = "0123456789abcdef", *found = c ? strchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c) : NULL;
@@ -85,14 +69,14 @@ static bool has_bad_port(cq_slice hosts) {
   return false;
 }
 
-/* Where the host begins: behind the first @, if it comes before a slash, as libpq reads it. What does not fit is
+/* Where the host begins: after the first @, if it comes before a slash, as libpq reads it. What does not fit is
  * refused here, and not shown: it may be a part of a password. */
 static cq_status find_host(const char **host, const char *address, cq_error *error) {
   const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
   *host = *end == '@' ? end + 1 : begin;
   if (strchr(*host, '@'))
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "the address of a database: an @ behind USER:PASSWORD@; in a user, a password or an option %%40 "
+                   "the address of a database: an @ after USER:PASSWORD@; in a user, a password or an option %%40 "
                    "stands for @, and %%2F for a slash");
   if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
     return cq_fail(error, CQ_ERR_ARGUMENT,
@@ -139,18 +123,6 @@ static cq_status read_address(cq_pg_pool *pool, const char *address, cq_error *e
 
 /* --- the pool --- */
 
-static cq_status load_plugin(const cq_pg_plugin **out, cq_error *error) {
-  const void *table;
-  cq_error reason = {0};
-  if (cq_plugin_open(&table, "libcalque_postgresql.so", CQ_PG_PLUGIN_SYMBOL, &reason))
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "an index in PostgreSQL needs calque's plugin for it: %s",
-                   reason.message);
-  *out = table;
-  if ((*out)->version == CQ_PG_PLUGIN_VERSION) return CQ_OK;
-  return cq_fail(error, CQ_ERR_UNSUPPORTED, "calque's plugin for PostgreSQL is of version %d, not %d", (*out)->version,
-                 CQ_PG_PLUGIN_VERSION);
-}
-
 cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error) {
   cq_pg_pool *pool = cq_alloc_zeroed(sizeof *pool);
   *out = NULL;
@@ -163,7 +135,6 @@ cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connect
   pthread_cond_init(&pool->given, &monotonic);
   pthread_condattr_destroy(&monotonic);
   cq_status status = read_address(pool, address, error);
-  if (!status) status = load_plugin(&pool->plugin, error);
   if (status)
     cq_pg_pool_close(pool);
   else
@@ -171,16 +142,11 @@ cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connect
   return status;
 }
 
-static void close_connection(cq_pg *pg) {
-  pg->pool->plugin->close(pg->link);
-  cq_free(pg);
-}
-
 static void close_idle(cq_pg_pool *pool) {
   for (cq_pg *pg; (pg = pool->idle);) {
     pool->idle = pg->next;
     pool->n_open--;
-    close_connection(pg);
+    cq_pg_close(pg);
   }
 }
 
@@ -219,64 +185,15 @@ cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *err
   return CQ_OK;
 }
 
-static cq_status status_of(const cq_pg_problem *p) {
-  static const struct {
-    const char *prefix;
-    cq_status status;
-  } kinds[] = {
-      {CQ_PG_NO_MEMORY, CQ_ERR_MEMORY},
-      {CQ_PG_TOO_MUCH, CQ_ERR_LIMIT},
-      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
-      {"53100", CQ_ERR_IO},          /* disk_full */
-      {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
-      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
-      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
-      {"40", CQ_ERR_UNAVAILABLE},    /* serialisation, deadlock */
-      {"58", CQ_ERR_IO},
-      {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */
-      {"0A", CQ_ERR_UNSUPPORTED},
-      {"", CQ_ERR_ARGUMENT},
-  };
-  size_t i = 0;
-  while (strncmp(p->sqlstate, kinds[i].prefix, strlen(kinds[i].prefix)) != 0) i++;
-  return p->is_lost || !p->sqlstate[0] ? CQ_ERR_UNAVAILABLE : kinds[i].status;
-}
-
-static cq_status fail_problem(cq_pg *pg, const cq_pg_problem *p, cq_error *error) {
-  snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", p->sqlstate);
-  if (p->is_lost) pg->is_lost = true;
-  return cq_fail_file(error, status_of(p), pg->pool->name, "%s", p->message);
-}
-
-/* Connects; without the mutex. */
-static cq_status connect_now(cq_pg **out, cq_pg_pool *pool, cq_pg_problem *problem, cq_error *error) {
-  cq_pg_result *result = NULL;
-  cq_pg *pg = cq_alloc_zeroed(sizeof *pg);
-  *out = NULL;
-  if (!pg) return cq_fail_memory(error, pool->name);
-  pg->pool = pool;
-  if (pool->plugin->connect(&pg->link, pool->address, problem)) {
-    cq_free(pg);
-    return cq_fail_file(error, status_of(problem), pool->name, "%s", problem->message);
-  }
-  if (pool->begin && pool->plugin->run_all(&result, pg->link, pool->begin, problem)) {
-    const cq_status status = fail_problem(pg, problem, error);
-    close_connection(pg);
-    return status;
-  }
-  if (result) pool->plugin->free_result(result);
-  *out = pg;
-  return CQ_OK;
-}
-
 static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   cq_pg_problem problem = {0};
   const uint64_t again_before = pool->again_ms;
   pool->n_open++;
   pthread_mutex_unlock(&pool->mutex);
-  const cq_status status = connect_now(out, pool, &problem, error);
+  const cq_status status = cq_pg_connect(out, pool->name, pool->address, pool->begin, &problem, error);
   pthread_mutex_lock(&pool->mutex);
   if (!status) {
+    (*out)->pool = pool;
     pool->pause_ms = FIRST_PAUSE_MS, pool->again_ms = 0;
     return CQ_OK;
   }
@@ -291,21 +208,17 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
   }
   snprintf(pool->reason, sizeof pool->reason, "%s", problem.message);
-  pthread_cond_broadcast(&pool->given); /* all that wait are told the reason, instead of waiting on */
+  pthread_cond_broadcast(&pool->given); /* all that wait get the reason now */
   return status;
 }
 
 /* The connection that was given back last, and has ended its transaction. With the mutex, which is left meanwhile. */
 static cq_pg *take_waiting(cq_pg_pool *pool) {
   for (cq_pg *pg; (pg = pool->idle);) {
-    cq_pg_problem problem;
-    cq_pg_result *rolled_back = NULL;
     pool->idle = pg->next;
     pthread_mutex_unlock(&pool->mutex);
-    const bool is_fine = !pool->plugin->receive(&rolled_back, pg->link, 1, &problem);
-    if (rolled_back) pool->plugin->free_result(rolled_back);
-    const bool is_alive = is_fine && pool->plugin->is_alive(pg->link);
-    if (!is_alive) close_connection(pg);
+    const bool is_alive = cq_pg_receive_rollback(pg);
+    if (!is_alive) cq_pg_close(pg);
     pthread_mutex_lock(&pool->mutex);
     if (is_alive) return pg;
     pool->n_open--;
@@ -379,12 +292,10 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
 
 /* The end of a transaction is not waited for here: take_waiting() does, when it has long come. */
 void cq_pg_give(cq_pg *pg) {
-  static const cq_pg_statement rollback = {.sql = "ROLLBACK"};
-  cq_pg_problem problem;
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;
   /* outside of a transaction a notice says so, which nobody hears */
-  const bool is_fine = !pg->is_lost && !pool->plugin->send(pg->link, &rollback, 1, &problem);
+  const bool is_fine = cq_pg_send_rollback(pg);
   pthread_mutex_lock(&pool->mutex);
   if (is_fine) {
     pg->next = pool->idle;
@@ -394,168 +305,5 @@ void cq_pg_give(cq_pg *pg) {
   }
   pthread_cond_signal(&pool->given);
   pthread_mutex_unlock(&pool->mutex);
-  if (!is_fine) close_connection(pg);
-}
-
-/* --- statements --- */
-
-cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error) {
-  cq_pg_problem problem;
-  return pg->pool->plugin->send(pg->link, statements, n, &problem) ? fail_problem(pg, &problem, error) : CQ_OK;
-}
-
-cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error) {
-  cq_pg_problem problem;
-  return pg->pool->plugin->receive(results, pg->link, n, &problem) ? fail_problem(pg, &problem, error) : CQ_OK;
-}
-
-cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement, cq_error *error) {
-  const cq_status status = cq_pg_send(pg, statement, 1, error);
-  *out = NULL;
-  return status ? status : cq_pg_receive(out, 1, pg, error);
-}
-
-cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
-                    cq_error *error) {
-  return cq_pg_run_statement(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n}, error);
-}
-
-cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
-                         cq_error *error) {
-  return cq_pg_run_statement(out, pg, &(cq_pg_statement){.sql = sql, .values = values, .n_values = n, .is_kept = true},
-                             error);
-}
-
-cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error) {
-  cq_pg_problem problem;
-  cq_pg_result *result = NULL;
-  if (out) *out = NULL;
-  if (pg->pool->plugin->run_all(&result, pg->link, sql, &problem)) return fail_problem(pg, &problem, error);
-  if (out)
-    *out = result;
-  else
-    pg->pool->plugin->free_result(result);
-  return CQ_OK;
-}
-
-cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error) {
-  static const char header[19] = "PGCOPY\n\377\r\n\0", trailer[2] = "\377\377";
-  const cq_pg_plugin *p = pg->pool->plugin;
-  cq_pg_problem problem;
-  if (p->copy_begin(pg->link, sql, &problem) || p->copy_put(pg->link, header, sizeof header, &problem) ||
-      p->copy_put(pg->link, rows->data, rows->n, &problem) ||
-      p->copy_put(pg->link, trailer, sizeof trailer, &problem) || p->copy_end(pg->link, NULL, &problem))
-    return fail_problem(pg, &problem, error);
-  return CQ_OK;
-}
-
-bool cq_pg_is_lost(const cq_pg *pg) {
-  return pg->is_lost;
-}
-
-const char *cq_pg_sqlstate(const cq_pg *pg) {
-  return pg->sqlstate;
-}
-
-size_t cq_pg_n_rows(const cq_pg *pg, const cq_pg_result *result) {
-  return pg->pool->plugin->n_rows(result);
-}
-
-cq_slice cq_pg_bytes(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
-  cq_slice s;
-  s.data = pg->pool->plugin->value(result, row, column, &s.n);
-  return s.data ? s : (cq_slice){"", 0};
-}
-
-int64_t cq_pg_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
-  const cq_slice s = cq_pg_bytes(pg, result, row, column);
-  switch (s.n) {
-  case 1: return *s.data;
-  case 2: return (int16_t)cq_pg_get_16(s.data);
-  case 4: return (int32_t)cq_pg_get_32(s.data);
-  case 8: return (int64_t)cq_pg_get_64(s.data);
-  default: return 0;
-  }
-}
-
-double cq_pg_double(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
-  const cq_slice s = cq_pg_bytes(pg, result, row, column);
-  const uint64_t bits = s.n == 8 ? cq_pg_get_64(s.data) : 0;
-  double value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-int64_t cq_pg_text_number(const cq_pg *pg, const cq_pg_result *result, size_t row, size_t column) {
-  const cq_slice s = cq_pg_bytes(pg, result, row, column);
-  return s.n && *s.data == 't' ? 1 : strtoll(s.data, NULL, 10); /* libpq ends values with a zero */
-}
-
-void cq_pg_result_free(const cq_pg *pg, cq_pg_result *result) {
-  if (result) pg->pool->plugin->free_result(result);
-}
-
-/* --- the binary format: big-endian --- */
-
-void cq_pg_put_16(cq_builder *b, uint16_t value) {
-  const char bytes[2] = {(char)(value >> 8), (char)value};
-  cq_builder_bytes(b, bytes, sizeof bytes);
-}
-
-void cq_pg_put_32(cq_builder *b, uint32_t value) {
-  const uint32_t big = __builtin_bswap32(value); /* calque is built for little-endian machines only */
-  cq_builder_bytes(b, (const char *)&big, sizeof big);
-}
-
-void cq_pg_put_64(cq_builder *b, uint64_t value) {
-  const uint64_t big = __builtin_bswap64(value);
-  cq_builder_bytes(b, (const char *)&big, sizeof big);
-}
-
-/* One dimension, no nulls, from 1 on; an empty array has no dimension. */
-void cq_pg_put_array(cq_builder *b, uint32_t type, size_t n) {
-  cq_pg_put_32(b, n ? 1 : 0);
-  cq_pg_put_32(b, 0);
-  cq_pg_put_32(b, type);
-  if (n == 0) return;
-  cq_pg_put_32(b, (uint32_t)n);
-  cq_pg_put_32(b, 1);
-}
-
-void cq_pg_put_int8s(cq_builder *b, const int64_t *values, size_t n) {
-  cq_pg_put_array(b, CQ_PG_INT8, n);
-  for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)values[i]);
-}
-
-void cq_pg_put_field(cq_builder *b, const void *bytes, size_t n) {
-  cq_pg_put_32(b, (uint32_t)n);
-  if (n) cq_builder_bytes(b, bytes, n);
-}
-
-void cq_pg_put_field_32(cq_builder *b, uint32_t value) {
-  cq_pg_put_32(b, 4);
-  cq_pg_put_32(b, value);
-}
-
-void cq_pg_put_field_64(cq_builder *b, uint64_t value) {
-  cq_pg_put_32(b, 8);
-  cq_pg_put_64(b, value);
-}
-
-uint16_t cq_pg_get_16(const void *at) {
-  uint16_t big;
-  memcpy(&big, at, sizeof big);
-  return __builtin_bswap16(big);
-}
-
-uint32_t cq_pg_get_32(const void *at) {
-  uint32_t big;
-  memcpy(&big, at, sizeof big);
-  return __builtin_bswap32(big);
-}
-
-uint64_t cq_pg_get_64(const void *at) {
-  uint64_t big;
-  memcpy(&big, at, sizeof big);
-  return __builtin_bswap64(big);
+  if (!is_fine) cq_pg_close(pg);
 }

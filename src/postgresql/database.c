@@ -1,5 +1,5 @@
 /* An index in PostgreSQL, as backend.h has it: opening, reading, what waits for a commit. */
-#include "recipe/index/database.h"
+#include "postgresql/database.h"
 
 #include "base/document.h"
 #include "base/error.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONNECTIONS = 8, MAX_KEY = 2000 };
+enum { MAX_CONNECTIONS = 8 };
 
 /* --- opening --- */
 
@@ -17,7 +17,7 @@ static cq_status fail_place(const cq_pg_pool *pool, cq_status status, const char
   return cq_fail_file(error, status, cq_pg_pool_name(pool), "%s", reason);
 }
 
-/* Whose tables they are is looked at first: a newer calque's may have other columns. */
+/* Checks name and version first: a newer version may have other columns. */
 static cq_status check_format(bool *is_there, cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
   cq_pg_result *r = NULL;
   cq_builder sql = {0};
@@ -36,9 +36,9 @@ static cq_status check_format(bool *is_there, cq_pg *pg, const cq_pg_pool *pool,
     if (error) *error = e;
     return status;
   }
-  const bool is_ours = cq_pg_n_rows(pg, r) == 1 && cq_pg_text_number(pg, r, 0, 0);
-  const int64_t version = is_ours ? cq_pg_text_number(pg, r, 0, 1) : 0;
-  cq_pg_result_free(pg, r);
+  const bool is_ours = cq_pg_n_rows(r) == 1 && cq_pg_text_number(r, 0, 0);
+  const int64_t version = is_ours ? cq_pg_text_number(r, 0, 1) : 0;
+  cq_pg_result_free(r);
   if (!is_ours)
     return cq_fail_file(error, CQ_ERR_FORMAT, cq_pg_pool_name(pool),
                         "the table calque_index of the schema '%s' is not calque's", cq_pg_pool_schema(pool));
@@ -57,7 +57,8 @@ static cq_status need_index(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) 
                       cq_pg_pool_schema(pool));
 }
 
-cq_status cq_database_has_index(bool *out, const char *address, cq_error *error) {
+/* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
+static cq_status has_index(bool *out, const char *address, cq_error *error) {
   cq_pg_pool *pool;
   cq_pg *pg = NULL;
   cq_status status = cq_pg_pool_open(&pool, address, 1, error);
@@ -69,39 +70,17 @@ cq_status cq_database_has_index(bool *out, const char *address, cq_error *error)
   return status;
 }
 
-static void keep_counts(cq_index_database *db, cq_index_counts counts) {
-  pthread_mutex_lock(&db->mutex);
-  db->counts = counts;
-  pthread_mutex_unlock(&db->mutex);
-}
-
-cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error) {
-  cq_pg_result *r;
-  const cq_status status = cq_pg_run_kept(
-      &r, pg, "SELECT n_documents, n_passages, " CQ_DATABASE_HAS_HNSW " FROM calque_index", NULL, 0, error);
-  if (status) return status;
-  cq_index_counts counts = {0};
-  if (cq_pg_n_rows(pg, r) == 1) {
-    counts.n_documents = (size_t)cq_pg_number(pg, r, 0, 0), counts.n_passages = (size_t)cq_pg_number(pg, r, 0, 1);
-    counts.n_approximate = cq_pg_number(pg, r, 0, 2) ? counts.n_passages : 0;
-    atomic_store(&index->database->has_hnsw, cq_pg_number(pg, r, 0, 2) != 0);
-  }
-  cq_pg_result_free(pg, r);
-  keep_counts(index->database, counts);
-  return CQ_OK;
-}
-
 static cq_status read_shape(cq_index *index, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   cq_status status =
       cq_pg_run(&r, pg, "SELECT model, fingerprint, dim, tasks, vectors = 'halfvec' FROM calque_index", NULL, 0, error);
   if (status) return status;
-  if (cq_pg_n_rows(pg, r) == 1) {
-    const cq_slice model = cq_pg_bytes(pg, r, 0, 0), fingerprint = cq_pg_bytes(pg, r, 0, 1);
+  if (cq_pg_n_rows(r) == 1) {
+    const cq_slice model = cq_pg_bytes(r, 0, 0), fingerprint = cq_pg_bytes(r, 0, 1);
     index->model = cq_strndup(model.data, model.n);
     index->fingerprint = cq_strndup(fingerprint.data, fingerprint.n);
-    index->dim = cq_pg_number(pg, r, 0, 2), index->tasks = cq_pg_number(pg, r, 0, 3) != 0;
-    index->database->is_half = cq_pg_number(pg, r, 0, 4) != 0;
+    index->dim = cq_pg_number(r, 0, 2), index->tasks = cq_pg_number(r, 0, 3) != 0;
+    index->database->is_half = cq_pg_number(r, 0, 4) != 0;
     if (!index->model || !index->fingerprint) status = cq_fail_memory(error, index->directory);
     if (!status && (index->dim < 1 || index->dim > 16000))
       status = cq_fail_file(error, CQ_ERR_FORMAT, index->directory,
@@ -109,7 +88,7 @@ static cq_status read_shape(cq_index *index, cq_pg *pg, cq_error *error) {
   } else {
     status = fail_place(index->database->pool, CQ_ERR_FORMAT, "its table calque_index has no row", error);
   }
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -122,12 +101,12 @@ static cq_status check_dimension(const cq_index *index, cq_pg *pg, cq_error *err
       "to_regclass('passage') AND attname = 'embedding'",
       &(cq_pg_value){index->database->is_half ? "halfvec" : "vector", index->database->is_half ? 7 : 6}, 1, error);
   if (status) return status;
-  const int64_t dim = cq_pg_n_rows(pg, r) ? cq_pg_number(pg, r, 0, 0) : 0;
+  const int64_t dim = cq_pg_n_rows(r) ? cq_pg_number(r, 0, 0) : 0;
   if (dim != index->dim)
     status = cq_fail_file(error, CQ_ERR_FORMAT, index->directory,
                           "its column passage.embedding has %lld dimensions, the index %lld", (long long)dim,
                           (long long)index->dim);
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -149,7 +128,7 @@ static cq_status open_database(cq_index *index, const char *place, cq_error *err
   return status;
 }
 
-/* Those behind the first n. */
+/* All but the first n. */
 static void drop_additions(cq_index_database *db, size_t n) {
   while (db->n_waiting > n) {
     cq_database_waiting *w = &db->waiting[--db->n_waiting];
@@ -180,7 +159,9 @@ static void close_database(cq_index *index) {
 }
 
 static cq_status create_database(const char *place, const cq_index_making *making, cq_error *error) {
-  return cq_database_create(place, making, false, true, error);
+  bool is_there = false;
+  const cq_status status = making->for_copy ? has_index(&is_there, place, error) : CQ_OK;
+  return status || is_there ? status : cq_database_create(place, making, error);
 }
 
 /* --- reading --- */
@@ -195,10 +176,15 @@ static cq_status refresh_counts(cq_index *index, cq_error *error) {
 }
 
 static cq_status refresh_database(cq_index *index, bool *changed, cq_error *error) {
-  const cq_index_counts before = index->backend->count(index);
+  cq_index_database *db = index->database;
+  pthread_mutex_lock(&db->mutex);
+  const cq_index_counts before = db->counts;
+  const int64_t next_document = db->next_document;
+  pthread_mutex_unlock(&db->mutex);
   const cq_status status = refresh_counts(index, error);
-  const cq_index_counts now = index->backend->count(index);
-  *changed = memcmp(&before, &now, sizeof now) != 0;
+  pthread_mutex_lock(&db->mutex);
+  *changed = next_document != db->next_document || memcmp(&before, &db->counts, sizeof before) != 0;
+  pthread_mutex_unlock(&db->mutex);
   return status;
 }
 
@@ -223,9 +209,9 @@ static cq_status visit_languages(const cq_index *index, void (*found)(void *cont
   if (status) return status;
   status = cq_pg_run_kept(&r, pg, "SELECT language, count(*) FROM document GROUP BY language ORDER BY language", NULL,
                           0, error);
-  for (size_t i = 0; !status && i < cq_pg_n_rows(pg, r); i++)
-    found(context, cq_pg_bytes(pg, r, i, 0), (size_t)cq_pg_number(pg, r, i, 1));
-  cq_pg_result_free(pg, r);
+  for (size_t i = 0; !status && i < cq_pg_n_rows(r); i++)
+    found(context, cq_pg_bytes(r, i, 0), (size_t)cq_pg_number(r, i, 1));
+  cq_pg_result_free(r);
   cq_pg_give(pg);
   return status;
 }
@@ -241,16 +227,16 @@ static cq_status get_document(cq_document **out, const cq_index *index, cq_slice
                      "SELECT id, language, title, url, text, CASE metadata WHEN '{}' THEN '' ELSE metadata::text END "
                      "FROM document WHERE id = $1::text",
                      &(cq_pg_value){id.data, id.n}, 1, error);
-  if (!status && cq_pg_n_rows(pg, r) == 1) {
-    const cq_document d = {.id = cq_pg_bytes(pg, r, 0, 0),
-                           .language = cq_pg_bytes(pg, r, 0, 1),
-                           .title = cq_pg_bytes(pg, r, 0, 2),
-                           .url = cq_pg_bytes(pg, r, 0, 3),
-                           .text = cq_pg_bytes(pg, r, 0, 4),
-                           .metadata = cq_pg_bytes(pg, r, 0, 5)};
+  if (!status && cq_pg_n_rows(r) == 1) {
+    const cq_document d = {.id = cq_pg_bytes(r, 0, 0),
+                           .language = cq_pg_bytes(r, 0, 1),
+                           .title = cq_pg_bytes(r, 0, 2),
+                           .url = cq_pg_bytes(r, 0, 3),
+                           .text = cq_pg_bytes(r, 0, 4),
+                           .metadata = cq_pg_bytes(r, 0, 5)};
     status = cq_document_copy(out, &d, error);
   }
-  cq_pg_result_free(pg, r);
+  cq_pg_result_free(r);
   cq_pg_give(pg);
   return status;
 }
@@ -260,42 +246,6 @@ static cq_status get_document(cq_document **out, const cq_index *index, cq_slice
 static cq_status check_writing(const cq_index *index, cq_error *error) {
   if (index->is_writing) return CQ_OK;
   return fail_place(index->database->pool, CQ_ERR_ARGUMENT, "the index is not open for writing", error);
-}
-
-static cq_status fail_zero(const cq_document *d, const char *what, cq_error *error) {
-  return cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its %s has a NUL character, which PostgreSQL cannot keep",
-                 (int)cq_min(d->id.n, 200), d->id.data, what);
-}
-
-/* The escape \u0000, which jsonb refuses. */
-static bool has_escaped_zero(cq_slice json) {
-  for (size_t i = 0; i + 1 < json.n; i++) {
-    if (json.data[i] != '\\') continue;
-    if (i + 6 <= json.n && memcmp(json.data + i, "\\u0000", 6) == 0) return true;
-    i++;
-  }
-  return false;
-}
-
-cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
-  const struct {
-    cq_slice text;
-    const char *what;
-  } fields[] = {{d->id, "id"},   {d->language, "language"}, {d->title, "title"},
-                {d->url, "url"}, {d->text, "text"},         {d->metadata, "metadata"}};
-  if (d->id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document has an empty id");
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].text.n > CQ_DATABASE_MAX_FIELD)
-      return cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': its %s has %zu bytes, a database takes %d",
-                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, CQ_DATABASE_MAX_FIELD);
-  for (int i = 0; i < 2; i++) /* id and language are in B-trees */
-    if (fields[i].text.n > MAX_KEY)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s': its %s has %zu bytes, a database takes %d",
-                     (int)cq_min(d->id.n, 100), d->id.data, fields[i].what, fields[i].text.n, MAX_KEY);
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].text.n && memchr(fields[i].text.data, 0, fields[i].text.n))
-      return fail_zero(d, fields[i].what, error);
-  return has_escaped_zero(d->metadata) ? fail_zero(d, "metadata", error) : CQ_OK;
 }
 
 /* The one that waits with that id, if any. */
@@ -362,8 +312,8 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
     if (memchr(ids[i].data, 0, ids[i].n)) continue;
     status = cq_pg_run_kept(&r, pg, "SELECT 1 FROM document WHERE id = $1::text", &(cq_pg_value){ids[i].data, ids[i].n},
                             1, error);
-    const bool is_there = !status && cq_pg_n_rows(pg, r) > 0;
-    cq_pg_result_free(pg, r);
+    const bool is_there = !status && cq_pg_n_rows(r) > 0;
+    cq_pg_result_free(r);
     if (status || (!is_there && !find_waiting(db, ids[i]))) continue;
     if (!(copy = cq_strndup(ids[i].data, ids[i].n)) ||
         !cq_reserve((void **)&db->removed, &db->removed_capacity, db->n_removed + 1, sizeof *db->removed)) {
@@ -421,7 +371,9 @@ static cq_status approximate_database(cq_index *index, cq_approximation method, 
   return cq_database_approximate(index, method == CQ_APPROXIMATE_HNSW, false, error);
 }
 
-const struct cq_index_backend cq_index_database_backend = {
+extern const struct cq_index_backend cq_postgresql_plugin_table;
+__attribute__((visibility("default"))) const struct cq_index_backend cq_postgresql_plugin_table = {
+    .version = CQ_INDEX_BACKEND_VERSION,
     .create = create_database,
     .open = open_database,
     .close = close_database,
@@ -435,6 +387,7 @@ const struct cq_index_backend cq_index_database_backend = {
     .remove = remove_documents,
     .commit = commit_changes,
     .approximate = approximate_database,
+    .copy = cq_database_copy,
     .no_hubness = "hubness is for an index of files: compute it there",
     .no_compaction = "a database gives room back by itself (autovacuum): VACUUM does it now",
     .no_mirror = "mirroring is for an index of files: mirror there, then 'calque index copy'",

@@ -1,5 +1,5 @@
 /* The same conditions as document_select.c has for SQLite. */
-#include "store/postgresql_select.h"
+#include "postgresql/postgresql_select.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -3,14 +3,14 @@
  *   database_search.c    beginning and end, documents of what was found
  *   database_nearest.c   passages by their vectors
  *   database_words.c     passages by their words */
-#ifndef RECIPE_INDEX_DATABASE_SEARCH_H
-#define RECIPE_INDEX_DATABASE_SEARCH_H
+#ifndef POSTGRESQL_DATABASE_SEARCH_H
+#define POSTGRESQL_DATABASE_SEARCH_H
 
 #include "lexical/score.h"
-#include "recipe/index/database.h"
-#include "store/postgresql_select.h"
+#include "postgresql/database.h"
+#include "postgresql/postgresql_select.h"
 
-enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates behind a filter, which drops some */
+enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates after a filter, which drops some */
 
 /* A term of a query. */
 typedef struct cq_database_query_term {
@@ -31,12 +31,12 @@ typedef struct cq_database_search {
   char effort[24];          /* hnsw.ef_search */
   char snapshot[64];        /* its name, for a second connection; "": there is none */
   cq_builder condition;     /* on d; empty: none */
-  cq_pg_values values;      /* $1, $2, ... of the condition; others come behind them */
+  cq_pg_values values;      /* $1, $2, ... of the condition; others follow */
   cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
-  /* A hybrid search of one query asks for both lists at once: for neighbours when it begins, for words on a second
-   * connection where one can be had. */
-  bool is_asked;            /* for neighbours, on pg, and has not received them */
-  cq_pg_result *neighbours; /* received already; NULL: not so */
+  /* A hybrid search of one query requests both lists at once: neighbors when it begins, words on a second connection
+   * where there is one. */
+  bool is_asked;            /* neighbors were requested on pg, and not received yet */
+  cq_pg_result *neighbours; /* received already; may be NULL */
   cq_pg *second;            /* NULL: words are looked for on pg */
   bool has_begun;           /* second, its transaction */
 } cq_database_search;
@@ -61,7 +61,7 @@ CQ_MUST_USE cq_status cq_database_nearest_statement(cq_pg_statement *out, cq_dat
                                                     const cq_index_searching *of, const float *query, size_t k,
                                                     bool exact, cq_error *error);
 void cq_database_nearest_free(cq_database_nearest *question);
-/* Receives what begin() has asked for, so that pg can be asked for more. */
+/* Receives the result of what begin() sent, so that pg is free for the next statement. */
 CQ_MUST_USE cq_status cq_database_receive_nearest(cq_database_search *s, cq_error *error);
 
 /* The terms of a query, not counted yet. */
@@ -71,6 +71,6 @@ CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_i
  * result. */
 CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
                                                    const cq_database_query *queries, size_t n, cq_error *error);
-void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg *pg, const cq_pg_result *result);
+void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_result *result);
 
 #endif

@@ -1,7 +1,7 @@
 /* Passages by their vectors: candidates by pgvector (HNSW where there is one, else all), in order of its inner products
  * ──▶ their vectors ──▶ cosines in double precision. A hybrid ranking, which needs no more than ranks of a long list,
  * keeps pgvector's order; its hits get their cosines later. With `exact` no index of vectors is used. */
-#include "recipe/index/database_search.h"
+#include "postgresql/database_search.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16 }; /* more neighbours than are asked for, exactly: f32 sums may order the last ones otherwise */
+enum { MARGIN = 16 }; /* more neighbors than requested: f32 sums may order the last ones otherwise */
 
 typedef cq_database_search searching;
 typedef cq_index_candidate candidate;
@@ -70,8 +70,8 @@ static cq_status get_nearest(cq_pg_result **out, const cq_index_searching *of, c
 static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   const cq_status status = cq_pg_run_kept(&r, pg, "SELECT " CQ_DATABASE_HAS_HNSW, NULL, 0, error);
-  *out = !status && cq_pg_n_rows(pg, r) == 1 && cq_pg_number(pg, r, 0, 0);
-  cq_pg_result_free(pg, r);
+  *out = !status && cq_pg_n_rows(r) == 1 && cq_pg_number(r, 0, 0);
+  cq_pg_result_free(r);
   return status;
 }
 
@@ -90,31 +90,31 @@ static cq_status find_neighbours(candidates *list, const cq_index_searching *of,
     r = s->neighbours, s->neighbours = NULL;
   else if (!status)
     status = get_nearest(&r, of, query, k, exact, error);
-  if (!status && !exact && cq_pg_n_rows(s->pg, r) < cq_min(k, (size_t)s->n_passages))
+  if (!status && !exact && cq_pg_n_rows(r) < cq_min(k, (size_t)s->n_passages))
     status = has_hnsw(&has_more, s->pg, error);
   if (!status && has_more) {
-    cq_pg_result_free(s->pg, r);
+    cq_pg_result_free(r);
     r = NULL;
     status = get_nearest(&r, of, query, k, true, error);
   }
-  const size_t n = status ? 0 : cq_pg_n_rows(s->pg, r);
+  const size_t n = status ? 0 : cq_pg_n_rows(r);
   candidate *found = cq_alloc_array(n, sizeof *found);
   if (!status && !found) status = cq_fail_memory(error, "results");
   for (size_t i = 0; !status && i < n; i++) {
     double cosine;
     if (is_ranked(of)) {
-      cosine = -cq_pg_double(s->pg, r, i, 2);
+      cosine = -cq_pg_double(r, i, 2);
     } else {
-      status = cq_database_get_vector(vector, index, cq_pg_bytes(s->pg, r, i, 2), error);
+      status = cq_database_get_vector(vector, index, cq_pg_bytes(r, i, 2), error);
       cosine = status ? 0 : cq_cosine(query, vector, dim);
     }
     found[i] = (candidate){.score = cosine,
                            .cosine = cosine,
-                           .record = cq_pg_number(s->pg, r, i, 0),
-                           .first = cq_pg_number(s->pg, r, i, 1),
+                           .record = cq_pg_number(r, i, 0),
+                           .first = cq_pg_number(r, i, 1),
                            .by_vector = true};
   }
-  cq_pg_result_free(s->pg, r);
+  cq_pg_result_free(r);
   if (!status && n) {
     qsort(found, n, sizeof *found, cq_index_best_first);
     list->n = cq_min(n, k);

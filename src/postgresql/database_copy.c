@@ -1,12 +1,10 @@
-/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off goes on behind its
- * last transaction: calque_index says of what it is a copy, and the first record that is not there yet. */
-#include "recipe/index/database.h"
+/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off continues after
+ * its last transaction: calque_index says what it is a copy of, and the first record that is not there yet. */
+#include "postgresql/database.h"
 
 #include "base/document.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/options.h"
-#include "calque/index_copy.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,81 +13,27 @@
 
 enum { BATCH_BYTES = 64 << 20, AT_A_TIME = 512 };
 
-#define O cq_index_copy_options
-static const cq_option option_rows[] = {
-    {CQ_SIZE(O, "batch", batch, KEEPS, 5000, 1, 1 << 20, "N",
-             "documents of a transaction; the result does not depend on it"),
-     .letter = 'b'},
-    {CQ_FLAG(O, "halfvec", halfvec, CHANGES,
-             "keep vectors in 16 bits: half the room, and cosines to three digits; of a new index")},
-    {CQ_YES_NO(
-        O, "hnsw", hnsw, CHANGES, true,
-        "make pgvector's index for approximate nearest neighbours (HNSW) at the end; without it searches are exact")},
-};
-#undef O
-const cq_option_group cq_group_index_copy = {.name = "index_copy",
-                                             CQ_ROWS(cq_index_copy_options, option_rows),
-                                             CQ_FIELDS(CQ_CALLBACK(cq_index_copy_options, progress))};
-
 typedef struct copying {
   const cq_index *from;
   cq_index *to;
   const cq_index_copy_options *o;
-  cq_index_snapshot *snapshot;
+  const cq_index_snapshot *snapshot;
   cq_index_info info;
-  char source[128]; /* what it is a copy of; "": of an index that has no identity, and no copy of it is resumed */
+  char source[128]; /* what it is a copy of */
   int64_t record;   /* the next one */
   uint64_t n_done;
 } copying;
-
-/* The database's model, dimensions and tasks must be the directory's. */
-static cq_status compare_indexes(const copying *c, cq_error *error) {
-  const cq_index *to = c->to;
-  if (to->dim != c->info.dim)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, to->directory, "has vectors of %" PRId64 " dimensions, %s of %" PRId64,
-                        to->dim, c->from->directory, c->info.dim);
-  if (strcmp(to->fingerprint, c->info.fingerprint) != 0)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, to->directory,
-                        "is of another model than %s: '%s' of fingerprint %s, not '%s' of %s", c->from->directory,
-                        to->model, to->fingerprint, c->info.model, c->info.fingerprint);
-  if (to->tasks != c->info.tasks)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, to->directory, "has other tasks than %s", c->from->directory);
-  return CQ_OK;
-}
-
-static cq_status make_target(const copying *c, const char *address, cq_error *error) {
-  const cq_index_making making = {.model = c->info.model,
-                                  .fingerprint = c->info.fingerprint,
-                                  .dim = (int)c->info.dim,
-                                  .tasks = c->info.tasks,
-                                  .passage_tokens = c->from->passage_tokens,
-                                  .passage_overlap = c->from->passage_overlap};
-  return cq_database_create(address, &making, c->o->halfvec, false, error);
-}
-
-static cq_status open_target(copying *c, const char *address, cq_error *error) {
-  cq_index_options o = cq_index_default_options();
-  cq_error e = {0};
-  bool is_there = false;
-  o.writing = true;
-  cq_status status = cq_database_has_index(&is_there, address, error);
-  if (!status && !is_there) status = make_target(c, address, error);
-  if (!status) status = cq_index_open(&c->to, address, &o, &e);
-  if (status && e.status && error) *error = e;
-  return status ? status : compare_indexes(c, error);
-}
 
 /* Where a copy of the same index stopped; 0 where there was none. */
 static cq_status find_place(copying *c, cq_error *error) {
   cq_pg *pg;
   cq_pg_result *r;
-  if (!*c->source) return CQ_OK;
   cq_status status = cq_pg_take(&pg, c->to->database->pool, error);
   if (status) return status;
   status = cq_pg_run(&r, pg, "SELECT copied_until FROM calque_index WHERE copy_source = $1::text",
                      &(cq_pg_value){c->source, strlen(c->source)}, 1, error);
-  if (!status && cq_pg_n_rows(pg, r) == 1) c->record = cq_pg_number(pg, r, 0, 0);
-  cq_pg_result_free(pg, r);
+  if (!status && cq_pg_n_rows(r) == 1) c->record = cq_pg_number(r, 0, 0);
+  cq_pg_result_free(r);
   cq_pg_give(pg);
   if (!status && (c->record < 0 || c->record > c->info.n)) c->record = 0;
   return status;
@@ -142,7 +86,7 @@ static cq_status add_document(void *context, int64_t first, const cq_document *b
   return cq_database_check_document(d, error);
 }
 
-/* Documents from c->record on; a range of so many records begins no more documents than that. */
+/* Documents from c->record on; a range of n records begins at most n documents. */
 static cq_status fill_batch(batch *b, copying *c, cq_error *error) {
   filling f = {c, b};
   cq_status status = CQ_OK;
@@ -194,7 +138,7 @@ static cq_status send_step(step *s, copying *c, cq_error *error) {
   c->n_done += s->b.n;
   if (!c->o->progress || c->o->progress(c->o->progress_context, (uint64_t)s->whole.copied_until, (uint64_t)c->info.n))
     return CQ_OK;
-  return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call goes on behind it");
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call continues after it");
 }
 
 /* steps[0] is sent while steps[1] is prepared, then the other way round. c->record is the preparing thread's. */
@@ -252,35 +196,21 @@ static cq_status finish_copy(copying *c, cq_error *error) {
   return status ? status : cq_database_write(c->to, &nothing, error);
 }
 
-cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_result *result,
-                        const cq_index_copy_options *options, cq_error *error) {
-  cq_index_copy_options o;
-  cq_status status = cq_options_take(&o, &cq_group_index_copy, options, error);
-  if (status) return status;
-  if (!from->store)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "only an index of files is copied: pg_dump copies a database");
-  if (!cq_index_is_address(to))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an index is copied to postgresql://...: that is another kind of place");
-  copying c = {.from = from, .o = &o, .snapshot = cq_index_store_hold(from->store)};
-  c.info = cq_index_snapshot_info(c.snapshot);
-  c.info.model = from->model, c.info.fingerprint = from->fingerprint;
+cq_status cq_database_copy(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
+                           const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error) {
+  copying c = {.from = from, .to = to, .o = options, .snapshot = snapshot, .info = cq_index_snapshot_info(snapshot)};
   /* records keep their numbers while these stay the same: compacting writes other files */
-  if (*c.info.identity)
-    snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
-             c.info.n_live);
-  status = from->fingerprint ? open_target(&c, to, error)
-                             : cq_fail_file(error, CQ_ERR_UNSUPPORTED, from->directory,
-                                            "calque 0.1 made it: add a document with this calque first");
-  if (!status) status = find_place(&c, error);
+  snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
+           c.info.n_live);
+  cq_status status = find_place(&c, error);
   const int64_t resumed = c.record;
   if (!status) status = copy_batches(&c, error);
   if (!status) status = finish_copy(&c, error);
+  const cq_index_counts counts = to->backend->count(to);
   if (!status)
     *result = (cq_index_copy_result){.n_copied = c.n_done,
                                      .is_resumed = resumed > 0,
-                                     .n_documents = cq_index_size(c.to),
-                                     .n_passages = cq_index_n_passages(c.to)};
-  cq_index_free(c.to);
-  cq_index_snapshot_release(c.snapshot);
+                                     .n_documents = counts.n_documents,
+                                     .n_passages = counts.n_passages};
   return status;
 }

@@ -1,0 +1,138 @@
+/* The models of an index: its own, which documents are encoded with, and the one of queries. The first search that needs
+ * one opens it, for all. */
+#include "recipe/index/index.h"
+
+#include "base/error.h"
+#include "model/encoder.h"
+#include "model/precision.h"
+#include "model/router.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
+                              cq_precision precision, cq_notice_fn notice, void *notice_context, cq_error *error) {
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = precision, options.task = task;
+  options.notice = notice, options.notice_context = notice_context;
+  cq_status status = cq_encoder_open(out, model, &options, error);
+  return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
+}
+
+static cq_status compare_model(const cq_index *index, const cq_encoder *encoder, const char *name,
+                               const char *fingerprint, cq_error *error) {
+  const int dim = cq_encoder_dim(encoder);
+  if (strcmp(fingerprint, index->fingerprint) != 0)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, index->model,
+                        index->fingerprint, fingerprint);
+  if (dim != index->dim)
+    return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
+                        (long long)index->dim, dim);
+  return CQ_OK;
+}
+
+/* Opens the model, model NULL: by the name it had, and sees that it is the index's. */
+static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  const char *name = model ? model : index->model;
+  char fingerprint[33];
+  cq_status status = cq_index_open_model(out, fingerprint, name, index->tasks ? "document" : NULL, index->precision,
+                                         index->notice, index->notice_context, error);
+  if (status && !model && index->notice)
+    index->notice(index->notice_context, "the index was made with that model; say where it is now");
+  return status ? status : compare_model(index, *out, name, fingerprint, error);
+}
+
+/* Opens a model in whose space the index's vectors are taken to lie: of it, only the dimensions can be compared. */
+static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  char text[1024];
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = index->precision, options.task = index->tasks ? "query" : NULL;
+  options.notice = index->notice, options.notice_context = index->notice_context;
+  const cq_status status = cq_encoder_open(out, model, &options, error);
+  if (status) return status;
+  if (cq_encoder_dim(*out) != index->dim)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                        "has vectors of %lld dimensions, the query model %s of %d: it is no student of '%s'",
+                        (long long)index->dim, model, cq_encoder_dim(*out), index->model);
+  snprintf(text, sizeof text, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
+  if (index->notice) index->notice(index->notice_context, text);
+  return CQ_OK;
+}
+
+/* Opens the index's model a second time, for models with a separate query route. */
+static cq_status open_query_route(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  cq_encoder_options options = cq_encoder_default_options();
+  options.precision = index->precision, options.task = "query";
+  options.notice = index->notice, options.notice_context = index->notice_context;
+  const cq_status status = cq_encoder_open(out, model, &options, error);
+  if (status || cq_encoder_dim(*out) == index->dim) return status;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
+                      "has vectors of %lld dimensions, the modules for queries of %s give %d", (long long)index->dim,
+                      model, cq_encoder_dim(*out));
+}
+
+cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document) {
+  cq_encode_options o = cq_encode_default_options();
+  if (!index->tasks) return o;
+  const char *name = cq_task_prompt(query_model->prompts, as_document ? "document" : "query");
+  o.prompt_name = name ? name : query_model->default_prompt_name;
+  if (!o.prompt_name) o.prompt = "";
+  return o;
+}
+
+/* The encoder at `place`, which the first caller opens. */
+static cq_status need_encoder(const cq_encoder **out, const cq_index *index, _Atomic(cq_encoder *) *place,
+                              cq_status (*open)(cq_encoder **, const cq_index *, const char *, cq_error *),
+                              const char *model, cq_error *error) {
+  cq_status status = CQ_OK;
+  if ((*out = atomic_load(place))) return CQ_OK;
+  pthread_mutex_lock(&index->shared->opening);
+  if (!(*out = atomic_load(place))) {
+    cq_encoder *encoder = NULL;
+    status = open(&encoder, index, model, error);
+    if (status)
+      cq_encoder_free(encoder);
+    else
+      atomic_store(place, encoder);
+    *out = status ? NULL : encoder;
+  }
+  pthread_mutex_unlock(&index->shared->opening);
+  return status;
+}
+
+cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
+  return need_encoder(out, index, &index->shared->encoder, open_own_model, model, error);
+}
+
+cq_status cq_index_encoder(const cq_encoder **out, const cq_index *index, cq_error *error) {
+  return cq_index_need_model(out, index, NULL, error);
+}
+
+cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error) {
+  if (!index->query_model) {
+    const cq_status status = cq_index_need_model(out, index, NULL, error);
+    if (status || !index->tasks || !(*out)->has_routes) return status;
+    return need_encoder(out, index, &index->shared->query_encoder, open_query_route, (*out)->directory, error);
+  }
+  return need_encoder(out, index, &index->shared->query_encoder, open_query_model, index->query_model, error);
+}
+
+bool cq_index_query_prompt(const char **name, const cq_index *index) {
+  const cq_encoder *encoder;
+  *name = NULL;
+  if (index->query_model) return false;
+  if (!index->tasks) return true;
+  if (cq_index_need_model(&encoder, index, NULL, NULL) || encoder->has_routes) return false;
+  *name = cq_index_encoding(index, encoder, false).prompt_name;
+  return *name || !encoder->task_prompt_name;
+}
+
+void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder) {
+  char text[128];
+  if (n == 0 || !index->notice) return;
+  snprintf(text, sizeof text, "%" PRIu64 " %s longer than %d tokens %s truncated", n, what,
+           cq_encoder_max_seq_length(encoder), n == 1 ? "was" : "were");
+  index->notice(index->notice_context, text);
+}
