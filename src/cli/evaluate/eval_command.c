@@ -425,20 +425,19 @@ static const cli_command eval_classify = {
     .parts = classify_parts,
 };
 
-extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_mteb, cli_eval_retrieval;
+extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse,      &eval_translation,   &eval_xsim,   &eval_search,   &eval_sts, &eval_classify,
-    &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, &cli_eval_mteb, NULL,
+    &eval_mse,      &eval_translation, &eval_xsim,          &eval_search, &eval_sts,
+    &eval_classify, &cli_eval_bucc,    &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {
     .name = "eval",
     .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
-               "retrieval; machine translation: mt; for MTEB: mteb",
+               "retrieval; machine translation: mt",
     .description =
         "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
-        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation; mteb writes MTEB's "
-        "results.",
+        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };
