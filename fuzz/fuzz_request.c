@@ -91,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   for (char *c = query; (c = strchr(c, '&'));) *c++ = '\0';
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
   r.route = serve_route_find(line, path, &r.rest, &other_method);
-  if (end) serve_put(&r.body, (const char *)end + 1, n - n_line - 1);
+  if (end) cq_builder_bytes(&r.body, (const char *)end + 1, n - n_line - 1);
   if (r.route) answer_request(&r);
   serve_request_clear(&r);
   return 0;

@@ -208,7 +208,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
 }
 
 static void fail_large_body(exchange *x) {
-  serve_buffer_free(&x->request.body);
+  cq_builder_free(&x->request.body);
   serve_fail(&x->request, SERVE_TOO_LARGE, NULL, "the body has more than %zu bytes (--max-body)",
              x->server->options.max_body);
 }
@@ -227,10 +227,10 @@ static bool take_body(exchange *x, const char *data, size_t n) {
   if (atomic_fetch_add(&s->body_bytes, n) + n > MAX_BODY_BYTES) {
     serve_fail(r, SERVE_OVERLOADED, NULL, "requests being read hold %d MiB already", MAX_BODY_BYTES >> 20);
     r->retry_after_s = 1;
-    serve_buffer_free(&r->body);
+    cq_builder_free(&r->body);
     return true;
   }
-  serve_put(&r->body, data, n);
+  cq_builder_bytes(&r->body, data, n);
   if (r->body.failed) serve_fail_memory(r);
   return true;
 }

@@ -54,13 +54,13 @@ void serve_metrics_reload(serve_metrics *m, bool failed) {
 
 /* ---- printing ---- */
 
-static void put_head(serve_buffer *b, const char *name, const char *type, const char *help) {
-  serve_putf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+static void put_head(cq_builder *b, const char *name, const char *type, const char *help) {
+  cq_builder_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_value(serve_buffer *b, const char *name, const char *type, const char *help, double value) {
+static void put_value(cq_builder *b, const char *name, const char *type, const char *help, double value) {
   put_head(b, name, type, help);
-  serve_putf(b, "%s %.17g\n", name, value);
+  cq_builder_printf(b, "%s %.17g\n", name, value);
 }
 
 static const char *path_at(size_t i) {
@@ -72,23 +72,23 @@ static const char *method_at(size_t i) {
 }
 
 /* Calls each for all routes, then for requests without one. */
-static void put_requests(serve_buffer *b, serve_metrics *m) {
+static void put_requests(cq_builder *b, serve_metrics *m) {
   put_head(b, "calque_requests_total", "counter", "Requests answered, by route and HTTP code.");
   for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
     if (i < SERVE_MAX_ROUTES && !serve_route_at(i)) continue;
     for (size_t c = 0; c <= N_CODES; c++) {
       const uint64_t n = atomic_load(&m->routes[i].n[c]);
       if (!n) continue;
-      serve_putf(b, "calque_requests_total{method=\"%s\",route=\"%s\",code=\"", method_at(i), path_at(i));
+      cq_builder_printf(b, "calque_requests_total{method=\"%s\",route=\"%s\",code=\"", method_at(i), path_at(i));
       if (c < N_CODES)
-        serve_putf(b, "%d\"} %" PRIu64 "\n", codes[c], n);
+        cq_builder_printf(b, "%d\"} %" PRIu64 "\n", codes[c], n);
       else
-        serve_putf(b, "other\"} %" PRIu64 "\n", n);
+        cq_builder_printf(b, "other\"} %" PRIu64 "\n", n);
     }
   }
 }
 
-static void put_latencies(serve_buffer *b, serve_metrics *m) {
+static void put_latencies(cq_builder *b, serve_metrics *m) {
   static const char name[] = "calque_request_duration_seconds";
   put_head(b, name, "histogram", "From a request's headers to the end of its answer.");
   for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
@@ -98,24 +98,24 @@ static void put_latencies(serve_buffer *b, serve_metrics *m) {
     if (!n_all || (i < SERVE_MAX_ROUTES && !serve_route_at(i))) continue;
     for (size_t k = 0; k <= N_BOUNDS; k++) {
       n += atomic_load(&m->routes[i].buckets[k]);
-      serve_putf(b, "%s_bucket{method=\"%s\",route=\"%s\",le=\"", name, method, path);
+      cq_builder_printf(b, "%s_bucket{method=\"%s\",route=\"%s\",le=\"", name, method, path);
       if (k < N_BOUNDS)
-        serve_putf(b, "%g\"} %" PRIu64 "\n", bounds_s[k], n);
+        cq_builder_printf(b, "%g\"} %" PRIu64 "\n", bounds_s[k], n);
       else
-        serve_putf(b, "+Inf\"} %" PRIu64 "\n", n);
+        cq_builder_printf(b, "+Inf\"} %" PRIu64 "\n", n);
     }
-    serve_putf(b, "%s_sum{method=\"%s\",route=\"%s\"} %.6f\n", name, method, path,
-               (double)atomic_load(&m->routes[i].took_us) * 1e-6);
-    serve_putf(b, "%s_count{method=\"%s\",route=\"%s\"} %" PRIu64 "\n", name, method, path, n);
+    cq_builder_printf(b, "%s_sum{method=\"%s\",route=\"%s\"} %.6f\n", name, method, path,
+                      (double)atomic_load(&m->routes[i].took_us) * 1e-6);
+    cq_builder_printf(b, "%s_count{method=\"%s\",route=\"%s\"} %" PRIu64 "\n", name, method, path, n);
   }
 }
 
-void serve_put_metrics(serve_buffer *b, const serve_shared *shared) {
+void serve_put_metrics(cq_builder *b, const serve_shared *shared) {
   serve_metrics *m = shared->metrics;
   serve_queue_stats q = {0};
   if (shared->queue) serve_queue_read_stats(&q, shared->queue);
   put_head(b, "calque_build_info", "gauge", "The version that runs.");
-  serve_putf(b, "calque_build_info{version=\"%s\",simd=\"%s\"} 1\n", cq_version(), cq_simd_level());
+  cq_builder_printf(b, "calque_build_info{version=\"%s\",simd=\"%s\"} 1\n", cq_version(), cq_simd_level());
   put_requests(b, m);
   put_latencies(b, m);
   put_value(b, "calque_tokens_total", "counter", "Tokens of texts that were encoded.",

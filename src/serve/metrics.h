@@ -4,7 +4,7 @@
 #ifndef SERVE_METRICS_H
 #define SERVE_METRICS_H
 
-#include "serve/buffer.h"
+#include "base/json_writer.h"
 
 #include <stdint.h>
 
@@ -24,6 +24,6 @@ void serve_metrics_count(serve_metrics *metrics, const serve_counted *request);
 void serve_metrics_connection(serve_metrics *metrics, int change); /* +1, -1 */
 void serve_metrics_reload(serve_metrics *metrics, bool failed);
 
-void serve_put_metrics(serve_buffer *b, const struct serve_shared *shared);
+void serve_put_metrics(cq_builder *b, const struct serve_shared *shared);
 
 #endif

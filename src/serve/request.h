@@ -10,7 +10,7 @@
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H
 
-#include "serve/buffer.h"
+#include "base/json_writer.h"
 #include "serve/metrics.h"
 #include "serve/queue.h"
 
@@ -47,7 +47,7 @@ struct serve_request {
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
   const char *if_none_match, *accept_encoding;
   void *connection;
-  serve_buffer body;
+  cq_builder body;
   uint64_t begun_ms;
 
   serve_work *work; /* to encode, if prepare leaves some */
@@ -55,7 +55,7 @@ struct serve_request {
   void (*state_free)(void *state);
 
   int code; /* HTTP's; 0: no answer yet */
-  serve_buffer answer;
+  cq_builder answer;
   const void *constant; /* instead of answer: bytes that stay */
   size_t n_constant;
   const char *content_type;     /* NULL: JSON */

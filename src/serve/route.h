@@ -40,6 +40,6 @@ size_t serve_route_number(const serve_route *route);
 const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method);
 
 /* The description of all routes (OpenAPI 3.1), for /openapi.json. */
-void serve_put_openapi(serve_buffer *b);
+void serve_put_openapi(cq_builder *b);
 
 #endif

@@ -7,42 +7,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_slice(serve_buffer *b, cq_slice s) {
-  serve_put_json(b, s.data ? s.data : "", s.n);
+static void put_slice(cq_builder *b, cq_slice s) {
+  cq_json_text(b, s.data ? s.data : "", s.n);
 }
 
-static void put_hit(serve_buffer *b, const cq_hit *hit, cq_ranking mode) {
+static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
   const cq_document *d = &hit->document;
-  serve_put_text(b, "{\"id\":");
+  cq_builder_text(b, "{\"id\":");
   put_slice(b, d->id);
-  serve_put_text(b, ",\"title\":");
+  cq_builder_text(b, ",\"title\":");
   put_slice(b, d->title);
-  serve_put_text(b, ",\"url\":");
+  cq_builder_text(b, ",\"url\":");
   put_slice(b, d->url);
-  serve_put_text(b, ",\"language\":");
+  cq_builder_text(b, ",\"language\":");
   put_slice(b, d->language);
   const size_t before = (size_t)(hit->best.data - d->text.data);
   const size_t after = before + hit->best.n;
-  serve_putf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
-  serve_putf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
-  serve_putf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
-  serve_putf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
-             hit->by_vector && hit->by_words ? "both"
-             : hit->by_words                 ? "lexical"
-                                             : "dense",
-             hit->passage, hit->begin, hit->end);
-  serve_put_text(b, ",\"snippet\":{\"before\":");
-  serve_put_json(b, d->text.data, before);
-  serve_put_text(b, ",\"best\":");
+  cq_builder_printf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
+  cq_builder_printf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
+  cq_builder_printf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
+  cq_builder_printf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
+                    hit->by_vector && hit->by_words ? "both"
+                    : hit->by_words                 ? "lexical"
+                                                    : "dense",
+                    hit->passage, hit->begin, hit->end);
+  cq_builder_text(b, ",\"snippet\":{\"before\":");
+  cq_json_text(b, d->text.data, before);
+  cq_builder_text(b, ",\"best\":");
   put_slice(b, hit->best);
-  serve_put_text(b, ",\"after\":");
-  serve_put_json(b, d->text.data + after, d->text.n - after);
-  serve_put_text(b, "},\"metadata\":");
+  cq_builder_text(b, ",\"after\":");
+  cq_json_text(b, d->text.data + after, d->text.n - after);
+  cq_builder_text(b, "},\"metadata\":");
   if (d->metadata.n)
-    serve_put(b, d->metadata.data, d->metadata.n);
+    cq_builder_bytes(b, d->metadata.data, d->metadata.n);
   else
-    serve_put_text(b, "{}");
-  serve_put_text(b, "}");
+    cq_builder_text(b, "{}");
+  cq_builder_text(b, "}");
 }
 
 static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
@@ -79,15 +79,15 @@ static void answer_search(serve_request *r) {
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->is_embedding = true;
-  serve_put_text(&r->answer, "{\"query\":");
+  cq_builder_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
-  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
-             (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
+  cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
+                    (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
-    if (i) serve_put_text(&r->answer, ",");
+    if (i) cq_builder_text(&r->answer, ",");
     put_hit(&r->answer, &hit[i], o.ranking);
   }
-  serve_put_text(&r->answer, "]}");
+  cq_builder_text(&r->answer, "]}");
   cq_hits_free(hits);
   serve_answer(r);
 }
@@ -199,21 +199,21 @@ static void prepare_info(serve_request *r) {
     serve_fail_error(r, &error);
     return;
   }
-  serve_putf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
-  serve_put_json(&r->answer, r->model->name, strlen(r->model->name));
-  serve_putf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
-             r->model->max_tokens, index && r->shared->writable ? "true" : "false");
+  cq_builder_printf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
+  cq_json_text(&r->answer, r->model->name, strlen(r->model->name));
+  cq_builder_printf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
+                    r->model->max_tokens, index && r->shared->writable ? "true" : "false");
   if (index)
-    serve_putf(&r->answer, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{", cq_index_size(index),
-               cq_index_n_passages(index));
+    cq_builder_printf(&r->answer, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{", cq_index_size(index),
+                      cq_index_n_passages(index));
   else
-    serve_put_text(&r->answer, "null");
+    cq_builder_text(&r->answer, "null");
   for (size_t i = 0; i < n; i++) {
-    if (i) serve_put_text(&r->answer, ",");
+    if (i) cq_builder_text(&r->answer, ",");
     put_slice(&r->answer, languages[i].code);
-    serve_putf(&r->answer, ":%zu", languages[i].n_documents);
+    cq_builder_printf(&r->answer, ":%zu", languages[i].n_documents);
   }
-  serve_put_text(&r->answer, index ? "}}}" : "}");
+  cq_builder_text(&r->answer, index ? "}}}" : "}");
   cq_free(languages);
   serve_answer(r);
 }
@@ -223,12 +223,12 @@ static void prepare_info(serve_request *r) {
 enum { MAP_LABEL = 160, MAP_LABEL_WORD = 24 };
 
 /* The beginning of a text: whole characters, and whole words where there are blanks. */
-static void put_label(serve_buffer *b, cq_slice text) {
+static void put_label(cq_builder *b, cq_slice text) {
   static const char ellipsis[] = "\xe2\x80\xa6";
   char label[MAP_LABEL + sizeof ellipsis];
   size_t n = MAP_LABEL;
   if (text.n <= MAP_LABEL) {
-    serve_put_json(b, text.data, text.n);
+    cq_json_text(b, text.data, text.n);
     return;
   }
   while (n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
@@ -239,23 +239,24 @@ static void put_label(serve_buffer *b, cq_slice text) {
     }
   memcpy(label, text.data, n);
   memcpy(label + n, ellipsis, sizeof ellipsis - 1);
-  serve_put_json(b, label, n + sizeof ellipsis - 1);
+  cq_json_text(b, label, n + sizeof ellipsis - 1);
 }
 
-static void put_points(serve_buffer *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {
-  serve_put_text(b, "{\"points\":[");
+static void put_points(cq_builder *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {
+  cq_builder_text(b, "{\"points\":[");
   for (size_t i = 0; i < n; i++) {
     double place[2];
     serve_plane_place(place, plane, vectors + i * plane->dim);
-    serve_putf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1], hit[i].passage);
+    cq_builder_printf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1],
+                      hit[i].passage);
     put_slice(b, hit[i].document.id);
-    serve_put_text(b, ",\"language\":");
+    cq_builder_text(b, ",\"language\":");
     put_slice(b, hit[i].document.language);
-    serve_put_text(b, ",\"label\":");
+    cq_builder_text(b, ",\"label\":");
     put_label(b, hit[i].document.text);
-    serve_put_text(b, "}");
+    cq_builder_text(b, "}");
   }
-  serve_put_text(b, "]}");
+  cq_builder_text(b, "]}");
 }
 
 enum { MAX_POINTS = 20000 };

@@ -1,4 +1,4 @@
-#include "serve/buffer.h"
+#include "base/json_writer.h"
 #include "serve/log.h"
 
 #include <errno.h>
@@ -55,28 +55,29 @@ void serve_log_reopen(serve_log *log) {
 
 void serve_log_write(serve_log *log, const serve_log_line *line) {
   if (!log) return;
-  serve_buffer b = {0};
+  cq_builder b = {0};
   struct timespec now;
   struct tm day;
   char time_text[32] = "";
   clock_gettime(CLOCK_REALTIME, &now);
   if (gmtime_r(&now.tv_sec, &day)) strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &day);
-  serve_putf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":", time_text, now.tv_nsec / 1000000,
-             line->client);
-  serve_put_json(&b, line->method, strlen(line->method));
-  serve_put_text(&b, ",\"path\":");
-  serve_put_json(&b, line->path, strlen(line->path));
-  serve_putf(&b,
-             ",\"status\":%d,\"ms\":%.3f,\"bytes_in\":%zu,\"bytes_out\":%zu,\"tokens\":%" PRIu64
-             ",\"truncated\":%" PRIu64 "}\n",
-             line->code, (double)line->took_us * 1e-3, line->n_in, line->n_out, line->n_tokens, line->n_truncated);
+  cq_builder_printf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":", time_text, now.tv_nsec / 1000000,
+                    line->client);
+  cq_json_text(&b, line->method, strlen(line->method));
+  cq_builder_text(&b, ",\"path\":");
+  cq_json_text(&b, line->path, strlen(line->path));
+  cq_builder_printf(&b,
+                    ",\"status\":%d,\"ms\":%.3f,\"bytes_in\":%zu,\"bytes_out\":%zu,\"tokens\":%" PRIu64
+                    ",\"truncated\":%" PRIu64 "}\n",
+                    line->code, (double)line->took_us * 1e-3, line->n_in, line->n_out, line->n_tokens,
+                    line->n_truncated);
   if (!b.failed) {
     pthread_mutex_lock(&log->mutex);
     /* One write a line; what a full disk swallows is lost, no request waits for it. */
     if (write(log->fd, b.data, b.n) < 0) errno = 0;
     pthread_mutex_unlock(&log->mutex);
   }
-  serve_buffer_free(&b);
+  cq_builder_free(&b);
 }
 
 void serve_log_close(serve_log *log) {

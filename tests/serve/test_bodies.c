@@ -94,7 +94,7 @@ static int call(json_t **answer, const char *method, const char *path, const cha
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
   r.route = serve_route_find(method, path, &r.rest, &other_method);
   assert_non_null(r.route);
-  serve_put(&r.body, body, n);
+  cq_builder_bytes(&r.body, body, n);
   r.route->prepare(&r);
   if (!r.code) {
     assert_non_null(r.work);
