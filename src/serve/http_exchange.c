@@ -194,7 +194,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
     serve_fail_memory(r);
     return;
   }
-  r->route = serve_route_find(method, x->path, &rest, &other_method);
+  r->route = serve_route_find(s->shared.routes, method, x->path, &rest, &other_method);
   r->rest = rest;
   const serve_credentials given = {.authorization =
                                        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization"),

@@ -12,7 +12,7 @@ typedef struct serve_metrics serve_metrics;
 struct serve_shared;
 struct serve_route;
 
-serve_metrics *serve_metrics_new(void); /* NULL: out of memory */
+serve_metrics *serve_metrics_new(const struct serve_route *const *tables); /* NULL: out of memory */
 void serve_metrics_free(serve_metrics *metrics);
 
 typedef struct serve_counted {

@@ -59,13 +59,13 @@ static void put_operation(cq_builder *b, const serve_route *r) {
 }
 
 /* Whether an earlier row has the same path: then it was described there. */
-static bool is_described(size_t i) {
+static bool is_described(const serve_route *const *tables, size_t i) {
   for (size_t k = 0; k < i; k++)
-    if (!strcmp(serve_route_at(k)->path, serve_route_at(i)->path)) return true;
+    if (!strcmp(serve_route_at(tables, k)->path, serve_route_at(tables, i)->path)) return true;
   return false;
 }
 
-void serve_put_openapi(cq_builder *b) {
+void serve_put_openapi(cq_builder *b, const serve_route *const *tables) {
   bool is_first = true;
   cq_builder_printf(
       b,
@@ -73,16 +73,16 @@ void serve_put_openapi(cq_builder *b) {
       "embeddings, through the interfaces of OpenAI, of text-embeddings-inference, and calque's own.\"},"
       "\"security\":[{\"key\":[]}],\"paths\":{",
       cq_version());
-  for (size_t i = 0; serve_route_at(i); i++) {
-    const serve_route *r = serve_route_at(i);
-    if (r->flags & SERVE_HIDDEN || is_described(i)) continue;
+  for (size_t i = 0; serve_route_at(tables, i); i++) {
+    const serve_route *r = serve_route_at(tables, i);
+    if (r->flags & SERVE_HIDDEN || is_described(tables, i)) continue;
     const bool is_below = r->path[strlen(r->path) - 1] == '/';
     cq_builder_printf(b, "%s\"%s%s\":{", is_first ? "" : ",", r->path, is_below ? "{id}" : "");
     is_first = false;
-    for (size_t k = i; serve_route_at(k); k++) {
-      if (strcmp(serve_route_at(k)->path, r->path) != 0) continue;
+    for (size_t k = i; serve_route_at(tables, k); k++) {
+      if (strcmp(serve_route_at(tables, k)->path, r->path) != 0) continue;
       if (k > i) cq_builder_text(b, ",");
-      put_operation(b, serve_route_at(k));
+      put_operation(b, serve_route_at(tables, k));
     }
     cq_builder_text(b, "}");
   }

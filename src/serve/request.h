@@ -32,6 +32,7 @@ enum { SERVE_MAX_TEXTS = 16384, SERVE_HEALTH_MS = 5000 };
 /* What all requests share. */
 typedef struct serve_shared {
   serve_limits limits;
+  const serve_route *const *routes; /* tables, NULL-terminated */
   cq_context *ctx;
   serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
   serve_metrics *metrics;

@@ -32,14 +32,18 @@ enum { SERVE_MAX_ROUTES = 48 };
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
     serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
 
-/* The i-th route; NULL beyond the last. */
-const serve_route *serve_route_at(size_t i);
-size_t serve_route_number(const serve_route *route);
+/* All of these, in the order in which they are looked through: what a server is handed. NULL-terminated. */
+extern const serve_route *const serve_all_routes[];
+
+/* The i-th route of tables; NULL beyond the last. */
+const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
+size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
 /* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path behind a
  * route that ends in a slash. */
-const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method);
+const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
+                                    const char **rest, bool *other_method);
 
 /* The description of all routes (OpenAPI 3.1), for /openapi.json. */
-void serve_put_openapi(cq_builder *b);
+void serve_put_openapi(cq_builder *b, const serve_route *const *tables);
 
 #endif

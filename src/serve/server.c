@@ -181,7 +181,8 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
                        "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
                        "where everybody may use it");
   s->access.checks_host = is_loopback && !o->insecure;
-  if (!(s->shared.metrics = serve_metrics_new())) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
+  s->shared.routes = o->routes;
+  if (!(s->shared.metrics = serve_metrics_new(o->routes))) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
   const size_t n_threads = (size_t)cq_context_n_threads(ctx);
   if ((s->fd < 0 && (status = serve_listen(&s->fd, o->host, o->port, error))) ||
       (status = serve_log_open(&s->log, o->access_log, error)) ||

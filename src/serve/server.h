@@ -16,7 +16,10 @@
 
 typedef struct serve_server serve_server;
 
+struct serve_route;
+
 typedef struct serve_options {
+  const struct serve_route *const *routes; /* tables, NULL-terminated: serve_all_routes */
   serve_model_options model;
   const char *host;
   int port;             /* 0: any that is free */
