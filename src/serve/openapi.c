@@ -1,4 +1,5 @@
 /* /openapi.json from the table of routes. */
+#include "serve/option_fields.h"
 #include "serve/route.h"
 
 #include "calque/version.h"
@@ -21,6 +22,23 @@ static void put_parameters(cq_builder *b, const serve_route *r) {
     name += n + is_required;
     name += *name == ' ';
   }
+  for (const serve_field *f = r->body ? NULL : r->fields; f && f->name; f++) {
+    cq_builder_printf(b, "%s{\"name\":\"%s\",\"in\":\"query\",\"required\":false,\"schema\":", is_first ? "" : ",",
+                      f->name);
+    serve_put_field_schema(b, f);
+    cq_builder_char(b, '}');
+    is_first = false;
+  }
+}
+
+/* The properties of the body: r->body, and what its fields are. */
+static void put_properties(cq_builder *b, const serve_route *r) {
+  cq_builder_bytes(b, r->body, strlen(r->body) - 1);
+  for (const serve_field *f = r->fields; f && f->name; f++) {
+    cq_builder_printf(b, ",\"%s\":", f->name);
+    serve_put_field_schema(b, f);
+  }
+  cq_builder_char(b, '}');
 }
 
 static void put_operation(cq_builder *b, const serve_route *r) {
@@ -41,7 +59,7 @@ static void put_operation(cq_builder *b, const serve_route *r) {
   if (r->body) {
     cq_builder_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/json\":{\"schema\":{\"type\":"
                        "\"object\",\"properties\":");
-    cq_builder_text(b, r->body);
+    put_properties(b, r);
     cq_builder_text(b, "}}}}");
   } else if (r->flags & SERVE_FILE) {
     cq_builder_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/octet-stream\":{}}}");

@@ -18,6 +18,7 @@
 
 typedef struct serve_request serve_request;
 typedef struct serve_route serve_route;
+typedef struct serve_field serve_field;
 
 typedef struct serve_limits {
   size_t max_body;   /* bytes */

@@ -1,5 +1,6 @@
 /* Routes of the index. */
 #include "calque/version.h"
+#include "serve/option_fields.h"
 #include "serve/plane.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
@@ -46,19 +47,47 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
 }
 
 static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
+static const serve_field search_fields[] = {
+    {.name = "k", .row = "top", .group = &cq_group_search, .min = 1, .max = 1000},
+    {.name = "mode", .row = "ranking", .group = &cq_group_search, .words = modes},
+    {.name = "filter", .row = "filter", .group = &cq_group_search},
+    {.name = "lang", .row = "language", .group = &cq_group_search},
+    {.name = "exact", .row = "exact", .group = &cq_group_search},
+    {.name = "effort", .row = "effort", .group = &cq_group_search, .min = 1, .max = 1000000},
+    {.name = "csls", .row = "csls", .group = &cq_group_search},
+    {0},
+};
 
 /* A search, from prepare to answer. */
 typedef struct asked {
-  char *query, *filter, *language; /* filter, language NULL: none */
+  char *query;
   size_t n_query;
-  cq_search_options options; /* but for its pointers, which are the above */
+  cq_options *options; /* of the group `search` */
   uint64_t begun_us;
 } asked;
 
 static void free_asked(void *state) {
   asked *a = state;
-  free(a->query), free(a->filter), free(a->language);
+  cq_options_free(a->options);
+  free(a->query);
   free(a);
+}
+
+/* NULL: the request has failed. */
+static asked *begin_search(serve_request *r) {
+  asked *a = calloc(1, sizeof *a);
+  if (!a) {
+    serve_fail_memory(r);
+    return NULL;
+  }
+  r->state = a, r->state_free = free_asked;
+  a->begun_us = serve_now_us();
+  if (cq_options_new(&a->options, &cq_group_search, NULL)) {
+    serve_fail_memory(r);
+    return NULL;
+  }
+  ((cq_search_options *)cq_options_struct(a->options))->ranking = CQ_RANK_HYBRID;
+  return a;
 }
 
 /* The query is encoded by the queue before, but where only words are looked at, and where the index has modules for
@@ -66,11 +95,11 @@ static void free_asked(void *state) {
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
-  cq_search_options o = a->options;
+  cq_search_options o = *(const cq_search_options *)cq_options_struct(a->options);
   cq_hits *hits;
   cq_error error = {0};
   size_t n;
-  o.language = a->language, o.filter = a->filter, o.snippet = CQ_SNIPPET_WORDS;
+  o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
   if (cq_index_refresh(r->model->index, NULL, &error) ||
       cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
@@ -92,17 +121,11 @@ static void answer_search(serve_request *r) {
   serve_answer(r);
 }
 
-static bool keep_text(char **out, const char *text) {
-  if (!text || !*text) return true;
-  *out = strdup(text);
-  return *out != NULL;
-}
-
 /* What both ways to ask have in common. */
-static void prepare_search(serve_request *r, cq_slice query, const char *mode, const cq_search_options *options,
-                           serve_on_long on_long) {
-  int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
-  while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
+static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_long) {
+  asked *a = r->state;
+  const cq_search_options *o = cq_options_struct(a->options);
+  const char *prompt;
   if (!r->model->index) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
     return;
@@ -111,79 +134,36 @@ static void prepare_search(serve_request *r, cq_slice query, const char *mode, c
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
     return;
   }
-  if (!modes[ranking]) {
-    serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
-    return;
-  }
-  asked *a = calloc(1, sizeof *a);
-  r->state = a, r->state_free = free_asked;
-  if (a) {
-    a->options = *options, a->options.ranking = (cq_ranking)ranking, a->begun_us = serve_now_us();
-    a->n_query = query.n, a->query = malloc(query.n);
-  }
-  if (!a || !a->query || !keep_text(&a->filter, options->filter) || !keep_text(&a->language, options->language)) {
+  if (!(a->query = malloc(query.n))) {
     serve_fail_memory(r);
     return;
   }
   memcpy(a->query, query.data, query.n);
-  const char *prompt;
-  if (ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
+  a->n_query = query.n;
+  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
     answer_search(r);
   else
     serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
 }
 
-enum { MAX_K = 1000, MAX_EFFORT = 1 << 20 };
-
-/* A number of a query string. False: the request has failed. */
-static bool get_number(size_t *out, serve_request *r, const char *field, long max) {
-  const char *given = r->argument(r, field);
-  char *end = NULL;
-  const long n = given ? strtol(given, &end, 10) : 0;
-  if (!given) return true;
-  if (!*given || *end || n < 1 || n > max) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected 1 to %ld", field, given, max);
-    return false;
-  }
-  *out = (size_t)n;
-  return true;
-}
-
-static bool get_truth(bool *out, serve_request *r, const char *field) {
-  const char *given = r->argument(r, field);
-  if (!given) return true;
-  *out = !strcmp(given, "true") || !strcmp(given, "1");
-  if (*out || !strcmp(given, "false") || !strcmp(given, "0")) return true;
-  serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected true or false", field, given);
-  return false;
-}
-
 static void prepare_get_search(serve_request *r) {
   const char *q = r->argument(r, "q");
-  cq_search_options o = cq_search_default_options();
-  o.filter = r->argument(r, "filter"), o.language = r->argument(r, "lang");
-  if (get_number(&o.k, r, "k", MAX_K) && get_number(&o.effort, r, "effort", MAX_EFFORT) &&
-      get_truth(&o.exact, r, "exact") && get_truth(&o.csls, r, "csls"))
-    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, r->argument(r, "mode"), &o, SERVE_TRUNCATE);
+  const asked *a = begin_search(r);
+  if (a && serve_set_fields(a->options, r, search_fields, NULL))
+    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, SERVE_TRUNCATE);
 }
 
 static void prepare_post_search(serve_request *r) {
-  static const char *const known[] = {"query",  "k",    "mode",    "filter",   "lang", "exact",
-                                      "effort", "csls", "on_long", "truncate", NULL};
+  enum { N_FIELDS = sizeof search_fields / sizeof *search_fields };
+  const char *known[N_FIELDS + 3] = {"query", "on_long", "truncate"}; /* the list's end is that of known */
   json_t *body = serve_body_json(r);
-  cq_search_options o = cq_search_default_options();
-  const char *mode = NULL;
   serve_on_long on_long = SERVE_TRUNCATE;
-  int64_t k = (int64_t)o.k, effort = 0;
-  if (body && serve_check_fields(r, body, known) && serve_get_int(&k, r, body, "k", 1, MAX_K) &&
-      serve_get_text(&mode, r, body, "mode") && serve_get_text(&o.filter, r, body, "filter") &&
-      serve_get_text(&o.language, r, body, "lang") && serve_get_bool(&o.exact, r, body, "exact") &&
-      serve_get_int(&effort, r, body, "effort", 1, MAX_EFFORT) && serve_get_bool(&o.csls, r, body, "csls") &&
-      serve_get_on_long(&on_long, r, body)) {
+  for (size_t i = 0; i < N_FIELDS; i++) known[3 + i] = search_fields[i].name;
+  const asked *a = body && serve_check_fields(r, body, known) ? begin_search(r) : NULL;
+  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_on_long(&on_long, r, body)) {
     const json_t *query = json_object_get(body, "query");
-    o.k = (size_t)k, o.effort = (size_t)effort;
     if (json_is_string(query))
-      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, mode, &o, on_long);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, on_long);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }
@@ -304,7 +284,8 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_get_search,
      .answer = answer_search,
      .summary = "Documents near to a query",
-     .arguments = "q* k mode filter lang exact effort csls",
+     .fields = search_fields,
+     .arguments = "q*",
      .answer_schema = HITS},
     {.method = "GET",
      .path = "/api/map",
@@ -318,10 +299,8 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_post_search,
      .answer = answer_search,
      .summary = "Documents near to a query",
-     .body = "{\"query\":{\"type\":\"string\"},\"k\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
-             "\"mode\":{\"enum\":[\"hybrid\",\"dense\",\"lexical\"]},\"filter\":{\"type\":\"string\"},\"lang\":{"
-             "\"type\":\"string\"},\"exact\":{\"type\":\"boolean\"},\"effort\":{\"type\":\"integer\",\"minimum\":1},"
-             "\"csls\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
+     .fields = search_fields,
+     .body = "{\"query\":{\"type\":\"string\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
      .answer_schema = HITS},
     {0},
 };
