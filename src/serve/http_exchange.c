@@ -57,7 +57,7 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
     if (s->n_handed_over) s->n_handed_over--;
     if (c) {
       c->fd = info ? info->connect_fd : -1;
-      c->until_ms = serve_now_ms() + s->options.receive_s * 1000;
+      c->until_ms = cq_now_ms() + s->options.receive_s * 1000;
       c->next = s->connections, c->link = &s->connections;
       if (c->next) c->next->link = &c->next;
       s->connections = c;
@@ -182,7 +182,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   const char *rest = "";
   r->shared = &s->shared;
   r->connection = x->connection, r->argument = argument_of;
-  r->begun_ms = serve_now_ms();
+  r->begun_ms = cq_now_ms();
   r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
   r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");
   snprintf(x->method, sizeof x->method, "%s", method);
@@ -279,7 +279,7 @@ static enum MHD_Result send_answer(exchange *x) {
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
-  set_until(s, x->of, serve_now_ms() + ANSWER_S * 1000, true);
+  set_until(s, x->of, cq_now_ms() + ANSWER_S * 1000, true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -332,7 +332,7 @@ void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection
   exchange *x = calloc(1, sizeof *x);
   (void)uri;
   (void)mhd;
-  if (x) x->server = context, x->begun_us = serve_now_us();
+  if (x) x->server = context, x->begun_us = cq_now_us();
   return x;
 }
 
@@ -357,13 +357,13 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
     serve_request *r = &x->request;
     char client[INET6_ADDRSTRLEN];
     const int code = r->code ? r->code : 408; /* gone before its request was whole */
-    const uint64_t took_us = serve_now_us() - x->begun_us;
+    const uint64_t took_us = cq_now_us() - x->begun_us;
     serve_metrics_count(s->shared.metrics, &(serve_counted){r->route, code, took_us, r->n_tokens, r->n_truncated});
     put_client(client, mhd);
     serve_log_write(s->log, &(serve_log_line){client, x->method, x->path ? x->path : "", code, took_us, r->n_tokens,
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
-    set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000, false);
+    set_until(s, x->of, cq_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
     s->n_whole -= x->is_whole;

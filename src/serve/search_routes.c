@@ -81,7 +81,7 @@ static asked *begin_search(serve_request *r) {
     return NULL;
   }
   r->state = a, r->state_free = free_asked;
-  a->begun_us = serve_now_us();
+  a->begun_us = cq_now_us();
   if (cq_options_new(&a->options, &cq_group_search, NULL)) {
     serve_fail_memory(r);
     return NULL;
@@ -111,7 +111,7 @@ static void answer_search(serve_request *r) {
   cq_builder_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
   cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
-                    (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
+                    (double)(cq_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
     if (i) cq_builder_text(&r->answer, ",");
     put_hit(&r->answer, &hit[i], o.ranking);

@@ -36,7 +36,7 @@ static void reload(serve_server *s) {
   cq_error error = {0};
   serve_model *model, *old;
   char state[80];
-  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)serve_now_us());
+  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)cq_now_us());
   serve_notify(state);
   serve_log_reopen(s->log);
   const cq_status status =
@@ -85,7 +85,7 @@ static bool is_busy(serve_server *s, uint64_t drained_ms) {
 }
 
 static void tick(serve_server *s) {
-  const uint64_t now = serve_now_ms();
+  const uint64_t now = cq_now_ms();
   serve_queue_expire(s->shared.queue, now);
   serve_shut_connections(s, now, s->n_ticks++ % LOOK_EVERY == 0);
 }
@@ -106,8 +106,8 @@ void serve_run(serve_server *s) {
   s->acceptor = NULL;
   /* A socket that was handed over is the system's: new connections wait in it for the next server. */
   if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
-  const uint64_t begun = serve_now_ms();
-  while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
+  const uint64_t begun = cq_now_ms();
+  while (is_busy(s, cq_now_ms() - begun)) next_wishes(s), tick(s);
 }
 
 /* ---- opening and closing ---- */

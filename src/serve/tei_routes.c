@@ -139,7 +139,7 @@ static void prepare_info(serve_request *r) {
 /* A health check encodes a text, and asks the database where the index is in one. One that succeeded a moment ago
  * counts, so that many checks cost no more than one. */
 static void prepare_health(serve_request *r) {
-  const uint64_t last = atomic_load(&r->shared->healthy_ms), now = serve_now_ms();
+  const uint64_t last = atomic_load(&r->shared->healthy_ms), now = cq_now_ms();
   if (last && now - last < 1000) {
     cq_builder_text(&r->answer, "{\"status\":\"ok\"}");
     serve_answer(r);
@@ -162,7 +162,7 @@ static void answer_health(serve_request *r) {
     serve_fail(r, SERVE_UNHEALTHY, NULL, "the model gives a vector with numbers that are not finite");
     return;
   }
-  atomic_store(&r->shared->healthy_ms, serve_now_ms());
+  atomic_store(&r->shared->healthy_ms, cq_now_ms());
   cq_builder_text(&r->answer, "{\"status\":\"ok\"}");
   serve_answer(r);
 }

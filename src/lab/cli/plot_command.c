@@ -1,4 +1,5 @@
 /* calque autoencode plot space | losses: figures as SVG. */
+#include "base/random.h"
 #include "calque/extra/pca.h"
 #include "calque/lab/chart.h"
 #include "calque/lab/tsne.h"
@@ -67,14 +68,6 @@ typedef struct sample {
   size_t n;
 } sample;
 
-/* SplitMix64 (Steele, Lea & Flood 2014). */
-static uint64_t draw_random(uint64_t *state) {
-  uint64_t x = *state += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   for (size_t c = 0; c < 2; c++) {
     char *copy = malloc(pair[c].n + 1);
@@ -90,6 +83,7 @@ static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
 static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
+  cq_random generator = {seed};
   s->texts = calloc(2 * max, sizeof *s->texts);
   s->lengths = calloc(2 * max, sizeof *s->lengths);
   if (!s->texts || !s->lengths) return cli_fail("out of memory");
@@ -97,7 +91,7 @@ static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) 
     if (cli_sentences_next(in, &error)) return cli_fail_error(&error);
     if (in->n == 0) break;
     for (size_t i = 0; i < in->n; i++) {
-      const uint64_t place = n_seen < max ? n_seen : draw_random(&seed) % (n_seen + 1);
+      const uint64_t place = n_seen < max ? n_seen : cq_random_u64(&generator) % (n_seen + 1);
       n_seen++;
       if (place >= max) continue;
       if (place == s->n) s->n++;
