@@ -6,24 +6,25 @@
 #include <math.h>
 #include <stdint.h>
 
-static void append_escaped(cq_builder *b, unsigned char c) {
-  switch (c) {
-  case '"': cq_builder_text(b, "\\\""); break;
-  case '\\': cq_builder_text(b, "\\\\"); break;
-  case '\n': cq_builder_text(b, "\\n"); break;
-  case '\r': cq_builder_text(b, "\\r"); break;
-  case '\t': cq_builder_text(b, "\\t"); break;
-  default: cq_builder_printf(b, "\\u%04x", c);
-  }
+static void append_escaped(cq_builder *b, char c, const char *shorts) {
+  static const char forms[] = "\nn\rr\tt";
+  if (c == '"' || c == '\\')
+    cq_builder_bytes(b, (const char[]){'\\', c}, 2);
+  else if (c && c != 0x7f && strchr(shorts, c))
+    cq_builder_bytes(b, (const char[]){'\\', strchr(forms, c)[1]}, 2);
+  else
+    cq_builder_printf(b, "\\u%04x", c);
 }
 
-void cq_json_text(cq_builder *b, const char *text, size_t n) {
+void cq_json_string(cq_builder *b, const char *text, size_t n, const char *shorts) {
+  const bool escapes_del = strchr(shorts, 0x7f);
   const size_t n_valid = cq_utf8_invalid_at(text, n); /* up to where no character needs a look */
   cq_builder_char(b, '"');
   for (size_t i = 0, begin = 0; i <= n;) {
     const unsigned char c = i < n ? (unsigned char)text[i] : 0;
     uint32_t code = 0;
-    const bool is_plain = i < n && c >= 0x20 && c != '"' && c != '\\' && c != 0x7f && (c < 0x80 || i < n_valid);
+    const bool is_plain =
+        i < n && c >= 0x20 && c != '"' && c != '\\' && (c != 0x7f || !escapes_del) && (c < 0x80 || i < n_valid);
     const size_t length = is_plain || i == n ? 1 : cq_utf8_decode(&code, text + i, n - i);
     if (is_plain || length > 1) {
       i += length;
@@ -33,10 +34,14 @@ void cq_json_text(cq_builder *b, const char *text, size_t n) {
     if (i < n && c >= 0x80)
       cq_builder_text(b, "\xEF\xBF\xBD");
     else if (i < n)
-      append_escaped(b, c);
+      append_escaped(b, (char)c, shorts);
     begin = ++i;
   }
   cq_builder_char(b, '"');
+}
+
+void cq_json_text(cq_builder *b, const char *text, size_t n) {
+  cq_json_string(b, text, n, "\n");
 }
 
 /* Nine digits tell any two floats apart. They are found in double precision, whose error is far below half a step of

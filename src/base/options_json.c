@@ -14,7 +14,7 @@ static void add_value(cq_builder *b, const cq_option *row, const char *value) {
   else if (is_number && !strstr(value, "inf"))
     cq_builder_text(b, value);
   else
-    cq_json_text(b, value, strlen(value));
+    cq_json_string(b, value, strlen(value), "");
 }
 
 cq_status cq_options_json(char **out, const cq_options *options, cq_error *error) {

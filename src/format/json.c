@@ -1,3 +1,4 @@
+/* Jansson with an allocator that survives exhaustion, and a writer whose numbers read back as the same double. */
 #include "format/json.h"
 
 #include "base/error.h"
@@ -204,7 +205,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
   case JSON_FALSE: cq_builder_text(b, "false"); return;
   case JSON_INTEGER: cq_builder_printf(b, "%lld", (long long)json_integer_value(value)); return;
   case JSON_REAL: append_real(b, json_real_value(value)); return;
-  case JSON_STRING: cq_json_text(b, json_string_value(value), json_string_length(value)); return;
+  case JSON_STRING: cq_json_string(b, json_string_value(value), json_string_length(value), "\n\r\t\x7f"); return;
   case JSON_ARRAY:
     cq_builder_char(b, '[');
     for (size_t i = 0, n = json_array_size(value); i < n; i++) {
@@ -223,7 +224,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
       cq_builder_text(b, between);
       between = indent < 0 ? ", " : ",";
       append_break(b, indent, depth + 1);
-      cq_json_text(b, json_object_iter_key(i), strlen(json_object_iter_key(i)));
+      cq_json_string(b, json_object_iter_key(i), strlen(json_object_iter_key(i)), "\n\r\t\x7f");
       cq_builder_text(b, ": ");
       append_value(b, json_object_iter_value(i), indent, depth + 1);
     }

@@ -1,3 +1,4 @@
+/* Accepts with poll: the listening socket beside a pipe that ends the thread; see acceptor.h for why. */
 #include "serve/acceptor.h"
 
 #include <errno.h>

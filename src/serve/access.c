@@ -1,3 +1,4 @@
+/* Checks API keys in constant time, and the Host and Origin headers of requests from web pages. */
 #include "serve/access.h"
 #include "serve/route.h"
 

@@ -78,8 +78,8 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
   }
 }
 
-/* Whether a client has said nothing more in some looks but that it will say no more. A single look may come between the
- * reading of a request's last bytes and serve_handle(). */
+/* Whether the client has closed its side, seen in three consecutive polls. A single poll may come between the reading of
+ * a request's last bytes and serve_handle(). */
 static bool is_closed_by_client(serve_connection *c) {
   char byte;
   const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -87,7 +87,7 @@ static bool is_closed_by_client(serve_connection *c) {
   return c->n_closed_looks >= 3;
 }
 
-/* Ends connections whose clients take too long or, told by `looks`, have closed their side before a request was whole:
+/* Ends connections whose clients take too long or, with `looks`, have closed their side before a request was whole:
  * the library misses that where the end comes together with the last bytes. Their threads notice that the socket is
  * shut. */
 void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {

@@ -1,3 +1,4 @@
+/* A first-in, first-out list of jobs, which a few threads take from until it is closed and empty. */
 #include "serve/jobs.h"
 
 #include <pthread.h>

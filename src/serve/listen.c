@@ -1,3 +1,4 @@
+/* Opens a listening socket, or takes the one that systemd passes, and notifies systemd. */
 #include "serve/listen.h"
 
 #include <arpa/inet.h>

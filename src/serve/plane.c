@@ -1,3 +1,4 @@
+/* The two principal axes of a sample of vectors: the plane of the page's map. */
 #include "serve/plane.h"
 
 #include "calque/extra/pca.h"

@@ -45,7 +45,7 @@ struct serve_request {
   serve_shared *shared;
   serve_model *model; /* used by the request */
   const serve_route *route;
-  const char *rest; /* of the path, behind a route that ends in a slash */
+  const char *rest; /* of the path, after a route that ends in a slash */
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
   const char *if_none_match, *accept_encoding;
   void *connection;

@@ -90,8 +90,7 @@ static asked *begin_search(serve_request *r) {
   return a;
 }
 
-/* The query is encoded by the queue before, but where only words are looked at, and where the index has modules for
- * queries that the queue knows nothing of. */
+/* The queue has already encoded the query, except for lexical searches and for models with a separate query route. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};

@@ -1,3 +1,4 @@
+/* A model and its index, counted by their users: a reload replaces it, and the last request frees the old one. */
 #include "serve/served_model.h"
 
 #include "serve/plane.h"

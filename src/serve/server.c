@@ -75,7 +75,7 @@ static unsigned next_wishes(serve_server *s) {
   return wishes;
 }
 
-/* Clients that do not finish their requests are not waited for: when nothing else is left, none becomes whole any more. */
+/* On shutdown, finishes complete requests; after the grace period drops partial ones. */
 static bool is_busy(serve_server *s, uint64_t drained_ms) {
   pthread_mutex_lock(&s->mutex);
   const bool busy = s->n_whole || (s->n_requests && drained_ms < GRACE_MS);

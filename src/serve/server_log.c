@@ -1,3 +1,4 @@
+/* Appends a line to the access log in one write, so that the lines of threads do not mix. */
 #include "base/json_writer.h"
 #include "serve/log.h"
 

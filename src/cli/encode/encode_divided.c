@@ -46,7 +46,7 @@ static int save_ranges(const cli_encode_job *j, const char *path) {
   return cli_fail_error(&error);
 }
 
-/* Over all sentences, of which each rank encodes a share; a run that goes on finds them. */
+/* Over all sentences, of which each rank encodes a share; a resumed run finds them. */
 static int ranges_of_divided(cli_encode_job *j) {
   const size_t n = 2 * j->dim;
   char path[4096];
@@ -64,7 +64,7 @@ static int ranges_of_divided(cli_encode_job *j) {
   for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
   if (code == CLI_OK) code = save_ranges(j, path);
   free(all);
-  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank goes on before they are saved */
+  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank continues before they are saved */
   if (code == CLI_OK && !all) code = CLI_FAILED;
   free(own);
   free(all);
@@ -101,7 +101,7 @@ static uint64_t hash_of_ranges(const cli_encode_job *j) {
   return hash;
 }
 
-/* Adds the ranges that --calibration gives to what must be the same: neither ranks nor a run that goes on may mix two
+/* Adds the ranges that --calibration gives to what must be the same: neither ranks nor a resumed run may mix two
  * contents of that file. */
 static int agree_on_calibration(char **lines, cli_encode_job *j) {
   cq_error error = {0};

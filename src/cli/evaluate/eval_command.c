@@ -24,7 +24,7 @@ enum { MAX_FIGURES = 10 };
 /* One column of a measure's table. */
 typedef struct figure {
   const char *name;    /* in JSON and CSV */
-  const char *heading; /* in the table; NULL: it stands there behind the figure before it, as "3/10" */
+  const char *heading; /* in the table; NULL: it follows the figure before it, as "3/10" */
   double scale;        /* of the table */
   int decimals;
   bool averaged; /* over files; else it is a number of rows, and a sum */
@@ -279,8 +279,7 @@ static int open_bench(bench *b, const struct args *args) {
 static void tell_dimensions(const bench *b) {
   const int dim = b->teacher && !b->options.truncate_dim ? cq_encoder_dim(b->model) : 0;
   if (dim && dim < cq_encoder_dim(b->teacher))
-    cli_note("of the other model's %d dimensions the first %d are compared, as many as this one has",
-             cq_encoder_dim(b->teacher), dim);
+    cli_note("comparing the first %d of the teacher's %d dimensions", dim, cq_encoder_dim(b->teacher));
 }
 
 static int run_measure(const cli_call *call) {

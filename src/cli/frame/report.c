@@ -115,7 +115,7 @@ void cli_field(FILE *stream, cq_slice text) {
 
 void cli_json_text(FILE *stream, const char *text, size_t n) {
   cq_builder b = {0};
-  cq_json_text(&b, text, n);
+  cq_json_string(&b, text, n, "\t\x7f");
   fwrite(b.data, 1, b.n, stream);
   cq_builder_free(&b);
 }

@@ -304,7 +304,7 @@ static double figure_of(const cq_autoencode_log *log, size_t step, size_t which)
   return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
-/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap behind the stage. A stage that
+/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap after the stage. A stage that
  * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
 static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
@@ -331,7 +331,7 @@ static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
   return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series behind them. */
+/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
 static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
                                    const cq_autoencode_log *log, size_t smooth) {
   const size_t n_languages = log->n_languages, room = room_of(log, smooth);
