@@ -24,7 +24,7 @@ enum {
 
 /* A request with what this file needs of it. */
 typedef struct exchange {
-  serve_request request;
+  serve_request request; /* first: argument_of() finds the rest by it */
   serve_job job;
   serve_server *server;
   struct MHD_Connection *connection;
@@ -171,7 +171,8 @@ static void prepare(void *context) {
 }
 
 static const char *argument_of(const serve_request *r, const char *name) {
-  return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+  const exchange *x = (const exchange *)r;
+  return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* Path and method, from the headers. */
@@ -181,7 +182,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   bool other_method = false;
   const char *rest = "";
   r->shared = &s->shared;
-  r->connection = x->connection, r->argument = argument_of;
+  r->argument = argument_of;
   r->begun_ms = cq_now_ms();
   r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
   r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");

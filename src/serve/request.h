@@ -48,7 +48,6 @@ struct serve_request {
   const char *rest; /* of the path, after a route that ends in a slash */
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
   const char *if_none_match, *accept_encoding;
-  void *connection;
   cq_builder body;
   uint64_t begun_ms;
 
