@@ -4,8 +4,8 @@
 
 #include "base/slice.h"
 
-/* A string with its quotes. Malformed UTF-8 becomes U+FFFD. Control characters are \u00xx, except those in `shorts`, some
- * of "\n\r\t"; DEL is written as it is unless it is in `shorts`, too. */
+/* A string with its quotes. Malformed UTF-8 becomes U+FFFD. Control characters are \u00xx, except those in `shorts`,
+ * some of "\n\r\t"; DEL is written as it is unless it is in `shorts`, too. */
 void cq_json_string(cq_builder *b, const char *text, size_t n, const char *shorts);
 /* The same with "\n": the service's answers. */
 void cq_json_text(cq_builder *b, const char *text, size_t n);

@@ -78,8 +78,8 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
   }
 }
 
-/* Whether the client has closed its side, seen in three consecutive polls. A single poll may come between the reading of
- * a request's last bytes and serve_handle(). */
+/* Whether the client has closed its side, seen in three consecutive polls. A single poll may come between the reading
+ * of a request's last bytes and serve_handle(). */
 static bool is_closed_by_client(serve_connection *c) {
   char byte;
   const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;

@@ -55,7 +55,8 @@ static bool set_field(cq_options *out, serve_request *r, const serve_field *f, c
   char expected[256] = "";
   cq_error error = {0};
   const bool is_text = row_of(f)->type == CQ_OPTION_TEXT || row_of(f)->type == CQ_OPTION_CHOICE;
-  if (!value || (is_text && !*value)) return true;
+  if (!value || (is_text && !*value)) value = f->initial;
+  if (!value) return true;
   const char *text = translated(f, value);
   if (!text) {
     say_expected(expected, sizeof expected, f);
@@ -73,7 +74,8 @@ static bool set_member(cq_options *out, serve_request *r, const serve_field *f, 
   int64_t number = 0;
   char text[24];
   const char *value = NULL;
-  if (!json_object_get(object, f->name) || json_is_null(json_object_get(object, f->name))) return true;
+  if (!json_object_get(object, f->name) || json_is_null(json_object_get(object, f->name)))
+    return set_field(out, r, f, NULL);
   if (is_flag(row)) {
     if (!serve_get_bool(&is_true, r, object, f->name)) return false;
     value = is_true ? "true" : "false";
@@ -103,7 +105,14 @@ void serve_put_field_schema(cq_builder *b, const serve_field *f) {
     cq_builder_text(b, "{\"type\":\"string\"");
   for (size_t i = 0; row->type == CQ_OPTION_CHOICE && words_of(f)[i]; i++)
     cq_builder_printf(b, i ? ",\"%s\"" : ",\"enum\":[\"%s\"", words_of(f)[i]);
-  cq_builder_text(b, row->type == CQ_OPTION_CHOICE ? "],\"description\":" : ",\"description\":");
+  if (row->type == CQ_OPTION_CHOICE) cq_builder_char(b, ']');
+  if (f->initial)
+    cq_builder_printf(b, ",\"default\":\"%s\"", f->initial);
+  else if (is_flag(row))
+    cq_builder_printf(b, ",\"default\":%s", row->number != 0 ? "true" : "false");
+  else if (row->type == CQ_OPTION_SIZE && !row->otherwise)
+    cq_builder_printf(b, ",\"default\":%.0f", row->number);
+  cq_builder_text(b, ",\"description\":");
   cq_json_text(b, row->help, strlen(row->help));
   cq_builder_char(b, '}');
 }

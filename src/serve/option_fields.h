@@ -11,6 +11,7 @@ struct serve_field {
   const cq_option_group *group;
   long min, max;            /* of a number: of the row's range, what is served */
   const char *const *words; /* other names of the row's choices, in their order; NULL: none */
+  const char *initial;      /* another default than the row's; NULL: none */
 };
 
 /* Sets what the query's arguments, or the members of object, say; null and empty texts say nothing. False: the request
