@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbours go with the product of both sides */
+enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbors go with the product of both sides */
 
 /* ---- two lists of texts ---- */
 

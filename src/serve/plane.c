@@ -42,7 +42,7 @@ static serve_plane *copy_plane(const serve_plane *from) {
   return p;
 }
 
-/* Places are what centred vectors have along the directions, so each direction is the sum of the centred vectors
+/* Places are what centered vectors have along the directions, so each direction is the sum of the centered vectors
  * weighted by their places, over the sum of the places' squares. */
 static void find_directions(serve_plane *p, const double *places, const float *vectors, size_t n) {
   for (size_t i = 0; i < n; i++)

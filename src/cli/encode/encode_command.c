@@ -29,7 +29,7 @@ static const cq_option options[] = {
             "take this tab-separated column of each line, from 1"),
      .otherwise = "the whole line"},
     {CQ_CHOICE(cli_encode_args, "output-type", output_type, CHANGES, TYPE_F32, output_types, "TYPE",
-               "numbers of the vectors: float32, or quantised to 8 bits or one bit a dimension")},
+               "numbers of the vectors: float32, or quantized to 8 bits or one bit a dimension")},
     {CQ_TEXT(cli_encode_args, "calibration", calibration, CHANGES, "FILE",
              "int8: take each dimension's range from these sentences, or from the vectors of a .npy file"),
      .otherwise = "a first pass over the input"},

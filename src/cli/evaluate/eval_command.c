@@ -376,7 +376,7 @@ static const cli_command eval_xsim = {
     .summary = "error rate of finding the translation by margin",
     OF_FILES,
     .description = "xsim: the error rate of 'eval translation' when the nearest sentence is chosen by margin-based "
-                   "scoring over the four nearest neighbours (Artetxe & Schwenk 2019), as in mining, instead of by "
+                   "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
                    "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
