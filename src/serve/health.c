@@ -2,6 +2,7 @@
 #include "serve/health.h"
 
 #include "base/clock.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -16,11 +17,7 @@
 enum { TIMEOUT_S = 5, ANSWER_BYTES = 64 };
 
 static cq_status fail_health(cq_error *error, const char *host, int port, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_IO};
-    snprintf(error->message, sizeof error->message, "%.200s, port %d: %s", host, port, why);
-  }
-  return CQ_ERR_IO;
+  return cq_fail(error, CQ_ERR_IO, "%.200s, port %d: %s", host, port, why);
 }
 
 /* An address to listen on that stands for all of a machine's is not one to connect to. */

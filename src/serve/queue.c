@@ -1,6 +1,7 @@
 /* Admission, batches and deadlines of the queue, and the thread that encodes. */
 #include "serve/queue.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <assert.h>
@@ -309,11 +310,7 @@ cq_status serve_queue_open(serve_queue **out, const serve_queue_options *options
     }
     free(q);
   }
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "the thread that encodes cannot be started");
-  }
-  return CQ_ERR_MEMORY;
+  return cq_fail(error, CQ_ERR_MEMORY, "the thread that encodes cannot be started");
 }
 
 void serve_queue_free(serve_queue *q) {

@@ -1,5 +1,7 @@
 /* The server as a whole: opened, run until it is asked to end, reopened, closed. Its connections are exchange.c's. */
 #include "serve/acceptor.h"
+
+#include "base/error.h"
 #include "serve/http_exchange.h"
 #include "serve/listen.h"
 
@@ -116,14 +118,6 @@ static void drop_message(void *context, const char *format, va_list list) {
   (void)context, (void)format, (void)list;
 }
 
-static cq_status fail_server(cq_error *error, cq_status status, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = status};
-    snprintf(error->message, sizeof error->message, "%s", why);
-  }
-  return status;
-}
-
 /* As many connections as files may be open, with some to spare. */
 static unsigned connection_limit(unsigned wanted) {
   struct rlimit files;
@@ -165,7 +159,7 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
                                MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
                                (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                                MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-  if (!s->daemon) return fail_server(error, CQ_ERR_IO, "the HTTP service cannot be started");
+  if (!s->daemon) return cq_fail(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
 
@@ -177,12 +171,12 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
   s->is_inherited = s->fd >= 0;
   const bool is_loopback = s->fd < 0 && serve_is_loopback(o->host);
   if (!is_loopback && !s->access.n_keys && !o->insecure)
-    return fail_server(error, CQ_ERR_ARGUMENT,
-                       "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
-                       "where everybody may use it");
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
+                   "where everybody may use it");
   s->access.checks_host = is_loopback && !o->insecure;
   s->shared.routes = o->routes;
-  if (!(s->shared.metrics = serve_metrics_new(o->routes))) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
+  if (!(s->shared.metrics = serve_metrics_new(o->routes))) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   const size_t n_threads = (size_t)cq_context_n_threads(ctx);
   if ((s->fd < 0 && (status = serve_listen(&s->fd, o->host, o->port, error))) ||
       (status = serve_log_open(&s->log, o->access_log, error)) ||
@@ -201,7 +195,7 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
 
 cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error) {
   serve_server *s = calloc(1, sizeof *s);
-  if (!s) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
+  if (!s) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   s->options = *options;
   s->fd = -1;
   s->shared.ctx = ctx;

@@ -1,5 +1,7 @@
 /* Appends a line to the access log in one write, so that the lines of threads do not mix. */
 #include "base/json_writer.h"
+
+#include "base/error.h"
 #include "serve/log.h"
 
 #include <errno.h>
@@ -30,11 +32,10 @@ cq_status serve_log_open(serve_log **out, const char *path, cq_error *error) {
   cq_status status = log && (!is_file || (log->path = strdup(path))) ? CQ_OK : CQ_ERR_MEMORY;
   if (!status && (log->fd = is_file ? open_file(path) : STDOUT_FILENO) < 0) status = CQ_ERR_IO;
   if (status) {
-    if (error) {
-      *error = (cq_error){.status = status};
-      snprintf(error->message, sizeof error->message, "%.500s: %s", path,
-               status == CQ_ERR_IO ? strerror(errno) : "out of memory");
-    }
+    if (status == CQ_ERR_IO)
+      (void)cq_fail_errno(error, path, "cannot open");
+    else
+      (void)cq_fail_memory(error, path);
     if (log) free(log->path);
     free(log);
     return status;
