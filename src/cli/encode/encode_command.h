@@ -1,4 +1,4 @@
-/* One run of `calque encode`, and what several ranks do otherwise (divided.c). */
+/* One run of `calque encode`, and what several ranks do otherwise (encode_divided.c). */
 #ifndef CLI_ENCODE_ENCODE_COMMAND_H
 #define CLI_ENCODE_ENCODE_COMMAND_H
 

@@ -1,6 +1,7 @@
-/* calque eval mse | translation | xsim | search | sts | classify: measures over any number of files, a row each, and their average.
+/* calque eval mse | translation | xsim | search | sts | classify: measures over files, a row each, and their average.
  *
- * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All share the options, the table, and the JSON. */
+ * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All
+ * share the options, the table, and the JSON. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
