@@ -38,7 +38,8 @@ static void open_shared(void) {
   shared.limits =
       (serve_limits){.max_body = 1 << 16, .max_tokens = MAX_SEQUENCES, .max_texts = 64, .deadline_ms = 1000};
   shared.writable = true;
-  CHECK((shared.metrics = serve_metrics_new()) != NULL);
+  shared.routes = serve_all_routes;
+  CHECK((shared.metrics = serve_metrics_new(serve_all_routes)) != NULL);
 }
 
 /* The value behind "name=". */
@@ -90,8 +91,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   memcpy(query, arguments ? arguments : "", n_query + 1);
   for (char *c = query; (c = strchr(c, '&'));) *c++ = '\0';
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
-  r.route = serve_route_find(line, path, &r.rest, &other_method);
-  if (end) serve_put(&r.body, (const char *)end + 1, n - n_line - 1);
+  r.route = serve_route_find(shared.routes, line, path, &r.rest, &other_method);
+  if (end) cq_builder_bytes(&r.body, (const char *)end + 1, n - n_line - 1);
   if (r.route) answer_request(&r);
   serve_request_clear(&r);
   return 0;

@@ -5,7 +5,7 @@
 
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
-/* Any CSS colour as an opaque pixel. */
+/* Any CSS color as an opaque pixel. */
 function pixelOf(colour) {
   probe.fillStyle = colour;
   probe.fillRect(0, 0, 1, 1);
@@ -20,7 +20,7 @@ export class Dots {
     this.pixels = new Int32Array(this.image.data.buffer);
   }
 
-  /* Radius in pixels of the canvas. For each colour the products with its coverage are made once. */
+  /* Radius in pixels of the canvas. For each color the products with its coverage are made once. */
   prepare({ colours, paper, line, radius, alpha }) {
     this.paper = pixelOf(paper);
     this.line = pixelOf(line);

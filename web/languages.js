@@ -1,4 +1,4 @@
-// Names and colours of languages. A language has the same colour in the list, on the map and in the documents.
+// Names and colors of languages. A language has the same color in the list, on the map and in the documents.
 
 import { make, count } from './dom.js';
 

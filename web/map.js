@@ -115,7 +115,7 @@ export class PointMap {
     return Math.min(6, crowd * Math.max(1, this.zoom) ** 0.3);
   }
 
-  /* Reads the theme's colours from the style, once for each look of the dots. */
+  /* Reads the theme's colors from the style, once for each look of the dots. */
   prepare() {
     const radius = Math.round(4 * this.radius) / 4, alpha = this.hits.length ? 0.3 : 0.75;
     const wanted = `${radius} ${alpha}`;

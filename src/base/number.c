@@ -1,7 +1,10 @@
+/* Numbers as text in the C locale, which is taken for the call and put back after it. */
 #include "base/number.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* glibc has all of the C locale at hand, so that to take it is as cheap as to put it back. */
 typedef struct held {
@@ -22,6 +25,16 @@ double cq_strtod(const char *text, char **end) {
   const double value = strtod(text, end);
   put_back(h);
   return value;
+}
+
+bool cq_parse_count(uint64_t *out, const char *text) {
+  char *end;
+  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 10);
+  if (*end != '\0' || errno == ERANGE) return false;
+  *out = value;
+  return true;
 }
 
 int cq_vsnprintf(char *out, size_t size, const char *format, va_list args) {

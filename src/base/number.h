@@ -1,13 +1,17 @@
-/* Numbers as text, with the point of the C locale whatever the process's or the thread's is: what the library writes
- * and reads are files, which know no countries. As the functions of C of these names otherwise. */
+/* Numbers as text, with the point of the C locale whatever the process's or the thread's is: files know no countries.
+ * Otherwise as the functions of C of these names. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 double cq_strtod(const char *text, char **end);
+/* Digits alone, at most 64 bits of them; false for any other text. */
+bool cq_parse_count(uint64_t *out, const char *text);
 int cq_vsnprintf(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 int cq_snprintf(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int cq_fprintf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -178,20 +178,10 @@ cq_status cq_options_take_part(void *out, const cq_option_part *part, const void
 
 /* --- text to values --- */
 
-static bool parse_count(uint64_t *out, const char *text) {
-  char *end;
-  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
-  errno = 0;
-  const unsigned long long value = strtoull(text, &end, 10);
-  if (*end != '\0' || errno == ERANGE) return false;
-  *out = value;
-  return true;
-}
-
 static bool parse_int(int *out, const char *text) {
   uint64_t magnitude;
   const bool negative = text[0] == '-';
-  if (!parse_count(&magnitude, text + negative) || magnitude > INT_MAX) return false;
+  if (!cq_parse_count(&magnitude, text + negative) || magnitude > INT_MAX) return false;
   *out = negative ? -(int)magnitude : (int)magnitude;
   return true;
 }
@@ -235,7 +225,7 @@ static cq_status parse_ranged(const cq_option *row, void *options, const char *t
     parsed = parse_int(&whole, text);
     if (parsed) x = whole;
   } else {
-    parsed = parse_count(&count, text);
+    parsed = cq_parse_count(&count, text);
     if (parsed) x = (double)count;
   }
   if (!parsed) return fail_parse(row, text, error);

@@ -1,23 +1,11 @@
 /* Options as JSON. */
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
 
 #include <string.h>
-
-static void add_json_text(cq_builder *b, const char *text) {
-  cq_builder_char(b, '"');
-  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-    if (*p == '"' || *p == '\\')
-      cq_builder_printf(b, "\\%c", *p);
-    else if (*p < 0x20)
-      cq_builder_printf(b, "\\u%04x", *p);
-    else
-      cq_builder_char(b, (char)*p);
-  }
-  cq_builder_char(b, '"');
-}
 
 static void add_value(cq_builder *b, const cq_option *row, const char *value) {
   const bool is_number = (row->type >= CQ_OPTION_INT && row->type <= CQ_OPTION_NUMBER) || row->type == CQ_OPTION_INTS;
@@ -26,7 +14,7 @@ static void add_value(cq_builder *b, const cq_option *row, const char *value) {
   else if (is_number && !strstr(value, "inf"))
     cq_builder_text(b, value);
   else
-    add_json_text(b, value);
+    cq_json_string(b, value, strlen(value), "");
 }
 
 cq_status cq_options_json(char **out, const cq_options *options, cq_error *error) {

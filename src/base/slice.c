@@ -1,3 +1,4 @@
+/* A builder grows through cq_reserve; a failed append leaves the text that is there unchanged. */
 #include "base/slice.h"
 
 #include "base/memory.h"

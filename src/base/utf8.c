@@ -1,3 +1,4 @@
+/* UTF-8 by the table of well-formed byte sequences of the Unicode standard (table 3-7). */
 #include "base/utf8.h"
 
 #include <string.h>

@@ -1,7 +1,9 @@
+/* Jansson with an allocator that survives exhaustion, and a writer whose numbers read back as the same double. */
 #include "format/json.h"
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_writer.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -188,26 +190,6 @@ static void append_real(cq_builder *b, double value) {
   if (integer) cq_builder_text(b, ".0");
 }
 
-static void append_string(cq_builder *b, const char *text, size_t n) {
-  cq_builder_char(b, '"');
-  for (size_t i = 0; i < n; i++) {
-    unsigned char c = (unsigned char)text[i];
-    switch (c) {
-    case '"': cq_builder_text(b, "\\\""); break;
-    case '\\': cq_builder_text(b, "\\\\"); break;
-    case '\n': cq_builder_text(b, "\\n"); break;
-    case '\r': cq_builder_text(b, "\\r"); break;
-    case '\t': cq_builder_text(b, "\\t"); break;
-    default:
-      if (c < 0x20 || c == 0x7F)
-        cq_builder_printf(b, "\\u%04x", c);
-      else
-        cq_builder_char(b, (char)c);
-    }
-  }
-  cq_builder_char(b, '"');
-}
-
 /* indent < 0: everything on one line. */
 static void append_break(cq_builder *b, int indent, int depth) {
   if (indent < 0) return;
@@ -223,7 +205,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
   case JSON_FALSE: cq_builder_text(b, "false"); return;
   case JSON_INTEGER: cq_builder_printf(b, "%lld", (long long)json_integer_value(value)); return;
   case JSON_REAL: append_real(b, json_real_value(value)); return;
-  case JSON_STRING: append_string(b, json_string_value(value), json_string_length(value)); return;
+  case JSON_STRING: cq_json_string(b, json_string_value(value), json_string_length(value), "\n\r\t\x7f"); return;
   case JSON_ARRAY:
     cq_builder_char(b, '[');
     for (size_t i = 0, n = json_array_size(value); i < n; i++) {
@@ -242,7 +224,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
       cq_builder_text(b, between);
       between = indent < 0 ? ", " : ",";
       append_break(b, indent, depth + 1);
-      append_string(b, json_object_iter_key(i), strlen(json_object_iter_key(i)));
+      cq_json_string(b, json_object_iter_key(i), strlen(json_object_iter_key(i)), "\n\r\t\x7f");
       cq_builder_text(b, ": ");
       append_value(b, json_object_iter_value(i), indent, depth + 1);
     }

@@ -1,4 +1,7 @@
+/* Accepts with poll: the listening socket beside a pipe that ends the thread; see acceptor.h for why. */
 #include "serve/acceptor.h"
+
+#include "base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -65,11 +68,7 @@ cq_status serve_acceptor_open(serve_acceptor **out, int fd, const serve_acceptor
     close(a->wake[0]), close(a->wake[1]);
   }
   free(a);
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "no memory, thread or file is left to accept connections with");
-  }
-  return CQ_ERR_MEMORY;
+  return cq_fail(error, CQ_ERR_MEMORY, "no memory, thread or file is left to accept connections with");
 }
 
 void serve_acceptor_close(serve_acceptor *a) {

@@ -1,4 +1,7 @@
+/* Checks API keys in constant time, and the Host and Origin headers of requests from web pages. */
 #include "serve/access.h"
+
+#include "base/error.h"
 #include "serve/route.h"
 
 #include <errno.h>
@@ -15,20 +18,12 @@ static bool add_key(serve_access *a, const char *key, size_t n) {
   return true;
 }
 
-static cq_status fail_access(cq_error *error, cq_status status, const char *file, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = status};
-    snprintf(error->message, sizeof error->message, "%.500s: %s", file, why);
-  }
-  return status;
-}
-
 cq_status serve_access_open(serve_access *out, const char *file, const char *key, cq_error *error) {
   char line[1024];
-  if (key && *key && !add_key(out, key, strlen(key))) return fail_access(error, CQ_ERR_MEMORY, "keys", "out of memory");
+  if (key && *key && !add_key(out, key, strlen(key))) return cq_fail_memory(error, "keys");
   if (!file) return CQ_OK;
   FILE *f = fopen(file, "r");
-  if (!f) return fail_access(error, CQ_ERR_IO, file, strerror(errno));
+  if (!f) return cq_fail_errno(error, file, "cannot read");
   const size_t n_before = out->n_keys;
   bool is_fine = true;
   while (is_fine && fgets(line, sizeof line, f)) {
@@ -38,9 +33,9 @@ cq_status serve_access_open(serve_access *out, const char *file, const char *key
   }
   const bool was_read = !ferror(f);
   fclose(f);
-  if (!is_fine) return fail_access(error, CQ_ERR_MEMORY, file, "out of memory");
-  if (!was_read) return fail_access(error, CQ_ERR_IO, file, "cannot be read");
-  return out->n_keys > n_before ? CQ_OK : fail_access(error, CQ_ERR_FORMAT, file, "has no key, expected one a line");
+  if (!is_fine) return cq_fail_memory(error, "keys");
+  if (!was_read) return cq_fail_file(error, CQ_ERR_IO, file, "cannot be read");
+  return out->n_keys > n_before ? CQ_OK : cq_fail_file(error, CQ_ERR_FORMAT, file, "has no key, expected one a line");
 }
 
 void serve_access_close(serve_access *a) {

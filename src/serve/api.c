@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbours go with the product of both sides */
+enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbors go with the product of both sides */
 
 /* ---- two lists of texts ---- */
 
@@ -64,16 +64,16 @@ static void answer_similarity(serve_request *r) {
   const sides *s = r->state;
   const size_t dim = r->model->dim;
   const float *a = r->work->vectors, *b = a + s->n[0] * dim;
-  serve_put_text(&r->answer, "{\"similarity\":[");
+  cq_builder_text(&r->answer, "{\"similarity\":[");
   for (size_t i = 0; i < s->n[0]; i++) {
-    serve_put_text(&r->answer, i ? ",[" : "[");
+    cq_builder_text(&r->answer, i ? ",[" : "[");
     for (size_t k = 0; k < s->n[1]; k++) {
-      if (k) serve_put_text(&r->answer, ",");
-      serve_put_float(&r->answer, (float)cq_cosine(a + i * dim, b + k * dim, dim));
+      if (k) cq_builder_text(&r->answer, ",");
+      cq_json_float(&r->answer, (float)cq_cosine(a + i * dim, b + k * dim, dim));
     }
-    serve_put_text(&r->answer, "]");
+    cq_builder_text(&r->answer, "]");
   }
-  serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+  cq_builder_printf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
   serve_answer(r);
 }
 
@@ -84,9 +84,9 @@ static void prepare_mine(serve_request *r) {
   if (s) (void)serve_get_choice(&s->margin, r, s->body, "margin", margins);
 }
 
-static void put_item(serve_buffer *b, const json_t *list, size_t i) {
+static void put_item(cq_builder *b, const json_t *list, size_t i) {
   const json_t *text = json_array_get(list, i);
-  serve_put_json(b, json_string_value(text), json_string_length(text));
+  cq_json_text(b, json_string_value(text), json_string_length(text));
 }
 
 static void answer_mine(serve_request *r) {
@@ -104,17 +104,17 @@ static void answer_mine(serve_request *r) {
   if (status) {
     serve_fail_error(r, &error);
   } else {
-    serve_put_text(&r->answer, "{\"pairs\":[");
+    cq_builder_text(&r->answer, "{\"pairs\":[");
     for (size_t i = 0; i < n; i++) {
-      serve_putf(&r->answer,
-                 "%s{\"score\":%.9g,\"cosine\":%.9g,\"source_index\":%u,\"target_index\":%u,\"source\":", i ? "," : "",
-                 pairs[i].score, pairs[i].cosine, pairs[i].source, pairs[i].target);
+      cq_builder_printf(&r->answer,
+                        "%s{\"score\":%.9g,\"cosine\":%.9g,\"source_index\":%u,\"target_index\":%u,\"source\":",
+                        i ? "," : "", pairs[i].score, pairs[i].cosine, pairs[i].source, pairs[i].target);
       put_item(&r->answer, s->of[0], pairs[i].source);
-      serve_put_text(&r->answer, ",\"target\":");
+      cq_builder_text(&r->answer, ",\"target\":");
       put_item(&r->answer, s->of[1], pairs[i].target);
-      serve_put_text(&r->answer, "}");
+      cq_builder_text(&r->answer, "}");
     }
-    serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+    cq_builder_printf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
     serve_answer(r);
   }
   cq_free(pairs);
@@ -155,15 +155,15 @@ static void answer_map(serve_request *r) {
     serve_fail_error(r, &error);
     return;
   }
-  serve_put_text(&r->answer, "{\"points\":[");
+  cq_builder_text(&r->answer, "{\"points\":[");
   for (size_t i = 0; i < n; i++) {
     double place[2];
     serve_plane_place(place, plane, r->work->vectors + i * dim);
-    serve_putf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", place[0], place[1]);
+    cq_builder_printf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", place[0], place[1]);
     put_item(&r->answer, s->of[0], i);
-    serve_put_text(&r->answer, "}");
+    cq_builder_text(&r->answer, "}");
   }
-  serve_putf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
+  cq_builder_printf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
   serve_answer(r);
   serve_plane_free(plane);
 }

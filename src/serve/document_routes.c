@@ -31,7 +31,7 @@ static void get_document(serve_request *r) {
   } else if (cq_document_json(&json, document, &error)) {
     serve_fail_error(r, &error);
   } else {
-    serve_put_text(&r->answer, json);
+    cq_builder_text(&r->answer, json);
     serve_answer(r);
   }
   cq_free(json);
@@ -48,7 +48,7 @@ static void delete_document(serve_request *r) {
   } else if (n == 0) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no document '%.200s'", r->rest);
   } else {
-    serve_putf(&r->answer, "{\"removed\":%zu}", n);
+    cq_builder_printf(&r->answer, "{\"removed\":%zu}", n);
     serve_answer(r);
   }
 }
@@ -99,9 +99,9 @@ static void add_batch(serve_request *r, batch *b) {
     return;
   }
   const size_t after = cq_index_size(index);
-  serve_putf(&r->answer, "{\"added\":%zu,\"replaced\":%zu,\"blank\":%zu,\"passages\":%zu,\"documents\":%zu}", b->n,
-             before + b->n > after ? before + b->n - after : 0, b->n_blank,
-             cq_index_n_passages(index) > n_passages ? cq_index_n_passages(index) - n_passages : 0, after);
+  cq_builder_printf(&r->answer, "{\"added\":%zu,\"replaced\":%zu,\"blank\":%zu,\"passages\":%zu,\"documents\":%zu}",
+                    b->n, before + b->n > after ? before + b->n - after : 0, b->n_blank,
+                    cq_index_n_passages(index) > n_passages ? cq_index_n_passages(index) - n_passages : 0, after);
   serve_answer(r);
 }
 

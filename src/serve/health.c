@@ -1,6 +1,9 @@
 /* Asking a server whether it is ready, for the health checks of containers that have no other program. */
 #include "serve/health.h"
 
+#include "base/clock.h"
+#include "base/error.h"
+
 #include <errno.h>
 #include <netdb.h>
 #include <stdbool.h>
@@ -9,17 +12,12 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TIMEOUT_S = 5, ANSWER_BYTES = 64 };
 
 static cq_status fail_health(cq_error *error, const char *host, int port, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_IO};
-    snprintf(error->message, sizeof error->message, "%.200s, port %d: %s", host, port, why);
-  }
-  return CQ_ERR_IO;
+  return cq_fail(error, CQ_ERR_IO, "%.200s, port %d: %s", host, port, why);
 }
 
 /* An address to listen on that stands for all of a machine's is not one to connect to. */
@@ -28,23 +26,17 @@ static const char *reachable(const char *host) {
   return strcmp(host, "::") ? host : "::1";
 }
 
-static int64_t now_ms(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* The beginning of the answer's first line, up to size - 1 bytes; false: errno says why not. The limit is for all of it:
  * a server may send a byte at a time. */
 static bool ask(char *answer, size_t size, int fd, const char *host) {
-  const int64_t end = now_ms() + TIMEOUT_S * 1000;
+  const int64_t end = (int64_t)cq_now_ms() + TIMEOUT_S * 1000;
   char request[512];
   const int n =
       snprintf(request, sizeof request, "GET /health HTTP/1.1\r\nHost: %.200s\r\nConnection: close\r\n\r\n", host);
   size_t got = 0;
   if (send(fd, request, (size_t)n, MSG_NOSIGNAL) != n) return false;
   while (got + 1 < size && !memchr(answer, '\n', got)) {
-    const int64_t left = end - now_ms();
+    const int64_t left = end - (int64_t)cq_now_ms();
     const struct timeval limit = {.tv_sec = (time_t)(left / 1000), .tv_usec = (suseconds_t)(left % 1000 * 1000)};
     if (left <= 0) return errno = EAGAIN, false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

@@ -24,7 +24,7 @@ enum {
 
 /* A request with what this file needs of it. */
 typedef struct exchange {
-  serve_request request;
+  serve_request request; /* first: argument_of() finds the rest by it */
   serve_job job;
   serve_server *server;
   struct MHD_Connection *connection;
@@ -57,7 +57,7 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
     if (s->n_handed_over) s->n_handed_over--;
     if (c) {
       c->fd = info ? info->connect_fd : -1;
-      c->until_ms = serve_now_ms() + s->options.receive_s * 1000;
+      c->until_ms = cq_now_ms() + s->options.receive_s * 1000;
       c->next = s->connections, c->link = &s->connections;
       if (c->next) c->next->link = &c->next;
       s->connections = c;
@@ -78,8 +78,8 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
   }
 }
 
-/* Whether a client has said nothing more in some looks but that it will say no more. A single look may come between the
- * reading of a request's last bytes and serve_handle(). */
+/* Whether the client has closed its side, seen in three consecutive polls. A single poll may come between the reading
+ * of a request's last bytes and serve_handle(). */
 static bool is_closed_by_client(serve_connection *c) {
   char byte;
   const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -87,7 +87,7 @@ static bool is_closed_by_client(serve_connection *c) {
   return c->n_closed_looks >= 3;
 }
 
-/* Ends connections whose clients take too long or, told by `looks`, have closed their side before a request was whole:
+/* Ends connections whose clients take too long or, with `looks`, have closed their side before a request was whole:
  * the library misses that where the end comes together with the last bytes. Their threads notice that the socket is
  * shut. */
 void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
@@ -171,7 +171,8 @@ static void prepare(void *context) {
 }
 
 static const char *argument_of(const serve_request *r, const char *name) {
-  return MHD_lookup_connection_value(r->connection, MHD_GET_ARGUMENT_KIND, name);
+  const exchange *x = (const exchange *)r;
+  return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
 /* Path and method, from the headers. */
@@ -181,8 +182,8 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   bool other_method = false;
   const char *rest = "";
   r->shared = &s->shared;
-  r->connection = x->connection, r->argument = argument_of;
-  r->begun_ms = serve_now_ms();
+  r->argument = argument_of;
+  r->begun_ms = cq_now_ms();
   r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
   r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");
   snprintf(x->method, sizeof x->method, "%s", method);
@@ -194,7 +195,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
     serve_fail_memory(r);
     return;
   }
-  r->route = serve_route_find(method, x->path, &rest, &other_method);
+  r->route = serve_route_find(s->shared.routes, method, x->path, &rest, &other_method);
   r->rest = rest;
   const serve_credentials given = {.authorization =
                                        MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization"),
@@ -208,7 +209,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
 }
 
 static void fail_large_body(exchange *x) {
-  serve_buffer_free(&x->request.body);
+  cq_builder_free(&x->request.body);
   serve_fail(&x->request, SERVE_TOO_LARGE, NULL, "the body has more than %zu bytes (--max-body)",
              x->server->options.max_body);
 }
@@ -227,10 +228,10 @@ static bool take_body(exchange *x, const char *data, size_t n) {
   if (atomic_fetch_add(&s->body_bytes, n) + n > MAX_BODY_BYTES) {
     serve_fail(r, SERVE_OVERLOADED, NULL, "requests being read hold %d MiB already", MAX_BODY_BYTES >> 20);
     r->retry_after_s = 1;
-    serve_buffer_free(&r->body);
+    cq_builder_free(&r->body);
     return true;
   }
-  serve_put(&r->body, data, n);
+  cq_builder_bytes(&r->body, data, n);
   if (r->body.failed) serve_fail_memory(r);
   return true;
 }
@@ -279,7 +280,7 @@ static enum MHD_Result send_answer(exchange *x) {
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
-  set_until(s, x->of, serve_now_ms() + ANSWER_S * 1000, true);
+  set_until(s, x->of, cq_now_ms() + ANSWER_S * 1000, true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -332,7 +333,7 @@ void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection
   exchange *x = calloc(1, sizeof *x);
   (void)uri;
   (void)mhd;
-  if (x) x->server = context, x->begun_us = serve_now_us();
+  if (x) x->server = context, x->begun_us = cq_now_us();
   return x;
 }
 
@@ -357,13 +358,13 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
     serve_request *r = &x->request;
     char client[INET6_ADDRSTRLEN];
     const int code = r->code ? r->code : 408; /* gone before its request was whole */
-    const uint64_t took_us = serve_now_us() - x->begun_us;
+    const uint64_t took_us = cq_now_us() - x->begun_us;
     serve_metrics_count(s->shared.metrics, &(serve_counted){r->route, code, took_us, r->n_tokens, r->n_truncated});
     put_client(client, mhd);
     serve_log_write(s->log, &(serve_log_line){client, x->method, x->path ? x->path : "", code, took_us, r->n_tokens,
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
-    set_until(s, x->of, serve_now_ms() + s->options.receive_s * 1000, false);
+    set_until(s, x->of, cq_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
     s->n_whole -= x->is_whole;

@@ -1,8 +1,10 @@
+/* A first-in, first-out list of jobs, which a few threads take from until it is closed and empty. */
 #include "serve/jobs.h"
+
+#include "base/error.h"
 
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 struct serve_jobs {
@@ -40,11 +42,7 @@ cq_status serve_jobs_open(serve_jobs **out, int n_threads, cq_error *error) {
     }
     serve_jobs_free(j);
   }
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "threads for requests cannot be started");
-  }
-  return CQ_ERR_MEMORY;
+  return cq_fail(error, CQ_ERR_MEMORY, "threads for requests cannot be started");
 }
 
 void serve_jobs_push(serve_jobs *j, serve_job *job) {

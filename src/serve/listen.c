@@ -1,4 +1,7 @@
+/* Opens a listening socket, or takes the one that systemd passes, and notifies systemd. */
 #include "serve/listen.h"
+
+#include "base/error.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -38,11 +41,7 @@ void serve_notify(const char *state) {
 }
 
 static cq_status fail_listen(cq_error *error, const char *host, int port, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_IO};
-    snprintf(error->message, sizeof error->message, "%.200s, port %d: %s", host, port, why);
-  }
-  return CQ_ERR_IO;
+  return cq_fail(error, CQ_ERR_IO, "%.200s, port %d: %s", host, port, why);
 }
 
 cq_status serve_listen(int *out, const char *host, int port, cq_error *error) {

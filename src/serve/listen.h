@@ -1,4 +1,4 @@
-/* The socket that is listened on, and what the system (systemd) is told of the service. */
+/* The socket that is listened on, and notifications to systemd. */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
 

@@ -1,3 +1,4 @@
+/* Counters by route and code, and the text that Prometheus reads of them. */
 #include "serve/metrics.h"
 #include "serve/route.h"
 
@@ -19,13 +20,16 @@ typedef struct route_metrics {
 } route_metrics;
 
 struct serve_metrics {
+  const serve_route *const *tables;
   route_metrics routes[SERVE_MAX_ROUTES + 1]; /* the last: no route */
   atomic_uint_fast64_t n_tokens, n_truncated, n_reloads, n_failed_reloads;
   atomic_int n_connections;
 };
 
-serve_metrics *serve_metrics_new(void) {
-  return calloc(1, sizeof(serve_metrics));
+serve_metrics *serve_metrics_new(const serve_route *const *tables) {
+  serve_metrics *m = calloc(1, sizeof *m);
+  if (m) m->tables = tables;
+  return m;
 }
 
 void serve_metrics_free(serve_metrics *metrics) {
@@ -33,7 +37,7 @@ void serve_metrics_free(serve_metrics *metrics) {
 }
 
 void serve_metrics_count(serve_metrics *m, const serve_counted *request) {
-  route_metrics *r = &m->routes[request->route ? serve_route_number(request->route) : SERVE_MAX_ROUTES];
+  route_metrics *r = &m->routes[request->route ? serve_route_number(m->tables, request->route) : SERVE_MAX_ROUTES];
   size_t code = 0, bucket = 0;
   while (code < N_CODES && codes[code] != request->code) code++;
   while (bucket < N_BOUNDS && (double)request->took_us * 1e-6 > bounds_s[bucket]) bucket++;
@@ -54,68 +58,66 @@ void serve_metrics_reload(serve_metrics *m, bool failed) {
 
 /* ---- printing ---- */
 
-static void put_head(serve_buffer *b, const char *name, const char *type, const char *help) {
-  serve_putf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+static void put_head(cq_builder *b, const char *name, const char *type, const char *help) {
+  cq_builder_printf(b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static void put_value(serve_buffer *b, const char *name, const char *type, const char *help, double value) {
+static void put_value(cq_builder *b, const char *name, const char *type, const char *help, double value) {
   put_head(b, name, type, help);
-  serve_putf(b, "%s %.17g\n", name, value);
+  cq_builder_printf(b, "%s %.17g\n", name, value);
 }
 
-static const char *path_at(size_t i) {
-  return serve_route_at(i) ? serve_route_at(i)->path : "other";
+static const serve_route *route_at(const serve_metrics *m, size_t i) {
+  static const serve_route other = {.method = "any", .path = "other"};
+  return i < SERVE_MAX_ROUTES ? serve_route_at(m->tables, i) : &other;
 }
 
-static const char *method_at(size_t i) {
-  return serve_route_at(i) ? serve_route_at(i)->method : "any";
-}
-
-/* Calls each for all routes, then for requests without one. */
-static void put_requests(serve_buffer *b, serve_metrics *m) {
+/* The routes, then requests without one. */
+static void put_requests(cq_builder *b, serve_metrics *m) {
   put_head(b, "calque_requests_total", "counter", "Requests answered, by route and HTTP code.");
   for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
-    if (i < SERVE_MAX_ROUTES && !serve_route_at(i)) continue;
+    const serve_route *route = route_at(m, i);
+    if (!route) continue;
     for (size_t c = 0; c <= N_CODES; c++) {
       const uint64_t n = atomic_load(&m->routes[i].n[c]);
       if (!n) continue;
-      serve_putf(b, "calque_requests_total{method=\"%s\",route=\"%s\",code=\"", method_at(i), path_at(i));
+      cq_builder_printf(b, "calque_requests_total{method=\"%s\",route=\"%s\",code=\"", route->method, route->path);
       if (c < N_CODES)
-        serve_putf(b, "%d\"} %" PRIu64 "\n", codes[c], n);
+        cq_builder_printf(b, "%d\"} %" PRIu64 "\n", codes[c], n);
       else
-        serve_putf(b, "other\"} %" PRIu64 "\n", n);
+        cq_builder_printf(b, "other\"} %" PRIu64 "\n", n);
     }
   }
 }
 
-static void put_latencies(serve_buffer *b, serve_metrics *m) {
+static void put_latencies(cq_builder *b, serve_metrics *m) {
   static const char name[] = "calque_request_duration_seconds";
   put_head(b, name, "histogram", "From a request's headers to the end of its answer.");
   for (size_t i = 0; i <= SERVE_MAX_ROUTES; i++) {
-    const char *method = method_at(i), *path = path_at(i);
+    const serve_route *route = route_at(m, i);
     uint64_t n = 0, n_all = 0;
     for (size_t k = 0; k <= N_BOUNDS; k++) n_all += atomic_load(&m->routes[i].buckets[k]);
-    if (!n_all || (i < SERVE_MAX_ROUTES && !serve_route_at(i))) continue;
+    if (!n_all || !route) continue;
     for (size_t k = 0; k <= N_BOUNDS; k++) {
       n += atomic_load(&m->routes[i].buckets[k]);
-      serve_putf(b, "%s_bucket{method=\"%s\",route=\"%s\",le=\"", name, method, path);
+      cq_builder_printf(b, "%s_bucket{method=\"%s\",route=\"%s\",le=\"", name, route->method, route->path);
       if (k < N_BOUNDS)
-        serve_putf(b, "%g\"} %" PRIu64 "\n", bounds_s[k], n);
+        cq_builder_printf(b, "%g\"} %" PRIu64 "\n", bounds_s[k], n);
       else
-        serve_putf(b, "+Inf\"} %" PRIu64 "\n", n);
+        cq_builder_printf(b, "+Inf\"} %" PRIu64 "\n", n);
     }
-    serve_putf(b, "%s_sum{method=\"%s\",route=\"%s\"} %.6f\n", name, method, path,
-               (double)atomic_load(&m->routes[i].took_us) * 1e-6);
-    serve_putf(b, "%s_count{method=\"%s\",route=\"%s\"} %" PRIu64 "\n", name, method, path, n);
+    cq_builder_printf(b, "%s_sum{method=\"%s\",route=\"%s\"} %.6f\n", name, route->method, route->path,
+                      (double)atomic_load(&m->routes[i].took_us) * 1e-6);
+    cq_builder_printf(b, "%s_count{method=\"%s\",route=\"%s\"} %" PRIu64 "\n", name, route->method, route->path, n);
   }
 }
 
-void serve_put_metrics(serve_buffer *b, const serve_shared *shared) {
+void serve_put_metrics(cq_builder *b, const serve_shared *shared) {
   serve_metrics *m = shared->metrics;
   serve_queue_stats q = {0};
   if (shared->queue) serve_queue_read_stats(&q, shared->queue);
   put_head(b, "calque_build_info", "gauge", "The version that runs.");
-  serve_putf(b, "calque_build_info{version=\"%s\",simd=\"%s\"} 1\n", cq_version(), cq_simd_level());
+  cq_builder_printf(b, "calque_build_info{version=\"%s\",simd=\"%s\"} 1\n", cq_version(), cq_simd_level());
   put_requests(b, m);
   put_latencies(b, m);
   put_value(b, "calque_tokens_total", "counter", "Tokens of texts that were encoded.",

@@ -4,7 +4,7 @@
 #ifndef SERVE_METRICS_H
 #define SERVE_METRICS_H
 
-#include "serve/buffer.h"
+#include "base/json_writer.h"
 
 #include <stdint.h>
 
@@ -12,7 +12,7 @@ typedef struct serve_metrics serve_metrics;
 struct serve_shared;
 struct serve_route;
 
-serve_metrics *serve_metrics_new(void); /* NULL: out of memory */
+serve_metrics *serve_metrics_new(const struct serve_route *const *tables); /* NULL: out of memory */
 void serve_metrics_free(serve_metrics *metrics);
 
 typedef struct serve_counted {
@@ -24,6 +24,6 @@ void serve_metrics_count(serve_metrics *metrics, const serve_counted *request);
 void serve_metrics_connection(serve_metrics *metrics, int change); /* +1, -1 */
 void serve_metrics_reload(serve_metrics *metrics, bool failed);
 
-void serve_put_metrics(serve_buffer *b, const struct serve_shared *shared);
+void serve_put_metrics(cq_builder *b, const struct serve_shared *shared);
 
 #endif

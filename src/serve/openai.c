@@ -1,5 +1,6 @@
 /* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored, "on_long"
  * is ours, and an answer has {"calque": {"truncated": n}} besides. */
+#include "base/base64.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -30,43 +31,44 @@ static void prepare_embeddings(serve_request *r) {
 
 static void answer_embeddings(serve_request *r) {
   const embeddings *e = r->state;
-  serve_buffer *b = &r->answer;
+  cq_builder *b = &r->answer;
   const size_t dim = serve_finish_vectors(r, (size_t)e->dimensions, true);
   const serve_work *w = r->work;
-  serve_put_text(b, "{\"object\":\"list\",\"data\":[");
+  cq_builder_text(b, "{\"object\":\"list\",\"data\":[");
   for (size_t i = 0; i < w->n_texts; i++) {
-    serve_put_text(b, i ? ",{\"object\":\"embedding\",\"index\":" : "{\"object\":\"embedding\",\"index\":");
-    serve_putf(b, "%zu,\"embedding\":", i);
+    cq_builder_text(b, i ? ",{\"object\":\"embedding\",\"index\":" : "{\"object\":\"embedding\",\"index\":");
+    cq_builder_printf(b, "%zu,\"embedding\":", i);
     const float *vector = w->vectors + i * dim;
     if (e->is_base64) {
-      serve_put_text(b, "\"");
-      serve_put_base64(b, vector, dim * sizeof *vector);
-      serve_put_text(b, "\"}");
+      cq_builder_text(b, "\"");
+      cq_base64_encode(b, (cq_slice){(const char *)(vector), dim * sizeof *vector});
+      cq_builder_text(b, "\"}");
     } else {
-      serve_put_vector(b, vector, dim);
-      serve_put_text(b, "}");
+      cq_json_floats(b, vector, dim);
+      cq_builder_text(b, "}");
     }
   }
-  serve_put_text(b, "],\"model\":");
-  serve_put_json(b, r->model->name, strlen(r->model->name));
-  serve_putf(b, ",\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu},\"calque\":{\"truncated\":%zu}}",
-             serve_work_n_tokens(w), serve_work_n_tokens(w), w->n_truncated);
+  cq_builder_text(b, "],\"model\":");
+  cq_json_text(b, r->model->name, strlen(r->model->name));
+  cq_builder_printf(b, ",\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu},\"calque\":{\"truncated\":%zu}}",
+                    serve_work_n_tokens(w), serve_work_n_tokens(w), w->n_truncated);
   serve_answer(r);
 }
 
-static void put_model(serve_buffer *b, const serve_model *m) {
-  serve_put_text(b, "{\"id\":");
-  serve_put_json(b, m->name, strlen(m->name));
-  serve_putf(b,
-             ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"
-             "\"fingerprint\":\"%s\"}}",
-             m->dim, m->max_tokens, m->fingerprint);
+static void put_model(cq_builder *b, const serve_model *m) {
+  cq_builder_text(b, "{\"id\":");
+  cq_json_text(b, m->name, strlen(m->name));
+  cq_builder_printf(
+      b,
+      ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"
+      "\"fingerprint\":\"%s\"}}",
+      m->dim, m->max_tokens, m->fingerprint);
 }
 
 static void prepare_models(serve_request *r) {
-  serve_put_text(&r->answer, "{\"object\":\"list\",\"data\":[");
+  cq_builder_text(&r->answer, "{\"object\":\"list\",\"data\":[");
   put_model(&r->answer, r->model);
-  serve_put_text(&r->answer, "]}");
+  cq_builder_text(&r->answer, "]}");
   serve_answer(r);
 }
 

@@ -44,7 +44,7 @@ static void prepare_page(serve_request *r) {
 }
 
 static void prepare_openapi(serve_request *r) {
-  serve_put_openapi(&r->answer);
+  serve_put_openapi(&r->answer, r->shared->routes);
   serve_answer(r);
 }
 

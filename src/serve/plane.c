@@ -1,18 +1,14 @@
+/* The two principal axes of a sample of vectors: the plane of the page's map. */
 #include "serve/plane.h"
 
+#include "base/error.h"
 #include "calque/extra/pca.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SAMPLE = 2000 };
-
-static cq_status fail_memory(cq_error *error) {
-  if (error) snprintf(error->message, sizeof error->message, "out of memory for a map"), error->status = CQ_ERR_MEMORY;
-  return CQ_ERR_MEMORY;
-}
 
 void serve_plane_free(serve_plane *p) {
   if (!p) return;
@@ -41,7 +37,7 @@ static serve_plane *copy_plane(const serve_plane *from) {
   return p;
 }
 
-/* Places are what centred vectors have along the directions, so each direction is the sum of the centred vectors
+/* Places are what centered vectors have along the directions, so each direction is the sum of the centered vectors
  * weighted by their places, over the sum of the places' squares. */
 static void find_directions(serve_plane *p, const double *places, const float *vectors, size_t n) {
   for (size_t i = 0; i < n; i++)
@@ -64,7 +60,7 @@ cq_status serve_plane_of_vectors(serve_plane **out, const float *vectors, size_t
                                  cq_error *error) {
   serve_plane *p = new_plane(dim);
   double *places = calloc(n + 1, 2 * sizeof *places);
-  cq_status status = p && places ? CQ_OK : fail_memory(error);
+  cq_status status = p && places ? CQ_OK : cq_fail_memory(error, "a map");
   if (!status && n >= 3 && dim >= 2) { /* fewer have no plane: all are at its middle */
     status = cq_pca(places, NULL, vectors, n, (int)dim, 2, ctx, error);
     if (!status) find_directions(p, places, vectors, n);
@@ -96,7 +92,7 @@ cq_status serve_plane_of_index(serve_plane **out, serve_model *m, cq_context *ct
     cq_free(vectors);
     cq_hits_free(hits);
   }
-  if (!status && !(*out = copy_plane(m->plane))) status = fail_memory(error);
+  if (!status && !(*out = copy_plane(m->plane))) status = cq_fail_memory(error, "a map");
   pthread_mutex_unlock(&m->mapping);
   return status;
 }

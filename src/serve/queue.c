@@ -1,13 +1,14 @@
+/* Admission, batches and deadlines of the queue, and the thread that encodes. */
 #include "serve/queue.h"
 
-#include "calque/embedding.h"
+#include "base/error.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* A run of a work's sequences in a batch. */
 typedef struct piece {
@@ -41,69 +42,6 @@ struct serve_queue {
   serve_queue_stats stats;
   batch batch; /* the dispatcher's; its pieces' works are looked at by serve_queue_expire, too */
 };
-
-uint64_t serve_now_us(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
-uint64_t serve_now_ms(void) {
-  return serve_now_us() / 1000;
-}
-
-/* ---- works ---- */
-
-serve_work *serve_work_new(serve_model *model) {
-  serve_work *w = calloc(1, sizeof *w);
-  if (w) w->model = serve_model_use(model), w->n_users = 1;
-  return w;
-}
-
-static void destroy_work(serve_work *w) {
-  cq_token_ids_free(&w->ids);
-  free(w->text_starts);
-  free(w->vectors);
-  free(w->prompt_name);
-  serve_model_leave(w->model);
-  free(w);
-}
-
-/* A work is in two hands: its request's and the queue's. Both may be the last. */
-static void leave_work(serve_work *w) {
-  if (__atomic_sub_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL) == 0) destroy_work(w);
-}
-
-void serve_work_free(serve_work *work) {
-  if (work) leave_work(work);
-}
-
-size_t serve_work_n_tokens(const serve_work *w) {
-  return w->ids.n ? w->ids.starts[w->ids.n] - w->ids.starts[0] : 0;
-}
-
-/* The vectors of windows become their mean, weighted by their tokens. */
-static void join_windows(serve_work *w) {
-  if (!w->text_starts) return;
-  const size_t dim = w->model->dim;
-  for (size_t i = 0; i < w->n_texts; i++) {
-    const size_t first = w->text_starts[i], end = w->text_starts[i + 1];
-    float *to = w->vectors + i * dim; /* never behind what is still to be read: first >= i */
-    if (end - first == 1) {
-      memmove(to, w->vectors + first * dim, dim * sizeof *to);
-      continue;
-    }
-    double all = 0;
-    for (size_t s = first; s < end; s++) all += (double)(w->ids.starts[s + 1] - w->ids.starts[s]);
-    for (size_t d = 0; d < dim; d++) {
-      double sum = 0;
-      for (size_t s = first; s < end; s++)
-        sum += (double)(w->ids.starts[s + 1] - w->ids.starts[s]) * (double)w->vectors[s * dim + d];
-      to[d] = (float)(sum / all);
-    }
-    cq_normalize(to, 1, dim);
-  }
-}
 
 /* ---- admission ---- */
 
@@ -174,7 +112,7 @@ void serve_queue_expire(serve_queue *q, uint64_t now_ms) {
     serve_work *w = over;
     over = w->next;
     w->done(w->context);
-    leave_work(w);
+    serve_work_free(w);
   }
 }
 
@@ -185,16 +123,6 @@ void serve_queue_read_stats(serve_queue_stats *out, serve_queue *q) {
 }
 
 /* ---- batches ---- */
-
-static bool grow(void **array, size_t *capacity, size_t n, size_t size) {
-  if (n <= *capacity) return true;
-  size_t wanted = *capacity + *capacity / 2;
-  if (wanted < n) wanted = n;
-  void *more = wanted > SIZE_MAX / size ? NULL : realloc(*array, wanted * size);
-  if (!more) return false;
-  *array = more, *capacity = wanted;
-  return true;
-}
 
 static bool is_alike(const serve_work *a, const serve_work *b) {
   if (a->model != b->model) return false;
@@ -208,9 +136,9 @@ static bool take_share(batch *b, serve_work *w, size_t share) {
   size_t end = w->n_sent + 1;
   while (end < w->ids.n && starts[end + 1] - starts[w->n_sent] <= share) end++;
   const size_t n = end - w->n_sent, n_ids = starts[end] - starts[w->n_sent];
-  if (!grow((void **)&b->pieces, &b->pieces_capacity, b->n_pieces + 1, sizeof *b->pieces) ||
-      !grow((void **)&b->ids, &b->ids_capacity, b->n_ids + n_ids, sizeof *b->ids) ||
-      !grow((void **)&b->starts, &b->starts_capacity, b->n_sequences + n + 1, sizeof *b->starts))
+  if (!cq_reserve((void **)&b->pieces, &b->pieces_capacity, b->n_pieces + 1, sizeof *b->pieces) ||
+      !cq_reserve((void **)&b->ids, &b->ids_capacity, b->n_ids + n_ids, sizeof *b->ids) ||
+      !cq_reserve((void **)&b->starts, &b->starts_capacity, b->n_sequences + n + 1, sizeof *b->starts))
     return false;
   b->pieces[b->n_pieces++] = (piece){.work = w, .first = w->n_sent, .n = n, .out = b->n_sequences};
   if (n_ids) memcpy(b->ids + b->n_ids, w->ids.ids + starts[w->n_sent], n_ids * sizeof *b->ids);
@@ -264,7 +192,7 @@ static void encode_batch(serve_queue *q) {
   o.prompt_name = b->pieces[0].work->prompt_name;
   cq_status status = CQ_ERR_MEMORY;
   if (b->n_sequences <= SIZE_MAX / model->dim &&
-      grow((void **)&b->vectors, &b->vectors_capacity, b->n_sequences * model->dim, sizeof *b->vectors))
+      cq_reserve((void **)&b->vectors, &b->vectors_capacity, b->n_sequences * model->dim, sizeof *b->vectors))
     status = cq_encoder_encode_ids(b->vectors, model->encoder, b->ids, b->starts, b->n_sequences, &o, q->ctx, &error);
   else
     snprintf(error.message, sizeof error.message, "out of memory for vectors");
@@ -329,17 +257,17 @@ static void finish_batch(serve_queue *q, uint64_t took_us) {
     serve_work *w = b->pieces[i].work;
     if (!w) continue;
     if (b->pieces[i].is_encoded) {
-      if (w->outcome == SERVE_ENCODED) join_windows(w);
+      if (w->outcome == SERVE_ENCODED) serve_work_join_windows(w);
       w->done(w->context);
     }
-    leave_work(w);
+    serve_work_free(w);
   }
 }
 
 static void *dispatch_batches(void *context) {
   serve_queue *q = context;
   for (;;) {
-    serve_queue_expire(q, serve_now_ms());
+    serve_queue_expire(q, cq_now_ms());
     pthread_mutex_lock(&q->mutex);
     while (!q->first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
     const bool is_over = !q->first;
@@ -358,12 +286,12 @@ static void *dispatch_batches(void *context) {
     if (is_over) return NULL;
     if (failed) {
       failed->done(failed->context);
-      leave_work(failed);
+      serve_work_free(failed);
       continue;
     }
-    const uint64_t begun = serve_now_us();
+    const uint64_t begun = cq_now_us();
     encode_batch(q);
-    finish_batch(q, serve_now_us() - begun);
+    finish_batch(q, cq_now_us() - begun);
   }
 }
 
@@ -382,11 +310,7 @@ cq_status serve_queue_open(serve_queue **out, const serve_queue_options *options
     }
     free(q);
   }
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "the thread that encodes cannot be started");
-  }
-  return CQ_ERR_MEMORY;
+  return cq_fail(error, CQ_ERR_MEMORY, "the thread that encodes cannot be started");
 }
 
 void serve_queue_free(serve_queue *q) {
@@ -398,9 +322,9 @@ void serve_queue_free(serve_queue *q) {
   pthread_join(q->dispatcher, NULL);
   pthread_cond_destroy(&q->changed);
   pthread_mutex_destroy(&q->mutex);
-  free(q->batch.pieces);
-  free(q->batch.ids);
-  free(q->batch.starts);
-  free(q->batch.vectors);
+  cq_free(q->batch.pieces);
+  cq_free(q->batch.ids);
+  cq_free(q->batch.starts);
+  cq_free(q->batch.vectors);
   free(q);
 }

@@ -4,13 +4,14 @@
  *   dispatcher: all that waits, up to a batch of tokens ──▶ one cq_encoder_encode_ids ──▶ vectors ──▶ done()
  *
  * Nothing waits for a batch to fill: a request that comes alone is encoded at once, and what comes meanwhile is the next
- * batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones behind it. A vector's
+ * batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones after it. A vector's
  * bits do not depend on who else is in its batch, since calque has no padding.
  *
  * Threads: all functions may be called by any thread. */
 #ifndef SERVE_QUEUE_H
 #define SERVE_QUEUE_H
 
+#include "base/clock.h"
 #include "serve/served_model.h"
 
 #include <stdint.h>
@@ -32,14 +33,14 @@ struct serve_work {
   size_t *text_starts;         /* [n_texts + 1] sequences of each text; NULL: text i is sequence i */
   size_t n_truncated;          /* texts */
   char *prompt_name;           /* that the ids were made with; NULL: the model's */
-  uint64_t deadline_ms;        /* on serve_now_ms's clock */
+  uint64_t deadline_ms;        /* on cq_now_ms's clock */
   bool is_exempt;              /* from admission */
   void (*done)(void *context); /* called once, by any thread, if it was admitted */
   void *context;
 
   serve_outcome outcome;
   cq_error error;
-  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalised, but for the mean of windows */
+  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, but for the mean of windows */
 
   /* the queue's */
   serve_work *next;
@@ -49,8 +50,11 @@ struct serve_work {
 };
 
 serve_work *serve_work_new(serve_model *model); /* NULL: out of memory */
-void serve_work_free(serve_work *work);         /* memory stays until the queue is done with it; NULL is legal */
+/* A work is in two hands: its request's and the queue's. The second to call this frees it. NULL is legal. */
+void serve_work_free(serve_work *work);
 size_t serve_work_n_tokens(const serve_work *work);
+/* The vectors of a text's windows become their mean, weighted by their tokens. */
+void serve_work_join_windows(serve_work *work);
 
 typedef struct serve_queue_options {
   size_t max_tokens;   /* that may wait */
@@ -75,8 +79,5 @@ bool serve_queue_submit(serve_queue *queue, serve_work *work, double *retry_s);
 /* Ends what is past its deadline; to be called now and then. */
 void serve_queue_expire(serve_queue *queue, uint64_t now_ms);
 void serve_queue_read_stats(serve_queue_stats *out, serve_queue *queue);
-
-uint64_t serve_now_ms(void); /* a clock that only goes forward */
-uint64_t serve_now_us(void);
 
 #endif

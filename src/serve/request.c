@@ -1,3 +1,4 @@
+/* A request's errors, each in the words of its interface, and reading JSON fields with messages that name them. */
 #include "serve/request.h"
 #include "serve/route.h"
 
@@ -10,8 +11,8 @@ void serve_request_clear(serve_request *r) {
   if (r->state_free) r->state_free(r->state);
   serve_work_free(r->work);
   serve_model_leave(r->model);
-  serve_buffer_free(&r->body);
-  serve_buffer_free(&r->answer);
+  cq_builder_free(&r->body);
+  cq_builder_free(&r->answer);
 }
 
 /* ---- answers ---- */
@@ -43,22 +44,22 @@ void serve_fail(serve_request *r, serve_mistake mistake, const char *param, cons
   vsnprintf(message, sizeof message, format, list);
   va_end(list);
   const bool is_openai = r->route && r->route->style == SERVE_OPENAI;
-  serve_buffer *b = &r->answer;
-  serve_buffer_free(b);
+  cq_builder *b = &r->answer;
+  cq_builder_free(b);
   r->code = is_openai ? mistakes[mistake].openai_code : mistakes[mistake].code;
   r->content_type = NULL, r->constant = NULL;
-  serve_put_text(b, is_openai ? "{\"error\":{\"message\":" : "{\"error\":");
-  serve_put_json(b, message, strlen(message));
+  cq_builder_text(b, is_openai ? "{\"error\":{\"message\":" : "{\"error\":");
+  cq_json_text(b, message, strlen(message));
   if (is_openai) {
     const char *word = mistakes[mistake].openai_word;
-    serve_putf(b, ",\"type\":\"%s\",\"param\":", mistakes[mistake].openai_type);
+    cq_builder_printf(b, ",\"type\":\"%s\",\"param\":", mistakes[mistake].openai_type);
     if (param)
-      serve_put_json(b, param, strlen(param));
+      cq_json_text(b, param, strlen(param));
     else
-      serve_put_text(b, "null");
-    serve_putf(b, word ? ",\"code\":\"%s\"}}" : ",\"code\":null}}", word);
+      cq_builder_text(b, "null");
+    cq_builder_printf(b, word ? ",\"code\":\"%s\"}}" : ",\"code\":null}}", word);
   } else {
-    serve_putf(b, ",\"error_type\":\"%s\"}", mistakes[mistake].type);
+    cq_builder_printf(b, ",\"error_type\":\"%s\"}", mistakes[mistake].type);
   }
 }
 

@@ -10,7 +10,7 @@
 #ifndef SERVE_REQUEST_H
 #define SERVE_REQUEST_H
 
-#include "serve/buffer.h"
+#include "base/json_writer.h"
 #include "serve/metrics.h"
 #include "serve/queue.h"
 
@@ -18,6 +18,7 @@
 
 typedef struct serve_request serve_request;
 typedef struct serve_route serve_route;
+typedef struct serve_field serve_field;
 
 typedef struct serve_limits {
   size_t max_body;   /* bytes */
@@ -32,6 +33,7 @@ enum { SERVE_MAX_TEXTS = 16384, SERVE_HEALTH_MS = 5000 };
 /* What all requests share. */
 typedef struct serve_shared {
   serve_limits limits;
+  const serve_route *const *routes; /* tables, NULL-terminated */
   cq_context *ctx;
   serve_queue *queue; /* NULL: works are not submitted (a fuzz target) */
   serve_metrics *metrics;
@@ -43,11 +45,10 @@ struct serve_request {
   serve_shared *shared;
   serve_model *model; /* used by the request */
   const serve_route *route;
-  const char *rest; /* of the path, behind a route that ends in a slash */
+  const char *rest; /* of the path, after a route that ends in a slash */
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
   const char *if_none_match, *accept_encoding;
-  void *connection;
-  serve_buffer body;
+  cq_builder body;
   uint64_t begun_ms;
 
   serve_work *work; /* to encode, if prepare leaves some */
@@ -55,7 +56,7 @@ struct serve_request {
   void (*state_free)(void *state);
 
   int code; /* HTTP's; 0: no answer yet */
-  serve_buffer answer;
+  cq_builder answer;
   const void *constant; /* instead of answer: bytes that stay */
   size_t n_constant;
   const char *content_type;     /* NULL: JSON */

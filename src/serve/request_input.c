@@ -1,3 +1,4 @@
+/* Tokenizes the texts of a request into the sequences of its work, within the limits of one request. */
 #include "serve/request_input.h"
 
 #include "calque/embedding.h"

@@ -1,20 +1,18 @@
+/* Finding a request's route: the rows of all tables are one list, looked through from its beginning. */
 #include "serve/route.h"
 
 #include <string.h>
 
-static const serve_route *const tables[] = {serve_openai_routes, serve_tei_routes,      serve_api_routes,
-                                            serve_search_routes, serve_document_routes, serve_page_routes};
-
-const serve_route *serve_route_at(size_t i) {
-  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
-    for (const serve_route *r = tables[t]; r->method; r++)
+const serve_route *serve_route_at(const serve_route *const *tables, size_t i) {
+  for (; *tables; tables++)
+    for (const serve_route *r = *tables; r->method; r++)
       if (i-- == 0) return r;
   return NULL;
 }
 
-size_t serve_route_number(const serve_route *route) {
+size_t serve_route_number(const serve_route *const *tables, const serve_route *route) {
   size_t i = 0;
-  while (serve_route_at(i) != route) i++;
+  while (serve_route_at(tables, i) != route) i++;
   return i;
 }
 
@@ -29,11 +27,12 @@ static bool is_on_route(const serve_route *r, const char *path, const char **res
   return !strcmp(path, r->path);
 }
 
-const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method) {
+const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
+                                    const char **rest, bool *other_method) {
   if (!strcmp(method, "HEAD")) method = "GET";
   *other_method = false;
-  for (size_t i = 0; serve_route_at(i); i++) {
-    const serve_route *r = serve_route_at(i);
+  for (size_t i = 0; serve_route_at(tables, i); i++) {
+    const serve_route *r = serve_route_at(tables, i);
     if (!is_on_route(r, path, rest)) continue;
     /* Any path lies below "/": it is a file of the page if it is nothing else. */
     const bool is_below_root = !r->path[1] && **rest;

@@ -22,7 +22,8 @@ struct serve_route {
   void (*prepare)(serve_request *request);
   void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
   const char *summary;
-  const char *arguments;     /* names of the query's, blanks between them, "*" behind a required one; NULL: none */
+  const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
+  const char *arguments;     /* names of the query's, blanks between them, "*" after a required one; NULL: none */
   const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
   const char *answer_schema; /* of what is answered; NULL: no JSON */
 };
@@ -32,14 +33,18 @@ enum { SERVE_MAX_ROUTES = 48 };
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
     serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
 
-/* The i-th route; NULL beyond the last. */
-const serve_route *serve_route_at(size_t i);
-size_t serve_route_number(const serve_route *route);
-/* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path behind a
+/* All of these, in the order in which they are looked through: what a server is handed. NULL-terminated. */
+extern const serve_route *const serve_all_routes[];
+
+/* The i-th route of tables; NULL beyond the last. */
+const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
+size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
+/* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path after a
  * route that ends in a slash. */
-const serve_route *serve_route_find(const char *method, const char *path, const char **rest, bool *other_method);
+const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
+                                    const char **rest, bool *other_method);
 
 /* The description of all routes (OpenAPI 3.1), for /openapi.json. */
-void serve_put_openapi(serve_buffer *b);
+void serve_put_openapi(cq_builder *b, const serve_route *const *tables);
 
 #endif

@@ -1,5 +1,6 @@
 /* Routes of the index. */
 #include "calque/version.h"
+#include "serve/option_fields.h"
 #include "serve/plane.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
@@ -7,70 +8,96 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_slice(serve_buffer *b, cq_slice s) {
-  serve_put_json(b, s.data ? s.data : "", s.n);
+static void put_slice(cq_builder *b, cq_slice s) {
+  cq_json_text(b, s.data ? s.data : "", s.n);
 }
 
-static void put_hit(serve_buffer *b, const cq_hit *hit, cq_ranking mode) {
+static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
   const cq_document *d = &hit->document;
-  serve_put_text(b, "{\"id\":");
+  cq_builder_text(b, "{\"id\":");
   put_slice(b, d->id);
-  serve_put_text(b, ",\"title\":");
+  cq_builder_text(b, ",\"title\":");
   put_slice(b, d->title);
-  serve_put_text(b, ",\"url\":");
+  cq_builder_text(b, ",\"url\":");
   put_slice(b, d->url);
-  serve_put_text(b, ",\"language\":");
+  cq_builder_text(b, ",\"language\":");
   put_slice(b, d->language);
   const size_t before = (size_t)(hit->best.data - d->text.data);
   const size_t after = before + hit->best.n;
-  serve_putf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
-  serve_putf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
-  serve_putf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
-  serve_putf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
-             hit->by_vector && hit->by_words ? "both"
-             : hit->by_words                 ? "lexical"
-                                             : "dense",
-             hit->passage, hit->begin, hit->end);
-  serve_put_text(b, ",\"snippet\":{\"before\":");
-  serve_put_json(b, d->text.data, before);
-  serve_put_text(b, ",\"best\":");
+  cq_builder_printf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
+  cq_builder_printf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
+  cq_builder_printf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
+  cq_builder_printf(b, ",\"reason\":\"%s\",\"passage\":{\"number\":%zu,\"begin\":%zu,\"end\":%zu}",
+                    hit->by_vector && hit->by_words ? "both"
+                    : hit->by_words                 ? "lexical"
+                                                    : "dense",
+                    hit->passage, hit->begin, hit->end);
+  cq_builder_text(b, ",\"snippet\":{\"before\":");
+  cq_json_text(b, d->text.data, before);
+  cq_builder_text(b, ",\"best\":");
   put_slice(b, hit->best);
-  serve_put_text(b, ",\"after\":");
-  serve_put_json(b, d->text.data + after, d->text.n - after);
-  serve_put_text(b, "},\"metadata\":");
+  cq_builder_text(b, ",\"after\":");
+  cq_json_text(b, d->text.data + after, d->text.n - after);
+  cq_builder_text(b, "},\"metadata\":");
   if (d->metadata.n)
-    serve_put(b, d->metadata.data, d->metadata.n);
+    cq_builder_bytes(b, d->metadata.data, d->metadata.n);
   else
-    serve_put_text(b, "{}");
-  serve_put_text(b, "}");
+    cq_builder_text(b, "{}");
+  cq_builder_text(b, "}");
 }
 
 static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
+static const serve_field search_fields[] = {
+    {.name = "k", .row = "top", .group = &cq_group_search, .min = 1, .max = 1000},
+    {.name = "mode", .row = "ranking", .group = &cq_group_search, .words = modes, .initial = "hybrid"},
+    {.name = "filter", .row = "filter", .group = &cq_group_search},
+    {.name = "lang", .row = "language", .group = &cq_group_search},
+    {.name = "exact", .row = "exact", .group = &cq_group_search},
+    {.name = "effort", .row = "effort", .group = &cq_group_search, .min = 1, .max = 1000000},
+    {.name = "csls", .row = "csls", .group = &cq_group_search},
+    {0},
+};
 
 /* A search, from prepare to answer. */
 typedef struct asked {
-  char *query, *filter, *language; /* filter, language NULL: none */
+  char *query;
   size_t n_query;
-  cq_search_options options; /* but for its pointers, which are the above */
+  cq_options *options; /* of the group `search` */
   uint64_t begun_us;
 } asked;
 
 static void free_asked(void *state) {
   asked *a = state;
-  free(a->query), free(a->filter), free(a->language);
+  cq_options_free(a->options);
+  free(a->query);
   free(a);
 }
 
-/* The query is encoded by the queue before, but where only words are looked at, and where the index has modules for
- * queries that the queue knows nothing of. */
+/* NULL: the request has failed. */
+static asked *begin_search(serve_request *r) {
+  asked *a = calloc(1, sizeof *a);
+  if (!a) {
+    serve_fail_memory(r);
+    return NULL;
+  }
+  r->state = a, r->state_free = free_asked;
+  a->begun_us = cq_now_us();
+  if (cq_options_new(&a->options, &cq_group_search, NULL)) {
+    serve_fail_memory(r);
+    return NULL;
+  }
+  return a;
+}
+
+/* The queue has already encoded the query, except for lexical searches and for models with a separate query route. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
-  cq_search_options o = a->options;
+  cq_search_options o = *(const cq_search_options *)cq_options_struct(a->options);
   cq_hits *hits;
   cq_error error = {0};
   size_t n;
-  o.language = a->language, o.filter = a->filter, o.snippet = CQ_SNIPPET_WORDS;
+  o.snippet = CQ_SNIPPET_WORDS;
   o.query_vectors = r->work ? r->work->vectors : NULL;
   if (cq_index_refresh(r->model->index, NULL, &error) ||
       cq_index_search(&hits, r->model->index, &query, 1, &o, r->shared->ctx, &error)) {
@@ -79,30 +106,24 @@ static void answer_search(serve_request *r) {
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->is_embedding = true;
-  serve_put_text(&r->answer, "{\"query\":");
+  cq_builder_text(&r->answer, "{\"query\":");
   put_slice(&r->answer, query);
-  serve_putf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
-             (double)(serve_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
+  cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
+                    (double)(cq_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
-    if (i) serve_put_text(&r->answer, ",");
+    if (i) cq_builder_text(&r->answer, ",");
     put_hit(&r->answer, &hit[i], o.ranking);
   }
-  serve_put_text(&r->answer, "]}");
+  cq_builder_text(&r->answer, "]}");
   cq_hits_free(hits);
   serve_answer(r);
 }
 
-static bool keep_text(char **out, const char *text) {
-  if (!text || !*text) return true;
-  *out = strdup(text);
-  return *out != NULL;
-}
-
 /* What both ways to ask have in common. */
-static void prepare_search(serve_request *r, cq_slice query, const char *mode, const cq_search_options *options,
-                           serve_on_long on_long) {
-  int ranking = mode && *mode ? 0 : CQ_RANK_HYBRID;
-  while (mode && *mode && modes[ranking] && strcmp(modes[ranking], mode) != 0) ranking++;
+static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_long) {
+  asked *a = r->state;
+  const cq_search_options *o = cq_options_struct(a->options);
+  const char *prompt;
   if (!r->model->index) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
     return;
@@ -111,79 +132,36 @@ static void prepare_search(serve_request *r, cq_slice query, const char *mode, c
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
     return;
   }
-  if (!modes[ranking]) {
-    serve_fail(r, SERVE_INVALID, "mode", "'mode' is '%.50s', expected hybrid, dense or lexical", mode);
-    return;
-  }
-  asked *a = calloc(1, sizeof *a);
-  r->state = a, r->state_free = free_asked;
-  if (a) {
-    a->options = *options, a->options.ranking = (cq_ranking)ranking, a->begun_us = serve_now_us();
-    a->n_query = query.n, a->query = malloc(query.n);
-  }
-  if (!a || !a->query || !keep_text(&a->filter, options->filter) || !keep_text(&a->language, options->language)) {
+  if (!(a->query = malloc(query.n))) {
     serve_fail_memory(r);
     return;
   }
   memcpy(a->query, query.data, query.n);
-  const char *prompt;
-  if (ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
+  a->n_query = query.n;
+  if (o->ranking == CQ_RANK_WORDS || !cq_index_query_prompt(&prompt, r->model->index))
     answer_search(r);
   else
     serve_add_text(r, query, "query", "'query'", &(serve_input_options){.on_long = on_long, .prompt_name = prompt});
 }
 
-enum { MAX_K = 1000, MAX_EFFORT = 1 << 20 };
-
-/* A number of a query string. False: the request has failed. */
-static bool get_number(size_t *out, serve_request *r, const char *field, long max) {
-  const char *given = r->argument(r, field);
-  char *end = NULL;
-  const long n = given ? strtol(given, &end, 10) : 0;
-  if (!given) return true;
-  if (!*given || *end || n < 1 || n > max) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected 1 to %ld", field, given, max);
-    return false;
-  }
-  *out = (size_t)n;
-  return true;
-}
-
-static bool get_truth(bool *out, serve_request *r, const char *field) {
-  const char *given = r->argument(r, field);
-  if (!given) return true;
-  *out = !strcmp(given, "true") || !strcmp(given, "1");
-  if (*out || !strcmp(given, "false") || !strcmp(given, "0")) return true;
-  serve_fail(r, SERVE_INVALID, field, "'%s' is '%.50s', expected true or false", field, given);
-  return false;
-}
-
 static void prepare_get_search(serve_request *r) {
   const char *q = r->argument(r, "q");
-  cq_search_options o = cq_search_default_options();
-  o.filter = r->argument(r, "filter"), o.language = r->argument(r, "lang");
-  if (get_number(&o.k, r, "k", MAX_K) && get_number(&o.effort, r, "effort", MAX_EFFORT) &&
-      get_truth(&o.exact, r, "exact") && get_truth(&o.csls, r, "csls"))
-    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, r->argument(r, "mode"), &o, SERVE_TRUNCATE);
+  const asked *a = begin_search(r);
+  if (a && serve_set_fields(a->options, r, search_fields, NULL))
+    prepare_search(r, (cq_slice){q ? q : "", q ? strlen(q) : 0}, SERVE_TRUNCATE);
 }
 
 static void prepare_post_search(serve_request *r) {
-  static const char *const known[] = {"query",  "k",    "mode",    "filter",   "lang", "exact",
-                                      "effort", "csls", "on_long", "truncate", NULL};
+  enum { N_FIELDS = sizeof search_fields / sizeof *search_fields };
+  const char *known[N_FIELDS + 3] = {"query", "on_long", "truncate"}; /* the list's end is that of known */
   json_t *body = serve_body_json(r);
-  cq_search_options o = cq_search_default_options();
-  const char *mode = NULL;
   serve_on_long on_long = SERVE_TRUNCATE;
-  int64_t k = (int64_t)o.k, effort = 0;
-  if (body && serve_check_fields(r, body, known) && serve_get_int(&k, r, body, "k", 1, MAX_K) &&
-      serve_get_text(&mode, r, body, "mode") && serve_get_text(&o.filter, r, body, "filter") &&
-      serve_get_text(&o.language, r, body, "lang") && serve_get_bool(&o.exact, r, body, "exact") &&
-      serve_get_int(&effort, r, body, "effort", 1, MAX_EFFORT) && serve_get_bool(&o.csls, r, body, "csls") &&
-      serve_get_on_long(&on_long, r, body)) {
+  for (size_t i = 0; i < N_FIELDS; i++) known[3 + i] = search_fields[i].name;
+  const asked *a = body && serve_check_fields(r, body, known) ? begin_search(r) : NULL;
+  if (a && serve_set_fields(a->options, r, search_fields, body) && serve_get_on_long(&on_long, r, body)) {
     const json_t *query = json_object_get(body, "query");
-    o.k = (size_t)k, o.effort = (size_t)effort;
     if (json_is_string(query))
-      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, mode, &o, on_long);
+      prepare_search(r, (cq_slice){json_string_value(query), json_string_length(query)}, on_long);
     else
       serve_fail(r, SERVE_INVALID, "query", query ? "'query' is not a string" : "'query' is missing");
   }
@@ -199,21 +177,21 @@ static void prepare_info(serve_request *r) {
     serve_fail_error(r, &error);
     return;
   }
-  serve_putf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
-  serve_put_json(&r->answer, r->model->name, strlen(r->model->name));
-  serve_putf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
-             r->model->max_tokens, index && r->shared->writable ? "true" : "false");
+  cq_builder_printf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
+  cq_json_text(&r->answer, r->model->name, strlen(r->model->name));
+  cq_builder_printf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
+                    r->model->max_tokens, index && r->shared->writable ? "true" : "false");
   if (index)
-    serve_putf(&r->answer, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{", cq_index_size(index),
-               cq_index_n_passages(index));
+    cq_builder_printf(&r->answer, "{\"documents\":%zu,\"passages\":%zu,\"languages\":{", cq_index_size(index),
+                      cq_index_n_passages(index));
   else
-    serve_put_text(&r->answer, "null");
+    cq_builder_text(&r->answer, "null");
   for (size_t i = 0; i < n; i++) {
-    if (i) serve_put_text(&r->answer, ",");
+    if (i) cq_builder_text(&r->answer, ",");
     put_slice(&r->answer, languages[i].code);
-    serve_putf(&r->answer, ":%zu", languages[i].n_documents);
+    cq_builder_printf(&r->answer, ":%zu", languages[i].n_documents);
   }
-  serve_put_text(&r->answer, index ? "}}}" : "}");
+  cq_builder_text(&r->answer, index ? "}}}" : "}");
   cq_free(languages);
   serve_answer(r);
 }
@@ -223,12 +201,12 @@ static void prepare_info(serve_request *r) {
 enum { MAP_LABEL = 160, MAP_LABEL_WORD = 24 };
 
 /* The beginning of a text: whole characters, and whole words where there are blanks. */
-static void put_label(serve_buffer *b, cq_slice text) {
+static void put_label(cq_builder *b, cq_slice text) {
   static const char ellipsis[] = "\xe2\x80\xa6";
   char label[MAP_LABEL + sizeof ellipsis];
   size_t n = MAP_LABEL;
   if (text.n <= MAP_LABEL) {
-    serve_put_json(b, text.data, text.n);
+    cq_json_text(b, text.data, text.n);
     return;
   }
   while (n > 0 && ((unsigned char)text.data[n] & 0xc0) == 0x80) n--;
@@ -239,23 +217,24 @@ static void put_label(serve_buffer *b, cq_slice text) {
     }
   memcpy(label, text.data, n);
   memcpy(label + n, ellipsis, sizeof ellipsis - 1);
-  serve_put_json(b, label, n + sizeof ellipsis - 1);
+  cq_json_text(b, label, n + sizeof ellipsis - 1);
 }
 
-static void put_points(serve_buffer *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {
-  serve_put_text(b, "{\"points\":[");
+static void put_points(cq_builder *b, const cq_hit *hit, const float *vectors, size_t n, const serve_plane *plane) {
+  cq_builder_text(b, "{\"points\":[");
   for (size_t i = 0; i < n; i++) {
     double place[2];
     serve_plane_place(place, plane, vectors + i * plane->dim);
-    serve_putf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1], hit[i].passage);
+    cq_builder_printf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1],
+                      hit[i].passage);
     put_slice(b, hit[i].document.id);
-    serve_put_text(b, ",\"language\":");
+    cq_builder_text(b, ",\"language\":");
     put_slice(b, hit[i].document.language);
-    serve_put_text(b, ",\"label\":");
+    cq_builder_text(b, ",\"label\":");
     put_label(b, hit[i].document.text);
-    serve_put_text(b, "}");
+    cq_builder_text(b, "}");
   }
-  serve_put_text(b, "]}");
+  cq_builder_text(b, "]}");
 }
 
 enum { MAX_POINTS = 20000 };
@@ -303,7 +282,8 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_get_search,
      .answer = answer_search,
      .summary = "Documents near to a query",
-     .arguments = "q* k mode filter lang exact effort csls",
+     .fields = search_fields,
+     .arguments = "q*",
      .answer_schema = HITS},
     {.method = "GET",
      .path = "/api/map",
@@ -317,10 +297,8 @@ const serve_route serve_search_routes[] = {
      .prepare = prepare_post_search,
      .answer = answer_search,
      .summary = "Documents near to a query",
-     .body = "{\"query\":{\"type\":\"string\"},\"k\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":1000},"
-             "\"mode\":{\"enum\":[\"hybrid\",\"dense\",\"lexical\"]},\"filter\":{\"type\":\"string\"},\"lang\":{"
-             "\"type\":\"string\"},\"exact\":{\"type\":\"boolean\"},\"effort\":{\"type\":\"integer\",\"minimum\":1},"
-             "\"csls\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
+     .fields = search_fields,
+     .body = "{\"query\":{\"type\":\"string\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
      .answer_schema = HITS},
     {0},
 };

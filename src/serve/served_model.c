@@ -1,20 +1,14 @@
+/* A model and its index, counted by their users: a reload replaces it, and the last request frees the old one. */
 #include "serve/served_model.h"
+
+#include "base/error.h"
 
 #include "serve/plane.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static cq_status fail_model_memory(cq_error *error) {
-  if (error) {
-    *error = (cq_error){.status = CQ_ERR_MEMORY};
-    snprintf(error->message, sizeof error->message, "out of memory for a model");
-  }
-  return CQ_ERR_MEMORY;
-}
 
 /* "sentence-transformers/all-MiniLM-L6-v2" of a path that ends so; slashes at the end do not count. */
 static char *last_component(const char *path) {
@@ -37,13 +31,7 @@ static void free_model(serve_model *m) {
 static cq_status find_directory(uint64_t out[2], const char *path, cq_error *error) {
   struct stat st;
   if (cq_index_is_address(path)) return CQ_OK;
-  if (stat(path, &st)) {
-    if (error) {
-      *error = (cq_error){.status = CQ_ERR_IO};
-      snprintf(error->message, sizeof error->message, "%.500s: %s", path, strerror(errno));
-    }
-    return CQ_ERR_IO;
-  }
+  if (stat(path, &st)) return cq_fail_errno(error, path, "cannot open");
   out[0] = (uint64_t)st.st_dev, out[1] = (uint64_t)st.st_ino;
   return CQ_OK;
 }
@@ -52,7 +40,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
   serve_model *m = calloc(1, sizeof *m);
   cq_status status = CQ_OK;
   const char *name = options->model;
-  if (!m) return fail_model_memory(error);
+  if (!m) return cq_fail_memory(error, "a model");
   atomic_init(&m->n_users, 1);
   pthread_mutex_init(&m->mapping, NULL);
   if (options->index) {
@@ -71,7 +59,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
     m->encoder = m->own;
   }
   if (!status) status = cq_encoder_fingerprint(m->fingerprint, m->encoder, error);
-  if (!status && !(m->name = last_component(name))) status = fail_model_memory(error);
+  if (!status && !(m->name = last_component(name))) status = cq_fail_memory(error, "a model");
   if (!status) {
     m->dim = (size_t)cq_encoder_dim(m->encoder);
     m->max_tokens = (size_t)cq_encoder_max_seq_length(m->encoder);

@@ -1,5 +1,7 @@
 /* The server as a whole: opened, run until it is asked to end, reopened, closed. Its connections are exchange.c's. */
 #include "serve/acceptor.h"
+
+#include "base/error.h"
 #include "serve/http_exchange.h"
 #include "serve/listen.h"
 
@@ -36,7 +38,7 @@ static void reload(serve_server *s) {
   cq_error error = {0};
   serve_model *model, *old;
   char state[80];
-  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)serve_now_us());
+  snprintf(state, sizeof state, "RELOADING=1\nMONOTONIC_USEC=%llu", (unsigned long long)cq_now_us());
   serve_notify(state);
   serve_log_reopen(s->log);
   const cq_status status =
@@ -75,7 +77,7 @@ static unsigned next_wishes(serve_server *s) {
   return wishes;
 }
 
-/* Clients that do not finish their requests are not waited for: when nothing else is left, none becomes whole any more. */
+/* On shutdown, finishes complete requests; after the grace period drops partial ones. */
 static bool is_busy(serve_server *s, uint64_t drained_ms) {
   pthread_mutex_lock(&s->mutex);
   const bool busy = s->n_whole || (s->n_requests && drained_ms < GRACE_MS);
@@ -85,7 +87,7 @@ static bool is_busy(serve_server *s, uint64_t drained_ms) {
 }
 
 static void tick(serve_server *s) {
-  const uint64_t now = serve_now_ms();
+  const uint64_t now = cq_now_ms();
   serve_queue_expire(s->shared.queue, now);
   serve_shut_connections(s, now, s->n_ticks++ % LOOK_EVERY == 0);
 }
@@ -106,22 +108,14 @@ void serve_run(serve_server *s) {
   s->acceptor = NULL;
   /* A socket that was handed over is the system's: new connections wait in it for the next server. */
   if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
-  const uint64_t begun = serve_now_ms();
-  while (is_busy(s, serve_now_ms() - begun)) next_wishes(s), tick(s);
+  const uint64_t begun = cq_now_ms();
+  while (is_busy(s, cq_now_ms() - begun)) next_wishes(s), tick(s);
 }
 
 /* ---- opening and closing ---- */
 
 static void drop_message(void *context, const char *format, va_list list) {
   (void)context, (void)format, (void)list;
-}
-
-static cq_status fail_server(cq_error *error, cq_status status, const char *why) {
-  if (error) {
-    *error = (cq_error){.status = status};
-    snprintf(error->message, sizeof error->message, "%s", why);
-  }
-  return status;
 }
 
 /* As many connections as files may be open, with some to spare. */
@@ -165,7 +159,7 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
                                MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
                                (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
                                MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-  if (!s->daemon) return fail_server(error, CQ_ERR_IO, "the HTTP service cannot be started");
+  if (!s->daemon) return cq_fail(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
 
@@ -177,11 +171,12 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
   s->is_inherited = s->fd >= 0;
   const bool is_loopback = s->fd < 0 && serve_is_loopback(o->host);
   if (!is_loopback && !s->access.n_keys && !o->insecure)
-    return fail_server(error, CQ_ERR_ARGUMENT,
-                       "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
-                       "where everybody may use it");
+    return cq_fail(error, CQ_ERR_ARGUMENT,
+                   "a host that others can reach needs an API key (--api-key-file, CALQUE_API_KEY), or --insecure "
+                   "where everybody may use it");
   s->access.checks_host = is_loopback && !o->insecure;
-  if (!(s->shared.metrics = serve_metrics_new())) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
+  s->shared.routes = o->routes;
+  if (!(s->shared.metrics = serve_metrics_new(o->routes))) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   const size_t n_threads = (size_t)cq_context_n_threads(ctx);
   if ((s->fd < 0 && (status = serve_listen(&s->fd, o->host, o->port, error))) ||
       (status = serve_log_open(&s->log, o->access_log, error)) ||
@@ -200,7 +195,7 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
 
 cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error) {
   serve_server *s = calloc(1, sizeof *s);
-  if (!s) return fail_server(error, CQ_ERR_MEMORY, "out of memory");
+  if (!s) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   s->options = *options;
   s->fd = -1;
   s->shared.ctx = ctx;

@@ -1,4 +1,4 @@
-/* The HTTP service: a model, and an index, behind the routes of serve/route.h.
+/* The HTTP service: a model, and an index, through the routes of serve/route.h.
  *
  *   acceptor ──▶ threads of connections: read, write, with epoll; a client that is slow holds none of them
  *     └─ a whole request ──▶ jobs (serve/jobs.h) ──▶ queue (serve/queue.h) ──▶ jobs ──▶ the answer
@@ -16,7 +16,10 @@
 
 typedef struct serve_server serve_server;
 
+struct serve_route;
+
 typedef struct serve_options {
+  const struct serve_route *const *routes; /* tables, NULL-terminated: serve_all_routes */
   serve_model_options model;
   const char *host;
   int port;             /* 0: any that is free */
@@ -27,7 +30,7 @@ typedef struct serve_options {
   unsigned deadline_ms, receive_s;
   unsigned max_connections;
   const char *access_log;         /* "-": standard output; NULL: none */
-  void (*note)(const char *text); /* told of what happens meanwhile, by any thread */
+  void (*note)(const char *text); /* reports events; any thread may call it */
 } serve_options;
 
 /* Opens the model and listens; where the system hands over a socket (LISTEN_FDS), on that one.

@@ -1,4 +1,7 @@
-#include "serve/buffer.h"
+/* Appends a line to the access log in one write, so that the lines of threads do not mix. */
+#include "base/json_writer.h"
+
+#include "base/error.h"
 #include "serve/log.h"
 
 #include <errno.h>
@@ -29,11 +32,10 @@ cq_status serve_log_open(serve_log **out, const char *path, cq_error *error) {
   cq_status status = log && (!is_file || (log->path = strdup(path))) ? CQ_OK : CQ_ERR_MEMORY;
   if (!status && (log->fd = is_file ? open_file(path) : STDOUT_FILENO) < 0) status = CQ_ERR_IO;
   if (status) {
-    if (error) {
-      *error = (cq_error){.status = status};
-      snprintf(error->message, sizeof error->message, "%.500s: %s", path,
-               status == CQ_ERR_IO ? strerror(errno) : "out of memory");
-    }
+    if (status == CQ_ERR_IO)
+      (void)cq_fail_errno(error, path, "cannot open");
+    else
+      (void)cq_fail_memory(error, path);
     if (log) free(log->path);
     free(log);
     return status;
@@ -55,28 +57,29 @@ void serve_log_reopen(serve_log *log) {
 
 void serve_log_write(serve_log *log, const serve_log_line *line) {
   if (!log) return;
-  serve_buffer b = {0};
+  cq_builder b = {0};
   struct timespec now;
   struct tm day;
   char time_text[32] = "";
   clock_gettime(CLOCK_REALTIME, &now);
   if (gmtime_r(&now.tv_sec, &day)) strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &day);
-  serve_putf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":", time_text, now.tv_nsec / 1000000,
-             line->client);
-  serve_put_json(&b, line->method, strlen(line->method));
-  serve_put_text(&b, ",\"path\":");
-  serve_put_json(&b, line->path, strlen(line->path));
-  serve_putf(&b,
-             ",\"status\":%d,\"ms\":%.3f,\"bytes_in\":%zu,\"bytes_out\":%zu,\"tokens\":%" PRIu64
-             ",\"truncated\":%" PRIu64 "}\n",
-             line->code, (double)line->took_us * 1e-3, line->n_in, line->n_out, line->n_tokens, line->n_truncated);
+  cq_builder_printf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":", time_text, now.tv_nsec / 1000000,
+                    line->client);
+  cq_json_text(&b, line->method, strlen(line->method));
+  cq_builder_text(&b, ",\"path\":");
+  cq_json_text(&b, line->path, strlen(line->path));
+  cq_builder_printf(&b,
+                    ",\"status\":%d,\"ms\":%.3f,\"bytes_in\":%zu,\"bytes_out\":%zu,\"tokens\":%" PRIu64
+                    ",\"truncated\":%" PRIu64 "}\n",
+                    line->code, (double)line->took_us * 1e-3, line->n_in, line->n_out, line->n_tokens,
+                    line->n_truncated);
   if (!b.failed) {
     pthread_mutex_lock(&log->mutex);
     /* One write a line; what a full disk swallows is lost, no request waits for it. */
     if (write(log->fd, b.data, b.n) < 0) errno = 0;
     pthread_mutex_unlock(&log->mutex);
   }
-  serve_buffer_free(&b);
+  cq_builder_free(&b);
 }
 
 void serve_log_close(serve_log *log) {

@@ -39,12 +39,12 @@ static void prepare_embed(serve_request *r) {
 static void answer_embed(serve_request *r) {
   const embed *e = r->state;
   const size_t dim = serve_finish_vectors(r, (size_t)e->dimensions, e->normalize);
-  serve_put_text(&r->answer, "[");
+  cq_builder_text(&r->answer, "[");
   for (size_t i = 0; i < r->work->n_texts; i++) {
-    if (i) serve_put_text(&r->answer, ",");
-    serve_put_vector(&r->answer, r->work->vectors + i * dim, dim);
+    if (i) cq_builder_text(&r->answer, ",");
+    cq_json_floats(&r->answer, r->work->vectors + i * dim, dim);
   }
-  serve_put_text(&r->answer, "]");
+  cq_builder_text(&r->answer, "]");
   serve_answer(r);
 }
 
@@ -62,39 +62,39 @@ static void prepare_similarity(serve_request *r) {
 
 static void answer_similarity(serve_request *r) {
   const size_t dim = r->model->dim;
-  serve_put_text(&r->answer, "[");
+  cq_builder_text(&r->answer, "[");
   for (size_t i = 1; i < r->work->n_texts; i++) {
-    if (i > 1) serve_put_text(&r->answer, ",");
-    serve_put_float(&r->answer, (float)cq_cosine(r->work->vectors, r->work->vectors + i * dim, dim));
+    if (i > 1) cq_builder_text(&r->answer, ",");
+    cq_json_float(&r->answer, (float)cq_cosine(r->work->vectors, r->work->vectors + i * dim, dim));
   }
-  serve_put_text(&r->answer, "]");
+  cq_builder_text(&r->answer, "]");
   serve_answer(r);
 }
 
 /* ---- /tokenize ---- */
 
-static void put_token(serve_buffer *b, const cq_encoder *encoder, int32_t id) {
+static void put_token(cq_builder *b, const cq_encoder *encoder, int32_t id) {
   cq_slice text = {"", 0};
   bool special = false;
   if (!cq_encoder_token(&text, &special, encoder, id)) text = (cq_slice){"", 0};
-  serve_putf(b, "{\"id\":%d,\"text\":", (int)id);
-  serve_put_json(b, text.data, text.n);
-  serve_putf(b, ",\"special\":%s,\"start\":null,\"stop\":null}", special ? "true" : "false");
+  cq_builder_printf(b, "{\"id\":%d,\"text\":", (int)id);
+  cq_json_text(b, text.data, text.n);
+  cq_builder_printf(b, ",\"special\":%s,\"start\":null,\"stop\":null}", special ? "true" : "false");
 }
 
 static void put_sequence(serve_request *r, size_t i, bool has_special) {
   const cq_token_ids *ids = &r->work->ids;
   bool is_first = true;
-  serve_put_text(&r->answer, i ? ",[" : "[");
+  cq_builder_text(&r->answer, i ? ",[" : "[");
   for (size_t t = ids->starts[i]; t < ids->starts[i + 1]; t++) {
     cq_slice text;
     bool special = false;
     if (!has_special && cq_encoder_token(&text, &special, r->model->encoder, ids->ids[t]) && special) continue;
-    if (!is_first) serve_put_text(&r->answer, ",");
+    if (!is_first) cq_builder_text(&r->answer, ",");
     is_first = false;
     put_token(&r->answer, r->model->encoder, ids->ids[t]);
   }
-  serve_put_text(&r->answer, "]");
+  cq_builder_text(&r->answer, "]");
 }
 
 static void prepare_tokenize(serve_request *r) {
@@ -103,9 +103,9 @@ static void prepare_tokenize(serve_request *r) {
   serve_input_options o = {0};
   if (body && serve_get_bool(&has_special, r, body, "add_special_tokens") && get_options(&o, r, body) &&
       serve_take_inputs(r, json_object_get(body, "inputs"), "inputs", &o)) {
-    serve_put_text(&r->answer, "[");
+    cq_builder_text(&r->answer, "[");
     for (size_t i = 0; i < r->work->ids.n; i++) put_sequence(r, i, has_special);
-    serve_put_text(&r->answer, "]");
+    cq_builder_text(&r->answer, "]");
     r->n_truncated = r->work->n_truncated;
     r->is_embedding = true;
     serve_answer(r);
@@ -118,29 +118,30 @@ static void prepare_tokenize(serve_request *r) {
 static void prepare_info(serve_request *r) {
   const serve_model *m = r->model;
   const serve_limits *limits = &r->shared->limits;
-  serve_buffer *b = &r->answer;
-  serve_put_text(b, "{\"model_id\":");
-  serve_put_json(b, m->name, strlen(m->name));
-  serve_putf(b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
-             m->fingerprint, m->precision);
+  cq_builder *b = &r->answer;
+  cq_builder_text(b, "{\"model_id\":");
+  cq_json_text(b, m->name, strlen(m->name));
+  cq_builder_printf(
+      b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
+      m->fingerprint, m->precision);
   if (m->max_tokens)
-    serve_putf(b, ",\"max_input_length\":%zu", m->max_tokens);
+    cq_builder_printf(b, ",\"max_input_length\":%zu", m->max_tokens);
   else
-    serve_put_text(b, ",\"max_input_length\":null");
-  serve_putf(b,
-             ",\"max_batch_tokens\":%zu,\"max_client_batch_size\":%zu,\"max_body_bytes\":%zu,\"auto_truncate\":true,"
-             "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,\"docker_label\":null}",
-             limits->max_tokens, limits->max_texts, limits->max_body, cq_context_n_threads(r->shared->ctx),
-             cq_version());
+    cq_builder_text(b, ",\"max_input_length\":null");
+  cq_builder_printf(
+      b,
+      ",\"max_batch_tokens\":%zu,\"max_client_batch_size\":%zu,\"max_body_bytes\":%zu,\"auto_truncate\":true,"
+      "\"tokenization_workers\":%d,\"version\":\"%s\",\"sha\":null,\"docker_label\":null}",
+      limits->max_tokens, limits->max_texts, limits->max_body, cq_context_n_threads(r->shared->ctx), cq_version());
   serve_answer(r);
 }
 
 /* A health check encodes a text, and asks the database where the index is in one. One that succeeded a moment ago
  * counts, so that many checks cost no more than one. */
 static void prepare_health(serve_request *r) {
-  const uint64_t last = atomic_load(&r->shared->healthy_ms), now = serve_now_ms();
+  const uint64_t last = atomic_load(&r->shared->healthy_ms), now = cq_now_ms();
   if (last && now - last < 1000) {
-    serve_put_text(&r->answer, "{\"status\":\"ok\"}");
+    cq_builder_text(&r->answer, "{\"status\":\"ok\"}");
     serve_answer(r);
     return;
   }
@@ -161,8 +162,8 @@ static void answer_health(serve_request *r) {
     serve_fail(r, SERVE_UNHEALTHY, NULL, "the model gives a vector with numbers that are not finite");
     return;
   }
-  atomic_store(&r->shared->healthy_ms, serve_now_ms());
-  serve_put_text(&r->answer, "{\"status\":\"ok\"}");
+  atomic_store(&r->shared->healthy_ms, cq_now_ms());
+  cq_builder_text(&r->answer, "{\"status\":\"ok\"}");
   serve_answer(r);
 }
 

@@ -91,7 +91,7 @@ expect 0 eval search --csv --model "$SOURCE/sample/teacher" same-text.tsv
 stdout_has "same-text,2,1,1,1"
 expect 0 model new --kind static --dim 64 --vocab-size 100 --text ranks.tsv narrow
 expect 0 eval search --model narrow --documents "$SOURCE/sample/teacher" ranks.tsv
-stderr_has "of the other model's 128 dimensions the first 64 are compared, as many as this one has"
+stderr_has "comparing the first 64 of the teacher's 128 dimensions"
 expect 1 eval search --model "$SOURCE/sample/teacher" --documents no-such-model same.tsv
 stderr_has "no-such-model"
 expect 0 eval xsim --csv --model "$SOURCE/sample/teacher" "$SOURCE/sample/test/en-ru.tsv.gz"

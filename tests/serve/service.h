@@ -4,6 +4,7 @@
 
 #include "support/files.h"
 
+#include "serve/route.h"
 #include "serve/server.h"
 
 #include <arpa/inet.h>
@@ -47,7 +48,8 @@ static inline bool wait_for_note(const char *part) {
 }
 
 static inline serve_options default_service(void) {
-  return (serve_options){.model = {.model = MODEL},
+  return (serve_options){.routes = serve_all_routes,
+                         .model = {.model = MODEL},
                          .host = "127.0.0.1",
                          .max_body = 8 << 20,
                          .max_tokens = 300000,

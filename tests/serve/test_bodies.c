@@ -92,9 +92,9 @@ static const char *argument_of(const serve_request *r, const char *name) {
 static int call(json_t **answer, const char *method, const char *path, const char *body, size_t n) {
   bool other_method;
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
-  r.route = serve_route_find(method, path, &r.rest, &other_method);
+  r.route = serve_route_find(serve_all_routes, method, path, &r.rest, &other_method);
   assert_non_null(r.route);
-  serve_put(&r.body, body, n);
+  cq_builder_bytes(&r.body, body, n);
   r.route->prepare(&r);
   if (!r.code) {
     assert_non_null(r.work);
@@ -143,6 +143,7 @@ static int open_shared(void **state) {
       CQ_OK);
   assert_int_equal(cq_index_add(model->index, &d, 1, NULL, NULL), CQ_OK);
   assert_int_equal(cq_index_commit(model->index, NULL), CQ_OK);
+  shared.routes = serve_all_routes;
   shared.limits = (serve_limits){.max_body = 1 << 20, .max_tokens = 1000, .max_texts = 64, .deadline_ms = 1000};
   shared.writable = true;
   return 0;

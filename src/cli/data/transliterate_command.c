@@ -23,7 +23,7 @@ const cli_command cli_data_transliterate = {
         "written is learned from words of the dictionary that sound like their translations (a joint n-gram model of "
         "transliteration); some of what is written is wrong. Languages of one script need none of it, and nothing is "
         "written for them. Use it beside the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
-        "translations in the second column and those behind it; without any, standard input.",
+        "translations in the second column and those after it; without any, standard input.",
     .example = "calque data transliterate --text english.txt en-bg.dictionary.tsv -o en-bg.names.tsv",
     CLI_GROUP(&cq_group_corpus_transliterate, .left_out = cli_data_inputs_taken),
     .run = run_transliterate,

@@ -1,4 +1,5 @@
 /* calque similarity: the cosine of two sentences, or of two columns of a file, line by line. */
+#include "base/number.h"
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -108,7 +109,7 @@ static bool parse_two_columns(int *a, int *b, const char *text) {
   size_t n = strcspn(text, ",");
   if (n >= sizeof first || text[n] != ',') return false;
   memcpy(first, text, n), first[n] = '\0';
-  if (!cli_parse_count(&x, first) || !cli_parse_count(&y, text + n + 1)) return false;
+  if (!cq_parse_count(&x, first) || !cq_parse_count(&y, text + n + 1)) return false;
   *a = (int)x, *b = (int)y;
   return x >= 1 && x <= 64 && y >= 1 && y <= 64;
 }

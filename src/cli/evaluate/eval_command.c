@@ -1,6 +1,7 @@
-/* calque eval mse | translation | xsim | search | sts | classify: measures over any number of files, a row each, and their average.
+/* calque eval mse | translation | xsim | search | sts | classify: measures over files, a row each, and their average.
  *
- * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All share the options, the table, and the JSON. */
+ * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All
+ * share the options, the table, and the JSON. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -24,7 +25,7 @@ enum { MAX_FIGURES = 10 };
 /* One column of a measure's table. */
 typedef struct figure {
   const char *name;    /* in JSON and CSV */
-  const char *heading; /* in the table; NULL: it stands there behind the figure before it, as "3/10" */
+  const char *heading; /* in the table; NULL: it follows the figure before it, as "3/10" */
   double scale;        /* of the table */
   int decimals;
   bool averaged; /* over files; else it is a number of rows, and a sum */
@@ -279,8 +280,7 @@ static int open_bench(bench *b, const struct args *args) {
 static void tell_dimensions(const bench *b) {
   const int dim = b->teacher && !b->options.truncate_dim ? cq_encoder_dim(b->model) : 0;
   if (dim && dim < cq_encoder_dim(b->teacher))
-    cli_note("of the other model's %d dimensions the first %d are compared, as many as this one has",
-             cq_encoder_dim(b->teacher), dim);
+    cli_note("comparing the first %d of the teacher's %d dimensions", dim, cq_encoder_dim(b->teacher));
 }
 
 static int run_measure(const cli_call *call) {
@@ -383,7 +383,7 @@ static const cli_command eval_xsim = {
     .summary = "error rate of finding the translation by margin",
     OF_FILES,
     .description = "xsim: the error rate of 'eval translation' when the nearest sentence is chosen by margin-based "
-                   "scoring over the four nearest neighbours (Artetxe & Schwenk 2019), as in mining, instead of by "
+                   "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
                    "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
@@ -431,20 +431,19 @@ static const cli_command eval_classify = {
     .groups = classify_parts,
 };
 
-extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_mteb, cli_eval_retrieval;
+extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse,      &eval_translation,   &eval_xsim,   &eval_search,   &eval_sts, &eval_classify,
-    &cli_eval_bucc, &cli_eval_retrieval, &cli_eval_mt, &cli_eval_mteb, NULL,
+    &eval_mse,      &eval_translation, &eval_xsim,          &eval_search, &eval_sts,
+    &eval_classify, &cli_eval_bucc,    &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {
     .name = "eval",
     .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
-               "retrieval; machine translation: mt; for MTEB: mteb",
+               "retrieval; machine translation: mt",
     .description =
         "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
-        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation; mteb writes MTEB's "
-        "results.",
+        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -184,10 +184,6 @@ int cli_check_options(const cli_call *call);
 /* Whether an option was there, whatever its value; one that the command has not was not. */
 bool cli_given(const cli_call *call, const char *name);
 
-/* Strict numbers: the whole text, nothing before or after, finite. */
-bool cli_parse_number(double *out, const char *text);
-bool cli_parse_count(uint64_t *out, const char *text);
-
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);

@@ -5,33 +5,10 @@
 #include "cli/frame/report.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 const cq_option cli_threads_options[1] = {CLI_THREADS(cli_threads_args, threads)};
-
-bool cli_parse_number(double *out, const char *text) {
-  char *end;
-  /* strtod also takes leading blanks, "nan", "infinity" and hexadecimal: none of them is meant by anybody here. */
-  if (text[0] == '\0' || strspn(text, "0123456789+-.eE") != strlen(text)) return false;
-  errno = 0;
-  double value = strtod(text, &end);
-  if (*end != '\0' || (errno == ERANGE && fabs(value) > 1) || !isfinite(value)) return false;
-  *out = value;
-  return true;
-}
-
-bool cli_parse_count(uint64_t *out, const char *text) {
-  char *end;
-  if (text[0] == '\0' || strspn(text, "0123456789") != strlen(text)) return false;
-  errno = 0;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (*end != '\0' || errno == ERANGE) return false;
-  *out = value;
-  return true;
-}
 
 /* --- a command's values --- */
 

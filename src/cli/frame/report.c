@@ -1,6 +1,10 @@
 /* Messages, tables, JSON text and the progress line of all commands. See report.h. */
 #include "cli/frame/report.h"
 
+#include "base/clock.h"
+#include "base/json_writer.h"
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -110,19 +114,10 @@ void cli_field(FILE *stream, cq_slice text) {
 }
 
 void cli_json_text(FILE *stream, const char *text, size_t n) {
-  putc('"', stream);
-  for (size_t i = 0; i < n; i++) {
-    unsigned char c = (unsigned char)text[i];
-    if (c == '"' || c == '\\')
-      putc('\\', stream), putc(c, stream);
-    else if (c == '\t')
-      fputs("\\t", stream);
-    else if (c < 0x20 || c == 0x7f)
-      fprintf(stream, "\\u%04x", c);
-    else
-      putc(c, stream);
-  }
-  putc('"', stream);
+  cq_builder b = {0};
+  cq_json_string(&b, text, n, "\t\x7f");
+  fwrite(b.data, 1, b.n, stream);
+  cq_builder_free(&b);
 }
 
 void cli_table_cell(cli_table *table, const char *format, ...) {
@@ -153,9 +148,7 @@ void cli_table_cell(cli_table *table, const char *format, ...) {
 
 /* Characters, not bytes: good enough for labels, wrong only for double-width ones. */
 static int width_of(const char *text) {
-  int n = 0;
-  for (; *text; text++) n += ((unsigned char)*text & 0xc0) != 0x80;
-  return n;
+  return (int)cq_utf8_length(text, strlen(text));
 }
 
 static void print_csv_cell(const char *cell, FILE *stream) {
@@ -202,9 +195,7 @@ void cli_table_free(cli_table *table) {
 /* ---- progress ---- */
 
 double cli_now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  return cq_seconds(CLOCK_MONOTONIC);
 }
 
 void cli_duration(char out[24], double seconds) {

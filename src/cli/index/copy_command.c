@@ -52,7 +52,7 @@ const cli_command cli_index_copy = {
     .description =
         "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, a "
         "transaction a batch, and makes an HNSW index of the vectors at the end. A document whose id is there is "
-        "replaced. A copy that was cut off goes on where it stopped when the command is given again. The address then "
+        "replaced. A copy that was cut off resumes when the command is given again. The address then "
         "stands for an index in 'calque search', 'calque serve' and 'calque index'. Put the password in PGPASSWORD, "
         "PGPASSFILE or a service file (PGSERVICE), as psql takes it: arguments are shown by ps.",
     .example = "calque index copy news.index --to postgresql://me@db.example/news --halfvec\n"

@@ -122,13 +122,13 @@ static int run_index_approximate(const cli_call *call) {
 
 static const cli_command index_approximate = {
     .name = "approximate",
-    .summary = "approximate nearest neighbours (ANN: HNSW, IVF), for millions of documents",
+    .summary = "approximate nearest neighbors (ANN: HNSW, IVF), for millions of documents",
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Builds a FAISS index for approximate nearest neighbours (ANN). ANN finds candidates without "
+    .description = "Builds a FAISS index for approximate nearest neighbors (ANN). ANN finds candidates without "
                    "comparing every vector, and calque computes their cosines exactly: scores are right, but some "
-                   "neighbours may be missed (recall). Documents that are added later are searched exactly until the "
+                   "neighbors may be missed (recall). Documents that are added later are searched exactly until the "
                    "command is run again. Needs calque's FAISS plugin, which is built where libfaiss is installed.",
     .example = "calque index approximate news.index --method ivf",
     CLI_OPTIONS(struct approximate_args, approximate_options),

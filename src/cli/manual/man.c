@@ -2,6 +2,7 @@
  *
  * Text is filled by roff, so that lines of the source may end anywhere between words. What roff would take as its own, a
  * backslash, a hyphen that shall stay one, a full stop or an apostrophe where a line begins, is escaped. */
+#include "base/number.h"
 #include "cli/manual/manual.h"
 
 #include <ctype.h>
@@ -264,7 +265,7 @@ static void write_see_also(FILE *out, const cli_page *page) {
 static void page_date(char *out, size_t size) {
   const char *epoch = getenv("SOURCE_DATE_EPOCH");
   uint64_t seconds;
-  const time_t now = epoch && cli_parse_count(&seconds, epoch) ? (time_t)seconds : time(NULL);
+  const time_t now = epoch && cq_parse_count(&seconds, epoch) ? (time_t)seconds : time(NULL);
   struct tm day;
   out[0] = '\0';
   if (gmtime_r(&now, &day)) strftime(out, size, "%Y-%m-%d", &day);

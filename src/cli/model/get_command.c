@@ -48,7 +48,7 @@ const cli_command cli_model_get = {
     .description =
         "Fetches a model into the cache that huggingface_hub and sentence-transformers use, and prints its directory. "
         "From then on all commands find it by its name, without a network. What the cache has already is not fetched "
-        "again; an interrupted download goes on where it was. Only what calque reads is fetched: configuration, "
+        "again; an interrupted download resumes. Only what calque reads is fetched: configuration, "
         "tokenizer and one set of weights, as safetensors where there are any (--file asks for other files). Every "
         "file is compared with the hub's hash of it.\n\n"
         "A NAME without an organisation is one of sentence-transformers'. REVISION is a branch, a tag or a commit. "

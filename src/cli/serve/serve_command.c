@@ -4,6 +4,7 @@
 #include "cli/frame/stop.h"
 #include "cli/index/index_command.h"
 #include "serve/health.h"
+#include "serve/route.h"
 #include "serve/server.h"
 
 #include <signal.h>
@@ -70,6 +71,7 @@ static void tell(const char *text) {
 static int serve(const struct args *args, const char *index, cq_context *ctx) {
   const char *key = getenv("CALQUE_API_KEY");
   const serve_options o = {
+      .routes = serve_all_routes,
       .model = {.model = args->model,
                 .task = args->task,
                 .index = index,

@@ -1,3 +1,4 @@
+/* The options that the autoencode commands share, as parts of their tables; see autoencode_command.h. */
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/stop.h"
 #include "lab/cli/autoencode_command.h"

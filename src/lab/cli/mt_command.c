@@ -209,7 +209,7 @@ const cli_command cli_eval_mt = {
         "Compares translations, a sentence a line, with one or more files of reference translations, plain or "
         "compressed, "
         "all of as many lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its signatures, with calque's "
-        "version; text must not be tokenised. METEOR matches equal words, then stems and synonyms where they are "
+        "version; text must not be tokenized. METEOR matches equal words, then stems and synonyms where they are "
         "asked for; its score is from the sums over the corpus, and the mean of the sentences' scores stands beside "
         "it. A sentence's BLEU counts the orders that it has.",
     .example = "calque eval mt output.de reference.de --language de\n"

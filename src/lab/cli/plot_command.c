@@ -1,4 +1,5 @@
 /* calque autoencode plot space | losses: figures as SVG. */
+#include "base/random.h"
 #include "calque/extra/pca.h"
 #include "calque/lab/chart.h"
 #include "calque/lab/tsne.h"
@@ -68,14 +69,6 @@ typedef struct sample {
   size_t n;
 } sample;
 
-/* SplitMix64 (Steele, Lea & Flood 2014). */
-static uint64_t draw_random(uint64_t *state) {
-  uint64_t x = *state += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   for (size_t c = 0; c < 2; c++) {
     char *copy = malloc(pair[c].n + 1);
@@ -91,6 +84,7 @@ static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
 static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
+  cq_random generator = {seed};
   s->texts = calloc(2 * max, sizeof *s->texts);
   s->lengths = calloc(2 * max, sizeof *s->lengths);
   if (!s->texts || !s->lengths) return cli_fail("out of memory");
@@ -98,7 +92,7 @@ static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) 
     if (cli_sentences_next(in, &error)) return cli_fail_error(&error);
     if (in->n == 0) break;
     for (size_t i = 0; i < in->n; i++) {
-      const uint64_t place = n_seen < max ? n_seen : draw_random(&seed) % (n_seen + 1);
+      const uint64_t place = n_seen < max ? n_seen : cq_random_u64(&generator) % (n_seen + 1);
       n_seen++;
       if (place >= max) continue;
       if (place == s->n) s->n++;
@@ -310,7 +304,7 @@ static double figure_of(const cq_autoencode_log *log, size_t step, size_t which)
   return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
-/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap behind the stage. A stage that
+/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap after the stage. A stage that
  * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
 static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
@@ -337,7 +331,7 @@ static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
   return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series behind them. */
+/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
 static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
                                    const cq_autoencode_log *log, size_t smooth) {
   const size_t n_languages = log->n_languages, room = room_of(log, smooth);

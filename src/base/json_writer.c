@@ -1,0 +1,93 @@
+/* The one writer of JSON's strings and numbers: of the files of models, the program's --json, the service's answers. */
+#include "base/json_writer.h"
+
+#include "base/utf8.h"
+
+#include <math.h>
+#include <stdint.h>
+
+static void append_escaped(cq_builder *b, char c, const char *shorts) {
+  static const char forms[] = "\nn\rr\tt";
+  if (c == '"' || c == '\\')
+    cq_builder_bytes(b, (const char[]){'\\', c}, 2);
+  else if (c && c != 0x7f && strchr(shorts, c))
+    cq_builder_bytes(b, (const char[]){'\\', strchr(forms, c)[1]}, 2);
+  else
+    cq_builder_printf(b, "\\u%04x", c);
+}
+
+void cq_json_string(cq_builder *b, const char *text, size_t n, const char *shorts) {
+  const bool escapes_del = strchr(shorts, 0x7f);
+  const size_t n_valid = cq_utf8_invalid_at(text, n); /* up to where no character needs a look */
+  cq_builder_char(b, '"');
+  for (size_t i = 0, begin = 0; i <= n;) {
+    const unsigned char c = i < n ? (unsigned char)text[i] : 0;
+    uint32_t code = 0;
+    const bool is_plain =
+        i < n && c >= 0x20 && c != '"' && c != '\\' && (c != 0x7f || !escapes_del) && (c < 0x80 || i < n_valid);
+    const size_t length = is_plain || i == n ? 1 : cq_utf8_decode(&code, text + i, n - i);
+    if (is_plain || length > 1) {
+      i += length;
+      continue;
+    }
+    cq_builder_bytes(b, text + begin, i - begin);
+    if (i < n && c >= 0x80)
+      cq_builder_text(b, "\xEF\xBF\xBD");
+    else if (i < n)
+      append_escaped(b, (char)c, shorts);
+    begin = ++i;
+  }
+  cq_builder_char(b, '"');
+}
+
+void cq_json_text(cq_builder *b, const char *text, size_t n) {
+  cq_json_string(b, text, n, "\n");
+}
+
+/* Nine digits tell any two floats apart. They are found in double precision, whose error is far below half a step of
+ * the ninth. */
+void cq_json_float(cq_builder *b, float x) {
+  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  enum { DIGITS = 9 };
+  if (!isfinite(x)) {
+    cq_builder_bytes(b, "null", 4);
+    return;
+  }
+  const double a = fabs((double)x);
+  if (a == 0) {
+    cq_builder_bytes(b, signbit(x) ? "-0.0" : "0.0", signbit(x) ? 4 : 3);
+    return;
+  }
+  if (a < 1e-4 || a >= 1e8) {
+    cq_builder_printf(b, "%.9g", (double)x);
+    return;
+  }
+  int places = DIGITS; /* after the point: DIGITS digits in all */
+  while (places > 0 && a >= powers[DIGITS - places]) places--;
+  for (double least = 0.1; a < least && places < DIGITS + 4; least /= 10) places++;
+  uint64_t n = (uint64_t)(a * powers[places] + 0.5);
+  while (places > 1 && n % 10 == 0) n /= 10, places--;
+  char text[32];
+  size_t at = sizeof text;
+  for (int i = 0; n || i <= places; i++) {
+    if (i == places && places) text[--at] = '.';
+    if (i == places && !n && places) {
+      text[--at] = '0';
+      break;
+    }
+    text[--at] = (char)('0' + n % 10);
+    n /= 10;
+  }
+  if (x < 0) text[--at] = '-';
+  cq_builder_bytes(b, text + at, sizeof text - at);
+}
+
+void cq_json_floats(cq_builder *b, const float *x, size_t n) {
+  cq_builder_bytes(b, "[", 1);
+  for (size_t i = 0; i < n; i++) {
+    if (i) cq_builder_bytes(b, ",", 1);
+    cq_json_float(b, x[i]);
+  }
+  cq_builder_bytes(b, "]", 1);
+}

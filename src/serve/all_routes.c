@@ -1,0 +1,10 @@
+/* The tables of routes. Nothing below the server knows them: it is handed this list. */
+#include "serve/route.h"
+
+const serve_route *const serve_all_routes[] = {serve_openai_routes,
+                                               serve_tei_routes,
+                                               serve_api_routes,
+                                               serve_search_routes,
+                                               serve_document_routes,
+                                               serve_page_routes,
+                                               NULL};
