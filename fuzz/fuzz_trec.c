@@ -2,7 +2,7 @@
 #include "fuzz.h"
 
 #include "base/slice.h"
-#include "format/trec.h"
+#include "lab/retrieval/trec.h"
 
 #include <math.h>
 

@@ -32,7 +32,6 @@
 #include "calque/process.h"
 #include "calque/quantize.h"
 #include "calque/ranks.h"
-#include "calque/retrieval.h"
 #include "calque/schedule.h"
 #include "calque/slice.h"
 #include "calque/status.h"

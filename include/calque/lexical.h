@@ -1,11 +1,5 @@
 /* Search by words: an inverted index, ranked by query likelihood or BM25.
  *
- *   cq_analysis_options german = cq_analysis_default_options();
- *   german.language = "de", german.stop_words = "de.txt";
- *   cq_lexical_build_options o = cq_lexical_build_default_options();
- *   o.analysis = &german;
- *   const char *files[] = {"docs.trec.gz"};
- *   cq_lexical_build("news.lexical", files, 1, &o, ctx, &err);
  *   cq_lexical_open(&index, "news.lexical", &err);
  *   cq_lexical_query query;
  *   cq_lexical_parse(&query, index, text, &err);
@@ -16,8 +10,7 @@
  * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms
  * nor what was skipped changes a bit; among equal scores the document that was read first comes first.
  *
- * Threads: an open cq_lexical may be used by any number of threads at once. Calls that build are independent of one
- * another, each with a directory of its own. */
+ * Threads: an open cq_lexical may be used by any number of threads at once. */
 #ifndef CALQUE_LEXICAL_H
 #define CALQUE_LEXICAL_H
 
@@ -32,30 +25,6 @@ extern "C" {
 #endif
 
 typedef struct cq_lexical cq_lexical;
-
-/* --- building --- */
-
-typedef struct cq_lexical_build_options {
-  size_t size;
-  const char *const
-      *fields; /* index only the text of these tags (TREC) or members (JSON); none: all of a TREC document;
-                                title, text and contents of a JSON object */
-  size_t n_fields;
-  uint64_t segment_documents; /* documents per segment; 0: as many as have half a gigabyte of text */
-  const cq_analysis_options *analysis;
-  void (*progress)(void *context, uint64_t n_documents);
-  void *progress_context;
-} cq_lexical_build_options;
-/* Group "lexical-build". */
-CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, lexical_build)
-
-/* Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognised by content, plain or
- * compressed. It appears whole or not at all. An empty document counts as one without terms. Errors: CQ_ERR_ARGUMENT
- * when the directory exists; CQ_ERR_FORMAT with the line for a malformed document, one without an id or with
- * an id that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
-                                              const cq_lexical_build_options *options, cq_context *ctx,
-                                              cq_error *error);
 
 /* --- an index --- */
 
@@ -131,16 +100,6 @@ typedef struct cq_lexical_hit {
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
                                                const cq_lexical_options *options, cq_context *ctx, cq_error *error);
-
-/* Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds
- * nothing has no lines.
- *   run      the file to write; NULL or "-": standard output
- *   topics   TREC's (<top>), TSV or JSON lines
- *   fields   letters of what makes the query: t title, d description, n narrative; NULL: "t"
- * Errors: those of reading topics, of searching and of writing; CQ_ERR_ARGUMENT for an empty tag or one with blanks. */
-CQ_API CQ_MUST_USE cq_status cq_lexical_run(const char *run, const cq_lexical *index, const char *topics,
-                                            const char *fields, const cq_lexical_options *options, const char *tag,
-                                            cq_context *ctx, cq_error *error);
 
 #ifdef __cplusplus
 }

@@ -10,6 +10,7 @@
 #include "calque/cache.h"
 #include "calque/distill.h"
 #include "calque/index.h"
+#include "calque/lab/lexical.h"
 #include "calque/lexical.h"
 #include "calque/mine.h"
 #include "calque/student.h"

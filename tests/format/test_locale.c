@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "format/json.h"
-#include "format/trec.h"
 #include "format/word_vectors.h"
+#include "lab/retrieval/trec.h"
 
 static void skip_without_comma(void) {
   if (!take_comma()) skip();

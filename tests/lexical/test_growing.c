@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/slice.h"
+#include "calque/lab/lexical.h"
 #include "lexical/growing.h"
 #include "lexical/segment.h"
 

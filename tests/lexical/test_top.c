@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/slice.h"
+#include "calque/lab/lexical.h"
 #include "calque/lexical.h"
 #include "lexical/segment.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
+#include "calque/lab/lexical.h"
 #include "store/index_store.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* calque clir dense | fuse: runs beside those of clir.c, for comparison and to be fused. */
+#include "calque/lab/retrieval.h"
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"
 

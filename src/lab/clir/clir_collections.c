@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/temporary.h"
+#include "calque/lab/lexical.h"
 #include "text/analyzer.h"
 
 #include <limits.h>

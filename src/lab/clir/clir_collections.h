@@ -5,8 +5,8 @@
 #include "base/options.h"
 #include "calque/lab/clir.h"
 #include "format/collection.h"
-#include "format/trec.h"
 #include "lab/clir/shuffle.h"
+#include "lab/retrieval/trec.h"
 #include "words/words_corpus.h"
 
 extern const cq_option_group cq_group_clir, cq_group_clir_cognates, cq_group_clir_folds, cq_group_clir_sources,

@@ -1,10 +1,10 @@
 /* Topics of one language to ranked documents of another. */
 #include "base/error.h"
 #include "base/memory.h"
-#include "eval/ranking.h"
 #include "lab/clir/bags.h"
 #include "lab/clir/clir_model.h"
-#include "lexical/trec_run.h"
+#include "lab/retrieval/ranking.h"
+#include "lab/retrieval/trec_run.h"
 #include "search/top.h"
 
 #include <math.h>

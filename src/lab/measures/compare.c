@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
-#include "calque/retrieval.h"
+#include "calque/lab/retrieval.h"
 #include "lab/measures/significance.h"
 
 #include <stdlib.h>

@@ -30,13 +30,11 @@
   X(index_copy)                                                                                                        \
   X(index_read)                                                                                                        \
   X(lexical)                                                                                                           \
-  X(lexical_build)                                                                                                     \
   X(logistic)                                                                                                          \
   X(margin)                                                                                                            \
   X(mine)                                                                                                              \
   X(nearest)                                                                                                           \
   X(quantize)                                                                                                          \
-  X(retrieval_eval)                                                                                                    \
   X(search)                                                                                                            \
   X(student)                                                                                                           \
   X(training)                                                                                                          \

@@ -1,11 +1,11 @@
 /* Topics of a file to a TREC run by words. */
-#include "lexical/trec_run.h"
+#include "lab/retrieval/trec_run.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "format/collection.h"
-#include "format/trec.h"
+#include "lab/retrieval/trec.h"
 #include "lexical/score.h"
 
 #include <stdlib.h>

@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/memory.h"
-#include "calque/retrieval.h"
+#include "calque/lab/retrieval.h"
 #include "format/collection.h"
-#include "format/trec.h"
+#include "lab/retrieval/trec.h"
 #include "model/encoder.h"
 #include "search/top.h"
 

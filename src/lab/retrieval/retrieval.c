@@ -1,12 +1,12 @@
 /* Evaluating a run: judgements and run -> topics -> rankings (eval/ranking.h) -> a table of figures. */
-#include "calque/retrieval.h"
+#include "calque/lab/retrieval.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
-#include "eval/ranking.h"
-#include "format/trec.h"
+#include "lab/retrieval/ranking.h"
+#include "lab/retrieval/trec.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 # calque lexical terms: the terms of arguments and of lines, and what is refused.
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../cli/common.sh"
 
 expect 0 lexical terms "The OLD harbour" "don’t"
 printf "the old harbour\ndon't\n" >want

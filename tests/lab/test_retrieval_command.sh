@@ -1,5 +1,5 @@
 # calque eval retrieval: trec_eval's figures, and what is refused.
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../cli/common.sh"
 
 golden=$SOURCE/tests/golden/retrieval
 measures=

@@ -1,4 +1,4 @@
-#include "eval/ranking.h"
+#include "lab/retrieval/ranking.h"
 
 #include "base/memory.h"
 

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/options.h"
+#include "calque/lab/lexical.h"
 #include "lexical/invert.h"
 #include "lexical/lexical_index.h"
 

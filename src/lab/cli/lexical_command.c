@@ -1,4 +1,5 @@
 /* calque lexical build | search | run | terms | info: documents found by their words. */
+#include "calque/lab/lexical.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

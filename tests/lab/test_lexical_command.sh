@@ -1,5 +1,5 @@
 # calque lexical: building, searching and runs beside the reference's, and what is refused.
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../cli/common.sh"
 
 golden=$SOURCE/tests/golden/lexical
 

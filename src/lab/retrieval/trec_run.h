@@ -1,6 +1,6 @@
 /* Hits as a TREC run. */
-#ifndef LEXICAL_TREC_RUN_H
-#define LEXICAL_TREC_RUN_H
+#ifndef LAB_RETRIEVAL_TREC_RUN_H
+#define LAB_RETRIEVAL_TREC_RUN_H
 
 #include "calque/lexical.h"
 

@@ -1,6 +1,6 @@
 /* Measures of one topic's ranking, as trec_eval 9 computes them. */
-#ifndef EVAL_RANKING_H
-#define EVAL_RANKING_H
+#ifndef LAB_RETRIEVAL_RANKING_H
+#define LAB_RETRIEVAL_RANKING_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* calque eval retrieval: a ranked run against relevance judgements. */
+#include "calque/lab/retrieval.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

@@ -10,8 +10,8 @@
  * document name that sorts last first; a document counts as relevant from relevance 1 on.
  *
  * Threads: calls are independent of one another; a cq_retrieval_eval may be read by any number of threads at once. */
-#ifndef CALQUE_RETRIEVAL_H
-#define CALQUE_RETRIEVAL_H
+#ifndef CALQUE_LAB_RETRIEVAL_H
+#define CALQUE_LAB_RETRIEVAL_H
 
 #include "calque/encoder.h"
 #include "calque/options.h"

@@ -5,8 +5,8 @@
  *
  * The iteration, Q0, rank and tag are not looked at. A line that begins with '#' is a comment; blank lines are passed
  * over. */
-#ifndef FORMAT_TREC_H
-#define FORMAT_TREC_H
+#ifndef LAB_RETRIEVAL_TREC_H
+#define LAB_RETRIEVAL_TREC_H
 
 #include "base/arena.h"
 #include "base/text_writer.h"

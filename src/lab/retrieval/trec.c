@@ -1,4 +1,4 @@
-#include "format/trec.h"
+#include "lab/retrieval/trec.h"
 
 #include "base/error.h"
 #include "base/memory.h"
