@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <sys/random.h>
 #include <time.h>
-#include <xxhash.h>
 
 extern char **environ;
 
@@ -36,17 +35,6 @@ uint32_t arc4random(void) {
   uint32_t out;
   arc4random_buf(&out, sizeof out);
   return out;
-}
-
-/* Debian's static libxxhash lacks the versions chosen by processor: the same hashes, by SSE2. */
-XXH64_hash_t XXH3_64bits_dispatch(const void *data, size_t n) {
-  return XXH3_64bits(data, n);
-}
-XXH64_hash_t XXH3_64bits_withSeed_dispatch(const void *data, size_t n, XXH64_hash_t seed) {
-  return XXH3_64bits_withSeed(data, n, seed);
-}
-XXH128_hash_t XXH3_128bits_dispatch(const void *data, size_t n) {
-  return XXH3_128bits(data, n);
 }
 #pragma GCC visibility pop
 

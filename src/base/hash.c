@@ -1,22 +1,27 @@
+/* Hashes by XXH3, in the best instruction set of the processor. See hash.h for what they are for. */
 #include "base/hash.h"
 
+#include "base/hash_xxh3.h"
+
 #include <stdio.h>
-#include <xxhash.h>
-#ifdef CQ_XXHASH_DISPATCH /* from here on XXH3_... are the ones for this processor */
-#include <xxh_x86dispatch.h>
+
+static const cq_xxh3 *xxh3(void) {
+#ifdef CQ_XXH3_AVX2
+  if (__builtin_cpu_supports("avx2")) return &cq_xxh3_avx2;
 #endif
+  return &cq_xxh3_baseline;
+}
 
 uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed) {
-  return XXH3_64bits_withSeed(bytes, n, seed);
+  return xxh3()->hash64(bytes, n, seed);
 }
 
 uint64_t cq_check64(const void *bytes, size_t n, uint64_t number) {
-  return XXH3_64bits(bytes, n) + number;
+  return xxh3()->hash64(bytes, n, 0) + number;
 }
 
 cq_identity cq_hash128(const void *bytes, size_t n) {
-  const XXH128_hash_t hash = XXH3_128bits(bytes, n);
-  return (cq_identity){hash.low64, hash.high64};
+  return xxh3()->hash128(bytes, n);
 }
 
 cq_identity cq_hash128_add(cq_identity before, const void *bytes, size_t n) {
