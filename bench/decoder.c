@@ -4,8 +4,8 @@
  *
  * One thread, as workers share nothing. The work is that of the products: 2 (in + dim) 4 dim a token and LSTM, 2 dim
  * vocabulary a token of the output layer, and twice as much again backward. */
+#include "lab/autoencode/token_loss.h"
 #include "nn/lstm.h"
-#include "nn/token_loss.h"
 
 #include "harness.h"
 

@@ -3,8 +3,9 @@
 #include "fuzz.h"
 
 #include "base/utf8.h"
+#include "calque/lab/words.h"
 #include "calque/words.h"
-#include "format/word_vectors.h"
+#include "lab/words/word_vectors.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,6 +19,47 @@
 #include <math.h>
 #include <stdatomic.h>
 
+#define O cq_words_options
+static const cq_option option_rows[] = {
+    {CQ_INT(O, "dim", dim, CHANGES, 100, 1, 1 << 16, "N", "dimensions of a vector")},
+    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N", "words on either side, of which each word takes 1 to N"),
+     .letter = 'w'},
+    {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MAX_NEGATIVES, "N", "negative samples for each pair")},
+    {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
+               "subsample words that are more than this share of the text"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
+    {CQ_INT(O, "epochs", epochs, CHANGES, 5, 1, 100000, "N", "passes over the text")},
+    {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0.01, 0, 100, "RATE",
+               "learning rate at the start; it falls to --min-lr"),
+     .flags = CQ_OPTION_ABOVE_MIN | CQ_OPTION_BELOW_MAX},
+    {CQ_NUMBER(O, "min-lr", min_learning_rate, CHANGES, 0.0001, 0, 100, "RATE", "learning rate at the end")},
+    {CQ_COUNT(O, "min-count", min_count, CHANGES, 1, 0, 0, "N", "leave out words that are rarer")},
+    {CQ_FLAG(O, "cbow", cbow, CHANGES, "CBOW instead of skip-gram: predict a word from the mean of those around it")},
+    {CQ_FLAG(O, "share-negatives", share_negatives, CHANGES,
+             "draw negatives once for a word and all around it: several times faster, slightly different "
+             "training")},
+    {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "shortest subword, in characters")},
+    {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "longest subword, in characters; 0: whole words only")},
+    {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets for subwords")},
+};
+#undef O
+
+static cq_status check_words(const void *options, cq_error *error) {
+  const cq_words_options *o = options;
+  if (o->min_learning_rate > o->learning_rate)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the learning rate goes from %g to %g, expected one that falls",
+                   o->learning_rate, o->min_learning_rate);
+  if (o->max_ngram && (o->min_ngram < 1 || o->min_ngram > o->max_ngram))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "subwords of %d to %d characters", o->min_ngram, o->max_ngram);
+  return CQ_OK;
+}
+
+const cq_option_group cq_group_words = {.name = "words",
+                                        CQ_ROWS(cq_words_options, option_rows),
+                                        .check = check_words,
+                                        CQ_FIELDS(CQ_CALLBACK(cq_words_options, progress))};
+
 enum {
   JOB_TOKENS = 10000,
   LINE_FLOATS = 16,

@@ -6,7 +6,6 @@
 #include "calque/words.h"
 #include "words/words_corpus.h"
 
-extern const cq_option_group cq_group_words;
 enum { CQ_MAX_NEGATIVES = 63 };
 
 /* Rows lie `stride` floats apart, a whole number of cache lines, and are zero behind dim. */

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "format/json.h"
-#include "format/word_vectors.h"
 #include "lab/retrieval/trec.h"
+#include "lab/words/word_vectors.h"
 
 static void skip_without_comma(void) {
   if (!take_comma()) skip();

@@ -4,8 +4,8 @@
 
 #include "base/random.h"
 #include "lab/autoencode/autoencoder_step.h"
+#include "lab/autoencode/shared_layer.h"
 #include "train/shards.h"
-#include "train/shared_layer.h"
 #include "train/update.h"
 
 /* Who reads a sentence. Dropout and noise are functions of a key: a sentence has one, of its batch, column and place;

@@ -4,11 +4,11 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "format/json.h"
+#include "lab/autoencode/token_best.h"
+#include "lab/autoencode/token_loss.h"
 #include "model/modules.h"
 #include "nn/embedding.h"
 #include "nn/norm.h"
-#include "nn/token_best.h"
-#include "nn/token_loss.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "format/word_vectors.h"
+#include "lab/words/word_vectors.h"
 #include "lexical/score.h"
 
 #include <stdlib.h>

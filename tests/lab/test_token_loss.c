@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "format/safetensors.h"
-#include "nn/token_loss.h"
+#include "lab/autoencode/token_loss.h"
 
 #include <math.h>
 

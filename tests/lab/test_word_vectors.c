@@ -2,7 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
-#include "format/word_vectors.h"
+#include "lab/words/word_vectors.h"
 
 #include <math.h>
 

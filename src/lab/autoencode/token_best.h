@@ -5,8 +5,8 @@
  *                                                                                              reach it ──▶ the best
  *
  * The bounds are those of tensor/int8.h, so that the result is the best of all logits, whatever was not looked at. */
-#ifndef NN_TOKEN_BEST_H
-#define NN_TOKEN_BEST_H
+#ifndef LAB_AUTOENCODE_TOKEN_BEST_H
+#define LAB_AUTOENCODE_TOKEN_BEST_H
 
 #include "nn/linear.h"
 #include "tensor/int8.h"

@@ -6,8 +6,8 @@
  *
  * The others' parameters are views of the first's, in no list of what is trained: who packs all encoders and saves all
  * has the same layer in each. */
-#ifndef TRAIN_SHARED_LAYER_H
-#define TRAIN_SHARED_LAYER_H
+#ifndef LAB_AUTOENCODE_SHARED_LAYER_H
+#define LAB_AUTOENCODE_SHARED_LAYER_H
 
 #include "model/encoder.h"
 

@@ -1,4 +1,4 @@
-#include "nn/token_loss.h"
+#include "lab/autoencode/token_loss.h"
 
 #include "base/error.h"
 

@@ -1,4 +1,5 @@
 /* calque words train | nearest | loss: vectors of words. */
+#include "calque/lab/words.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

@@ -1,4 +1,4 @@
-#include "nn/token_best.h"
+#include "lab/autoencode/token_best.h"
 
 #include "base/error.h"
 #include "base/memory.h"

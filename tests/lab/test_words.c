@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
+#include "calque/lab/words.h"
 #include "calque/npy.h"
 #include "calque/words.h"
 

@@ -5,8 +5,8 @@
  * the next block's take their room:
  *
  *     x [block, dim] --W^T + b--> logits [block, vocabulary] --softmax - target--> their gradient --> dx, dW, db */
-#ifndef NN_TOKEN_LOSS_H
-#define NN_TOKEN_LOSS_H
+#ifndef LAB_AUTOENCODE_TOKEN_LOSS_H
+#define LAB_AUTOENCODE_TOKEN_LOSS_H
 
 #include "nn/linear.h"
 

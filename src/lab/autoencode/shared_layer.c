@@ -1,4 +1,4 @@
-#include "train/shared_layer.h"
+#include "lab/autoencode/shared_layer.h"
 
 #include "base/error.h"
 

@@ -1,5 +1,5 @@
 # calque words: train, nearest, loss.
-. "$(dirname "$0")/common.sh"
+. "$(dirname "$0")/../cli/common.sh"
 
 # Words of two topics, never in one line; and a word that comes but once, alone.
 awk 'BEGIN {

@@ -1,4 +1,4 @@
-#include "format/word_vectors.h"
+#include "lab/words/word_vectors.h"
 
 #include "base/error.h"
 #include "base/file.h"

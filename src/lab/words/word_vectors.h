@@ -1,7 +1,7 @@
 /* Word vectors in word2vec's text format: a line of how many words and dimensions, then a word and its numbers a
  * line, between blanks. */
-#ifndef FORMAT_WORD_VECTORS_H
-#define FORMAT_WORD_VECTORS_H
+#ifndef LAB_WORDS_WORD_VECTORS_H
+#define LAB_WORDS_WORD_VECTORS_H
 
 #include "base/intern.h"
 #include "calque/status.h"

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "nn/token_best.h"
+#include "lab/autoencode/token_best.h"
 
 #include <math.h>
 
