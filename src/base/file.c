@@ -105,11 +105,6 @@ bool cq_file_exists(const char *path) {
   return stat(path, &info) == 0;
 }
 
-bool cq_is_directory(const char *path) {
-  struct stat info;
-  return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error) {
   size_t n = strlen(dir);
   const char *between = n == 0 || dir[n - 1] == '/' || name[0] == '\0' ? "" : "/";
@@ -117,12 +112,6 @@ cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *
   if (written < 0 || (size_t)written >= out_size)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "the path is longer than %zu bytes", out_size - 1);
   return CQ_OK;
-}
-
-size_t cq_path_length(const char *path) {
-  size_t n = strlen(path);
-  while (n > 1 && path[n - 1] == '/') n--;
-  return n;
 }
 
 cq_slice cq_path_name(const char *path) {
@@ -287,25 +276,6 @@ cq_status cq_directory_lock(int *lock, const char *path, cq_error *error) {
   if (flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "another process is at work here");
   return CQ_OK;
-}
-
-void cq_directory_remove(const char *path) {
-  struct stat self;
-  DIR *dir = lstat(path, &self) == 0 && S_ISDIR(self.st_mode) ? opendir(path) : NULL; /* never through a link */
-  if (!dir) return;
-  for (struct dirent *entry; (entry = readdir(dir));) {
-    char child[PATH_MAX];
-    struct stat info;
-    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-    if (snprintf(child, sizeof child, "%s/%s", path, entry->d_name) >= (int)sizeof child) continue;
-    if (lstat(child, &info) != 0) continue;
-    if (S_ISDIR(info.st_mode))
-      cq_directory_remove(child);
-    else
-      unlink(child);
-  }
-  closedir(dir);
-  rmdir(path);
 }
 
 cq_status cq_directory_retire(const char *path, cq_error *error) {

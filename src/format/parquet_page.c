@@ -9,8 +9,6 @@
 #include "format/thrift.h"
 
 #include <snappy-c.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <zlib.h>
 
 enum { FIRST_BUFFER = 1 << 16 }; /* bytes: of the first buffer, beside 8 times the compressed size */
@@ -32,17 +30,6 @@ typedef struct page {
   bool is_compressed;
   const unsigned char *bytes; /* [n_bytes] */
 } page;
-
-cq_status cq_parquet_fail(const cq_parquet_cursor *c, cq_status status, cq_error *error, const char *format, ...) {
-  char text[300];
-  va_list values;
-  va_start(values, format);
-  vsnprintf(text, sizeof text, format, values);
-  va_end(values);
-  const uint64_t byte = c->page ? (uint64_t)(c->page - c->file->mapping.data) : c->file->end;
-  return cq_fail_byte(error, status, c->file->path, byte, "column '%.80s', row group %zu, row %llu: %s",
-                      c->leaf->about.name, c->group, (unsigned long long)c->row, text);
-}
 
 /* --- headers --- */
 

@@ -8,8 +8,23 @@
  *   DELTA_LENGTH_BYTE_ARRAY   byte arrays: their lengths as that, then all bytes
  *   DELTA_BYTE_ARRAY          how many bytes each has in common with the one before, likewise; the others as above
  *   BYTE_STREAM_SPLIT         numbers: all their first bytes, all their second bytes, ... */
+#include "base/error.h"
 #include "base/memory.h"
 #include "format/parquet_parts.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+cq_status cq_parquet_fail(const cq_parquet_cursor *c, cq_status status, cq_error *error, const char *format, ...) {
+  char text[300];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  const uint64_t byte = c->page ? (uint64_t)(c->page - c->file->mapping.data) : c->file->end;
+  return cq_fail_byte(error, status, c->file->path, byte, "column '%.80s', row group %zu, row %llu: %s",
+                      c->leaf->about.name, c->group, (unsigned long long)c->row, text);
+}
 
 size_t cq_parquet_type_size(cq_parquet_type type) {
   static const size_t sizes[CQ_PARQUET_TYPES] = {

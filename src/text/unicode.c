@@ -18,17 +18,9 @@ static inline void put_bytes(cq_builder *b, const char *bytes, size_t n) {
   }
 }
 
-void cq_builder_code(cq_builder *b, uint32_t c) {
+static inline void put_code(cq_builder *b, uint32_t c) {
   char bytes[4];
   put_bytes(b, bytes, cq_utf8_encode(bytes, c));
-}
-
-bool cq_text_is_ascii(cq_slice text) {
-  uint64_t any = 0, eight;
-  size_t i = 0;
-  for (; text.n - i >= sizeof eight; i += sizeof eight) memcpy(&eight, text.data + i, sizeof eight), any |= eight;
-  for (; i < text.n; i++) any |= (unsigned char)text.data[i];
-  return (any & 0x8080808080808080u) == 0;
 }
 
 /* --- character by character --- */
@@ -82,7 +74,7 @@ static inline __attribute__((always_inline)) void put_changed(cq_builder *out, c
     other[0] = c;
     if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes do not stay */
       put_run(out, text.data + kept, i - kept, lowercase);
-      for (int k = 0; k < n_other; k++) cq_builder_code(out, other[k]);
+      for (int k = 0; k < n_other; k++) put_code(out, other[k]);
       kept = i + n;
     }
     i += n;
@@ -169,7 +161,7 @@ void cq_text_lower_in_context(cq_builder *out, cq_slice text) {
   for (size_t i = 0; i + 1 < text.n; i++) {
     if (memcmp(text.data + i, "\xCE\xA3", 2) != 0) continue;
     cq_text_lower(out, (cq_slice){text.data + done, i - done});
-    cq_builder_code(out, is_final_sigma(text, i) ? 0x3C2 : 0x3C3);
+    put_code(out, is_final_sigma(text, i) ? 0x3C2 : 0x3C3);
     done = i + 2;
   }
   cq_text_lower(out, (cq_slice){text.data + done, text.n - done});
