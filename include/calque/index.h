@@ -59,6 +59,14 @@ typedef struct cq_index_options {
 } cq_index_options;
 /* For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
+/* Rows of passage_tokens and passage_overlap, for tables of commands that make an index when there is none. */
+#define CQ_PASSAGE_ROWS(owner)                                                                                         \
+  {CQ_SIZE(owner, "passage-tokens", passage_tokens, CHANGES, 256, 0, 1000000, "N",                                     \
+           "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},              \
+  {                                                                                                                    \
+    CQ_SIZE(owner, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",                                   \
+            "tokens at the end of a passage that the next one may begin with, whole sentences")                        \
+  }
 
 /* Makes an empty index for options->model. Errors: CQ_ERR_ARGUMENT when the directory exists; those of opening the model;
  * CQ_ERR_IO. */

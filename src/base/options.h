@@ -32,6 +32,21 @@ char *cq_option_label_end(char *text);
 /* As few digits as read back as the same number. */
 void cq_print_number(char out[32], double x);
 
+/* Rows that several groups have. */
+#define CQ_SKIP_BAD_ROW(owner, effect)                                                                                 \
+  {                                                                                                                    \
+    CQ_FLAG(owner, "skip-bad", skip_bad, effect,                                                                       \
+            "count malformed lines and continue, instead of failing at the first")                                     \
+  }
+#define CQ_REPLACE_ROW(owner)                                                                                          \
+  { CQ_FLAG(owner, "replace", replace, KEEPS, "overwrite an existing directory") }
+#define CQ_SEED_ROW(owner, value)                                                                                      \
+  { CQ_COUNT(owner, "seed", seed, CHANGES, value, 0, 0, "N", "seed of the random numbers") }
+#define CQ_TOP_ROW(owner, max)                                                                                         \
+  { CQ_SIZE(owner, "top", k, CHANGES, 10, 1, max, "N", "documents for each query"), .letter = 'k' }
+#define CQ_PROMPT_ROW(owner)                                                                                           \
+  { CQ_TEXT(owner, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's" }
+
 /* Told the name and the value as text; the value NULL: not set. False stops. */
 typedef bool (*cq_option_fn)(void *context, const cq_option *row, const char *value);
 /* Every value of a struct, those that are several one by one. Returns false when out of memory or stopped. */

@@ -28,8 +28,7 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
              "a file to read, after those before; -: standard input"),                                                 \
         .flags = CQ_OPTION_REQUIRED                                                                                    \
   }
-#define CQ_CORPUS_SKIP_BAD_ROW(owner)                                                                                  \
-  { CQ_FLAG(owner, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first") }
+#define CQ_CORPUS_SKIP_BAD_ROW(owner) CQ_SKIP_BAD_ROW(owner, CHANGES)
 #define CQ_CORPUS_OUTPUT_ROWS(owner)                                                                                   \
   {CQ_TEXT(owner, "output", output, KEEPS, "FILE", "write the rows here, compressed if the name ends in .gz or .zst"), \
    .letter = 'o', .otherwise = "standard output"},                                                                     \

@@ -13,7 +13,7 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "rows", n, CHANGES, 0, 0, 0, "N", "this many rows, held in memory; all if there are fewer"),
      .letter = 'n', .otherwise = ""},
     {CQ_NUMBER(O, "share", share, CHANGES, 0, 0, 1, "X", "or each row with this probability"), .otherwise = ""},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
+    CQ_SEED_ROW(O, 1),
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O

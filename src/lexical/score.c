@@ -26,7 +26,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "model", model, CHANGES, CQ_DIRICHLET, cq_lexical_model_names, "MODEL",
                "query likelihood with Dirichlet smoothing as Terrier or as Lucene implements it, or BM25"),
      .letter = 'm'},
-    {CQ_SIZE(O, "top", k, CHANGES, 10, 1, 0, "K", "documents for each query"), .letter = 'k'},
+    CQ_TOP_ROW(O, 0),
     {CQ_NUMBER(O, "mu", mu, CHANGES, 0, 0, 1e12, "X",
                "Dirichlet smoothing: the weight of the collection's language model"),
      .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},

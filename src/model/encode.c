@@ -32,7 +32,7 @@ cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_m
 
 #define O cq_encode_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
+    CQ_PROMPT_ROW(O),
     {CQ_TEXT(O, "prompt-name", prompt_name, CHANGES, "NAME", "use the model's prompt of this name")},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "scale each vector to length 1"), .letter = 'n'},
     {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "keep the first N dimensions"),

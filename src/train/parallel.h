@@ -56,7 +56,7 @@ typedef enum cq_third {
 } cq_third;
 
 typedef struct cq_parallel_options {
-  bool skip_bad;       /* count malformed lines and go on */
+  bool skip_bad;       /* count malformed lines and continue */
   int max_characters;  /* leave out pairs with a longer side; 0: no limit */
   int64_t max_entries; /* sources read from a file; 0: all */
   cq_third third;

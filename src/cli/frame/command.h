@@ -133,7 +133,7 @@ extern const cq_option cli_threads_options[1];
 #define CLI_SKIP_BAD(owner, field)                                                                                     \
   {                                                                                                                    \
     .name = "skip-bad", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field),                                      \
-    .help = "count malformed lines and go on, instead of failing at the first"                                         \
+    .help = "count malformed lines and continue, instead of failing at the first"                                      \
   }
 /* Options of what writes TREC runs. */
 #define CLI_RUN_TOP(owner, field, each)                                                                                \

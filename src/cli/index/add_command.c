@@ -12,7 +12,7 @@ struct args {
   cq_documents_options *documents;
   cq_index_read_options *read;
   const char *model;
-  uint64_t passage_tokens, passage_overlap;
+  size_t passage_tokens, passage_overlap;
   int threads, precision;
   bool ids;
 };
@@ -34,10 +34,7 @@ static const cq_option options[] = {
      .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, ids),
      .help = "lines are an id, a tab and a text: --format tsv"},
-    {CQ_COUNT(struct args, "passage-tokens", passage_tokens, CHANGES, 256, 0, 1000000, "N",
-              "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},
-    {CQ_COUNT(struct args, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",
-              "tokens at the end of a passage that the next one may begin with, whole sentences")},
+    CQ_PASSAGE_ROWS(struct args),
     CLI_THREADS(struct args, threads),
 };
 
@@ -91,7 +88,7 @@ static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *c
   cq_index_options o = cq_index_default_options();
   o.model = args->model, o.precision = (cq_precision)args->precision;
   o.writing = leads, o.notice = cli_notice;
-  o.passage_tokens = (size_t)args->passage_tokens, o.passage_overlap = (size_t)args->passage_overlap;
+  o.passage_tokens = args->passage_tokens, o.passage_overlap = args->passage_overlap;
   args->documents->notice = cli_notice;
   if (args->ids) args->documents->format = CQ_DOCUMENTS_TSV;
   cq_status status = CQ_OK;

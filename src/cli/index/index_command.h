@@ -17,4 +17,10 @@ bool cli_is_document_folder(const char *path);
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
                      cq_context *ctx);
 
+#define CLI_INDEX_MODEL(owner)                                                                                         \
+  {                                                                                                                    \
+    CQ_TEXT(owner, "model", model, CHANGES, "MODEL", "where the index's model is now"),                                \
+        .letter = 'm', .otherwise = "the name the index was made with"                                                 \
+  }
+
 #endif

@@ -15,8 +15,7 @@ struct args {
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
-     .otherwise = "the name the index was made with"},
+    CLI_INDEX_MODEL(struct args),
     {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
              "encodes the queries: a student of the index's model, in its space; the index stays as it is"),
      .otherwise = "the index's model"},

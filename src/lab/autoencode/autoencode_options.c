@@ -151,7 +151,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 200, 0, 0, "STEPS",
             "write a checkpoint for --resume; 0: only at the end of a stage and when stopped")},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
-    {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
+    CQ_SKIP_BAD_ROW(O, KEEPS),
 };
 
 static void set_as_described(void *options) {

@@ -26,8 +26,8 @@
 #define O cq_eval_options
 static const cq_option option_rows[] = {
     {CQ_SIZE(O, "max-rows", max_rows, CHANGES, 0, 0, 0, "N", "use the first N rows of each file"), .otherwise = "all"},
-    {CQ_TEXT(O, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's"},
-    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+    CQ_PROMPT_ROW(O),
+    CQ_SKIP_BAD_ROW(O, CHANGES),
     {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "measure the first N dimensions of the vectors"),
      .otherwise = "the model's"},
 };

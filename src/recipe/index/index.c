@@ -25,10 +25,7 @@ static const cq_option index_rows[] = {
     {CQ_TEXT(O, "query-model", query_model, CHANGES, "MODEL",
              "encodes the queries: another model in the same space, such as a student of the index's model"),
      .otherwise = "the index's model"},
-    {CQ_SIZE(O, "passage-tokens", passage_tokens, CHANGES, 256, 0, 1000000, "N",
-             "documents of more tokens are split into passages of whole sentences; 0: what the model takes at most")},
-    {CQ_SIZE(O, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",
-             "tokens at the end of a passage that the next one may begin with, whole sentences")},
+    CQ_PASSAGE_ROWS(O),
 };
 #undef O
 const cq_option_group cq_group_index = {

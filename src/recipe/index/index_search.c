@@ -31,7 +31,7 @@ static const char *const snippets[] = {"none", "words", "vectors", NULL}; /* in 
 
 #define O cq_search_options
 static const cq_option search_rows[] = {
-    {CQ_SIZE(O, "top", k, CHANGES, 10, 1, 1000000, "N", "documents for each query"), .letter = 'k'},
+    CQ_TOP_ROW(O, 1000000),
     {CQ_TEXT(O, "language", language, CHANGES, "CODE", "only documents that were added with this language"),
      .letter = 'l', .otherwise = "all"},
     {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbours, even where the index has an approximation (ANN)")},

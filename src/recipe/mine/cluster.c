@@ -34,7 +34,7 @@ static const cq_option option_rows[] = {
              "fail when more pairs of sentences are near each other: each takes 16 bytes")},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the clusters are the same")},
-    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+    CQ_SKIP_BAD_ROW(O, CHANGES),
 };
 #undef O
 

@@ -63,7 +63,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND",
                 "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
                 "URLs or addresses on one side only, or with little else (links)")},
-    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
+    CQ_SKIP_BAD_ROW(O, CHANGES),
 };
 #undef O
 

@@ -30,7 +30,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "max-loss", max_loss, CHANGES, INFINITY, 0, INFINITY, "POINTS",
                "refuse when a measure falls by more than this, in points of 100"),
      .otherwise = "any"},
-    {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
+    CQ_REPLACE_ROW(O),
 };
 #undef O
 

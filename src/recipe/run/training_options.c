@@ -24,7 +24,7 @@ static const cq_option option_rows[] = {
              "correlation")},
     {CQ_FLAG(O, "resume", resume, KEEPS, "continue from the last checkpoint in DIR.work")},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
-    {CQ_FLAG(O, "skip-bad", skip_bad, KEEPS, "count malformed lines and go on, instead of failing at the first")},
+    CQ_SKIP_BAD_ROW(O, KEEPS),
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
             "leave out pairs with a sentence of more characters; 0: no limit")},
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
@@ -84,7 +84,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "shards", n_shards, CHANGES, 4, 1, CQ_MAX_SHARDS, "N",
             "parts that a batch's gradient is summed from: the most threads that can work; results "
             "depend on it")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
+    CQ_SEED_ROW(O, 1),
     {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "figures of the run as JSON lines (the learning curve)"),
      .otherwise = "DIR/log.jsonl"},
     {CQ_FLAG(O, "freeze-body", freeze_body, CHANGES,

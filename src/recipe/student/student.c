@@ -81,9 +81,9 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
             "static with --from: principal components to remove, of an eighth of the dimensions at most")},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
-    {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES, "count malformed lines and go on, instead of failing at the first")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 42, 0, 0, "N", "seed of the random numbers")},
-    {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
+    CQ_SKIP_BAD_ROW(O, CHANGES),
+    CQ_SEED_ROW(O, 42),
+    CQ_REPLACE_ROW(O),
 };
 #undef O
 
