@@ -1,3 +1,4 @@
+/* Arenas: blocks that grow, and are released at once. See arena.h. */
 #include "base/arena.h"
 
 #include "base/memory.h"

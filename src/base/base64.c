@@ -1,3 +1,4 @@
+/* Base64 (RFC 4648, section 4), three bytes to four characters. See base64.h. */
 #include "base/base64.h"
 
 #include <stdint.h>

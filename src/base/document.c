@@ -1,3 +1,4 @@
+/* Deep copies of documents, in one arena each. See document.h. */
 #include "base/document.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Filling the caller's error record: the file, the place and the reason, in one format for all messages. See error.h. */
 #include "base/error.h"
 
 #include "base/number.h"

@@ -1,3 +1,5 @@
+/* Reading and writing whole files and directories. What is written gets a temporary name, is synced and then renamed.
+ * See file.h. */
 #include "base/file.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* The bytes of a file, decompressed: the first bytes choose the decoder, and every reader pulls from the same
+ * interface. See input.h. */
 #include "base/input.h"
 
 #include "base/byte_source.h"

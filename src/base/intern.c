@@ -1,3 +1,4 @@
+/* Interning: equal byte strings get one number, counted from 0. See intern.h. */
 #include "base/intern.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* A hash map from byte strings, which it keeps in an arena, to 64-bit numbers. See map.h. */
 #include "base/map.h"
 
 #include "base/hash.h"

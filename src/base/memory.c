@@ -1,3 +1,4 @@
+/* Allocation that fails on demand in tests, and growth of arrays. See memory.h. */
 #include "base/memory.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* Rows under keys: a linked list of row numbers for each key, in the order they came. See multimap.h. */
 #include "base/multimap.h"
 
 #include "base/memory.h"

@@ -1,3 +1,5 @@
+/* Temporary names beside their targets, with the process's number in them, and removing those that dead processes
+ * left. See temporary.h. */
 #include "base/temporary.h"
 
 #include "base/file.h"

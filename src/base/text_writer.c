@@ -1,3 +1,4 @@
+/* Writing text to a file or standard output, compressed when the name ends in .gz or .zst. See text_writer.h. */
 #include "base/text_writer.h"
 
 #include "base/error.h"

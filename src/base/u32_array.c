@@ -1,3 +1,4 @@
+/* A growing array of 32-bit numbers. See u32_array.h. */
 #include "base/u32_array.h"
 
 #include "base/memory.h"

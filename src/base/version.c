@@ -1,3 +1,4 @@
+/* The version of the library that runs. */
 #include "calque/version.h"
 
 const char *cq_version(void) {

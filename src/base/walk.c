@@ -1,3 +1,4 @@
+/* The files under directories, in bytewise order. See walk.h. */
 #include "base/walk.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* Parallel text from any file format to tab-separated columns: the table of formats, cleaning, and counts of what was
+ * left out. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"

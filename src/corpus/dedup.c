@@ -1,3 +1,4 @@
+/* Rows whose sentences came before are dropped, by 64 bits of each sentence. */
 #include "base/error.h"
 #include "base/key_set.h"
 #include "base/random.h"

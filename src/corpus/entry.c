@@ -1,3 +1,4 @@
+/* An entry of a bilingual dictionary becomes rows: each headword with each of its translations. See entry.h. */
 #include "corpus/entry.h"
 
 #include "base/error.h"

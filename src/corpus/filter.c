@@ -1,3 +1,4 @@
+/* Rows that are hardly translations are dropped, each under its reason. */
 #include "base/error.h"
 #include "base/utf8.h"
 #include "calque/language.h"

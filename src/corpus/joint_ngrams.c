@@ -1,3 +1,5 @@
+/* Joint n-grams of letters (pair language model), trained by EM over alignments of words and their spellings. See
+ * joint_ngrams.h. */
 #include "corpus/joint_ngrams.h"
 
 #include "base/memory.h"

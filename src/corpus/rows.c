@@ -1,3 +1,4 @@
+/* Reading and writing rows of parallel text, with counts of those that were dropped. See rows.h. */
 #include "corpus/rows.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* A uniform sample of rows, drawn in one pass (reservoir sampling), in the order of the input. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* Statistics of parallel text, counted in one pass over its rows. */
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/key_set.h"

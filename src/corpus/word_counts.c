@@ -1,3 +1,4 @@
+/* Counting the distinct words of text. See word_counts.h. */
 #include "corpus/word_counts.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* XML by expat: it pushes, and is paused so that callers can pull. Entities of other files are refused. See xml.h. */
 #include "corpus/xml.h"
 
 #include "base/error.h"

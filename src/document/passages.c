@@ -1,3 +1,4 @@
+/* Cutting long texts into passages of whole sentences that fit a model's maximum. See passages.h. */
 #include "document/passages.h"
 
 #include "base/error.h"

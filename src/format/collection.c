@@ -1,3 +1,4 @@
+/* Documents of test collections: TREC, TSV and JSON lines, recognized by content. See collection.h. */
 #include "format/collection.h"
 
 #include "base/error.h"

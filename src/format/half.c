@@ -1,3 +1,4 @@
+/* Half precision in portable integer arithmetic. See half.h. */
 #include "format/half.h"
 
 uint16_t cq_f32_to_f16(float value) {

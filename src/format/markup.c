@@ -1,3 +1,4 @@
+/* A scanner for the loose SGML of TREC's collections. See markup.h. */
 #include "format/markup.h"
 
 #include "format/entities.h"

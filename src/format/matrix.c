@@ -1,3 +1,4 @@
+/* A matrix of f32 in a mapped file: .npy, or raw numbers whose dimension the caller knows. See matrix.h. */
 #include "format/matrix.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Reading Parquet: opening a file, and its columns row by row. See parquet.h. */
 #include "format/parquet.h"
 
 #include "base/error.h"

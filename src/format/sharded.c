@@ -1,3 +1,4 @@
+/* Tensors divided over several files: the index is checked against what the files have. See sharded.h. */
 #include "format/sharded.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Decoding Thrift's compact protocol, as far as Parquet uses it. See thrift.h. */
 #include "format/thrift.h"
 
 enum { T_STOP, T_TRUE, T_FALSE, T_I8, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_LIST, T_SET, T_MAP, T_STRUCT };

@@ -1,3 +1,4 @@
+/* Adding LoRA adapters to the weights they were trained for. See lora.h. */
 #include "model/lora.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* The table of modules, and opening a list of them. See module.h. */
 #include "model/module.h"
 
 #include "base/error.h"

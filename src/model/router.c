@@ -1,3 +1,4 @@
+/* Router: which modules stand in its place for a task. See router.h. */
 #include "model/router.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* sentence-transformers' WhitespaceTokenizer: words between blanks, stop words left out. See whitespace.h. */
 #include "model/whitespace.h"
 
 #include "base/error.h"

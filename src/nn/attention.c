@@ -1,3 +1,5 @@
+/* Multi-head self-attention, sequence by sequence: forward, and backward from the saved probabilities. See
+ * attention.h. */
 #include "nn/attention.h"
 
 #include "base/error.h"

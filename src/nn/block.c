@@ -1,3 +1,5 @@
+/* One block of the encoders that came after BERT: norms, attention and a feed-forward layer in the order that its
+ * data says. See block.h. */
 #include "nn/block.h"
 
 #include "base/error.h"

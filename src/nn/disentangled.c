@@ -1,3 +1,5 @@
+/* Disentangled attention: scores of content with content, content with position and position with content. See
+ * disentangled.h. */
 #include "nn/disentangled.h"
 
 #include "base/error.h"

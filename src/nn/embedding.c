@@ -1,3 +1,5 @@
+/* The sum of word, position and type embeddings, normalized; backward adds to the rows that occurred. See
+ * embedding.h. */
 #include "nn/embedding.h"
 
 #include "base/error.h"

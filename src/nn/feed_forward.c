@@ -1,3 +1,4 @@
+/* The feed-forward half of a transformer block, plain or gated. See feed_forward.h. */
 #include "nn/feed_forward.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* y = activation(x W^T + b), and its gradients. See linear.h. */
 #include "nn/linear.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* An LSTM over whole sequences, forward and backward through time. See lstm.h. */
 #include "nn/lstm.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* AdamW. Rows of sparse tables are updated when they occur, with the result of having updated them at every step. See
+ * optimizer.h. */
 #include "nn/optimizer.h"
 
 #include "base/error.h"

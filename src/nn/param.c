@@ -1,3 +1,4 @@
+/* Parameters, and the gradients that one shard of a batch collects for them. See param.h. */
 #include "nn/param.h"
 
 #include "base/error.h"

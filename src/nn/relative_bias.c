@@ -1,3 +1,5 @@
+/* MPNet's relative position bias: a number for each head and bucket of distances, and its gradient. See
+ * relative_bias.h. */
 #include "nn/relative_bias.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The blocks of an encoder in order, forward and backward, with the tables they share. See stack.h. */
 #include "nn/stack.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* One post-norm transformer layer (BERT's), forward and backward. See transformer.h. */
 #include "nn/transformer.h"
 
 #include "base/error.h"

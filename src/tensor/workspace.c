@@ -1,3 +1,4 @@
+/* A worker's scratch memory: a stack that is released back to a mark. See workspace.h. */
 #include "tensor/workspace.h"
 
 #include "base/memory.h"

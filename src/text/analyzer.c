@@ -1,3 +1,4 @@
+/* Text to terms. What each chunk between blanks gave is remembered, since most occur again. See analyzer.h. */
 #include "text/analyzer.h"
 
 #include "base/error.h"

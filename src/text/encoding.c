@@ -1,3 +1,4 @@
+/* Text of other encodings to UTF-8, by ICU's converters. See encoding.h. */
 #include "text/encoding.h"
 
 #include "base/error.h"

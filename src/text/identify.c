@@ -1,3 +1,4 @@
+/* Language identification: text to the languages it may be in, and the languages that tags name. See identify.h. */
 #include "calque/language.h"
 
 #include "text/identify.h"

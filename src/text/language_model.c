@@ -1,3 +1,4 @@
+/* Reading the model of language identification that is built into the library. See language_model.h. */
 #include "text/language_model.h"
 
 #include <string.h>

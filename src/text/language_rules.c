@@ -1,3 +1,5 @@
+/* The table of languages' rules of writing: how text takes its normal form, and which stemmer its words have. See
+ * language_rules.h. */
 #include "text/language_rules.h"
 
 #include "base/utf8.h"

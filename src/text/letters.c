@@ -1,3 +1,4 @@
+/* Keeping only a sentence's letters and digits. See letters.h. */
 #include "text/letters.h"
 
 #include "base/utf8.h"

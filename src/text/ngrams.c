@@ -1,3 +1,4 @@
+/* N-grams of a text's words as hashes, the features of language identification. See ngrams.h. */
 #include "text/ngrams.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Mapping bytes of a normal form back to the bytes of the text they came from. See places.h. */
 #include "text/places.h"
 
 #include "base/memory.h"

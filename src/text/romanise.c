@@ -1,3 +1,4 @@
+/* Words in Latin letters, by ICU's transliterators. See romanise.h. */
 #include "text/romanise.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The script of a character and of a word. See script.h. */
 #include "text/script.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Words or sentences of a text, by ICU's break iterators. See splitter.h. */
 #include "text/splitter.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Opening ICU's transliterators, which share state that is not safe for threads. See transliterator.h. */
 #include "text/transliterator.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Spelling variants of a language, folded into one. See variants.h. */
 #include "text/variants.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* SentencePiece's compiled normalization rules: a double-array trie, matched longest first. See charsmap.h. */
 #include "token/charsmap.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Reading a SentencePiece model file (protobuf), with limits on what untrusted bytes may claim. See model_proto.h. */
 #include "token/model_proto.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Writing SentencePiece's normalization rules for its trainer, spelling variants included. See rules.h. */
 #include "token/rules.h"
 
 #include "base/error.h"

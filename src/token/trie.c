@@ -1,3 +1,4 @@
+/* A trie of byte strings: one hash table of edges, walked byte by byte. See trie.h. */
 #include "token/trie.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Marking word boundaries in scripts without spaces, for training a vocabulary only. See word_marks.h. */
 #include "token/word_marks.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Word alignment: IBM model 1 with a diagonal prior, trained by EM in both directions. See align.h. */
 #include "train/align.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Stochastic weight averaging: means of the weights over the end of a run. See average.h. */
 #include "train/average.h"
 
 #include "base/error.h"

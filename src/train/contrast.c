@@ -1,3 +1,4 @@
+/* In-batch contrastive loss (InfoNCE) and its gradient, both ways. See contrast.h. */
 #include "train/contrast.h"
 
 #include "base/error.h"

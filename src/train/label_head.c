@@ -1,3 +1,4 @@
+/* A softmax classifier over (u, v, |u - v|): forward, gradients, update and state. See label_head.h. */
 #include "train/label_head.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Summing gradients over all ranks while backward still computes earlier layers. See overlap.h. */
 #include "train/overlap.h"
 
 #include "base/error.h"

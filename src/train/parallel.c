@@ -1,3 +1,4 @@
+/* Reading pairs of sentences into memory, tokenized once. See parallel.h. */
 #include "train/parallel.h"
 
 #include "base/error.h"

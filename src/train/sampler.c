@@ -1,3 +1,4 @@
+/* Which pairs a batch holds: a pure function of the seed and the batch's number. See sampler.h. */
 #include "train/sampler.h"
 
 #include "base/error.h"

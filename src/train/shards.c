@@ -1,3 +1,4 @@
+/* Cutting a batch into shards of about as many tokens each, and passing over them. See shards.h. */
 #include "train/shards.h"
 
 #include "base/context.h"

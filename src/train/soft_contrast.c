@@ -1,3 +1,5 @@
+/* The contrastive loss of distillation, with a teacher's similarities as soft labels, and its gradient. See
+ * soft_contrast.h. */
 #include "train/soft_contrast.h"
 
 #include "base/error.h"

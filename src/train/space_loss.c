@@ -1,3 +1,4 @@
+/* Losses between two sides' vectors, and their gradients. See space_loss.h. */
 #include "train/space_loss.h"
 
 #include "train/contrast.h"

@@ -1,3 +1,4 @@
+/* A thread that sums arrays over all ranks, one after another. See sum_thread.h. */
 #include "train/sum_thread.h"
 
 #include "base/error.h"

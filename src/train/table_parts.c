@@ -1,3 +1,4 @@
+/* Word embeddings whose rows are divided among ranks, with their gradients and optimizer state. See table_parts.h. */
 #include "train/table_parts.h"
 
 #include "base/error.h"

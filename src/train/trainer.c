@@ -1,3 +1,4 @@
+/* A training step of an encoder: shards forward, loss, backward, sum over ranks, update. See trainer.h. */
 #include "train/trainer.h"
 
 #include "base/context.h"

@@ -1,3 +1,4 @@
+/* Sums over ranks along a binary tree of messages, in the order that one process would add. See tree_exchange.h. */
 #include "train/tree_exchange.h"
 
 #include "base/error.h"

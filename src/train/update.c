@@ -1,3 +1,4 @@
+/* From gradients to weights: the tree of sums, clipping, AdamW, and the state that a checkpoint keeps. See update.h. */
 #include "train/update.h"
 
 #include "base/error.h"

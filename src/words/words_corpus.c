@@ -1,3 +1,4 @@
+/* Text as numbers of words, the most frequent first. See words_corpus.h. */
 #include "words/words_corpus.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* Options of training autoencoders: rows, the two recipes' defaults, and what they must have in common. See
+ * autoencode_options.h. */
 #include "lab/autoencode/autoencode_options.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* A step in three passes over the shards: encoders forward, decoders forward and backward, encoders backward. See
+ * autoencoder_step.h. */
 #include "base/error.h"
 #include "lab/autoencode/autoencoder_trainer.h"
 #include "train/space_loss.h"

@@ -1,3 +1,4 @@
+/* Beam search: the best partial sentences, continued token by token. See beam.h. */
 #include "lab/autoencode/beam.h"
 
 #include "base/error.h"

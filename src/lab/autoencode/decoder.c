@@ -1,3 +1,5 @@
+/* An LSTM that writes text from a sentence vector: forward, backward, and one step at a time for search. See
+ * decoder.h. */
 #include "lab/autoencode/decoder.h"
 
 #include "base/error.h"

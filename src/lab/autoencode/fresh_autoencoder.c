@@ -1,3 +1,4 @@
+/* A language's fresh encoder and decoder, before anything is learned. See fresh_autoencoder.h. */
 #include "lab/autoencode/fresh_autoencoder.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Text grouped by its languages, from which batches are drawn. See groups.h. */
 #include "lab/autoencode/groups.h"
 
 #include "base/error.h"

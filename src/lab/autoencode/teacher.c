@@ -1,3 +1,4 @@
+/* A teacher's vectors of the training text, toward which all languages are drawn. See teacher.h. */
 #include "lab/autoencode/teacher.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The most probable token of softmax(x W^T + b), for greedy decoding. See token_best.h. */
 #include "lab/autoencode/token_best.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* The negative log likelihood of tokens under softmax(x W^T + b), and its gradient. See token_loss.h. */
 #include "lab/autoencode/token_loss.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Trials of one search or ablation: each is trained once, and its figures are kept in a table. See trials.h. */
 #include "lab/autoencode/trials.h"
 
 #include "base/clock.h"

@@ -1,3 +1,4 @@
+/* Documents as weighted bags of words, compared one by one. See bags.h. */
 #include "lab/clir/bags.h"
 
 #include "base/error.h"

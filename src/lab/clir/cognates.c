@@ -1,3 +1,4 @@
+/* Words spelled alike across scripts: letters learned by EM, then a table of matching words. See cognates.h. */
 #include "lab/clir/cognates.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Relevant documents of several languages shuffled into one text, each in proportion to its length. See shuffle.h. */
 #include "lab/clir/shuffle.h"
 
 #include "base/memory.h"

@@ -1,3 +1,4 @@
+/* Translating a query's words to their nearest words of another language. See translate.h. */
 #include "lab/clir/translate.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Tests of paired differences: randomization, the t-test and Wilcoxon's, with Holm's correction. See significance.h. */
 #include "lab/measures/significance.h"
 
 #include "base/error.h"

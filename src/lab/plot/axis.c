@@ -1,3 +1,4 @@
+/* An axis: from numbers to places, and which round numbers it shows. See axis.h. */
 #include "lab/plot/axis.h"
 
 #include "base/number.h"

@@ -1,3 +1,4 @@
+/* Writing SVG elements to a builder, with text escaped. See svg.h. */
 #include "lab/plot/svg.h"
 
 #include "base/utf8.h"

@@ -1,3 +1,4 @@
+/* Reading and writing TREC's relevance judgements and runs. See trec.h. */
 #include "lab/retrieval/trec.h"
 
 #include "base/error.h"

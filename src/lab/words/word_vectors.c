@@ -1,3 +1,4 @@
+/* Reading and writing word vectors in word2vec's text format. See word_vectors.h. */
 #include "lab/words/word_vectors.h"
 
 #include "base/error.h"

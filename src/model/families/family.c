@@ -1,3 +1,4 @@
+/* The table of families, and choosing one by config.json's model_type. See family.h. */
 #include "model/families/family.h"
 
 #include "base/error.h"

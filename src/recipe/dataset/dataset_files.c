@@ -1,3 +1,4 @@
+/* Choosing a data set's files for a config and a split by their names. See dataset_files.h. */
 #include "recipe/dataset/dataset_files.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* What the cache of vectors holds: listing, checking and clearing its stores. */
 #include "calque/cache.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Encoding only texts whose vectors are not in the cache. See cached_encoder.h. */
 #include "recipe/encode/cached_encoder.h"
 
 #include "base/error.h"

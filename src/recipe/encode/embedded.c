@@ -1,3 +1,4 @@
+/* Files of sentences, or of vectors, as rows of vectors in a mapped file. See embedded.h. */
 #include "recipe/encode/embedded.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Scoring mined pairs by a classifier instead of their margins. See classify_pairs.h. */
 #include "recipe/mine/classify_pairs.h"
 
 #include "base/error.h"

@@ -1,3 +1,4 @@
+/* Training the classifier of pairs by logistic regression; saving and reading it as JSON. See pair_classifier.h. */
 #include "recipe/mine/pair_classifier.h"
 
 #include "base/error.h"

@@ -1,3 +1,5 @@
+/* Features of a pair of sentences: margin, lengths, digits, and how well words cover one another. See
+ * pair_features.h. */
 #include "recipe/mine/pair_features.h"
 
 #include "base/context.h"
