@@ -31,7 +31,7 @@ demo: dependencies ## install what is missing, build, and teach an English model
 test: dependencies ## install what is missing, build, and run the tests
 	@scripts/install-dependencies --tests
 	@[ ! -f $(BUILD)/build.ninja ] || grep -q '^CMOCKA_FOUND:INTERNAL=1' $(BUILD)/CMakeCache.txt || cmake $(BUILD) >/dev/null
-	@$(MAKE) --no-print-directory compile
+	@$(MAKE) --no-print-directory compile TARGET=tests
 	@ctest --preset release --parallel $(JOBS)
 
 dependencies: ## install the Debian packages that are missing (asks sudo when not root)
