@@ -127,14 +127,15 @@ static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s
   if (!status) status = cq_encoder_forward(worker, t->encoder, &batch, &y, &tape, &s->error);
   if (!status) {
     cq_tensor dy = cq_workspace_f32(&worker->workspace, y.rows, y.cols);
-    if (!dy.data) return cq_fail_memory(&s->error, "gradient of the sentence vectors");
+    if (!dy.data) status = cq_fail_memory(&s->error, "gradient of the sentence vectors");
     /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
     const float factor = (float)(2.0 / ((double)t->batch.n * (double)y.cols));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; !status && i < n; i++)
       s->sums[0] += worker->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
                                                    cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->targets[first + i],
                                                    factor, y.cols);
-    status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, trainer_gradients(t, s), &s->error);
+    if (!status)
+      status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, trainer_gradients(t, s), &s->error);
   }
   cq_workspace_release(&worker->workspace, mark);
   return status;
