@@ -49,11 +49,13 @@ static void pass_to(void *context, int64_t offset) {
 }
 
 void cq_overlap_watch(cq_overlap *o, int shard) {
+  if (!o->is_on) return;
   o->gradients[shard].passed = pass_to;
   o->gradients[shard].context = &o->shards[shard];
 }
 
 void cq_overlap_pass(cq_overlap *o, int shard) {
+  if (!o->is_on) return;
   o->gradients[shard].passed = NULL;
   pass_to(&o->shards[shard], 0);
 }
@@ -69,6 +71,7 @@ cq_status cq_overlap_finish(cq_overlap *o, cq_error *error) {
 }
 
 void cq_overlap_abandon(cq_overlap *o) {
+  if (!o->is_on) return;
   o->is_on = false;
   for (int i = 0; i < o->n_shards; i++) o->gradients[i].passed = NULL;
   o->exchange->abandon(o->exchange->context);

@@ -18,7 +18,7 @@ typedef struct cq_overlap_shard {
   int64_t passed; /* nothing at or behind it is added to any more */
 } cq_overlap_shard;
 
-/* {0} is none, and may be freed. */
+/* {0} is none, and may be freed. While it is off, _watch, _pass, _pass_all and _abandon do nothing. */
 typedef struct cq_overlap {
   const cq_exchange *exchange;
   const cq_kernels *kernels;

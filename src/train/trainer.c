@@ -128,14 +128,15 @@ static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s
   if (!status) status = cq_encoder_forward(worker, t->encoder, &batch, &y, &tape, &s->error);
   if (!status) {
     cq_tensor dy = cq_workspace_f32(&worker->workspace, y.rows, y.cols);
-    if (!dy.data) return cq_fail_memory(&s->error, "gradient of the sentence vectors");
+    if (!dy.data) status = cq_fail_memory(&s->error, "gradient of the sentence vectors");
     /* The loss is the mean over the whole batch, so its gradient is 2 / (sentences * dim) times the difference. */
     const float factor = (float)(2.0 / ((double)t->batch.n * (double)y.cols));
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; !status && i < n; i++)
       s->sums[0] += worker->kernels->squared_error(cq_f32(cq_tensor_rows(dy, (int64_t)i, 1)),
                                                    cq_f32(cq_tensor_rows(y, (int64_t)i, 1)), t->targets[first + i],
                                                    factor, y.cols);
-    status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, trainer_gradients(t, s), &s->error);
+    if (!status)
+      status = cq_encoder_backward(worker, t->encoder, &batch, dy, &tape, trainer_gradients(t, s), &s->error);
   }
   cq_workspace_release(&worker->workspace, mark);
   return status;
@@ -148,11 +149,11 @@ static cq_status compute_shard(void *context, cq_shard *s, int worker) {
   for (size_t i = s->first, end = s->first + s->n; !status && i < end;) {
     size_t n = 1;
     while (i + n < end && starts[i + n + 1] - starts[i] <= BLOCK_TOKENS) n++;
-    if (i + n == end && t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
+    if (i + n == end) cq_overlap_watch(&t->update.overlap, own_number(t, s));
     status = compute_gradients(t, &t->workers[worker], s, i, n);
     i += n;
   }
-  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
+  if (!status) cq_overlap_pass(&t->update.overlap, own_number(t, s));
   return status;
 }
 
@@ -175,10 +176,10 @@ static cq_status joint_backward_shard(void *context, cq_shard *s, int worker) {
   const int64_t dim = t->batch.dim;
   (void)worker;
   const cq_tensor dy = cq_tensor_f32(t->batch.gradient + (int64_t)s->first * dim, (int64_t)s->n, dim);
-  if (t->update.overlap.is_on) cq_overlap_watch(&t->update.overlap, own_number(t, s));
+  cq_overlap_watch(&t->update.overlap, own_number(t, s));
   const cq_status status =
       cq_encoder_backward(&s->worker, t->encoder, &s->batch, dy, &s->tape, trainer_gradients(t, s), &s->error);
-  if (!status && t->update.overlap.is_on) cq_overlap_pass(&t->update.overlap, own_number(t, s));
+  if (!status) cq_overlap_pass(&t->update.overlap, own_number(t, s));
   return status;
 }
 
@@ -242,7 +243,7 @@ cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *con
   t->targets = targets;
   if (!status) begin_sums(t);
   if (!status) status = cq_shards_run(&t->shards, 0, compute_shard, t, t->ctx, error);
-  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
+  if (!status) cq_overlap_pass_all(&t->update.overlap);
   if (!status) status = cq_shards_sum(sums, &t->shards, 0, error);
   if (!status) report->loss = sums[0] / ((double)n * (double)t->batch.dim);
   return end_batch(t, status, report, error);
@@ -252,7 +253,7 @@ cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n
                                   cq_step_report *report, cq_error *error) {
   cq_status status = begin_batch(t, texts, n, report, error);
   if (!status) status = compute_jointly(t, loss, context, &report->loss, error);
-  if (!status && t->update.overlap.is_on) cq_overlap_pass_all(&t->update.overlap);
+  if (!status) cq_overlap_pass_all(&t->update.overlap);
   return end_batch(t, status, report, error);
 }
 

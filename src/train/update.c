@@ -65,7 +65,7 @@ static void clear_gradients(void *context, size_t item, int worker) {
 }
 
 void cq_update_clear(cq_update *u, cq_context *ctx) {
-  if (u->overlap.is_on) cq_overlap_abandon(&u->overlap);
+  cq_overlap_abandon(&u->overlap);
   cq_context_run(ctx, (size_t)u->n_gradients, clear_gradients, u->gradients);
 }
 
