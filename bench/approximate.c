@@ -24,7 +24,7 @@ typedef struct bench {
   const float *queries, *rows;
   size_t n_queries, n, dim;
   cq_context *ctx;
-  cq_neighbours exact; /* [n_queries, K] */
+  cq_neighbors exact; /* [n_queries, K] */
 } bench;
 
 static size_t common(const uint32_t *a, const uint32_t *b) {
@@ -40,12 +40,12 @@ static int try_effort(const bench *b, const cq_approximate *a, const char *metho
   size_t n_found = 0;
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < b->n_queries; q++) {
-    cq_neighbours got;
+    cq_neighbors got;
     if (cq_approximate_top(&got, a, b->queries + q * b->dim, 1, b->rows, b->n, b->dim, K, effort, NULL, NULL, NULL,
                            b->ctx, &error))
       return fail(&error);
     n_found += common(got.index, b->exact.index + q * K);
-    cq_neighbours_free(&got);
+    cq_neighbors_free(&got);
   }
   printf("%s\t%zu\t%.3f\t%.2f\n", method, effort, (cq_seconds(CLOCK_MONOTONIC) - start) / (double)b->n_queries * 1e3,
          100 * (double)n_found / (double)(b->n_queries * K));
@@ -80,9 +80,9 @@ int main(int argc, char **argv) {
   b.queries = (const float *)(const void *)file.data, b.rows = b.queries + b.n_queries * b.dim;
   const double start = cq_seconds(CLOCK_MONOTONIC);
   for (size_t q = 0; q < 20; q++) {
-    cq_neighbours got;
+    cq_neighbors got;
     if (cq_top(&got, b.queries + q * b.dim, 1, b.rows, b.n, b.dim, K, NULL, NULL, b.ctx, &error)) return fail(&error);
-    cq_neighbours_free(&got);
+    cq_neighbors_free(&got);
   }
   printf("method\teffort\tms a query\trecall of %d, %%\nexact\t-\t%.3f\t100\n", K,
          (cq_seconds(CLOCK_MONOTONIC) - start) / 20 * 1e3);
@@ -90,7 +90,7 @@ int main(int argc, char **argv) {
   if (cq_top(&b.exact, b.queries, b.n_queries, b.rows, b.n, b.dim, K, NULL, NULL, b.ctx, &error)) return fail(&error);
   int code = try_method(&b, false, "bench-approximate.tmp");
   if (!code) code = try_method(&b, true, "bench-approximate.tmp");
-  cq_neighbours_free(&b.exact);
+  cq_neighbors_free(&b.exact);
   cq_context_free(b.ctx);
   cq_mapping_close(&file);
   return code;

@@ -4,7 +4,7 @@
 # The teacher's vectors are computed once and kept by both sides; their computation is in no figure.
 # 1. dropout 0: the loss curves of the first 100 steps must lie on each other (relative difference at most 1e-3).
 # 2. time of a step, both sides in turn (wants an otherwise idle machine).
-#    Theirs with the fused optimiser. PRECISION="bf16" (f32): also in bf16, theirs under autocast, all four in turn.
+#    Theirs with the fused optimizer. PRECISION="bf16" (f32): also in bf16, theirs under autocast, all four in turn.
 # 3. dropout as the student's config says: translation accuracy after STEPS steps, three seeds a side. SIDES="ours bf16
 #    theirs" (ours theirs): bf16 is ours, too.
 # STUDENT is a directory (the teacher's). In the environment may stand TEACHER (all-MiniLM-L6-v2), LAYERS (keep only so many

@@ -31,12 +31,12 @@ int main(int argc, char **argv) {
   printf("ready\n");
   fflush(stdout);
   while (fgets(line, sizeof line, stdin)) {
-    cq_neighbours of_x, of_y;
+    cq_neighbors of_x, of_y;
     o.first_pass = strncmp(line, "int8", 4) == 0 ? CQ_FIRST_INT8 : CQ_FIRST_F32;
     const double start = cq_seconds(CLOCK_MONOTONIC);
     if (cq_nearest(&of_x, &of_y, cq_npy_data(x), n_x, cq_npy_data(y), n_y, dim, &o, ctx, &error)) return fail(&error);
     const double seconds = cq_seconds(CLOCK_MONOTONIC) - start;
-    if (argc > 5) { /* for comparison: the neighbours of both sides, row by row */
+    if (argc > 5) { /* for comparison: the neighbors of both sides, row by row */
       FILE *out = fopen(argv[5], "wb");
       if (!out) return perror(argv[5]), 1;
       fwrite(of_x.index, sizeof *of_x.index, of_x.n * of_x.k, out);
@@ -45,8 +45,8 @@ int main(int argc, char **argv) {
     }
     printf("%.6f\n", seconds);
     fflush(stdout);
-    cq_neighbours_free(&of_x);
-    cq_neighbours_free(&of_y);
+    cq_neighbors_free(&of_x);
+    cq_neighbors_free(&of_y);
   }
   cq_context_free(ctx);
   cq_npy_close(x);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Nearest neighbours both ways, calque against FAISS, in one run.
+# Nearest neighbors both ways, calque against FAISS, in one run.
 #   bench/nearest.sh BENCH_NEAREST VENV VECTORS N DIM [K [THREADS [ROUNDS]]]
 # VECTORS: f32 numbers alone, DIM in a row, at least 2 N rows; or "random". FAISS_VERSION chooses the peer's release (the newest).
 # Debian's python3-faiss with libopenblas0-pthread is a release 1.7 at full speed, with /usr for VENV (the wheel of 1.7.4 uses one thread).

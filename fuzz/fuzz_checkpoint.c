@@ -34,8 +34,8 @@ static void try_search(const uint8_t *data, size_t n) {
   enum { K = 2, N_X = 3, N_Y = 2 };
   static uint32_t indices[2][N_X * K];
   static double cosines[2][N_X * K];
-  cq_neighbours x = {.n = N_X, .k = K, .index = indices[0], .cosine = cosines[0]};
-  cq_neighbours y = {.n = N_Y, .k = K, .index = indices[1], .cosine = cosines[1]};
+  cq_neighbors x = {.n = N_X, .k = K, .index = indices[0], .cosine = cosines[0]};
+  cq_neighbors y = {.n = N_Y, .k = K, .index = indices[1], .cosine = cosines[1]};
   cq_error error = {0};
   size_t done;
   const cq_identity key = cq_hash128("search", 6);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-static void check_curve(const cq_labelled *l, bool by_cosine) {
+static void check_curve(const cq_labeled *l, bool by_cosine) {
   cq_f1_point *curve;
   size_t n_points;
   CHECK(cq_labelled_curve(&curve, &n_points, l, by_cosine, NULL) == CQ_OK);
@@ -18,7 +18,7 @@ static void check_curve(const cq_labelled *l, bool by_cosine) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   const fuzz_part gold = fuzz_next_part(&data, &n);
-  cq_labelled l;
+  cq_labeled l;
   cq_error error = {0};
   const char *pairs = fuzz_file("pairs", data, n);
   const cq_status status = cq_labelled_read(&l, input_file(gold.data, gold.n), pairs, &error);

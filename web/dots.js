@@ -6,8 +6,8 @@
 const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
 
 /* Any CSS color as an opaque pixel. */
-function pixelOf(colour) {
-  probe.fillStyle = colour;
+function pixelOf(color) {
+  probe.fillStyle = color;
   probe.fillRect(0, 0, 1, 1);
   return new Uint32Array(probe.getImageData(0, 0, 1, 1).data.buffer)[0] | 0xff000000;
 }
@@ -21,7 +21,7 @@ export class Dots {
   }
 
   /* Radius in pixels of the canvas. For each color the products with its coverage are made once. */
-  prepare({ colours, paper, line, radius, alpha }) {
+  prepare({ colors, paper, line, radius, alpha }) {
     this.paper = pixelOf(paper);
     this.line = pixelOf(line);
     const half = Math.ceil(radius), side = this.side = 2 * half + 1;
@@ -30,8 +30,8 @@ export class Dots {
     for (let y = 0; y < side; y++)
       for (let x = 0; x < side; x++)
         this.keep[y * side + x] = 256 - Math.round(256 * alpha * Math.max(0, Math.min(1, radius + 0.5 - Math.hypot(x - half, y - half))));
-    this.redBlue = colours.map((colour) => this.keep.map((keep) => Math.imul(pixelOf(colour) & 0xff00ff, 256 - keep)));
-    this.green = colours.map((colour) => this.keep.map((keep) => Math.imul(pixelOf(colour) & 0x00ff00, 256 - keep)));
+    this.redBlue = colors.map((color) => this.keep.map((keep) => Math.imul(pixelOf(color) & 0xff00ff, 256 - keep)));
+    this.green = colors.map((color) => this.keep.map((keep) => Math.imul(pixelOf(color) & 0x00ff00, 256 - keep)));
   }
 
   clear() { this.pixels.fill(this.paper); }
@@ -40,9 +40,9 @@ export class Dots {
 
   horizontal(y) { this.pixels.fill(this.line, y * this.width, (y + 1) * this.width); }
 
-  dot(x, y, colour) {
+  dot(x, y, color) {
     const { pixels, width, side, keep } = this;
-    const redBlue = this.redBlue[colour], green = this.green[colour];
+    const redBlue = this.redBlue[color], green = this.green[color];
     const left = Math.round(x) - this.half, top = Math.round(y) - this.half;
     const from = Math.max(0, -left), to = Math.min(side, width - left);
     const last = Math.min(side, this.height - top);

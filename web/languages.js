@@ -2,7 +2,7 @@
 
 import { make, count } from './dom.js';
 
-// Neighbours in this order are far apart in hue, so that the largest languages are told apart best.
+// Neighbors in this order are far apart in hue, so that the largest languages are told apart best.
 const HUES = [262, 35, 152, 325, 88, 205, 5, 128, 292, 60, 178, 235];
 const order = new Map();
 const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'code' });

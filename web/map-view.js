@@ -69,11 +69,11 @@ export function chooseLanguages() {
   const chosen = languages();
   points.forEach((point, i) => { map.visible[i] = !chosen.length || chosen.includes(point.language); });
   map.redraw();
-  summarise();
+  summarize();
   listLater();
 }
 
-function summarise() {
+function summarize() {
   const counts = new Map();
   points.forEach((point, i) => { if (map.visible[i]) counts.set(point.language, (counts.get(point.language) ?? 0) + 1); });
   const shown = [...counts].sort((a, b) => b[1] - a[1]);

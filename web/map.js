@@ -33,7 +33,7 @@ export class PointMap {
     this.points = points;
     this.visible = new Uint8Array(points.length).fill(1);
     this.hues = [...new Set(points.map((point) => point.hue))];
-    this.colour = Uint16Array.from(points, (point) => this.hues.indexOf(point.hue));
+    this.color = Uint16Array.from(points, (point) => this.hues.indexOf(point.hue));
     this.xs = Float32Array.from(points, (point) => point.x);
     this.ys = Float32Array.from(points, (point) => point.y);
     this.buildGrid();
@@ -127,8 +127,8 @@ export class PointMap {
     this.accent = style.accentColor;
     this.font = style.fontFamily;
     const tone = style.getPropertyValue('--tone');
-    this.colours = this.hues.map((hue) => `oklch(${tone} ${hue})`);
-    this.dots.prepare({ colours: this.colours, paper: this.paper, line: style.borderTopColor, radius: radius * this.ratio, alpha });
+    this.colors = this.hues.map((hue) => `oklch(${tone} ${hue})`);
+    this.dots.prepare({ colors: this.colors, paper: this.paper, line: style.borderTopColor, radius: radius * this.ratio, alpha });
   }
 
   draw() {
@@ -153,14 +153,14 @@ export class PointMap {
   }
 
   drawPoints() {
-    const { dots, colour, xs, ys } = this;
+    const { dots, color, xs, ys } = this;
     const scale = this.pixels * this.ratio;
     const shiftX = this.canvas.width / 2 - this.centre.x * scale;
     const shiftY = this.canvas.height / 2 + this.centre.y * scale;
     const { left, right, top, bottom } = this.view;
     const edge = dots.half / scale;
     this.eachIn(left - edge, top - edge, right + edge, bottom + edge,
-      (i) => dots.dot(shiftX + xs[i] * scale, shiftY - ys[i] * scale, colour[i]));
+      (i) => dots.dot(shiftX + xs[i] * scale, shiftY - ys[i] * scale, color[i]));
   }
 
   /* What stands out: hits with their ranks, the query, the point under the mouse, and labels where there is room. */
@@ -191,7 +191,7 @@ export class PointMap {
     const { context } = this;
     const x = this.screenX(this.xs[index]), y = this.screenY(this.ys[index]);
     const radius = strong ? 13 : rank <= 10 ? 9 : 5;
-    context.fillStyle = this.colours[this.colour[index]];
+    context.fillStyle = this.colors[this.color[index]];
     context.strokeStyle = strong ? this.ink : this.paper;
     context.lineWidth = strong ? 2.5 : 1.5;
     context.beginPath();
@@ -207,8 +207,8 @@ export class PointMap {
   drawQuery({ x: dataX, y: dataY }) {
     const { context } = this;
     const x = Math.round(this.screenX(dataX)) + 0.5, y = Math.round(this.screenY(dataY)) + 0.5;
-    for (const [colour, width] of [[this.paper, 5], [this.accent, 2]]) {
-      context.strokeStyle = colour;
+    for (const [color, width] of [[this.paper, 5], [this.accent, 2]]) {
+      context.strokeStyle = color;
       context.lineWidth = width;
       context.beginPath();
       context.arc(x, y, 15, 0, 7);

@@ -7,7 +7,7 @@ import { $, debounce, make, plural } from './dom.js';
 const MAX_LINES = 40;
 const EXAMPLES = {
   'Same meaning': [
-    ['The lake is frozen, so we can walk across.', 'Who left the window open?', 'Our neighbour grows tomatoes on the roof.'],
+    ['The lake is frozen, so we can walk across.', 'Who left the window open?', 'Our neighbor grows tomatoes on the roof.'],
     ['Der See ist zugefroren, wir können hinübergehen.', 'من ترك النافذة مفتوحة؟', 'हमारा पड़ोसी छत पर टमाटर उगाता है।', 'Le train part dans dix minutes.'],
   ],
   'Loan translations': [

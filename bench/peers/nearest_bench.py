@@ -1,10 +1,10 @@
-"""Times nearest neighbours both ways, calque's one pass (first in f32, then in 8 bits) against FAISS's IndexFlatIP searched twice, in turn.
+"""Times nearest neighbors both ways, calque's one pass (first in f32, then in 8 bits) against FAISS's IndexFlatIP searched twice, in turn.
 
     python nearest_bench.py BENCH_NEAREST VECTORS N DIM [K [THREADS [ROUNDS]]]
 
 VECTORS is a file of f32 numbers alone with DIM in a row (a cache of calque's, say), or "random". Its first 2 N rows, scaled to
 length 1, are the two sides. FAISS is asked once for each direction, with all threads, after a search for its best block sizes.
-TSV on standard output, and how many neighbours differ.
+TSV on standard output, and how many neighbors differ.
 """
 
 import os
@@ -88,7 +88,7 @@ def main():
     theirs = np.concatenate([x_in_y.ravel(), y_in_x.ravel()])
     inputs = (x.nbytes + y.nbytes) / 2**20
     print(f"# calque's peak memory {usage:.0f} MiB, inputs {inputs:.0f} MiB; int8 and f32 differ in {(found['f32'] != found['int8']).sum()}, "
-          f"calque and FAISS in {(found['f32'] != theirs).sum()} of {theirs.size} neighbours")
+          f"calque and FAISS in {(found['f32'] != theirs).sum()} of {theirs.size} neighbors")
 
 
 if __name__ == "__main__":

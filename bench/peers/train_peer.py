@@ -5,7 +5,7 @@
 Batches in file order; a batch is --batch pairs. The loss is sentence_transformers' MSELoss over both sides: the mean of
 (student(source) - teacher(source))^2 and (student(target) - teacher(source))^2. AdamW with decay on matrices only, linear
 warm-up and decline, gradients clipped to norm 1. The log holds {"step", "loss", "learning_rate", "gradient_norm", "seconds"}
-a line; seconds cover tokenising, forward, backward and update, as calque's do.
+a line; seconds cover tokenizing, forward, backward and update, as calque's do.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def options():
     p.add_argument("--vectors", help="keep the teacher's vectors of the whole training file here, or take them from here")
     p.add_argument("--compile", action="store_true")
     p.add_argument("--bf16", action="store_true", help="forward under autocast")
-    p.add_argument("--fused", action="store_true", help="the optimiser in one kernel")
+    p.add_argument("--fused", action="store_true", help="the optimizer in one kernel")
     for name, default in SIZES.items():
         p.add_argument("--" + name, type=int, default=default)
     for name, default in RATES.items():

@@ -5,7 +5,7 @@
  *   cq_analyze(&terms, &n, text, &o, &err);
  *   cq_free(terms);
  *
- *   normalisation   NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla
+ *   normalization   NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla
  *                   words stay whole
  *   words           split at the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese,
  *                   Thai, Lao, Khmer, Burmese) by ICU's dictionaries

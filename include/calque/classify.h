@@ -23,7 +23,7 @@ extern "C" {
 
 typedef struct cq_logistic_options { /* group "logistic" */
   size_t size;
-  double c;           /* inverse regularisation strength, as scikit-learn's C */
+  double c;           /* inverse regularization strength, as scikit-learn's C */
   double tolerance;   /* ends when no element of the gradient is larger, in parts of n * c */
   int max_iterations; /* or after this many */
 } cq_logistic_options;
@@ -38,7 +38,7 @@ typedef struct cq_logistic {
 } cq_logistic;
 
 /* The weights of p(k | x) = softmax(W x + b) that minimise c * sum of -log p + |W|^2 / 2, as scikit-learn's
- * LogisticRegression does; intercepts are not regularised. The minimum is unique; it is found by L-BFGS (Liu & Nocedal
+ * LogisticRegression does; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu & Nocedal
  * 1989) in double precision.
  *   vectors   [n, dim];  classes  [n], below n_classes
  * Errors: CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite, options

@@ -254,7 +254,7 @@ CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_defa
 /* Names that text has and a dictionary lacks, in the letters of the dictionary's other language, as rows of a
  * dictionary. A name is a word that the text never has in small letters. How it is written is learned from those words
  * of the dictionary that sound like their translations in another script: at first those with the same consonants
- * (Soundex of ICU's romanisation), then all that what these teach makes likely, by a joint n-gram model of units of one
+ * (Soundex of ICU's romanization), then all that what these teach makes likely, by a joint n-gram model of units of one
  * or two letters (Bisani & Ney 2008, "Joint-Sequence Models for Grapheme-to-Phoneme Conversion"). Of 1,000 names or
  * more other words teach nothing. Nothing is written where both languages have the same script. counts.n_read: names. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_transliterate(cq_corpus_counts *counts,

@@ -1,4 +1,4 @@
-/* Arithmetic on embeddings that are already computed: cosine similarity and quantisation.
+/* Arithmetic on embeddings that are already computed: cosine similarity and quantization.
  *
  *   float ranges[2 * dim];
  *   cq_int8_ranges(ranges, calibration, n_calibration, dim);
@@ -28,7 +28,7 @@ CQ_API void cq_normalize(float *vectors, size_t n, size_t dim);
 /* Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
 CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
 
-/* Scalar quantisation as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards
+/* Scalar quantization as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards
  * zero instead of rounding down): each dimension's range in 255 steps, floor((x - min) / step) clipped to [0, 255],
  * minus 128. Values outside the range saturate; the step of an empty range is 1. */
 CQ_API void cq_quantize_int8(int8_t *out, const float *vectors, size_t n, size_t dim, const float *ranges);

@@ -50,7 +50,7 @@ typedef struct cq_f1_point {
 CQ_API void cq_f1_at(cq_f1_point *out, double threshold, const double *scores, const bool *correct, size_t n,
                      size_t n_gold);
 
-/* At every threshold that makes a difference, the highest first: midway between two neighbouring scores, and the lowest
+/* At every threshold that makes a difference, the highest first: midway between two neighboring scores, and the lowest
  * score itself. Candidates of equal score are taken together.
  *   out   released with cq_free(); NULL when n is 0
  * Errors: CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.

@@ -152,7 +152,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_read(cq_index *index, cq_documents *docume
 typedef enum cq_approximation {
   CQ_APPROXIMATE_NONE,
   CQ_APPROXIMATE_IVF,  /* lists around centres: quick to make (Sivic & Zisserman 2003) */
-  CQ_APPROXIMATE_HNSW, /* a graph of neighbours: quick to search (Malkov & Yashunin 2018) */
+  CQ_APPROXIMATE_HNSW, /* a graph of neighbors: quick to search (Malkov & Yashunin 2018) */
 } cq_approximation;
 /* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added
  * later are searched exactly beside it, until it is made anew. Two HNSW graphs of the same documents may differ.

@@ -1,4 +1,4 @@
-/* Text files line by line, plain or compressed (gzip, xz, Zstandard: recognised by content, not by name), in constant
+/* Text files line by line, plain or compressed (gzip, xz, Zstandard: recognized by content, not by name), in constant
  * memory.
  *
  *   cq_lines *lines;

@@ -1,7 +1,7 @@
-/* Mining parallel sentences (bitext mining): margin-based scores over nearest neighbours, the choice of pairs, and a
- * threshold tuned on labelled data.
+/* Mining parallel sentences (bitext mining): margin-based scores over nearest neighbors, the choice of pairs, and a
+ * threshold tuned on labeled data.
  *
- *   cq_neighbours of_x, of_y;                                        // calque/nearest.h
+ *   cq_neighbors of_x, of_y;                                        // calque/nearest.h
  *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
  *   cq_mined_pair *pairs;
  *   size_t n;
@@ -10,7 +10,7 @@
  *
  * cq_mine does all of it on two files. Source: Artetxe & Schwenk 2019, sections 3 and 4.
  *
- * Threads: calls are independent of one another; a cq_mining and a cq_labelled may be read by any number of threads at
+ * Threads: calls are independent of one another; a cq_mining and a cq_labeled may be read by any number of threads at
  * once. */
 #ifndef CALQUE_MINE_H
 #define CALQUE_MINE_H
@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* How a pair is scored from its cosine a and b, the mean of what its two rows' k nearest neighbours have on average. */
+/* How a pair is scored from its cosine a and b, the mean of what its two rows' k nearest neighbors have on average. */
 typedef enum cq_margin {
   CQ_MARGIN_RATIO,    /* a / b; 0 where b is 0 (equation 2) */
   CQ_MARGIN_DISTANCE, /* a - b */
@@ -53,17 +53,17 @@ typedef struct cq_margin_options { /* group "margin" */
 } cq_margin_options;
 CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, margin) /* ratio, max, 1, none, none */
 
-/* Scores candidates from both sides' neighbours and chooses pairs, best first (then by source, then by target).
+/* Scores candidates from both sides' neighbors and chooses pairs, best first (then by source, then by target).
  *   out      released with cq_free(); NULL when there are none
  *   options  NULL for the defaults
- * Errors: CQ_ERR_ARGUMENT when the neighbours are not of one search; CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
-                                             const cq_neighbours *of_target, const cq_margin_options *options,
+ * Errors: CQ_ERR_ARGUMENT when the neighbors are not of one search; CQ_ERR_MEMORY. */
+CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbors *of_source,
+                                             const cq_neighbors *of_target, const cq_margin_options *options,
                                              cq_error *error);
 
 /* The same within one matrix (cq_nearest_within): paraphrases. A pair comes once, its lower row as the source;
  * forward and backward are each row's best, max is greedy with no row in two pairs. Errors: as above. */
-CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
+CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbors *neighbors,
                                                     const cq_margin_options *options, cq_error *error);
 
 /* What is found within one side's text: cq_margin_pairs_within with the same options, but with CQ_RETRIEVE_MAX for
@@ -101,7 +101,7 @@ typedef struct cq_mine_options { /* group "mine" */
   const char *model;           /* NULL: source and target hold vectors */
   const char *cache_directory; /* for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   size_t raw_dim;              /* dimension of vectors in files of f32 numbers alone; else 0 */
-  size_t k;                    /* neighbours that a margin is taken over */
+  size_t k;                    /* neighbors that a margin is taken over */
   cq_first_pass first_pass;
   const cq_margin_options *margin; /* NULL: the defaults */
   const char *gold; /* lines of two ids, source and target: the threshold is the one of maximum F1 on them */
@@ -187,24 +187,24 @@ typedef struct cq_labelled_pair {
   cq_slice source_id, target_id, source, target; /* the sentences: data NULL when the file has none */
 } cq_labelled_pair;
 
-typedef struct cq_labelled {
+typedef struct cq_labeled {
   cq_labelled_pair *pairs; /* [n], best first */
   size_t n, n_gold;
   bool has_cosines; /* in every line */
   void *memory;     /* what the slices point into */
-} cq_labelled;
+} cq_labeled;
 
 /* Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque
  * mine` prints for files of ids), and says which of them a gold file has: lines of source id and target id. Errors:
  * CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
  * CQ_ERR_IO, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs, cq_error *error);
-CQ_API void cq_labelled_free(cq_labelled *labelled);
+CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error);
+CQ_API void cq_labelled_free(cq_labeled *labeled);
 
 /* cq_f1_curve and cq_f1_at over the pairs' scores or, by_cosine, their cosines. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labelled *labelled,
-                                               bool by_cosine, cq_error *error);
-CQ_API CQ_MUST_USE cq_status cq_labelled_at(cq_f1_point *out, const cq_labelled *labelled, bool by_cosine,
+CQ_API CQ_MUST_USE cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine,
+                                               cq_error *error);
+CQ_API CQ_MUST_USE cq_status cq_labelled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine,
                                             double threshold, cq_error *error);
 
 #ifdef __cplusplus

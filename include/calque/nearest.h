@@ -1,13 +1,13 @@
-/* Exact nearest neighbours by cosine similarity, in both directions from one pass.
+/* Exact nearest neighbors by cosine similarity, in both directions from one pass.
  *
- *   cq_neighbours of_x, of_y;
+ *   cq_neighbors of_x, of_y;
  *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
  *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
- *   cq_neighbours_free(&of_x), cq_neighbours_free(&of_y);
+ *   cq_neighbors_free(&of_x), cq_neighbors_free(&of_y);
  *
  * The matrix of cosines is never stored, and vectors are read in place, from mapped files for instance: memory is the
- * results and some twenty megabytes. Cosines and neighbours are those of a plain loop in double precision, ties
- * included, at every SIMD level and number of threads. For approximate nearest neighbours (ANN) see calque/index.h.
+ * results and some twenty megabytes. Cosines and neighbors are those of a plain loop in double precision, ties
+ * included, at every SIMD level and number of threads. For approximate nearest neighbors (ANN) see calque/index.h.
  *
  * Threads: calls are independent of one another, and may share vectors. progress is told on the calling thread. */
 #ifndef CALQUE_NEAREST_H
@@ -27,12 +27,12 @@ extern "C" {
 #endif
 
 /* Each row's k nearest rows of the other side (top-k), nearest first, the lowest index first among equals. */
-typedef struct cq_neighbours {
+typedef struct cq_neighbors {
   size_t n, k;
   uint32_t *index; /* [n, k] */
   double *cosine;  /* [n, k]; a zero vector's are 0 */
-} cq_neighbours;
-CQ_API void cq_neighbours_free(cq_neighbours *neighbours);
+} cq_neighbors;
+CQ_API void cq_neighbors_free(cq_neighbors *neighbors);
 
 /* done of n_all equal parts; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
@@ -46,7 +46,7 @@ typedef enum cq_first_pass {
 
 typedef struct cq_nearest_options { /* group "nearest" */
   size_t size;
-  size_t k; /* neighbours of each row, at most as many as the other side has rows */
+  size_t k; /* neighbors of each row, at most as many as the other side has rows */
   cq_first_pass first_pass;
   const uint32_t *x_rows, *y_rows; /* [n_x], [n_y]: row i stands at row x_rows[i] of x; NULL: at row i */
   const char *checkpoint; /* a file to resume from if it is there and of this search; written every so often, removed at
@@ -66,13 +66,13 @@ CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest)
  *   options  NULL for the defaults: k 4
  * Errors: CQ_ERR_ARGUMENT for a number that is not finite (side and row named), dim 0, or more than 2^32 - 1 rows;
  * CQ_ERR_STOPPED, CQ_ERR_MEMORY.
- * Source: Artetxe & Schwenk 2019, section 3: the neighbours that margins are taken over. */
-CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x,
+ * Source: Artetxe & Schwenk 2019, section 3: the neighbors that margins are taken over. */
+CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbors *of_x, cq_neighbors *of_y, const float *x, size_t n_x,
                                         const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,
                                         cq_context *ctx, cq_error *error);
 
 /* The k nearest other rows of the same matrix for each row: half the work of cq_nearest(x, x). */
-CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim,
+CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbors *out, const float *x, size_t n, size_t dim,
                                                const cq_nearest_options *options, cq_context *ctx, cq_error *error);
 
 /* Two rows of one matrix that are near each other. */

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef enum cq_precision {
-  CQ_PRECISION_DEFAULT, /* what CALQUE_PRECISION in the environment says, else int8 for a model quantised so, else f32 */
+  CQ_PRECISION_DEFAULT, /* what CALQUE_PRECISION in the environment says, else int8 for a model quantized so, else f32 */
   CQ_PRECISION_F32,
   CQ_PRECISION_BF16, /* 8 bits of exponent, 8 of mantissa: up to twice as fast where the processor has such products */
   CQ_PRECISION_INT8, /* 8-bit weights, scaled by output channel, and 8-bit activations, scaled by token: up to four times */

@@ -1,4 +1,4 @@
-/* Quantising a model: its weights in fewer bits, and what is lost by it.
+/* Quantizing a model: its weights in fewer bits, and what is lost by it.
  *
  *   cq_quantize_options o = cq_quantize_default_options();
  *   o.sts_files = &file, o.n_sts_files = 1, o.max_loss = 0.2;

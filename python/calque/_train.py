@@ -152,7 +152,7 @@ def distill(*, progress: ProgressFn | None = None, **options: OptionValue) -> Re
 
 
 def finetune(*, progress: ProgressFn | None = None, **options: OptionValue) -> Result:
-    """Fine-tunes ``model`` on labelled pairs (``nli``), scored pairs (``scored``) or matching pairs (``pairs``).
+    """Fine-tunes ``model`` on labeled pairs (``nli``), scored pairs (``scored``) or matching pairs (``pairs``).
 
         calque.finetune(model="body", pairs="pairs.tsv.gz", output="encoder", epochs=1)
 

@@ -1,4 +1,4 @@
-/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognised by how the file begins, in constant
+/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by how the file begins, in constant
  * memory.
  *
  *   cq_input_open(&in, "news.tsv.zst", &error);                 // "-" is standard input

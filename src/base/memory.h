@@ -13,9 +13,9 @@
 
 #define CQ_ALIGNMENT 64
 
-void *cq_alloc(size_t n_bytes); /* uninitialised; NULL on failure; n_bytes 0 gives a unique pointer */
+void *cq_alloc(size_t n_bytes); /* uninitialized; NULL on failure; n_bytes 0 gives a unique pointer */
 void *cq_alloc_zeroed(size_t n_bytes);
-void *cq_alloc_array(size_t n, size_t size); /* uninitialised */
+void *cq_alloc_array(size_t n, size_t size); /* uninitialized */
 void *cq_alloc_array_zeroed(size_t n, size_t size);
 void *cq_alloc_small(size_t n_bytes); /* aligned as malloc's only: for libraries that allocate little pieces */
 void *cq_realloc_small(void *p, size_t n_bytes);

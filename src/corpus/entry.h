@@ -1,9 +1,9 @@
 /* An entry of a bilingual dictionary: headwords and translations, each of which with each is a row.
  *
  *   cq_entry_begin(&e);
- *   cq_entry_add_heads(&e, "colour /ˈkʌlə/, color /ˈkʌlɚ/ <n>");      // colour | color
+ *   cq_entry_add_heads(&e, "color /ˈkʌlə/, color /ˈkʌlɚ/ <n>");      // color | color
  *   cq_entry_add_translations(&e, "Farbe <fem>, Farbton {m}");        // Farbe | Farbton
- *   cq_entry_next(&row, &e);                                          // colour, Farbe; then colour, Farbton; ...
+ *   cq_entry_next(&row, &e);                                          // color, Farbe; then color, Farbton; ...
  *
  * Notes in any brackets are left out. */
 #ifndef CORPUS_ENTRY_H

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-const char *const cq_corpus_matches[] = {"exact", "normalised", NULL};
+const char *const cq_corpus_matches[] = {"exact", "normalized", NULL};
 
 /* --- counts --- */
 

@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "corpus/joint_ngrams.h"
 #include "corpus/word_counts.h"
-#include "text/romanise.h"
+#include "text/romanize.h"
 #include "text/script.h"
 #include "text/unicode.h"
 
@@ -67,7 +67,7 @@ typedef struct transliterator {
   letter_counts of_source, of_target;
   cq_arena texts;
   cq_builder scratch, codes[2];
-  cq_romaniser *romaniser;
+  cq_romanizer *romanizer;
   cq_joint_ngrams model;
 } transliterator;
 
@@ -154,7 +154,7 @@ static bool add_entry(void *context, const cq_row *row) {
 static bool sound_codes(cq_builder *out, transliterator *t, cq_slice word) {
   static const char codes[] = "01230120022455012623010202"; /* of a to z; 0: none */
   cq_builder_clear(&t->scratch);
-  cq_romanise(&t->scratch, t->romaniser, word);
+  cq_romanize(&t->scratch, t->romanizer, word);
   cq_builder_clear(out);
   for (size_t i = 0; i < t->scratch.n; i++) {
     const char letter = t->scratch.data[i];
@@ -286,7 +286,7 @@ static void transliterator_free(transliterator *t) {
   cq_arena_free(&t->texts);
   cq_builder_free(&t->scratch);
   for (int i = 0; i < 2; i++) cq_builder_free(&t->codes[i]);
-  cq_romaniser_free(t->romaniser);
+  cq_romanizer_free(t->romanizer);
   cq_joint_close(&t->model);
 }
 
@@ -301,7 +301,7 @@ cq_status cq_corpus_transliterate(cq_corpus_counts *counts, const cq_corpus_tran
   bool learned = false;
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.texts, o.n_texts, error);
   if (!status) status = cq_word_counts_open(&t.words, error);
-  if (!status) status = cq_romaniser_open(&t.romaniser, error);
+  if (!status) status = cq_romanizer_open(&t.romanizer, error);
   if (!status && !cq_joint_open(&t.model)) status = cq_fail_memory(error, "letters");
   if (!status)
     status = cq_corpus_visit_rows(o.inputs, o.n_inputs, 2, add_entry, &t, "a dictionary", &t.flow, counts, error);

@@ -15,7 +15,7 @@
 enum { MAX_COLUMNS = 6 };
 
 typedef struct reading {
-  cq_labelled *out;
+  cq_labeled *out;
   cq_arena *text;
   cq_map gold, seen; /* "source id <tab> target id" */
   size_t capacity;
@@ -36,7 +36,7 @@ static cq_status add_gold(reading *r, cq_slice line, const cq_lines *lines, cq_e
 
 static cq_status add_labelled_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
   cq_slice c[MAX_COLUMNS];
-  cq_labelled *out = r->out;
+  cq_labeled *out = r->out;
   cq_labelled_pair pair = {.cosine = NAN};
   const char *path = cq_lines_path(lines);
   const uint64_t number = cq_lines_number(lines);
@@ -81,10 +81,10 @@ static int best_pair_first(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs, cq_error *error) {
-  *out = (cq_labelled){.has_cosines = true};
+cq_status cq_labelled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error) {
+  *out = (cq_labeled){.has_cosines = true};
   reading r = {.out = out, .text = cq_alloc_zeroed(sizeof *r.text)};
-  if (!r.text) return cq_fail_memory(error, "labelled pairs");
+  if (!r.text) return cq_fail_memory(error, "labeled pairs");
   out->memory = r.text;
   cq_status status = read_pair_file(&r, gold, add_gold, error);
   if (!status && r.gold.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, gold, "there is no pair in it");
@@ -99,15 +99,15 @@ cq_status cq_labelled_read(cq_labelled *out, const char *gold, const char *pairs
   return status;
 }
 
-void cq_labelled_free(cq_labelled *labelled) {
-  if (labelled->memory) cq_arena_free(labelled->memory);
-  cq_free(labelled->memory);
-  cq_free(labelled->pairs);
-  *labelled = (cq_labelled){0};
+void cq_labelled_free(cq_labeled *labeled) {
+  if (labeled->memory) cq_arena_free(labeled->memory);
+  cq_free(labeled->memory);
+  cq_free(labeled->pairs);
+  *labeled = (cq_labeled){0};
 }
 
 /* The pairs' figures as the arrays that F1 takes. */
-static cq_status f1_figures(double **scores, bool **correct, const cq_labelled *l, bool by_cosine, cq_error *error) {
+static cq_status f1_figures(double **scores, bool **correct, const cq_labeled *l, bool by_cosine, cq_error *error) {
   if (by_cosine && !l->has_cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "the pairs come without cosines");
   *scores = cq_alloc_array(l->n, sizeof **scores);
   *correct = cq_alloc_array(l->n, sizeof **correct);
@@ -119,24 +119,23 @@ static cq_status f1_figures(double **scores, bool **correct, const cq_labelled *
   return CQ_OK;
 }
 
-cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labelled *labelled, bool by_cosine,
-                            cq_error *error) {
+cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine, cq_error *error) {
   double *scores = NULL;
   bool *correct = NULL;
   *out = NULL, *n = 0;
-  cq_status status = f1_figures(&scores, &correct, labelled, by_cosine, error);
-  if (!status) status = cq_f1_curve(out, n, scores, correct, labelled->n, labelled->n_gold, error);
+  cq_status status = f1_figures(&scores, &correct, labeled, by_cosine, error);
+  if (!status) status = cq_f1_curve(out, n, scores, correct, labeled->n, labeled->n_gold, error);
   cq_free(scores);
   cq_free(correct);
   return status;
 }
 
-cq_status cq_labelled_at(cq_f1_point *out, const cq_labelled *labelled, bool by_cosine, double threshold,
+cq_status cq_labelled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine, double threshold,
                          cq_error *error) {
   double *scores = NULL;
   bool *correct = NULL;
-  cq_status status = f1_figures(&scores, &correct, labelled, by_cosine, error);
-  if (!status) cq_f1_at(out, threshold, scores, correct, labelled->n, labelled->n_gold);
+  cq_status status = f1_figures(&scores, &correct, labeled, by_cosine, error);
+  if (!status) cq_f1_at(out, threshold, scores, correct, labeled->n, labeled->n_gold);
   cq_free(scores);
   cq_free(correct);
   return status;

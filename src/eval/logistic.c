@@ -15,7 +15,7 @@ enum { MEMORY = 10, N_SHARDS = 16 };
 #define O cq_logistic_options
 static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "c", c, CHANGES, 1, 1e-9, 1e9, "X",
-               "inverse of the regularisation strength, as scikit-learn's C: less means smaller weights")},
+               "inverse of the regularization strength, as scikit-learn's C: less means smaller weights")},
     {CQ_NUMBER(O, "tolerance", tolerance, CHANGES, 1e-6, 0, 0, "X",
                "converged when no element of the gradient exceeds this, in parts of rows times c")},
     {CQ_INT(O, "max-iterations", max_iterations, CHANGES, 1000, 1, 1 << 30, "N", "L-BFGS iterations at most")},
@@ -163,8 +163,8 @@ static void descend_loss(cq_logistic *out, problem *p, history *h, double *rooms
   }
 }
 
-static cq_status check_labelled(const float *vectors, const uint32_t *classes, size_t n, size_t dim, size_t n_classes,
-                                cq_error *error) {
+static cq_status check_labeled(const float *vectors, const uint32_t *classes, size_t n, size_t dim, size_t n_classes,
+                               cq_error *error) {
   if (n == 0 || n_classes < 2)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu rows of %zu classes, expected rows of two or more", n, n_classes);
   for (size_t i = 0; i < n; i++)
@@ -180,7 +180,7 @@ cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32
   cq_logistic_options o;
   *out = (cq_logistic){.n_classes = n_classes, .dim = dim};
   cq_status status = cq_options_take(&o, &cq_group_logistic, options, error);
-  if (!status) status = check_labelled(vectors, classes, n, dim, n_classes, error);
+  if (!status) status = check_labeled(vectors, classes, n, dim, n_classes, error);
   problem p = {vectors, classes, n, dim, n_classes, n_classes * (dim + 1), o.c, ctx, NULL, NULL, NULL, {0}};
   history h = {.n = p.n_weights};
   double *rooms = NULL;

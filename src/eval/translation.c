@@ -1,4 +1,4 @@
-/* Translation accuracy: how often a sentence's translation is its nearest neighbour, in both directions.
+/* Translation accuracy: how often a sentence's translation is its nearest neighbor, in both directions.
  *
  *                     b, in packed chunks of COLUMNS rows
  *                    +-----------+-----------+-------
@@ -144,7 +144,7 @@ cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float 
   s.scratch = cq_alloc_array(workers, s.scratch_floats * sizeof *s.scratch);
   s.kept = cq_alloc_array(workers, ROWS * sizeof *s.kept);
   if (!s.length_a || !s.length_b || !s.packed || !s.scratch || !s.kept) {
-    status = cq_fail_memory(error, "nearest neighbours");
+    status = cq_fail_memory(error, "nearest neighbors");
     goto done;
   }
   cq_context_run(ctx, chunks, pack_chunk, &s);

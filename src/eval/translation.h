@@ -1,4 +1,4 @@
-/* Nearest neighbours by cosine, exactly: what translation accuracy counts. */
+/* Nearest neighbors by cosine, exactly: what translation accuracy counts. */
 #ifndef EVAL_TRANSLATION_H
 #define EVAL_TRANSLATION_H
 

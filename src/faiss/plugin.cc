@@ -17,7 +17,7 @@
 namespace {
 
 constexpr int links = 32;                // of a node in the graph; twice as many on its lowest floor
-constexpr int effort_building = 100;     // candidates kept while a node finds its neighbours
+constexpr int effort_building = 100;     // candidates kept while a node finds its neighbors
 constexpr size_t min_effort = 128;       // candidates kept while searching the graph
 constexpr size_t kept_at_once = 1 << 18; // candidates of all queries that FAISS is given at a time
 constexpr size_t rows_for_a_list = 64;   // at least; k-means wants 39

@@ -121,7 +121,7 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
   while (at > 0 && kept[at - 1].frequency > frequency) kept[at] = kept[at - 1], at--;
   kept[at] = it;
   if (n > CQ_MAX_PAIRS) {
-    /* One pair too many: two neighbours become one that covers both, those of the lowest frequencies, which matter
+    /* One pair too many: two neighbors become one that covers both, those of the lowest frequencies, which matter
      * least. */
     kept[1].length = kept[0].length;
     memmove(kept, kept + 1, (size_t)--n * sizeof *kept);

@@ -6,7 +6,7 @@
  *
  *   y[t, o] = bias[o] + sum over c, d of weight[o, c, d] x[t + d - (width - 1) / 2, c],   zeros outside of the sentence
  *
- * which is a linear layer on windows of the sentence, [n_tokens, in * width]. A sentence's neighbours in a batch do not
+ * which is a linear layer on windows of the sentence, [n_tokens, in * width]. A sentence's neighbors in a batch do not
  * bear on it: sentence-transformers gives the same where the batch has no padding. */
 #include "base/error.h"
 #include "base/file.h"

@@ -117,7 +117,7 @@ static void include_bytes(cq_identity *id, const void *bytes, size_t n) {
   *id = cq_hash128_add(*id, bytes, n);
 }
 
-/* What normalisers, pre-tokenizers and merges do shows in how they split this; a table of them would depend on the file
+/* What normalizers, pre-tokenizers and merges do shows in how they split this; a table of them would depend on the file
  * they came from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a
  * long word. */
 static const char probe[] =

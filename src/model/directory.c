@@ -382,7 +382,7 @@ cq_precision cq_encoder_precision(const cq_encoder *encoder) {
   return encoder->precision;
 }
 
-static bool is_quantised(const cq_encoder *e) {
+static bool is_quantized(const cq_encoder *e) {
   for (size_t i = 0; i < e->params.n; i++)
     if (!e->params.items[i]->value && e->params.items[i]->narrow.dtype == CQ_I8) return true;
   return false;
@@ -393,7 +393,7 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;
   if (wanted == CQ_PRECISION_DEFAULT && (!wish || !*wish))
-    wanted = is_quantised(e) ? CQ_PRECISION_INT8 : CQ_PRECISION_F32;
+    wanted = is_quantized(e) ? CQ_PRECISION_INT8 : CQ_PRECISION_F32;
   if (wanted == CQ_PRECISION_DEFAULT) {
     for (cq_precision p = CQ_PRECISION_F32; p <= CQ_PRECISION_INT8; p++)
       if (strcmp(wish, cq_precision_names[p]) == 0) wanted = p;

@@ -4,7 +4,7 @@
  *   tokenizer.json     the directory's own
  *   model.safetensors  embedding.weight [vocab, dim]
  *
- * model2vec's files have other names, and may share rows among tokens (vocabulary quantisation):
+ * model2vec's files have other names, and may share rows among tokens (vocabulary quantization):
  *
  *   embeddings [rows, dim], also in 8 bits without scales
  *   mapping    [vocab] a token's row

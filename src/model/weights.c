@@ -173,7 +173,7 @@ cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, 
 
 enum { QUANTIZATION_VERSION = 1 };
 
-/* What calque has quantised says how. */
+/* What calque has quantized says how. */
 static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_error *error) {
   char path[MAX_PATH];
   json_t *json;
@@ -187,7 +187,7 @@ static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_
   status = cq_json_get_int(&version, json, "version", 0, INT64_MAX, path, error);
   json_decref(json);
   if (status || version == QUANTIZATION_VERSION) return status;
-  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "version %lld of quantised weights, expected %d",
+  return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "version %lld of quantized weights, expected %d",
                       (long long)version, QUANTIZATION_VERSION);
 }
 

@@ -4,7 +4,7 @@
  *   h -> before_ffn -> feed-forward -> dropout -> after_ffn -> + h -> y
  *
  * Every norm may be left out (gamma NULL). Pre-norm has those before; sandwich norms are all four; post-norm (post) has
- * those after, and they normalise the sum with the residual. Source: Xiong et al. 2020, figure 1. */
+ * those after, and they normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
 #ifndef NN_BLOCK_H
 #define NN_BLOCK_H
 
@@ -31,7 +31,7 @@ typedef struct cq_block_inputs {
 } cq_block_inputs;
 
 typedef struct cq_half_saved {
-  cq_tensor x; /* what the branch takes: the residual, normalised */
+  cq_tensor x; /* what the branch takes: the residual, normalized */
   cq_norm_saved before, after;
 } cq_half_saved;
 

@@ -1,4 +1,4 @@
-/* The transformer's first layer: word + position + type, normalised; in a model whose vectors of words are narrower
+/* The transformer's first layer: word + position + type, normalized; in a model whose vectors of words are narrower
  * than its layers, projected to their width. Later families have words alone, scaled. */
 #ifndef NN_EMBEDDING_H
 #define NN_EMBEDDING_H

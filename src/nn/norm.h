@@ -1,4 +1,4 @@
-/* Layer normalisation with the residual sum folded in: y = LN(x + residual); or RMSNorm, which takes no residual. */
+/* Layer normalization with the residual sum folded in: y = LN(x + residual); or RMSNorm, which takes no residual. */
 #ifndef NN_NORM_H
 #define NN_NORM_H
 

@@ -39,7 +39,7 @@ cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernel
   }
   if (!failed) return CQ_OK;
   cq_optimizer_free(out);
-  return cq_fail_memory(error, "optimiser state");
+  return cq_fail_memory(error, "optimizer state");
 }
 
 void cq_optimizer_free(cq_optimizer *o) {
@@ -69,7 +69,7 @@ static cq_adamw adamw_of_step(const cq_optimizer *o, uint64_t t, bool table, boo
 
 /* ---- tables ---- */
 
-/* A row's debts to two optimisers are paid in the order in which the updates were: the last steps of both are one turn,
+/* A row's debts to two optimizers are paid in the order in which the updates were: the last steps of both are one turn,
  * and so are those before them. Turns are counted as the second one's steps. */
 typedef struct catching_up {
   cq_optimizer *o[2]; /* in the order of a turn; the first may be NULL */

@@ -5,7 +5,7 @@
  * is caught up, step by step with the same arithmetic, before it is next read (cq_optimizer_catch_up) and before the
  * model is evaluated or saved (cq_optimizer_flush). The result is bit for bit that of updating every row at every step.
  *
- * Two optimisers may update the same parameters in turn, each with a state of its own. The one that comes first in each
+ * Two optimizers may update the same parameters in turn, each with a state of its own. The one that comes first in each
  * turn is the other's `before`, and the other, which may have more parameters, catches rows up with both. */
 #ifndef NN_OPTIMIZER_H
 #define NN_OPTIMIZER_H

@@ -3,7 +3,7 @@
  * A parameter is a named matrix. While a model only runs, `value` is borrowed from the mapped file; training moves all
  * values into memory of its own (cq_params_own). Dense parameters have a place in one long gradient array; a table (a
  * word embedding) has a sparse gradient, holding the rows that were touched and no others. A frozen parameter stays as
- * it lies, borrowed or narrow: it has no gradient, and no optimiser knows it. */
+ * it lies, borrowed or narrow: it has no gradient, and no optimizer knows it. */
 #ifndef NN_PARAM_H
 #define NN_PARAM_H
 

@@ -53,7 +53,7 @@ void cq_database_nearest_free(cq_database_nearest *q) {
 cq_status cq_database_receive_nearest(searching *s, cq_error *error) {
   if (!s->is_asked) return CQ_OK;
   s->is_asked = false;
-  return cq_pg_receive(&s->neighbours, 1, s->pg, error);
+  return cq_pg_receive(&s->neighbors, 1, s->pg, error);
 }
 
 static cq_status get_nearest(cq_pg_result **out, const cq_index_searching *of, const float *query, size_t k, bool exact,
@@ -77,8 +77,8 @@ static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
 
 /* pgvector gives a scan up after hnsw.max_scan_tuples, 20,000 where nobody has set it: behind a filter that few pass,
  * or many deleted rows, it has found fewer than there are. Then all are compared. */
-static cq_status find_neighbours(candidates *list, const cq_index_searching *of, const float *query, size_t k,
-                                 float *vector, cq_error *error) {
+static cq_status find_neighbors(candidates *list, const cq_index_searching *of, const float *query, size_t k,
+                                float *vector, cq_error *error) {
   searching *s = of->state;
   const cq_index *index = of->index;
   const size_t dim = (size_t)index->dim;
@@ -86,8 +86,8 @@ static cq_status find_neighbours(candidates *list, const cq_index_searching *of,
   cq_pg_result *r = NULL;
   bool has_more = false;
   cq_status status = cq_database_receive_nearest(s, error);
-  if (!status && s->neighbours)
-    r = s->neighbours, s->neighbours = NULL;
+  if (!status && s->neighbors)
+    r = s->neighbors, s->neighbors = NULL;
   else if (!status)
     status = get_nearest(&r, of, query, k, exact, error);
   if (!status && !exact && cq_pg_n_rows(r) < cq_min(k, (size_t)s->n_passages))
@@ -130,7 +130,7 @@ cq_status cq_database_by_vectors(candidates *lists, cq_index_searching *of, size
   cq_status status =
       vector ? cq_index_reserve_candidates(lists, of->n_queries, k, error) : cq_fail_memory(error, "results");
   for (size_t q = 0; !status && q < of->n_queries; q++)
-    status = find_neighbours(&lists[q], of, of->vectors + q * dim, k, vector, error);
+    status = find_neighbors(&lists[q], of, of->vectors + q * dim, k, vector, error);
   cq_free(vector);
   return status;
 }

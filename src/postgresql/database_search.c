@@ -123,7 +123,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
 void cq_database_end(cq_index_searching *of) {
   searching *s = of->state;
   if (!s) return;
-  cq_pg_result_free(s->neighbours);
+  cq_pg_result_free(s->neighbors);
   cq_pg_give(s->second);
   cq_pg_give(s->pg);
   for (size_t q = 0; s->terms && q < of->n_queries; q++) cq_free(s->terms[q].items);

@@ -35,10 +35,10 @@ typedef struct cq_database_search {
   cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
   /* A hybrid search of one query requests both lists at once: neighbors when it begins, words on a second connection
    * where there is one. */
-  bool is_asked;            /* neighbors were requested on pg, and not received yet */
-  cq_pg_result *neighbours; /* received already; may be NULL */
-  cq_pg *second;            /* NULL: words are looked for on pg */
-  bool has_begun;           /* second, its transaction */
+  bool is_asked;           /* neighbors were requested on pg, and not received yet */
+  cq_pg_result *neighbors; /* received already; may be NULL */
+  cq_pg *second;           /* NULL: words are looked for on pg */
+  bool has_begun;          /* second, its transaction */
 } cq_database_search;
 
 /* A statement of `sql`, whose values are those of the condition, then `more`; kept where there is no condition, since

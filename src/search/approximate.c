@@ -138,7 +138,7 @@ static bool is_candidate_allowed(const void *context, size_t row) {
 }
 
 /* Puts what was found for one query into its list; row i stands for rows[i] or, without rows, first + i. */
-static void take_over(cq_neighbours *out, size_t q, const cq_neighbours *found, size_t from, const int64_t *rows,
+static void take_over(cq_neighbors *out, size_t q, const cq_neighbors *found, size_t from, const int64_t *rows,
                       size_t first) {
   for (size_t at = from * found->k; at < (from + 1) * found->k && found->index[at] != UINT32_MAX; at++) {
     const size_t row = rows ? (size_t)rows[found->index[at]] : first + found->index[at];
@@ -153,10 +153,10 @@ static int ascending_rows(const void *a, const void *b) {
 
 /* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
  * cosines. False in *enough: too few were allowed. */
-static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
+static cq_status look_at(cq_neighbors *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
                          const float *query, const float *documents, size_t dim, const cq_top_facts *facts,
                          const view *v, cq_context *ctx, cq_error *error) {
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   size_t n_allowed = 0;
   for (size_t i = 0; i < n; i++)
     if (rows[i] >= 0 && (size_t)rows[i] < n_covered && is_candidate_allowed(v, (size_t)rows[i]))
@@ -175,7 +175,7 @@ static cq_status look_at(cq_neighbours *out, bool *enough, size_t q, int64_t *ro
       cq_top_csls(&found, query, 1, gathered, n_allowed, dim, out->k,
                   facts && facts->means ? &(cq_top_facts){.means = means, .stride = 1} : NULL, NULL, NULL, ctx, error);
   if (!status) take_over(out, q, &found, 0, rows, 0);
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   cq_free(gathered);
   return status;
 }
@@ -187,7 +187,7 @@ static size_t candidates_for(size_t k) {
   return wanted < MIN_CANDIDATES ? MIN_CANDIDATES : cq_min(wanted, enough);
 }
 
-cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries, size_t n_queries,
+cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate *a, const float *queries, size_t n_queries,
                              const float *documents, size_t n, size_t dim, size_t k, size_t effort,
                              const cq_top_facts *facts, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error) {
@@ -196,7 +196,7 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
   cq_top_facts of_behind = facts ? *facts : (cq_top_facts){0};
   if (of_behind.means) of_behind.means += a->n * of_behind.stride;
   if (of_behind.lengths) of_behind.lengths += a->n;
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   char message[512];
   /* The rows that are not covered come first: this checks the arguments and makes the lists. */
   cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, &of_behind,
@@ -224,10 +224,10 @@ cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const 
     if (status || enough) continue;
     status = cq_top_csls(&found, query, 1, documents, a->n, dim, k, facts, is_candidate_allowed, &all, ctx, error);
     if (!status) take_over(out, q, &found, 0, NULL, 0);
-    cq_neighbours_free(&found);
+    cq_neighbors_free(&found);
   }
   cq_free(rows);
   cq_free(unit);
-  if (status) cq_neighbours_free(out);
+  if (status) cq_neighbors_free(out);
   return status;
 }

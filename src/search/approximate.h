@@ -1,5 +1,5 @@
 /* Approximate search: FAISS names candidates, calque computes their cosines. What is found is scored exactly; what
- * may be missed is a neighbour that FAISS does not name. For collections that an exact search takes too long for,
+ * may be missed is a neighbor that FAISS does not name. For collections that an exact search takes too long for,
  * some millions on. */
 #ifndef SEARCH_APPROXIMATE_H
 #define SEARCH_APPROXIMATE_H
@@ -22,7 +22,7 @@ void cq_approximate_free(cq_approximate *a);
  * All later rows are looked at; so are all rows where too few of the named ones are allowed. They are named by
  * their cosines, whether there are means or not.
  *   effort   lists looked into or candidates kept on the way; 0: as many as seem right */
-CQ_MUST_USE cq_status cq_approximate_top(cq_neighbours *out, const cq_approximate *a, const float *queries,
+CQ_MUST_USE cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate *a, const float *queries,
                                          size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
                                          size_t effort, const cq_top_facts *facts,
                                          bool (*allowed)(const void *context, size_t row), const void *context,

@@ -17,14 +17,14 @@ enum { LOCKS = 1024 };
 
 /* One side's results as they grow. */
 typedef struct side {
-  cq_neighbours *lists;
+  cq_neighbors *lists;
   _Atomic float *bounds; /* [n] what each list asks for */
 } side;
 
 typedef struct fill {
   cq_pass *pass;
   side sides[2];           /* of x and, unless within, of y */
-  side *rows, *other;      /* where x's neighbours go and y's: NULL: not wanted */
+  side *rows, *other;      /* where x's neighbors go and y's: NULL: not wanted */
   size_t first_x, first_y; /* what row 0 is called in the lists */
   atomic_flag locks[LOCKS];
 } fill;
@@ -33,7 +33,7 @@ static void renew_bound(const fill *s, side *to, size_t list) {
   atomic_store_explicit(&to->bounds[list], cq_pass_bound(s->pass, cq_lists_min(to->lists, list)), memory_order_relaxed);
 }
 
-static void offer_neighbour(fill *s, side *to, size_t list, size_t index, double cosine) {
+static void offer_neighbor(fill *s, side *to, size_t list, size_t index, double cosine) {
   atomic_flag *lock = &s->locks[list % LOCKS];
   if ((float)cosine < atomic_load_explicit(&to->bounds[list], memory_order_relaxed)) return;
   while (atomic_flag_test_and_set_explicit(lock, memory_order_acquire)) sched_yield();
@@ -45,11 +45,11 @@ static void offer_neighbour(fill *s, side *to, size_t list, size_t index, double
 static void offer_pair(void *context, int worker, size_t i, size_t j, double cosine) {
   fill *s = context;
   (void)worker;
-  offer_neighbour(s, s->rows, i, s->first_y + j, cosine);
-  if (s->other) offer_neighbour(s, s->other, j, s->first_x + i, cosine);
+  offer_neighbor(s, s->rows, i, s->first_y + j, cosine);
+  if (s->other) offer_neighbor(s, s->other, j, s->first_x + i, cosine);
 }
 
-static bool open_fill_side(side *out, cq_neighbours *lists) {
+static bool open_fill_side(side *out, cq_neighbors *lists) {
   out->lists = lists;
   out->bounds = cq_alloc_array(lists->n, sizeof *out->bounds);
   return out->bounds;
@@ -81,7 +81,7 @@ cq_status cq_lists_fill(const cq_filling *f, cq_context *ctx, cq_error *error) {
   s->first_x = f->x.first, s->first_y = f->y.first;
   cq_status status = open_fill_side(s->rows, f->of_x) && (f->within || !f->of_y || open_fill_side(s->other, f->of_y))
                          ? CQ_OK
-                         : cq_fail_memory(error, "neighbours");
+                         : cq_fail_memory(error, "neighbors");
   const cq_pass_of of = {.x = f->x,
                          .y = f->y,
                          .within = f->within,

@@ -9,9 +9,8 @@ typedef struct cq_filling {
   cq_row_set x, y; /* in the lists rows are called by their number from x.first and y.first on */
   bool within;     /* y is x: of each two rows one pair */
   cq_first_pass first_pass;
-  cq_neighbours *of_x,
-      *of_y;   /* of the rows of x and of y, as far as they have come; of_y NULL: not wanted, or within */
-  size_t done; /* rows of y that have been offered to them */
+  cq_neighbors *of_x, *of_y; /* of the rows of x and of y, as far as they have come; of_y NULL: not wanted, or within */
+  size_t done;               /* rows of y that have been offered to them */
   cq_status (*chunk_done)(void *context, size_t done, cq_error *error); /* called now and then; may be NULL */
   void *context;
 } cq_filling;

@@ -7,29 +7,29 @@
 
 #include <math.h>
 
-bool cq_lists_new(cq_neighbours *out, size_t n, size_t k) {
+bool cq_lists_new(cq_neighbors *out, size_t n, size_t k) {
   size_t count;
-  *out = (cq_neighbours){.n = n, .k = k};
+  *out = (cq_neighbors){.n = n, .k = k};
   if (!cq_checked_mul(&count, n, k)) return false;
   out->index = cq_alloc_array(count, sizeof *out->index);
   out->cosine = cq_alloc_array(count, sizeof *out->cosine);
   return out->index && out->cosine;
 }
 
-void cq_neighbours_free(cq_neighbours *neighbours) {
-  cq_free(neighbours->index);
-  cq_free(neighbours->cosine);
-  *neighbours = (cq_neighbours){0};
+void cq_neighbors_free(cq_neighbors *neighbors) {
+  cq_free(neighbors->index);
+  cq_free(neighbors->cosine);
+  *neighbors = (cq_neighbors){0};
 }
 
-void cq_lists_clear(cq_neighbours *lists, size_t first, size_t n) {
+void cq_lists_clear(cq_neighbors *lists, size_t first, size_t n) {
   for (size_t i = first * lists->k; i < (first + n) * lists->k; i++) {
     lists->cosine[i] = -INFINITY;
     lists->index[i] = UINT32_MAX;
   }
 }
 
-void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double cosine) {
+void cq_lists_insert(cq_neighbors *lists, size_t list, uint32_t index, double cosine) {
   double *cosines = lists->cosine + list * lists->k;
   uint32_t *indices = lists->index + list * lists->k;
   size_t at = lists->k;

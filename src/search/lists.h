@@ -1,18 +1,18 @@
-/* Lists of nearest neighbours while they grow, and the arithmetic that decides. */
+/* Lists of nearest neighbors while they grow, and the arithmetic that decides. */
 #ifndef SEARCH_LISTS_H
 #define SEARCH_LISTS_H
 
 #include "calque/nearest.h"
 #include "search/rows.h"
 
-/* n lists of k places; false: out of memory (free what there is with cq_neighbours_free). */
-bool cq_lists_new(cq_neighbours *out, size_t n, size_t k);
+/* n lists of k places; false: out of memory (free what there is with cq_neighbors_free). */
+bool cq_lists_new(cq_neighbors *out, size_t n, size_t k);
 /* Empties n lists from the first on: cosine -infinity, index UINT32_MAX. */
-void cq_lists_clear(cq_neighbours *lists, size_t first, size_t n);
-/* Puts a neighbour where it belongs by (cosine, lowest index), or nowhere. */
-void cq_lists_insert(cq_neighbours *lists, size_t list, uint32_t index, double cosine);
-/* The last place's cosine: what a neighbour must reach. */
-static inline double cq_lists_min(const cq_neighbours *lists, size_t list) {
+void cq_lists_clear(cq_neighbors *lists, size_t first, size_t n);
+/* Puts a neighbor where it belongs by (cosine, lowest index), or nowhere. */
+void cq_lists_insert(cq_neighbors *lists, size_t list, uint32_t index, double cosine);
+/* The last place's cosine: what a neighbor must reach. */
+static inline double cq_lists_min(const cq_neighbors *lists, size_t list) {
   return lists->cosine[(list + 1) * lists->k - 1];
 }
 

@@ -2,7 +2,7 @@
  *
  *   score(x, y) = margin(cos(x, y), (mean cosine of x's k nearest + mean cosine of y's k nearest) / 2)
  *
- * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbours:
+ * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbors:
  * what is farther has a lower cosine, though not always a lower margin, which is the method's approximation.
  *
  * Source: Artetxe & Schwenk 2019, equations 1 to 4; retrieval as in section 3.2. */
@@ -22,7 +22,7 @@ static const char *const retrievals[] = {"forward", "backward", "intersect", "ma
 #define O cq_margin_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "margin", margin, CHANGES, CQ_MARGIN_RATIO, cq_margin_names, "KIND",
-               "score: cosine divided by the mean of the neighbours' cosines (ratio), cosine minus that mean "
+               "score: cosine divided by the mean of the neighbors' cosines (ratio), cosine minus that mean "
                "(distance), or the cosine alone (absolute)")},
     {CQ_CHOICE(O, "retrieval", retrieval, CHANGES, CQ_RETRIEVE_MAX, retrievals, "KIND",
                "each source's best target (forward), each target's best source (backward), pairs that are both "
@@ -54,12 +54,12 @@ static double score_of(cq_margin margin, double cosine, double mean) {
   return cosine;
 }
 
-static double *means_of_neighbours(const cq_neighbours *neighbours) {
-  double *means = cq_alloc_array(neighbours->n, sizeof *means);
-  for (size_t i = 0; means && i < neighbours->n; i++) {
+static double *means_of_neighbors(const cq_neighbors *neighbors) {
+  double *means = cq_alloc_array(neighbors->n, sizeof *means);
+  for (size_t i = 0; means && i < neighbors->n; i++) {
     means[i] = 0;
-    for (size_t r = 0; r < neighbours->k; r++) means[i] += neighbours->cosine[i * neighbours->k + r];
-    if (neighbours->k) means[i] /= (double)neighbours->k;
+    for (size_t r = 0; r < neighbors->k; r++) means[i] += neighbors->cosine[i * neighbors->k + r];
+    if (neighbors->k) means[i] /= (double)neighbors->k;
   }
   return means;
 }
@@ -77,16 +77,16 @@ int cq_mined_by_score(const void *a, const void *b) {
 }
 
 /* The per_row best candidates of each row of one side. backward: rows are targets. */
-static cq_status add_candidates(pairs *out, const cq_neighbours *neighbours, const double *means,
+static cq_status add_candidates(pairs *out, const cq_neighbors *neighbors, const double *means,
                                 const double *other_means, bool backward, const cq_margin_options *o, size_t per_row,
                                 cq_error *error) {
-  const size_t k = neighbours->k, kept = per_row < k ? per_row : k;
+  const size_t k = neighbors->k, kept = per_row < k ? per_row : k;
   cq_mined_pair *row = cq_alloc_array(k, sizeof *row);
   if (!row) return cq_fail_memory(error, "candidates");
-  for (size_t i = 0; i < neighbours->n; i++) {
+  for (size_t i = 0; i < neighbors->n; i++) {
     for (size_t r = 0; r < k; r++) {
-      const uint32_t other = neighbours->index[i * k + r];
-      const double cosine = neighbours->cosine[i * k + r];
+      const uint32_t other = neighbors->index[i * k + r];
+      const double cosine = neighbors->cosine[i * k + r];
       row[r] = (cq_mined_pair){backward ? other : (uint32_t)i, backward ? (uint32_t)i : other,
                                score_of(o->margin, cosine, (means[i] + other_means[other]) / 2), cosine};
     }
@@ -130,17 +130,17 @@ static void drop_below(pairs *p, const cq_margin_options *o) {
 }
 
 /* How many of a row's neighbors are candidates. Times the number of rows this cannot overflow: the lists are as long. */
-static size_t candidates_of(const cq_margin_options *o, const cq_neighbours *lists) {
+static size_t candidates_of(const cq_margin_options *o, const cq_neighbors *lists) {
   return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }
 
 /* The candidates of the retrieval's kind, best first. */
-static cq_status choose_pairs(pairs *p, const cq_neighbours *of_source, const cq_neighbours *of_target,
+static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_neighbors *of_target,
                               const cq_margin_options *o, cq_error *error) {
   const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
   const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
   const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
-  double *source_means = means_of_neighbours(of_source), *target_means = means_of_neighbours(of_target);
+  double *source_means = means_of_neighbors(of_source), *target_means = means_of_neighbors(of_target);
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
   bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
   cq_status status = CQ_OK;
@@ -180,14 +180,14 @@ static void unite_pairs(pairs *p, bool mutual) {
   p->n = n;
 }
 
-static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const cq_margin_options *o, cq_error *error) {
+static cq_status choose_within(pairs *p, const cq_neighbors *neighbors, const cq_margin_options *o, cq_error *error) {
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
-  const size_t per_row = one ? 1 : candidates_of(o, neighbours), max_pairs = neighbours->n * per_row;
-  double *means = means_of_neighbours(neighbours);
-  bool *taken = cq_alloc_array_zeroed(neighbours->n, sizeof *taken);
+  const size_t per_row = one ? 1 : candidates_of(o, neighbors), max_pairs = neighbors->n * per_row;
+  double *means = means_of_neighbors(neighbors);
+  bool *taken = cq_alloc_array_zeroed(neighbors->n, sizeof *taken);
   p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
   cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
-  if (!status) status = add_candidates(p, neighbours, means, means, false, o, per_row, error);
+  if (!status) status = add_candidates(p, neighbors, means, means, false, o, per_row, error);
   if (!status) {
     unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
     qsort(p->items, p->n, sizeof *p->items, cq_mined_by_score);
@@ -201,7 +201,7 @@ static cq_status choose_within(pairs *p, const cq_neighbours *neighbours, const 
 
 /* --- the two entry points --- */
 
-static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *of_target) {
+static bool of_one_search(const cq_neighbors *of_source, const cq_neighbors *of_target) {
   for (size_t i = 0; i < of_source->n * of_source->k; i++)
     if (of_source->index[i] >= of_target->n) return false;
   for (size_t i = 0; i < of_target->n * of_target->k; i++)
@@ -209,12 +209,12 @@ static bool of_one_search(const cq_neighbours *of_source, const cq_neighbours *o
   return true;
 }
 
-static cq_status check_margin(cq_margin_options *taken, const cq_margin_options *options,
-                              const cq_neighbours *of_source, const cq_neighbours *of_target, cq_error *error) {
+static cq_status check_margin(cq_margin_options *taken, const cq_margin_options *options, const cq_neighbors *of_source,
+                              const cq_neighbors *of_target, cq_error *error) {
   const cq_status status = cq_options_take(taken, &cq_group_margin, options, error);
   if (status) return status;
   if (!of_one_search(of_source, of_target))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbours of %zu and of %zu rows are not of one search", of_source->n,
+    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbors of %zu and of %zu rows are not of one search", of_source->n,
                    of_target->n);
   return CQ_OK;
 }
@@ -229,8 +229,8 @@ static cq_status give_pairs(cq_mined_pair **out, size_t *n, pairs *p, cq_status 
   return CQ_OK;
 }
 
-cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *of_source,
-                          const cq_neighbours *of_target, const cq_margin_options *options, cq_error *error) {
+cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbors *of_source, const cq_neighbors *of_target,
+                          const cq_margin_options *options, cq_error *error) {
   cq_margin_options o;
   pairs p = {0};
   *out = NULL, *n = 0;
@@ -239,12 +239,12 @@ cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbours *o
   return give_pairs(out, n, &p, status);
 }
 
-cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbours *neighbours,
+cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbors *neighbors,
                                  const cq_margin_options *options, cq_error *error) {
   cq_margin_options o;
   pairs p = {0};
   *out = NULL, *n = 0;
-  cq_status status = check_margin(&o, options, neighbours, neighbours, error);
-  if (!status) status = choose_within(&p, neighbours, &o, error);
+  cq_status status = check_margin(&o, options, neighbors, neighbors, error);
+  if (!status) status = choose_within(&p, neighbors, &o, error);
   return give_pairs(out, n, &p, status);
 }

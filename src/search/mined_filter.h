@@ -5,7 +5,7 @@
 #include "calque/mine.h"
 #include "calque/slice.h"
 
-/* How often each digit occurs: 3.75, 3,75 and ٣٫٧٥ have the same digits, and so have 10 and its neighbours in another
+/* How often each digit occurs: 3.75, 3,75 and ٣٫٧٥ have the same digits, and so have 10 and its neighbors in another
  * order of words. Out of memory: *failed is set. */
 void cq_count_digits(int counts[10], cq_slice text, bool *failed);
 

@@ -1,4 +1,4 @@
-/* Nearest neighbours: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides (fill.c),
+/* Nearest neighbors: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides (fill.c),
  * whose state is on disk meanwhile. Several ranks: ring.c. */
 #include "calque/nearest.h"
 
@@ -17,7 +17,7 @@ const char *const cq_first_pass_names[] = {"f32", "int8", NULL};
 
 #define O cq_nearest_options
 static const cq_option option_rows[] = {
-    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 0, "N", "nearest neighbours of each row"), .letter = 'k'},
+    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 0, "N", "nearest neighbors of each row"), .letter = 'k'},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_F32, cq_first_pass_names, "TYPE",
                "number format of the first pass; cosines are then computed exactly, the result is the same")},
     {CQ_TEXT(O, "checkpoint", checkpoint, KEEPS, "FILE", "keep the search's state here, and resume from it"),
@@ -81,11 +81,11 @@ static cq_status search_nearest(search *s, cq_context *ctx, cq_error *error) {
   return status;
 }
 
-static cq_status find_nearest(cq_neighbours *of_x, cq_neighbours *of_y, cq_filling *filling,
+static cq_status find_nearest(cq_neighbors *of_x, cq_neighbors *of_y, cq_filling *filling,
                               const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
   cq_nearest_options o;
-  *of_x = (cq_neighbours){0};
-  if (of_y) *of_y = (cq_neighbours){0};
+  *of_x = (cq_neighbors){0};
+  if (of_y) *of_y = (cq_neighbors){0};
   cq_status status = cq_options_take(&o, &cq_group_nearest, options, error);
   if (status) return status;
   search s = {.o = &o, .filling = *filling};
@@ -98,23 +98,23 @@ static cq_status find_nearest(cq_neighbours *of_x, cq_neighbours *of_y, cq_filli
     const size_t others_of_x = f->within ? f->x.n - (f->x.n > 0) : f->y.n;
     if (!cq_lists_new(of_x, f->x.n, cq_min(o.k, others_of_x)) ||
         (of_y && !cq_lists_new(of_y, f->y.n, cq_min(o.k, f->x.n))))
-      status = cq_fail_memory(error, "neighbours");
+      status = cq_fail_memory(error, "neighbors");
     if (!status) cq_lists_clear(of_x, 0, of_x->n);
     if (!status && of_y) cq_lists_clear(of_y, 0, of_y->n);
     if (!status) status = search_nearest(&s, ctx, error);
   }
-  if (status) cq_neighbours_free(of_x);
-  if (status && of_y) cq_neighbours_free(of_y);
+  if (status) cq_neighbors_free(of_x);
+  if (status && of_y) cq_neighbors_free(of_y);
   return status;
 }
 
-cq_status cq_nearest(cq_neighbours *of_x, cq_neighbours *of_y, const float *x, size_t n_x, const float *y, size_t n_y,
+cq_status cq_nearest(cq_neighbors *of_x, cq_neighbors *of_y, const float *x, size_t n_x, const float *y, size_t n_y,
                      size_t dim, const cq_nearest_options *options, cq_context *ctx, cq_error *error) {
   cq_filling f = {.x = {.data = x, .n = n_x, .dim = dim}, .y = {.data = y, .n = n_y, .dim = dim}};
   return find_nearest(of_x, of_y, &f, options, ctx, error);
 }
 
-cq_status cq_nearest_within(cq_neighbours *out, const float *x, size_t n, size_t dim, const cq_nearest_options *options,
+cq_status cq_nearest_within(cq_neighbors *out, const float *x, size_t n, size_t dim, const cq_nearest_options *options,
                             cq_context *ctx, cq_error *error) {
   cq_filling f = {.x = {.data = x, .n = n, .dim = dim}, .within = true};
   f.y = f.x;

@@ -220,9 +220,9 @@ static bool allocate_pass(cq_pass *p, cq_context *ctx) {
 
 cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_error *error) {
   *out = NULL;
-  if (of->x.dim == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbours of vectors without numbers");
+  if (of->x.dim == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbors of vectors without numbers");
   if (of->x.n >= UINT32_MAX || of->y.n >= UINT32_MAX)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbours: %zu and %zu rows, expected below 2^32 - 1", of->x.n,
+    return cq_fail(error, CQ_ERR_ARGUMENT, "nearest neighbors: %zu and %zu rows, expected below 2^32 - 1", of->x.n,
                    of->y.n);
   cq_pass *p = cq_alloc_zeroed(sizeof *p);
   if (!p) return cq_fail_memory(error, "a search");

@@ -23,13 +23,13 @@ typedef struct state {
 } state;
 
 static cq_status pass_lists(cq_checkpoint_writer *w, const cq_checkpoint *c, const char *const names[2],
-                            const cq_neighbours *lists, cq_error *error) {
+                            const cq_neighbors *lists, cq_error *error) {
   const size_t n = lists->n * lists->k;
   cq_status status = cq_checkpoint_pass(w, c, names[0], lists->index, n * sizeof *lists->index, error);
   return status ? status : cq_checkpoint_pass(w, c, names[1], lists->cosine, n * sizeof *lists->cosine, error);
 }
 
-static bool are_rows(const cq_neighbours *lists, size_t n) {
+static bool are_rows(const cq_neighbors *lists, size_t n) {
   for (size_t i = 0; i < lists->n * lists->k; i++)
     if (lists->index[i] >= n && lists->index[i] != UINT32_MAX) return false;
   return true;
@@ -37,8 +37,8 @@ static bool are_rows(const cq_neighbours *lists, size_t n) {
 
 static const char *const x_names[] = {"x.index", "x.cosine"}, *const y_names[] = {"y.index", "y.cosine"};
 
-cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbours *of_x,
-                         const cq_neighbours *of_y, cq_error *error) {
+cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbors *of_x,
+                         const cq_neighbors *of_y, cq_error *error) {
   const state s = {key, done};
   cq_checkpoint_writer *w;
   cq_status status = cq_checkpoint_writer_open(&w, path, error);
@@ -51,8 +51,8 @@ cq_status cq_search_save(const char *path, cq_identity key, size_t done, const c
   return status;
 }
 
-cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y, cq_neighbours *of_x,
-                         cq_neighbours *of_y, cq_error *error) {
+cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y, cq_neighbors *of_x,
+                         cq_neighbors *of_y, cq_error *error) {
   cq_checkpoint *c;
   state s;
   *done = 0;

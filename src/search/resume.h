@@ -1,4 +1,4 @@
-/* A search for neighbours on disk, so that a killed one continues where it was. */
+/* A search for neighbors on disk, so that a killed one continues where it was. */
 #ifndef SEARCH_RESUME_H
 #define SEARCH_RESUME_H
 
@@ -10,12 +10,12 @@
 cq_identity cq_search_identity(const cq_row_set *x, const cq_row_set *y, size_t k, bool within);
 
 /* Writes the lists as they are after `done` rows of y, in place of what was there. of_y may be NULL. */
-CQ_MUST_USE cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbours *of_x,
-                                     const cq_neighbours *of_y, cq_error *error);
+CQ_MUST_USE cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbors *of_x,
+                                     const cq_neighbors *of_y, cq_error *error);
 /* Reads them back, as long as they name none but n_x rows of x and n_y of y: *done 0 and the lists as they were when
  * there is no such file, or it is of another search. Errors: CQ_ERR_FORMAT for a broken file (remove it to start over); CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y,
-                                     cq_neighbours *of_x, cq_neighbours *of_y, cq_error *error);
+                                     cq_neighbors *of_x, cq_neighbors *of_y, cq_error *error);
 /* Whether a file is there, and of this search. */
 bool cq_search_is_of(const char *path, cq_identity key);
 

@@ -1,4 +1,4 @@
-/* A search for neighbours by several ranks, which stand in a ring. Each keeps a block of x; the blocks of y travel,
+/* A search for neighbors by several ranks, which stand in a ring. Each keeps a block of x; the blocks of y travel,
  * with the lists of their rows, so that what is compared later knows what was found before.
  *
  *   step    rank 0      rank 1      rank 2
@@ -6,7 +6,7 @@
  *    1      X0 . Y1     X1 . Y2     X2 . Y0        before it
  *    2      X0 . Y2     X1 . Y0     X2 . Y1
  *
- * Lists keep the best by (cosine, index), whatever the order in which neighbours are offered: they are those of one
+ * Lists keep the best by (cosine, index), whatever the order in which neighbors are offered: they are those of one
  * process, ties included. Within one matrix y is x, and each pair of blocks meets once: X0 . X0 is searched within, the
  * ring ends halfway round, and of the two ranks that then have the same pair of blocks, which happens where their
  * number is even, one takes the first half of the lower block's rows, the other the second.
@@ -53,8 +53,8 @@ typedef struct ring {
   cq_row_set x; /* the block that stays */
   float *kept,
       *room[2]; /* x's rows, where they are not rank 0's; those of the block of y that is here, and of the next */
-  cq_neighbours of_x, of_y[2]; /* of x; of the block of y here, and of the next */
-  double saved;                /* when */
+  cq_neighbors of_x, of_y[2]; /* of x; of the block of y here, and of the next */
+  double saved;               /* when */
 } ring;
 
 /* Block b of n rows: its first, and how many. */
@@ -103,21 +103,21 @@ static cq_status receive_rows(const ring *r, float *out, size_t n, cq_error *err
   return status;
 }
 
-static cq_status send_lists(const ring *r, int to, const cq_neighbours *lists, cq_error *error) {
+static cq_status send_lists(const ring *r, int to, const cq_neighbors *lists, cq_error *error) {
   const size_t n = lists->n * lists->k;
   const cq_status status = cq_messages_send(r->messages, to, lists->index, n * sizeof *lists->index, error);
   return status ? status : cq_messages_send(r->messages, to, lists->cosine, n * sizeof *lists->cosine, error);
 }
 
-static cq_status receive_lists(const ring *r, int from, const cq_neighbours *lists, cq_error *error) {
+static cq_status receive_lists(const ring *r, int from, const cq_neighbors *lists, cq_error *error) {
   const size_t n = lists->n * lists->k;
   const cq_status status = cq_messages_receive(r->messages, from, lists->index, n * sizeof *lists->index, error);
   return status ? status : cq_messages_receive(r->messages, from, lists->cosine, n * sizeof *lists->cosine, error);
 }
 
 /* Lists of some of the rows, in place. */
-static cq_neighbours some_lists(const cq_neighbours *lists, size_t first, size_t n) {
-  return (cq_neighbours){n, lists->k, lists->index + first * lists->k, lists->cosine + first * lists->k};
+static cq_neighbors some_lists(const cq_neighbors *lists, size_t first, size_t n) {
+  return (cq_neighbors){n, lists->k, lists->index + first * lists->k, lists->cosine + first * lists->k};
 }
 
 /* --- getting ready --- */
@@ -294,7 +294,7 @@ static cq_status fill_step(ring *r, cq_context *ctx, cq_error *error) {
   const int block = block_at(r, r->rank, r->step);
   size_t n_y;
   const size_t first = y_block(&n_y, r, block);
-  cq_neighbours of_x = r->of_x, of_y = r->of_y[0];
+  cq_neighbors of_x = r->of_x, of_y = r->of_y[0];
   cq_filling f = {.x = r->x,
                   .y = {.data = r->room[0], .n = n_y, .dim = r->plan.dim, .first = first},
                   .first_pass = (cq_first_pass)r->plan.first_pass,
@@ -334,14 +334,14 @@ static cq_status send_block(ring *r, cq_error *error) {
   return status || !r->wants_y ? status : send_lists(r, to, &r->of_y[0], error);
 }
 
-/* Gives the block of y away and takes the next. Messages may wait for whoever takes them: one rank of two neighbours
+/* Gives the block of y away and takes the next. Messages may wait for whoever takes them: one rank of two neighbors
  * gives first. */
 static cq_status turn_ring(ring *r, cq_error *error) {
   const bool gives_first = r->rank % 2 == 0;
   cq_status status = gives_first ? send_block(r, error) : receive_block(r, error);
   if (!status) status = gives_first ? receive_block(r, error) : send_block(r, error);
   float *room = r->room[0];
-  const cq_neighbours lists = r->of_y[0];
+  const cq_neighbors lists = r->of_y[0];
   r->room[0] = r->room[1], r->room[1] = room;
   r->of_y[0] = r->of_y[1], r->of_y[1] = lists;
   r->step++, r->done = 0;
@@ -361,13 +361,13 @@ static cq_status save_together(ring *r, cq_error *error) {
 
 /* --- the result, on rank 0 --- */
 
-static void merge_lists(cq_neighbours *to, const cq_neighbours *from, size_t first) {
+static void merge_lists(cq_neighbors *to, const cq_neighbors *from, size_t first) {
   for (size_t i = 0; i < from->n; i++)
     for (size_t j = 0; j < from->k && from->index[i * from->k + j] != UINT32_MAX; j++)
       cq_lists_insert(to, first + i, from->index[i * from->k + j], from->cosine[i * from->k + j]);
 }
 
-static cq_status take_lists(ring *r, int from, const cq_neighbours *to, const cq_neighbours *own, cq_error *error) {
+static cq_status take_lists(ring *r, int from, const cq_neighbors *to, const cq_neighbors *own, cq_error *error) {
   const size_t n = to->n * to->k;
   if (from > 0) return receive_lists(r, from, to, error);
   if (n > 0) memcpy(to->index, own->index, n * sizeof *to->index);
@@ -376,29 +376,29 @@ static cq_status take_lists(ring *r, int from, const cq_neighbours *to, const cq
 }
 
 static cq_status take_all(ring *r, const cq_filling *f, cq_error *error) {
-  cq_neighbours *of_y = f->within ? NULL : f->of_y, passing = {0};
+  cq_neighbors *of_y = f->within ? NULL : f->of_y, passing = {0};
   if (!cq_lists_new(f->of_x, r->plan.n_x, r->of_x.k) || (of_y && !cq_lists_new(of_y, r->plan.n_y, r->of_y[0].k)))
-    return cq_fail_memory(error, "neighbours");
+    return cq_fail_memory(error, "neighbors");
   cq_status status = CQ_OK;
   for (int from = 0; !status && from < r->n_ranks; from++) { /* as they are sent */
     size_t n_x;
     const size_t first_x = x_block(&n_x, r, from);
-    const cq_neighbours part = some_lists(f->of_x, first_x, n_x);
+    const cq_neighbors part = some_lists(f->of_x, first_x, n_x);
     status = take_lists(r, from, &part, &r->of_x, error);
   }
   for (int from = 0; !status && r->wants_y && from < r->n_ranks; from++) {
     size_t n_y;
     const size_t first_y = y_block(&n_y, r, block_at(r, from, r->step));
     if (of_y) {
-      const cq_neighbours part = some_lists(of_y, first_y, n_y);
+      const cq_neighbors part = some_lists(of_y, first_y, n_y);
       status = take_lists(r, from, &part, &r->of_y[0], error);
     } else if (!cq_lists_new(&passing, n_y, r->of_x.k)) {
-      status = cq_fail_memory(error, "neighbours");
+      status = cq_fail_memory(error, "neighbors");
     } else {
       status = take_lists(r, from, &passing, &r->of_y[0], error);
       if (!status) merge_lists(f->of_x, &passing, first_y);
     }
-    cq_neighbours_free(&passing);
+    cq_neighbors_free(&passing);
   }
   return status;
 }
@@ -439,9 +439,9 @@ cq_status cq_ring_nearest(const cq_filling *filling, const cq_nearest_options *o
             .wants_y = filling->within || filling->of_y,
             .o = options};
   const cq_status status = run_ring(&r, filling, ctx, error);
-  cq_neighbours_free(&r.of_x);
+  cq_neighbors_free(&r.of_x);
   for (int i = 0; i < 2; i++) {
-    cq_neighbours_free(&r.of_y[i]);
+    cq_neighbors_free(&r.of_y[i]);
     cq_free(r.room[i]);
   }
   cq_free(r.kept);

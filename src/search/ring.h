@@ -1,4 +1,4 @@
-/* A search for neighbours that several ranks do together: ring.c. */
+/* A search for neighbors that several ranks do together: ring.c. */
 #ifndef SEARCH_RING_H
 #define SEARCH_RING_H
 

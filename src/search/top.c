@@ -17,7 +17,7 @@ enum { ROWS = 256, MAX_QUERIES = 64, FEW_QUERIES = 16 };
 
 typedef struct worker {
   float *scores; /* [ROWS, MAX_QUERIES] */
-  cq_neighbours lists;
+  cq_neighbors lists;
 } worker;
 
 typedef struct top {
@@ -88,27 +88,27 @@ static cq_status workers_new(top *t, size_t n_queries, size_t k, cq_context *ctx
 static void workers_free(top *t) {
   for (size_t i = 0; t->workers && i < t->n_workers; i++) {
     cq_free(t->workers[i].scores);
-    cq_neighbours_free(&t->workers[i].lists);
+    cq_neighbors_free(&t->workers[i].lists);
   }
   cq_free(t->workers);
   cq_free(t->packed);
 }
 
 /* One round of queries, into out's lists from `first` on. */
-static void run_round(top *t, cq_neighbours *out, size_t first, cq_context *ctx) {
+static void run_round(top *t, cq_neighbors *out, size_t first, cq_context *ctx) {
   t->kernels->pack(t->packed, t->queries, 1, (int64_t)t->dim, (int64_t)t->dim, (int64_t)t->n_queries);
   for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, t->n_queries);
   cq_context_run(ctx, (t->n + ROWS - 1) / ROWS, score_block, t);
   for (size_t q = 0; q < t->n_queries; q++) {
     for (size_t i = 0; i < t->n_workers; i++) {
-      const cq_neighbours *from = &t->workers[i].lists;
+      const cq_neighbors *from = &t->workers[i].lists;
       for (size_t at = q * from->k; at < (q + 1) * from->k && from->index[at] != UINT32_MAX; at++)
         cq_lists_insert(out, first + q, from->index[at], from->cosine[at]);
     }
   }
 }
 
-cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
+cq_status cq_top_csls(cq_neighbors *out, const float *queries, size_t n_queries, const float *documents, size_t n,
                       size_t dim, size_t k, const cq_top_facts *facts, bool (*allowed)(const void *context, size_t row),
                       const void *context, cq_context *ctx, cq_error *error) {
   top t = {.documents = documents,
@@ -120,7 +120,7 @@ cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries
            .kernels = cq_kernels_best()};
   double *lengths = NULL;
   if (facts) t.facts = *facts;
-  *out = (cq_neighbours){0};
+  *out = (cq_neighbors){0};
   if (dim == 0 || k == 0 || n >= UINT32_MAX)
     return cq_fail(error, CQ_ERR_ARGUMENT, "a search for the %zu nearest of %zu rows of %zu numbers", k, n, dim);
   const cq_row_set rows = {.data = queries, .n = n_queries, .dim = dim};
@@ -135,11 +135,11 @@ cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries
   }
   workers_free(&t);
   cq_free(lengths);
-  if (status) cq_neighbours_free(out);
+  if (status) cq_neighbors_free(out);
   return status;
 }
 
-cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents, size_t n,
+cq_status cq_top(cq_neighbors *out, const float *queries, size_t n_queries, const float *documents, size_t n,
                  size_t dim, size_t k, bool (*allowed)(const void *context, size_t row), const void *context,
                  cq_context *ctx, cq_error *error) {
   return cq_top_csls(out, queries, n_queries, documents, n, dim, k, NULL, allowed, context, ctx, error);

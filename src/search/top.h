@@ -8,7 +8,7 @@
  * yes to (NULL: all), exactly, ties to the lowest index. Places without a document have index UINT32_MAX. Reads the
  * documents once for 64 queries; made for few queries where cq_nearest is made for many. Errors: CQ_ERR_ARGUMENT for
  * a number in queries that is not finite, k or dim 0; CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_top(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents,
+CQ_MUST_USE cq_status cq_top(cq_neighbors *out, const float *queries, size_t n_queries, const float *documents,
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error);
 
@@ -23,7 +23,7 @@ typedef struct cq_top_facts {
 /* The same by CSLS: by 2 cos(query, document) - mean(document), which the results have as cosines; without means by the
  * cosine. facts may be NULL. The query's own mean, which CSLS takes away as well, is the same for all of its documents.
  * Source: Conneau et al. 2018, section 2.3. */
-CQ_MUST_USE cq_status cq_top_csls(cq_neighbours *out, const float *queries, size_t n_queries, const float *documents,
+CQ_MUST_USE cq_status cq_top_csls(cq_neighbors *out, const float *queries, size_t n_queries, const float *documents,
                                   size_t n, size_t dim, size_t k, const cq_top_facts *facts,
                                   bool (*allowed)(const void *context, size_t row), const void *context,
                                   cq_context *ctx, cq_error *error);

@@ -93,7 +93,7 @@ static void answer_mine(serve_request *r) {
   const sides *s = r->state;
   const size_t dim = r->model->dim;
   const float *x = r->work->vectors, *y = x + s->n[0] * dim;
-  cq_neighbours of_x = {0}, of_y = {0};
+  cq_neighbors of_x = {0}, of_y = {0};
   cq_mined_pair *pairs = NULL;
   size_t n = 0;
   cq_margin_options o = cq_margin_default_options();
@@ -118,8 +118,8 @@ static void answer_mine(serve_request *r) {
     serve_answer(r);
   }
   cq_free(pairs);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
 }
 
 /* ---- a map of texts ---- */

@@ -11,7 +11,7 @@
  * of zeros). NaN and infinities pass through as in IEEE arithmetic, never hidden.
  *
  * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or
- * on the row's place, so a sentence's vector does not depend on its neighbours. */
+ * on the row's place, so a sentence's vector does not depend on its neighbors. */
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 

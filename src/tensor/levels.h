@@ -40,7 +40,7 @@ static inline uint16_t cq_bf16_of(float x) {
   return (uint16_t)((bits + 0x7FFFu + (bits >> 16 & 1)) >> 16);
 }
 
-/* Quantisation is the same at all levels: it is a small part of the work. */
+/* Quantization is the same at all levels: it is a small part of the work. */
 void cq_int8_quantize_left(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim);
 void cq_int8_quantize_right(void *packed, const float *y, int64_t n, int64_t dim);
 

@@ -21,7 +21,7 @@ static const double TOLERANCE = 1e-12; /* of the highest variance */
 
 typedef struct analysis {
   size_t n, dim, m;
-  double *centred;    /* [n, dim] */
+  double *centered;   /* [n, dim] */
   double *covariance; /* [dim, dim] */
   double *v, *w;      /* [m, dim] directions; the covariance times them */
   double *small;      /* [m, m] */
@@ -42,7 +42,8 @@ static void centre_vectors(analysis *a, const float *vectors) {
   for (size_t i = 0; i < a->n; i++)
     for (size_t d = 0; d < a->dim; d++) a->row[d] += vectors[i * a->dim + d];
   for (size_t i = 0; i < a->n; i++)
-    for (size_t d = 0; d < a->dim; d++) a->centred[i * a->dim + d] = vectors[i * a->dim + d] - a->row[d] / (double)a->n;
+    for (size_t d = 0; d < a->dim; d++)
+      a->centered[i * a->dim + d] = vectors[i * a->dim + d] - a->row[d] / (double)a->n;
 }
 
 static void covariance_row(void *context, size_t r, int worker) {
@@ -51,7 +52,7 @@ static void covariance_row(void *context, size_t r, int worker) {
   (void)worker;
   memset(row, 0, a->dim * sizeof *row);
   for (size_t i = 0; i < a->n; i++) {
-    const double *x = a->centred + i * a->dim;
+    const double *x = a->centered + i * a->dim;
     for (size_t d = 0; d < a->dim; d++) row[d] += x[r] * x[d];
   }
   for (size_t d = 0; d < a->dim; d++) row[d] /= (double)a->n;
@@ -191,20 +192,20 @@ static void fix_sign(double *v, size_t dim) {
 static cq_status allocate_pca(analysis *a, cq_error *error) {
   size_t n_centred;
   if (!cq_checked_mul(&n_centred, a->n, a->dim)) return cq_fail_memory(error, "vectors to project");
-  a->centred = cq_alloc_array(n_centred, sizeof(double));
+  a->centered = cq_alloc_array(n_centred, sizeof(double));
   a->covariance = cq_alloc_array(a->dim * a->dim, sizeof(double));
   a->v = cq_alloc_array(a->m * a->dim, sizeof(double));
   a->w = cq_alloc_array(a->m * a->dim, sizeof(double));
   a->small = cq_alloc_array(a->m * a->m, sizeof(double));
   a->turn = cq_alloc_array(a->m * a->m, sizeof(double));
   a->row = cq_alloc_array(a->dim + a->m, sizeof(double));
-  return a->centred && a->covariance && a->v && a->w && a->small && a->turn && a->row
+  return a->centered && a->covariance && a->v && a->w && a->small && a->turn && a->row
              ? CQ_OK
              : cq_fail_memory(error, "vectors to project");
 }
 
 static void free_pca(analysis *a) {
-  cq_free(a->centred);
+  cq_free(a->centered);
   cq_free(a->covariance);
   cq_free(a->v);
   cq_free(a->w);
@@ -241,7 +242,7 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
   const size_t k = (size_t)n_components;
   const cq_status status = analyse(&a, shares, vectors, n, dim, n_components, ctx, error);
   for (size_t i = 0; !status && i < n; i++)
-    for (size_t c = 0; c < k; c++) out[i * k + c] = dot_rows(a.centred + i * a.dim, a.v + c * a.dim, a.dim);
+    for (size_t c = 0; c < k; c++) out[i * k + c] = dot_rows(a.centered + i * a.dim, a.v + c * a.dim, a.dim);
   free_pca(&a);
   return status;
 }

@@ -21,7 +21,7 @@ typedef struct cq_mark {
   size_t chunk, used;
 } cq_mark;
 
-void *cq_workspace_take(cq_workspace *w, size_t n_bytes); /* 64-byte aligned, uninitialised; NULL when out of memory */
+void *cq_workspace_take(cq_workspace *w, size_t n_bytes); /* 64-byte aligned, uninitialized; NULL when out of memory */
 cq_tensor cq_workspace_f32(cq_workspace *w, int64_t rows, int64_t cols);
 cq_mark cq_workspace_mark(const cq_workspace *w);
 void cq_workspace_release(cq_workspace *w, cq_mark mark);

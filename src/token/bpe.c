@@ -1,5 +1,5 @@
 /* Byte-pair encoding: a word's characters are merged pair by pair, the pair that was learned first going first, until
- * no pair of neighbours has a merge. Source: Sennrich et al. 2016; byte-level vocabularies: Radford et al. 2019.
+ * no pair of neighbors has a merge. Source: Sennrich et al. 2016; byte-level vocabularies: Radford et al. 2019.
  *
  *   merges   (left id, right id) -> (rank, merged id), open addressing
  *
@@ -230,7 +230,7 @@ static bool merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
     cq_heap_replace(heap, n_heap, sizeof *heap, &heap[n_heap], is_before);
     symbol *left = &s[c.at];
     if (left->id != c.left || left->next < 0 || s[left->next].id != c.right)
-      continue; /* a neighbour has changed since */
+      continue; /* a neighbor has changed since */
     if (!trace_merge(trace, c.left, c.right, c.merged)) return false;
     symbol *right = &s[left->next];
     left->id = c.merged;

@@ -48,14 +48,14 @@ cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, 
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "precompiled_charsmap names an array of %zu bytes in %zu", n,
                         bytes.n);
   cq_charsmap *map = cq_alloc_zeroed(sizeof *map);
-  if (!map) return cq_fail_memory(error, "normalisation rules");
+  if (!map) return cq_fail_memory(error, "normalization rules");
   map->n_units = n / 4;
   map->n_texts = bytes.n - 4 - n + 1;
   map->units = cq_alloc_array(map->n_units, sizeof *map->units);
   map->texts = cq_alloc(map->n_texts);
   if (!map->units || !map->texts) {
     cq_charsmap_free(map);
-    return cq_fail_memory(error, "normalisation rules");
+    return cq_fail_memory(error, "normalization rules");
   }
   for (size_t i = 0; i < map->n_units; i++) {
     const unsigned char *u = p + 4 + 4 * i;
@@ -162,5 +162,5 @@ cq_status cq_charsmap_each(const cq_charsmap *map, cq_charsmap_fn each, void *co
   walk w = {.map = map, .each = each, .context = context};
   const uint32_t root = map->units[0];
   const size_t base = (size_t)(root >> 10) << ((root & 1u << 9) >> 6);
-  return walk_rules(&w, base, 0) ? CQ_OK : cq_fail_memory(error, "normalisation rules");
+  return walk_rules(&w, base, 0) ? CQ_OK : cq_fail_memory(error, "normalization rules");
 }

@@ -1,4 +1,4 @@
-/* SentencePiece's compiled normalisation rules ("precompiled_charsmap"), applied as tokenizer.json's Precompiled does.
+/* SentencePiece's compiled normalization rules ("precompiled_charsmap"), applied as tokenizer.json's Precompiled does.
  *
  *   u32 n | double array of n bytes | replacements, each ended by a zero byte
  *
@@ -18,7 +18,7 @@ typedef struct cq_charsmap cq_charsmap;
 CQ_MUST_USE cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, cq_error *error);
 void cq_charsmap_free(cq_charsmap *map);
 
-/* Appends the normalised text: clusters of fewer than six bytes are looked up whole, then (and in longer ones) each
+/* Appends the normalized text: clusters of fewer than six bytes are looked up whole, then (and in longer ones) each
  * character. */
 void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 

@@ -119,7 +119,7 @@ static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }
 enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer */
-/* Appends the normalised text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
+/* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
 /* The error of such a status; CQ_ERR_STOPPED becomes CQ_ERR_LIMIT. */

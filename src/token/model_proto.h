@@ -7,7 +7,7 @@
  *   normalizer_spec          the charsmap and the three switches
  *
  * ModelProto has them, but is only declared: sentencepiece_model.pb.h is not installed, and the protobuf in the library
- * is its own. What reads the normaliser reads the pieces in twenty lines more, 32,000 of them in 2 ms, where the
+ * is its own. What reads the normalizer reads the pieces in twenty lines more, 32,000 of them in 2 ms, where the
  * processor takes 60 to build what encodes. Nothing is written: a trained model is saved as the trainer's bytes.
  *
  *   ModelProto       1 pieces*, 2 trainer_spec, 3 normalizer_spec

@@ -212,7 +212,7 @@ static cq_status parse_precompiled(cq_normalizer *step, const cq_step_parser *p)
     status = cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: precompiled_charsmap is not base64",
                           p->place->where);
   } else if (bytes.failed) {
-    status = cq_fail_memory(p->error, "normalisation rules");
+    status = cq_fail_memory(p->error, "normalization rules");
   } else {
     status = cq_charsmap_open(&step->charsmap, (cq_slice){bytes.data, bytes.n}, p->place->path, p->error);
   }

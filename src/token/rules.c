@@ -113,7 +113,7 @@ cq_status cq_rules_with_variants(cq_builder *out, const char *base, cq_error *er
   if (!status) status = cq_text_each_variant(note_variant, &r, error);
   if (!status) status = cq_charsmap_each(map, add_base_rule, &r, error);
   if (!status) status = cq_text_each_variant(add_variant_rule, &r, error);
-  if (!status && (out->failed || r.failed)) status = cq_fail_memory(error, "normalisation rules");
+  if (!status && (out->failed || r.failed)) status = cq_fail_memory(error, "normalization rules");
   cq_charsmap_free(map);
   cq_map_free(&r.variants);
   cq_map_free(&r.seen);

@@ -1,4 +1,4 @@
-/* SentencePiece's rules of normalisation, written as text for its trainer, with those that make spelling variants one
+/* SentencePiece's rules of normalization, written as text for its trainer, with those that make spelling variants one
  * (text/variants.h).
  *
  *   nmt_nfkc, nmt_nfkc_cf ──a model of one line──▶ compiled rules ──each──▶ from, to ──variants──▶ "from TAB to" */

@@ -2,7 +2,7 @@
  * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json that is saved beside
  * it.
  *
- *   normaliser   Precompiled, then WhitespaceSplit and Metaspace, which is what "remove extra white space" and "add a
+ *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which is what "remove extra white space" and "add a
  *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
  *   ids          as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask>
  *   BPE          a merge for every way to make a piece of two others, best scores first */

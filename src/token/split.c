@@ -1,12 +1,12 @@
 /* Split: a word is cut into segments, matches and what lies between them, and these are put together again as the
- * behaviour says:
+ * behavior says:
  *
  *   "a--b" by "-"          segments  a|-|-|b
  *   Removed                a b
  *   Isolated               a - - b
  *   MergedWithPrevious     a- - b       a match joins what lies before it, unless that is a match
  *   MergedWithNext         a - -b
- *   Contiguous             a -- b       neighbours of one kind
+ *   Contiguous             a -- b       neighbors of one kind
  *
  * invert: what lies between is taken for the matches. Source: the library tokenizers, NormalizedString::split. */
 #include "token/split.h"

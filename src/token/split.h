@@ -1,4 +1,4 @@
-/* The pre-tokenizer Split: text is divided at the matches of a string or of a regular expression, and a behaviour says
+/* The pre-tokenizer Split: text is divided at the matches of a string or of a regular expression, and a behavior says
  * what becomes of the matches. Splits of characters of a class (Punctuation, Digits) behave the same. */
 #ifndef TOKEN_SPLIT_H
 #define TOKEN_SPLIT_H

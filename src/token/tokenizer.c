@@ -61,7 +61,7 @@ cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
              : cq_fail_memory(error, "token ids");
 }
 
-/* Normalised text between added tokens. */
+/* Normalized text between added tokens. */
 static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
                               size_t limit) {
   if (text.n == 0) return CQ_OK;
@@ -84,7 +84,7 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
   return status;
 }
 
-/* Text between added tokens of the raw kind: normalised, then searched for those of the other kind. */
+/* Text between added tokens of the raw kind: normalized, then searched for those of the other kind. */
 static cq_status encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
                             size_t limit) {
   cq_builder_clear(&w->normal);

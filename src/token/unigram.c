@@ -1,5 +1,5 @@
 /* Unigram: the segmentation of a word whose pieces' log-probabilities sum highest (Viterbi). A character that no piece
- * covers is unknown, at ten below the lowest score; unknown neighbours become one token, or their bytes where the
+ * covers is unknown, at ten below the lowest score; unknown neighbors become one token, or their bytes where the
  * vocabulary has bytes. Source: Kudo 2018; ties go to the candidate that was found first, sums are in double precision,
  * as in the readers of tokenizer.json. */
 #include "token/internal.h"

@@ -2,7 +2,7 @@
  *
  *   (u, v, |u - v|) [3 dim] --linear--> [n_labels] --softmax--> probabilities
  *
- * It learns beside the encoder, by an optimiser of its own, and is thrown away when the encoder has learned from it:
+ * It learns beside the encoder, by an optimizer of its own, and is thrown away when the encoder has learned from it:
  *
  *   cq_label_head_forward(h, &report, &space, labels, error);   // gradients of the vectors
  *   cq_label_head_update(h, scale, ctx, error);                 // its own, of all since the last update

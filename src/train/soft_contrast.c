@@ -11,7 +11,7 @@
 
 /* The first dim numbers of the candidates at length 1, a column each: [dim, m], so that a vector's cosines to all are
  * sums of rows. */
-static void normalise_columns(float *out, const cq_soft_contrast *c, int64_t dim) {
+static void normalize_columns(float *out, const cq_soft_contrast *c, int64_t dim) {
   const size_t m = c->n_candidates;
   for (size_t j = 0; j < m; j++) {
     double sum = 0;
@@ -71,7 +71,7 @@ static void make_labels(const room *r, const cq_soft_contrast *c) {
   }
 }
 
-/* The loss of vectors and candidates that end after `kept` dimensions, to which r->columns are normalised. */
+/* The loss of vectors and candidates that end after `kept` dimensions, to which r->columns are normalized. */
 static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
                           double weight, const room *r) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;
@@ -102,11 +102,11 @@ cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vec
             .labels = cq_alloc_array(c->n_own, m * sizeof *r.labels)};
   const bool ok = r.columns && r.cosines && r.p && r.labels;
   if (ok) {
-    normalise_columns(r.columns, c, c->dim);
+    normalize_columns(r.columns, c, c->dim);
     make_labels(&r, c);
     *loss = prefix_loss(gradients, vectors, n, c, c->dim, weight, &r);
     for (size_t i = 0; i < c->n_prefixes; i++) {
-      normalise_columns(r.columns, c, c->prefixes[i]);
+      normalize_columns(r.columns, c, c->prefixes[i]);
       *loss += prefix_loss(gradients, vectors, n, c, c->prefixes[i], weight, &r);
     }
   }

@@ -1,5 +1,5 @@
 /* Losses between the vectors of a batch's two sides, row i of one belonging to row i of the other: its translation, or
- * the other of a scored or labelled pair. Each returns its value, without the weight, and adds weight times its
+ * the other of a scored or labeled pair. Each returns its value, without the weight, and adds weight times its
  * gradient to both sides'. */
 #ifndef TRAIN_SPACE_LOSS_H
 #define TRAIN_SPACE_LOSS_H

@@ -1,4 +1,4 @@
-/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimiser's state of its
+/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of its
  * part up to date (nn/optimizer.h), and has the memory of no more than these and the rows of a few batches.
  *
  *   before a batch  own rows caught up ──share──▶ the batch's rows on all ranks ──▶ forward, backward

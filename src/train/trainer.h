@@ -21,7 +21,7 @@ typedef struct cq_trainer_options {
 
 typedef struct cq_trainer cq_trainer;
 
-/* Makes the encoder trainable (cq_encoder_make_trainable) and allocates gradients and optimiser state. The encoder is
+/* Makes the encoder trainable (cq_encoder_make_trainable) and allocates gradients and optimizer state. The encoder is
  * borrowed. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
                                      const cq_trainer_options *options, cq_error *error);

@@ -104,7 +104,7 @@ static void expect(const char *content, size_t n, const char *lines) {
     unsigned char *packed = NULL;
     size_t packed_n = 0;
     compressions[i].pack(&packed, &packed_n, content, n, 6);
-    write_bytes(test_path("x.packed"), packed, packed_n); /* recognised by how it begins */
+    write_bytes(test_path("x.packed"), packed, packed_n); /* recognized by how it begins */
     got = all(test_path("x.packed"), &status, &error);
     assert_string_equal(got, lines);
     free(got);

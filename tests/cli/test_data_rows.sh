@@ -18,7 +18,7 @@ printf 'A dog.\tUn cane.\nYes.\tSì.\nA cat.\tUn gatto.\nA cat.\tIl gatto.\n' >e
 gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv
 stderr_has "8 rows read, 3 written; 2 of the first, without a partner, 1 of the second, without a partner"
 gives 'Un chat.\tUn gatto.\nUn chat.\tIl gatto.\nUn chien.\tUn cane.\nLe chien.\tUn cane.\n' \
-  pivot en-fr.tsv en-it.tsv --match normalised
+  pivot en-fr.tsv en-it.tsv --match normalized
 gives 'Un chat.\tUn gatto.\nUn chien.\tUn cane.\n' pivot en-fr.tsv en-it.tsv --max-partners 1
 stderr_has "1 with more partners than max-partners"
 awk -F '\t' '{ print $2 "\t" $1 "\tmore" }' en-it.tsv >it-en.tsv

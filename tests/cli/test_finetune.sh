@@ -60,9 +60,9 @@ for file in whole stopped; do find $file -name '*.safetensors' -exec sha256sum {
 [ -s whole.sum ] || fail "no weights in whole"
 same whole.sum stopped.sum
 
-# Kinds have batches by their share of the pairs: 56 labelled, 56 scored, 28 and 28 ranked.
+# Kinds have batches by their share of the pairs: 56 labeled, 56 scored, 28 and 28 ranked.
 expect 0 $common --lr 0.01 --nli nli.tsv --scored scored.tsv --pairs like.tsv --pairs hard.tsv --steps 30 --output mixed
-for kind in labelled scored ranked; do
+for kind in labeled scored ranked; do
   n=$(grep -c "\"kind\":\"$kind\"" mixed/log.jsonl)
   [ "$n" -eq 10 ] || fail "$n batches of $kind pairs of 30, expected 10"
 done

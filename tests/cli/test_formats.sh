@@ -43,7 +43,7 @@ n=$(($(wc -l <a.ids) - 1))
 reads compact.index "calque index 3, $n of $n documents are live, $n records"
 # hubness, which the compacted index has nothing deleted beside
 head -20 b.txt >asked.txt
-expect 0 index hubness compact.index --queries asked.txt --neighbours 3
+expect 0 index hubness compact.index --queries asked.txt --neighbors 3
 reads compact.index "hubness by 20 queries"
 damage compact.index/hubness-1 $((5 * 8 + 1))
 refuses compact.index "the hubness of record 5: the check does not agree"

@@ -113,7 +113,7 @@ stderr_has "docs.index: it has no hubness to correct for (CSLS): 'calque index h
 expect 0 index hubness docs.index
 stderr_has "hubness of 3 passages by the 3 nearest of 3 passages"
 printf 'a wide river\n\nthe dog\na cat\nlate\n' >asked.txt
-expect 0 index hubness docs.index --queries asked.txt --neighbours 2 --sample 3
+expect 0 index hubness docs.index --queries asked.txt --neighbors 2 --sample 3
 stderr_has "hubness of 3 passages by the 2 nearest of 3 queries"
 printf '4\tA fish swims.\n' >fish.tsv
 expect 0 index add docs.index --ids fish.tsv

@@ -74,7 +74,7 @@ expect 0 $learn --learn-from learned.gold --leave-out shorter --leave-out target
 for feature in shorter target_weight; do
   grep -A 3 "\"$feature\"" without.json | grep -q '"weight": 0.0$' || fail "$feature should have no weight: $(cat without.json)"
 done
-expect 2 $learn --learn-from learned.gold --leave-out colour
+expect 2 $learn --learn-from learned.gold --leave-out color
 
 # What a classifier is refused for.
 printf 'd-1\te-2\n' >never

@@ -41,9 +41,9 @@ stderr_has "the lowest cosine is"
 expect 0 model new --kind new-vocabulary --from "$TEACHER" $text renewed
 expect 0 model new --kind static --from "$TEACHER" $text static-of-teacher
 stderr_has "carried over by word alignment"
-expect 0 model new --from "$TEACHER" --carry-over focus $text by-neighbours
+expect 0 model new --from "$TEACHER" --carry-over focus $text by-neighbors
 stderr_has "carried over by word alignment"
-stderr_has "of the others by neighbours"
+stderr_has "of the others by neighbors"
 # A model that folds case says so when it is opened again, and what is made of it folds case.
 expect 0 model new --from "$SOURCE/sample/teacher" --lowercase $text lower
 expect 0 model new --from lower --vocab-size 90 --text text.tsv lower-again

@@ -24,7 +24,7 @@ for precision in bf16 int8; do
   [ "$(in_use $precision)" = $precision ] || stderr_has "no products in $precision"
   case $precision in bf16) least=0.9995 ;; int8) least=0.98 ;; esac
   near f32.bin $precision.bin $least
-  # on neither threads nor neighbours
+  # on neither threads nor neighbors
   expect 0 encode --model "$TEACHER" --precision $precision --threads 2 --batch 7 --replace --output other.bin en.txt
   same $precision.bin other.bin
   expect 0 encode --model "$TEACHER" --precision $precision --replace --output one.bin <(sed -n 50p en.txt)
@@ -106,7 +106,7 @@ stderr_has "one of bf16, f16, int8"
 expect 2 model quantize "$TEACHER"
 echo '{"version": 7}' >small-int8/quantization.json
 expect 1 encode --model small-int8 en.txt
-stderr_has "version 7 of quantised weights, expected 1"
+stderr_has "version 7 of quantized weights, expected 1"
 
 # A run goes on only with its teacher's precision.
 if [ "$int8" != f32 ]; then

@@ -136,7 +136,7 @@ static void words_are_spelled(void **state) {
 }
 
 /* What a letter becomes where it stands is learned from the letters before it: c is k before a, and s before e. */
-static void letters_depend_on_their_neighbours(void **state) {
+static void letters_depend_on_their_neighbors(void **state) {
   static const char *const seen[][2] = {{"cata", "kata"}, {"cete", "sete"}, {"tacat", "takat"}, {"tecet", "teset"}};
   (void)state;
   cq_joint_ngrams m;
@@ -159,7 +159,7 @@ int main(void) {
       cmocka_unit_test(scores_are_sums_over_divisions),
       cmocka_unit_test(learning_makes_pairs_likelier),
       cmocka_unit_test(words_are_spelled),
-      cmocka_unit_test(letters_depend_on_their_neighbours),
+      cmocka_unit_test(letters_depend_on_their_neighbors),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

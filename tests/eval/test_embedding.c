@@ -1,4 +1,4 @@
-/* Cosine and quantised embeddings against sentence-transformers' quantize_embeddings. */
+/* Cosine and quantized embeddings against sentence-transformers' quantize_embeddings. */
 #include "golden.h"
 
 #include "calque/embedding.h"

@@ -1,4 +1,4 @@
-/* Nearest neighbours and translation accuracy against a plain double loop, exact ties and zero vectors included. */
+/* Nearest neighbors and translation accuracy against a plain double loop, exact ties and zero vectors included. */
 #include "golden.h"
 
 #include "base/memory.h"

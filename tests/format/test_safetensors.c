@@ -306,7 +306,7 @@ static void every_f16_is_converted_exactly(void **state) {
   }
 }
 
-/* Between two neighbours: the nearer one, at the middle the even one. */
+/* Between two neighbors: the nearer one, at the middle the even one. */
 static void rounding_is_to_nearest_even(void **state) {
   (void)state;
   for (unsigned half = 0; half < 0x7C00; half++) {

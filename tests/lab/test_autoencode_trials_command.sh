@@ -62,8 +62,8 @@ stderr_has "without dev"
 for range in lr lr= lr=1 lr=1:x lr=1:2:3; do
   expect 2 autoencode search new $train --range "$range"
 done
-expect 1 autoencode search new $train --range colour=1:2
-stderr_has "'colour' is no value that can be searched"
+expect 1 autoencode search new $train --range color=1:2
+stderr_has "'color' is no value that can be searched"
 expect 1 autoencode search new $train --range noise=2:1
 stderr_has "expected the lower first"
 expect 1 autoencode search new $train --range latent=0:8
@@ -183,8 +183,8 @@ stderr_has "encoders-first is left out: losses weighted"
 # The base is not left out.
 expect 1 autoencode ablate bad $three --adversary 0.1 --only feed-both
 stderr_has "a discriminator is for two languages"
-expect 1 autoencode ablate new $train --only colour
-stderr_has "there is no ablation 'colour'"
+expect 1 autoencode ablate new $train --only color
+stderr_has "there is no ablation 'color'"
 [ ! -e new ] || fail "something was left behind"
 
 # --list names every change there is, and no other: each is made or left out.

@@ -356,7 +356,7 @@ static void readers_forget_on_their_own(void **state) {
   (void)state;
   for (int one = 0; one < N_READERS; one++)
     for (int other = 0; other < N_READERS; other++)
-      for (size_t apart = 0; apart < 2; apart++) { /* of the same sentence, and of neighbours */
+      for (size_t apart = 0; apart < 2; apart++) { /* of the same sentence, and of neighbors */
         int n_agreeing = 0;
         for (size_t i = 0; i < N_SENTENCES; i++) {
           const uint64_t a = cq_reader_key(cq_sentence_key(3, 5, 0, i), (cq_reader)one),

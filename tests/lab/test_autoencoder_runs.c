@@ -6,8 +6,8 @@
 /* --- threads, seeds --- */
 
 /* What is trained besides, by number. */
-static const char *const kinds[] = {"everything", "swapped labels", "two optimisers", "a shared layer",
-                                    "two optimisers, a shared layer"};
+static const char *const kinds[] = {"everything", "swapped labels", "two optimizers", "a shared layer",
+                                    "two optimizers, a shared layer"};
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
 static void change(cq_autoencoder_options *o, int kind) {
@@ -110,7 +110,7 @@ static void a_checkpoint_of_another_kind_is_refused(void **state) {
   tear_down(&p);
 }
 
-/* --- two optimisers --- */
+/* --- two optimizers --- */
 
 static void copy_encoders(problem *to, const problem *from) {
   for (int s = 0; s < 2; s++)
@@ -167,7 +167,7 @@ static void two_optimizers_are_two_trainers(void **state) {
   for (int k = 0; k < 3; k++) tear_down(all[k]);
 }
 
-/* Where there is nothing to write, one optimiser does all that there is, at the rate of the first. */
+/* Where there is nothing to write, one optimizer does all that there is, at the rate of the first. */
 static void without_decoders_one_optimizer_is_enough(void **state) {
   uint64_t hash[2];
   (void)state;
@@ -246,7 +246,7 @@ static void of_two_updates_the_first_stays(void **state) {
   tear_down(&p);
 }
 
-/* Pairs and text of one language: rows owe both optimisers, of which the first may have nothing to say. */
+/* Pairs and text of one language: rows owe both optimizers, of which the first may have nothing to say. */
 static void settling_changes_no_bit_of_two(void **state) {
   uint64_t hash[2];
   (void)state;

@@ -280,9 +280,9 @@ static void a_narrow_beam_is_the_plain_one(void **state) {
     }
 }
 
-/* --- neighbours --- */
+/* --- neighbors --- */
 
-static void neighbours_do_not_matter(void **state) {
+static void neighbors_do_not_matter(void **state) {
   enum { N = 37 };
   static const int beams[] = {1, 2, 5, 9};
   float latent[N * LATENT], strided[N * (LATENT + 2)];
@@ -427,7 +427,7 @@ int main(void) {
       cmocka_unit_test(a_beam_of_one_is_greedy),
       cmocka_unit_test(a_wide_beam_finds_the_best_of_all),
       cmocka_unit_test(a_narrow_beam_is_the_plain_one),
-      cmocka_unit_test(neighbours_do_not_matter),
+      cmocka_unit_test(neighbors_do_not_matter),
       cmocka_unit_test(lengths_are_limited_and_weighed),
       cmocka_unit_test(wrong_options),
       cmocka_unit_test(odd_input),

@@ -119,7 +119,7 @@ static void joins_take_no_colour(void **state) {
   (void)state;
   cq_chart_series series[3] = {{.name = "joins", .x = x, .y = y, .n = 4, .kind = CQ_CHART_JOINS},
                                {.name = "one", .x = x, .y = y, .n = 3},
-                               {.name = "two", .x = x, .y = y, .n = 3, .colour = 3}};
+                               {.name = "two", .x = x, .y = y, .n = 3, .color = 3}};
   const cq_chart chart = {.series = series, .n_series = 3};
   char *svg = drawn(&chart, 1);
   assert_int_equal(count(svg, "stroke=\"#0072b2\""), 2); /* the line and the legend's */

@@ -10,7 +10,7 @@ train,station,ticket,track,Utrecht|trein,kaartje,spoor,wissel,Utrecht
 school,teacher,lesson,pupil,Montessori|leraar,klas,leerling,boek,Montessori
 garden,flower,spade,hedge,Keukenhof|tuin,bloem,schep,heg,Keukenhof
 doctor,nurse,fever,medicine,Boerhaave|dokter,zuster,koorts,pil,Boerhaave
-painter,canvas,brush,colour,Vermeer|schilder,doek,kwast,kleur,Vermeer
+painter,canvas,brush,color,Vermeer|schilder,doek,kwast,kleur,Vermeer
 bicycle,wheel,chain,saddle,Gazelle|fiets,wiel,ketting,zadel,Gazelle'
 collection() { # LANGUAGE COLUMN DOCUMENTS COMMON
   echo "$subjects" | cut -d '|' -f "$2" | awk -F , -v code="$1" -v n="$3" -v common="$4" '{
@@ -57,7 +57,7 @@ cmp -s vectors.txt other.txt && fail "--mix changes nothing"
 # Expand: words of the other language on the same subject; unknown words give nothing.
 expect 0 clir expand vectors.txt "rivers unheard" $sources --from en --to nl --tau 3
 lines_are stdout 3
-awk -F '\t' '$1 != "river" || $2 > 1 || $3 !~ /^(rivier|boot|oever|strom|stroom|amstel)/' stdout | grep -q . && fail "the neighbours of river are of other subjects"
+awk -F '\t' '$1 != "river" || $2 > 1 || $3 !~ /^(rivier|boot|oever|strom|stroom|amstel)/' stdout | grep -q . && fail "the neighbors of river are of other subjects"
 expect 0 clir expand vectors.txt "unheard" $sources --from en --to nl
 stdout_is_empty
 stderr_has "the text has none of the words of 'unheard'"
@@ -247,7 +247,7 @@ for fold in 1 2 3 4 5; do
 done
 [ "$warned" -ge 1 ] || fail "calque clir run does not warn"
 
-# Japanese names, in an alphabet of more letters than are compared as they are: romanised, they are found.
+# Japanese names, in an alphabet of more letters than are compared as they are: romanized, they are found.
 for ((letter = 0x4E00; letter < 0x4E00 + 2500; letter++)); do
   printf -v code %x $letter
   printf '%b。' "\\u$code"

@@ -22,7 +22,7 @@ sed 's/ *$//' stdout >got
 cat >want <<'END'
 8 topics
 
-run        map  difference       %  won/lost/tied  p wilcoxon    Holm        p t    Holm     p randomisation    Holm
+run        map  difference       %  won/lost/tied  p wilcoxon    Holm        p t    Holm     p randomization    Holm
 first   0.5000
 better  1.0000     +0.5000  +100.0          8/0/0      0.0060  0.0119 *   0.0000  0.0000 **           0.0078  0.0156 *
 mixed   0.5312     +0.0312    +6.2          2/2/4      0.8501  0.8501     0.8018  0.8018              1.0000  1.0000
@@ -58,7 +58,7 @@ lines_are stdout 8
 expect 0 compare qrels first better mixed --json --all-pairs --measure map --measure P_1
 lines_are stdout 6
 stdout_has '{"measure": "map", "a": "first", "b": "better", "topics": 8, "n": 8, "mean_a": 0.5, "mean_b": 1, "difference": 0.5, "percent": 100, "wins": 8, "losses": 0, "ties": 0, "wilcoxon": {"p": 0.00'
-stdout_has '"t": {"p": 0, "holm": 0, "exact": true}, "randomisation": {"p": 0.0078125, "holm": 0.0234375, "exact": true}}'
+stdout_has '"t": {"p": 0, "holm": 0, "exact": true}, "randomization": {"p": 0.0078125, "holm": 0.0234375, "exact": true}}'
 stdout_has '"percent": null'
 
 # 24 topics with different signs: random signs depend on the seed and nothing else.

@@ -100,7 +100,7 @@ static void vectors_of_noise(float *out, size_t n, size_t dim, uint64_t seed) {
 
 /* --- t-SNE's parts --- */
 
-static void neighbours_hold_the_perplexity(void **state) {
+static void neighbors_hold_the_perplexity(void **state) {
   (void)state;
   enum { N = 40, SELF = 7 };
   static const double scales[] = {1, 1e-30, 1e30}, perplexities[] = {1.5, 10, 30, 38.5};
@@ -109,7 +109,7 @@ static void neighbours_hold_the_perplexity(void **state) {
       double p[N], distances[N], entropy = 0, sum = 0;
       cq_random random = cq_random_seeded(3, 0);
       for (size_t j = 0; j < N; j++) distances[j] = p[j] = scales[s] * (1 + cq_random_uniform(&random));
-      cq_tsne_neighbours(p, N, SELF, perplexities[k]);
+      cq_tsne_neighbors(p, N, SELF, perplexities[k]);
       for (size_t j = 0; j < N; j++) {
         sum += p[j];
         if (p[j] > 0) entropy -= p[j] * log(p[j]);
@@ -123,13 +123,13 @@ static void neighbours_hold_the_perplexity(void **state) {
 }
 
 /* Five at one place: a Gaussian of no width has these five. And all at one distance. */
-static void neighbours_that_are_equally_near(void **state) {
+static void neighbors_that_are_equally_near(void **state) {
   (void)state;
   double p[10] = {0, 0, 0, 0, 0, 0, 4, 5, 6, 7};
-  cq_tsne_neighbours(p, 10, 0, 3);
+  cq_tsne_neighbors(p, 10, 0, 3);
   for (size_t j = 0; j < 10; j++) assert_float_equal(p[j], j >= 1 && j <= 5 ? 0.2 : 0, 1e-9);
   for (size_t j = 0; j < 10; j++) p[j] = j == 4 ? 0 : 2.5;
-  cq_tsne_neighbours(p, 10, 4, 3);
+  cq_tsne_neighbors(p, 10, 4, 3);
   for (size_t j = 0; j < 10; j++) assert_float_equal(p[j], j == 4 ? 0 : 1 / 9.0, 1e-12);
 }
 
@@ -398,8 +398,8 @@ static void memory_runs_out(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(components_of_known_covariances),
                                      cmocka_unit_test(components_of_little),
-                                     cmocka_unit_test(neighbours_hold_the_perplexity),
-                                     cmocka_unit_test(neighbours_that_are_equally_near),
+                                     cmocka_unit_test(neighbors_hold_the_perplexity),
+                                     cmocka_unit_test(neighbors_that_are_equally_near),
                                      cmocka_unit_test(gradient_is_the_slope),
                                      cmocka_unit_test(clusters_stay_apart),
                                      cmocka_unit_test(components_are_the_start),

@@ -26,9 +26,9 @@ static double wilcoxon(const double *d, size_t n, bool expected_exact) {
   return p;
 }
 
-static double randomisation(const double *d, size_t n, bool expected_exact) {
+static double randomization(const double *d, size_t n, bool expected_exact) {
   bool exact = !expected_exact;
-  const double p = cq_randomisation(&exact, d, n, 100000, 7);
+  const double p = cq_randomization(&exact, d, n, 100000, 7);
   assert_int_equal(exact, expected_exact);
   return p;
 }
@@ -56,7 +56,7 @@ static void pairs_give_what_scipy_gives(void **state) {
     assert_near(wilcoxon(back, n, exact) / expected[0], 1, 1e-12);
     assert_near(cq_paired_t(back, n) / expected[1], 1, 1e-12);
     if (!isnan(expected[2])) {
-      assert_near(randomisation(d, n, true), expected[2], 1e-15);
+      assert_near(randomization(d, n, true), expected[2], 1e-15);
       n_signs++;
     }
     n_cases++;
@@ -143,34 +143,34 @@ static void t_by_hand(void **state) {
   assert_near(cq_paired_t(same, 4), 0, 0);
 }
 
-static void randomisation_by_hand(void **state) {
+static void randomization_by_hand(void **state) {
   (void)state;
   /* Sum 3 of 1, -1, 3: of the 8 sums +-1 +-1 +-3 those of size 3 and up are +-5 and, twice each, +-3. */
   const double three[] = {1, -1, 3};
-  assert_near(randomisation(three, 3, true), 6.0 / 8, 0);
+  assert_near(randomization(three, 3, true), 6.0 / 8, 0);
   /* In tenths 1 1 1 -2: every sum is odd, none nearer to 0 than this one, though in binary some are by a last bit. */
   const double rounded[] = {0.1, 0.1, 0.1, -0.2};
-  assert_near(randomisation(rounded, 4, true), 1, 0);
+  assert_near(randomization(rounded, 4, true), 1, 0);
   const double cancels[] = {0.1, 0.2, -0.3};
-  assert_near(randomisation(cancels, 3, true), 1, 0);
+  assert_near(randomization(cancels, 3, true), 1, 0);
   /* 20 that are not 0, and zeros: counted in full; 18 of one size and sign are 2 of 2^18 ways. */
   double d[64] = {0};
   for (size_t i = 0; i < 20; i++) d[3 * i] = 0.25;
-  assert_near(randomisation(d, 64, true), 0x1p-19, 0);
+  assert_near(randomization(d, 64, true), 0x1p-19, 0);
   /* 24 of one size, 6 of them negative: 24 coins with at least 18 alike, P = 2 * 190051 / 2^24 = 0.0227. 1e5 samples
    * have a standard error of 0.0005. */
   for (size_t i = 0; i < 24; i++) d[i] = i % 4 ? 0.1 : -0.1;
   bool exact = true;
-  const double p = cq_randomisation(&exact, d, 24, 100000, 1), exactly = 2 * 190051 / 0x1p24;
+  const double p = cq_randomization(&exact, d, 24, 100000, 1), exactly = 2 * 190051 / 0x1p24;
   assert_false(exact);
   assert_near(p, exactly, 0.002);
-  assert_true(p == cq_randomisation(&exact, d, 24, 100000, 1));
-  assert_true(p != cq_randomisation(&exact, d, 24, 100000, 2));
+  assert_true(p == cq_randomization(&exact, d, 24, 100000, 1));
+  assert_true(p != cq_randomization(&exact, d, 24, 100000, 2));
   for (size_t i = 0; i < 24; i++) d[i] = -d[i];
-  assert_true(p == cq_randomisation(&exact, d, 24, 100000, 1));
+  assert_true(p == cq_randomization(&exact, d, 24, 100000, 1));
   /* None of the samples reaches 64 of one sign: the one that was seen remains. */
   for (size_t i = 0; i < 64; i++) d[i] = 1;
-  assert_near(cq_randomisation(&exact, d, 64, 999, 3), 1.0 / 1000, 0);
+  assert_near(cq_randomization(&exact, d, 64, 999, 3), 1.0 / 1000, 0);
 }
 
 /* ---- ends ---- */
@@ -181,13 +181,13 @@ static void nothing_to_test(void **state) {
   for (size_t n = 0; n <= 3; n++) {
     assert_near(wilcoxon(zeros, n, true), 1, 0);
     assert_near(cq_paired_t(zeros, n), 1, 0);
-    assert_near(randomisation(zeros, n, true), 1, 0);
+    assert_near(randomization(zeros, n, true), 1, 0);
   }
   assert_near(wilcoxon(one, 1, true), 1, 0);
   assert_near(cq_paired_t(one, 1), 1, 0);
-  assert_near(randomisation(one, 1, true), 1, 0);
+  assert_near(randomization(one, 1, true), 1, 0);
   assert_near(wilcoxon(two, 2, true), 0.5, 0);
-  assert_near(randomisation(two, 2, true), 0.5, 0);
+  assert_near(randomization(two, 2, true), 0.5, 0);
 }
 
 static void effects(void **state) {
@@ -244,7 +244,7 @@ int main(void) {
       cmocka_unit_test(holm),
       cmocka_unit_test(wilcoxon_by_hand),
       cmocka_unit_test(t_by_hand),
-      cmocka_unit_test(randomisation_by_hand),
+      cmocka_unit_test(randomization_by_hand),
       cmocka_unit_test(nothing_to_test),
       cmocka_unit_test(effects),
       cmocka_unit_test(what_is_no_number_is_refused),

@@ -47,7 +47,7 @@ static void fill(float *x, int64_t n, cq_random *random) {
 }
 
 /* Values, tokens and inputs. */
-static void randomise(output *o, float *x, int32_t *ids, int64_t n, uint64_t seed) {
+static void randomize(output *o, float *x, int32_t *ids, int64_t n, uint64_t seed) {
   cq_random random = cq_random_seeded(seed, 0);
   for (size_t i = 0; i < o->all.n; i++) fill(o->all.items[i]->value, cq_param_floats(o->all.items[i]), &random);
   fill(x, n * o->weight.cols, &random);
@@ -151,7 +151,7 @@ static void differences_agree(void **state) {
     int32_t ids[TOKENS];
     double inputs[N_INPUTS], loss = 0;
     make(&o, DIM, VOCABULARY, true, cq_kernels_best());
-    randomise(&o, x, ids, TOKENS, 11);
+    randomize(&o, x, ids, TOKENS, 11);
     assert_int_equal(cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, gradients, TOKENS),
                                    rows_of(&o, x, TOKENS), ids, 0.5f, (float)smoothing, &loss, NULL),
                      CQ_OK);
@@ -186,8 +186,8 @@ static void blocks_do_not_matter(void **state) {
   output o, rows;
   make(&o, D, V, true, cq_kernels_best());
   make(&rows, D, V, true, cq_kernels_best());
-  randomise(&o, x, ids, N, 12);
-  randomise(&rows, x, ids, N, 12);
+  randomize(&o, x, ids, N, 12);
+  randomize(&rows, x, ids, N, 12);
   double loss = 0, alone = 0, only = 0, by_rows = 0, expected = 0;
   assert_int_equal(
       cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, dx, N), rows_of(&o, x, N), ids, 2, 0, &loss, NULL),
@@ -233,7 +233,7 @@ static void no_rows_are_nothing(void **state) {
   int32_t ids[1] = {0};
   (void)state;
   make(&o, DIM, VOCABULARY, true, cq_kernels_best());
-  randomise(&o, x, ids, 1, 1);
+  randomize(&o, x, ids, 1, 1);
   assert_int_equal(
       cq_token_loss(&o.worker, &o.linear, &o.gradients, rows_of(&o, x, 0), rows_of(&o, x, 0), ids, 1, 0, &loss, NULL),
       CQ_OK);
@@ -252,7 +252,7 @@ static void every_allocation_may_fail(void **state) {
   output o;
   (void)state;
   make(&o, D, V, false, cq_kernels_best());
-  randomise(&o, x, ids, N, 2);
+  randomize(&o, x, ids, N, 2);
   long n = 1;
   for (bool failed = true; failed; n++) {
     cq_error error = {0};

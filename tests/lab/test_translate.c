@@ -1,4 +1,4 @@
-/* Neighbours in the other language: worked out by hand, and against the whole matrix of cosines. */
+/* Neighbors in the other language: worked out by hand, and against the whole matrix of cosines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -102,11 +102,11 @@ static void csls_by_hand(void **state) {
    * 7 has 0, .8, for itself does not count. */
   const expected of_0[] = {{3, 1, 2 - 1 - 1}, {7, .8, 1.6 - 1 - .8}, {2, .6, 1.2 - 1 - .96}, {4, 0, -1}, {5, 0, -1}};
   expect(&t, (uint32_t[]){0}, 1, 9, false, 0, of_0, 5);
-  /* Here the order is another one than the cosines': 5 is nobody's neighbour, 3 is. */
+  /* Here the order is another one than the cosines': 5 is nobody's neighbor, 3 is. */
   const expected of_1[] = {
       {2, .8, 1.6 - .8 - .96}, {7, .6, 1.2 - .8 - .8}, {5, 0, -.8}, {3, 0, -.8 - 1}, {4, -1, -2.8}};
   expect(&t, (uint32_t[]){1}, 1, 9, false, 1, of_1, 5);
-  /* The sum (1, 2) has no neighbours of its own. */
+  /* The sum (1, 2) has no neighbors of its own. */
   const double root5 = sqrt(5);
   const expected sum[] = {{2, 2.2 / root5, 4.4 / root5 - .96}, {7, 2 / root5, 4 / root5 - .8}, {5, 0, 0}};
   expect(&t, (uint32_t[]){0, 1, 1}, 3, 3, true, CQ_ALL_WORDS, sum, 3);

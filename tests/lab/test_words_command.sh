@@ -35,12 +35,12 @@ expect 0 words train corpus.txt rare.txt $train --min-count 2
 lines_are rare.txt 13
 grep -q "^once " rare.txt && fail "a rare word was not left out"
 
-# Neighbours: of the same topic, best first, not the word itself.
+# Neighbors: of the same topic, best first, not the word itself.
 expect 0 words nearest vectors.txt mill oven --top 5
 lines_are stdout 10
 for word in river water boat bank bridge; do grep -q "^mill	0\.[0-9]*	$word\$" stdout || fail "$word is not near mill"; done
 for word in bread flour dough salt crust; do grep -q "^oven	0\.[0-9]*	$word\$" stdout || fail "$word is not near oven"; done
-head -n 5 stdout | cut -f 2 | sort -r -c || fail "neighbours are not in order"
+head -n 5 stdout | cut -f 2 | sort -r -c || fail "neighbors are not in order"
 expect 0 words nearest vectors.txt mill --top 100
 lines_are stdout 12
 expect 0 words nearest vectors.txt unheard

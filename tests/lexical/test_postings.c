@@ -137,7 +137,7 @@ static void every_width_of_frequencies(void **state) {
   for (int bits = 0; bits <= 32; bits++) {
     cq_random r = cq_random_seeded(5, (uint64_t)bits);
     for (uint32_t i = 0; i < n; i++) postings[i].frequency = 1 + (uint32_t)cq_random_below(&r, (uint64_t)1 << bits);
-    /* The largest of all, where the neighbours' bits meet; 2^32 - 1 is the largest frequency, so 32 bits stop short
+    /* The largest of all, where the neighbors' bits meet; 2^32 - 1 is the largest frequency, so 32 bits stop short
      * of it. */
     postings[77].frequency = bits == 32 ? UINT32_MAX : (uint32_t)((uint64_t)1 << bits);
     for (uint32_t i = 0; i < n; i++)

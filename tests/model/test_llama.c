@@ -91,7 +91,7 @@ static void prompts_by_name(void **state) {
 }
 
 /* There is no padding: a sentence alone and in any company has the same bits, also where the last token is taken. */
-static void neighbours_do_not_matter(void **state) {
+static void neighbors_do_not_matter(void **state) {
   static const char *const models[] = {"qwen3-last", "mistral-last", "gemma3-dense"};
   (void)state;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
@@ -274,7 +274,7 @@ static void allocations_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(prompts_by_name),
-      cmocka_unit_test(neighbours_do_not_matter),
+      cmocka_unit_test(neighbors_do_not_matter),
       cmocka_unit_test(narrow_weights_stay_and_agree),
       cmocka_unit_test(wrong_configurations),
       cmocka_unit_test(positions_in_the_new_format),

@@ -62,7 +62,7 @@ static inline void unmake(layer *l) {
 }
 
 /* Fills all parameters. */
-static inline void randomise(layer *l, cq_random *random) {
+static inline void randomize(layer *l, cq_random *random) {
   for (size_t i = 0; i < l->all.n; i++)
     for (int64_t j = 0; j < cq_param_floats(&l->params[i]); j++)
       l->params[i].value[j] = (float)(cq_random_normal(random) * 0.5);

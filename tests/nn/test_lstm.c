@@ -94,7 +94,7 @@ static void differences_agree(void **state) {
   cq_random random = cq_random_seeded(3, 0);
   (void)state;
   make(&l, in, dim, 2, lengths, 6, cq_kernels_best());
-  randomise(&l, &random);
+  randomize(&l, &random);
   for (int i = 0; i < 16 * 3; i++) wide[i] = x[i] = (float)cq_random_normal(&random);
   for (int i = 0; i < 16 * 10; i++) dy[i] = (float)cq_random_normal(&random);
   run(&l, y, x, dy, dx);
@@ -116,16 +116,16 @@ static void differences_agree(void **state) {
   unmake(&l);
 }
 
-/* --- a sentence does not see its neighbours --- */
+/* --- a sentence does not see its neighbors --- */
 
-static void neighbours_do_not_matter(void **state) {
+static void neighbors_do_not_matter(void **state) {
   static const int64_t lengths[] = {4, 9, 1, 4};
   layer all, one;
   float x[18 * 6], y[18 * 8], alone[9 * 8];
   cq_random random = cq_random_seeded(4, 0);
   (void)state;
   make(&all, 6, 4, 2, lengths, 4, cq_kernels_best());
-  randomise(&all, &random);
+  randomize(&all, &random);
   for (int i = 0; i < 18 * 6; i++) x[i] = (float)cq_random_normal(&random);
   run(&all, y, x, NULL, NULL);
   for (int s = 0; s < 4; s++) {
@@ -143,7 +143,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(pytorch_agrees),
       cmocka_unit_test(differences_agree),
-      cmocka_unit_test(neighbours_do_not_matter),
+      cmocka_unit_test(neighbors_do_not_matter),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void check_differences(const int64_t *lengths, int64_t n_seqs, int n_dire
   int64_t n_inputs = 0;
   cq_random random = cq_random_seeded(5, (uint64_t)n_seqs);
   make(&l, IN, DIM, n_directions, lengths, n_seqs, cq_kernels_best());
-  randomise(&l, &random);
+  randomize(&l, &random);
   pack(&l);
   fill_states(&s, &random);
   fill(x, MAX_TOKENS * IN, &random);
@@ -189,7 +189,7 @@ static void zeros_are_no_state(void **state) {
   for (int i = 0; i < 2; i++) {
     cq_random random = cq_random_seeded(6, 0);
     make(&l[i], 6, 4, 2, ragged, N_RAGGED, cq_kernels_best());
-    randomise(&l[i], &random);
+    randomize(&l[i], &random);
     pack(&l[i]);
     fill(x, 26 * 6, &random);
     fill(dy, 26 * 8, &random);
@@ -220,7 +220,7 @@ static void outputs_may_be_left_out(void **state) {
   cq_random random = cq_random_seeded(9, 0);
   (void)state;
   make(&l, 6, 4, 1, ragged, N_RAGGED, cq_kernels_best());
-  randomise(&l, &random);
+  randomize(&l, &random);
   pack(&l);
   fill(x, 26 * 6, &random);
   fill_states(&s[0], &random);
@@ -253,7 +253,7 @@ static void steps_give_the_whole(void **state) {
       float x[TOKENS * IN], y[TOKENS * DIM], h[N_RAGGED * DIM], c[N_RAGGED * DIM], x_step[N_RAGGED * IN];
       cq_random random = cq_random_seeded(7, level);
       make(&l, IN, DIM, 1, ragged, N_RAGGED, levels[level]);
-      randomise(&l, &random);
+      randomize(&l, &random);
       pack(&l);
       fill(x, TOKENS * IN, &random);
       fill_states(&s, &random);
@@ -279,14 +279,14 @@ static void steps_give_the_whole(void **state) {
   }
 }
 
-static void neighbours_do_not_matter(void **state) {
+static void neighbors_do_not_matter(void **state) {
   layer all, one;
   static states together, alone;
   float x[26 * 6], dy[26 * 8], y[26 * 8], y_one[9 * 8], dx[26 * 6], dx_one[9 * 6];
   cq_random random = cq_random_seeded(8, 0);
   (void)state;
   make(&all, 6, 4, 2, ragged, N_RAGGED, cq_kernels_best());
-  randomise(&all, &random);
+  randomize(&all, &random);
   pack(&all);
   fill(x, 26 * 6, &random);
   fill(dy, 26 * 8, &random);
@@ -321,7 +321,7 @@ static void an_empty_batch_is_nothing(void **state) {
   cq_random random = cq_random_seeded(1, 0);
   (void)state;
   make(&l, 3, 4, 1, NULL, 0, cq_kernels_best());
-  randomise(&l, &random);
+  randomize(&l, &random);
   pack(&l);
   s.hn[0] = s.dh0[0] = 5;
   assert_int_equal(pass(&l, nothing, nothing, nothing, nothing, &s, NULL), CQ_OK);
@@ -343,7 +343,7 @@ static void every_allocation_may_fail(void **state) {
   (void)state;
   make(&l, IN, DIM, 1, lengths, 3, cq_kernels_best());
   cq_random random = cq_random_seeded(1, 0);
-  randomise(&l, &random);
+  randomize(&l, &random);
   pack(&l);
   const cq_tensor th = cq_tensor_f32(h, 3, DIM), tc = cq_tensor_f32(c, 3, DIM);
   const cq_lstm_state s = {th, tc};
@@ -385,7 +385,7 @@ int main(void) {
       cmocka_unit_test(zeros_are_no_state),
       cmocka_unit_test(outputs_may_be_left_out),
       cmocka_unit_test(steps_give_the_whole),
-      cmocka_unit_test(neighbours_do_not_matter),
+      cmocka_unit_test(neighbors_do_not_matter),
       cmocka_unit_test(an_empty_batch_is_nothing),
       cmocka_unit_test(every_allocation_may_fail),
   };

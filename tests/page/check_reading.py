@@ -11,15 +11,15 @@ CONTROLS = {"button", "link", "textbox", "searchbox", "radio", "checkbox", "appl
 FAINT = """(() => {
   const probe = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true });
   const known = new Map();
-  const rgba = (colour) => {
-    if (!known.has(colour)) {
+  const rgba = (color) => {
+    if (!known.has(color)) {
       probe.clearRect(0, 0, 1, 1);
-      probe.fillStyle = colour;
+      probe.fillStyle = color;
       probe.fillRect(0, 0, 1, 1);
       const [r, g, b, a] = probe.getImageData(0, 0, 1, 1).data;
-      known.set(colour, [r, g, b, a / 255]);
+      known.set(color, [r, g, b, a / 255]);
     }
-    return known.get(colour);
+    return known.get(color);
   };
   const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3])).concat(1);
   const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {

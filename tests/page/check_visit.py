@@ -122,7 +122,7 @@ class Visit(Checks):
         page.until(f"{PAINTED} !== {before}", "+ zooms")
         page.press("0")
         page.until(f"{PAINTED} === {before}", "0 shows everything again")
-        # Over a point there is a label; the point is looked for where colour is.
+        # Over a point there is a label; the point is looked for where color is.
         spot = page.evaluate("""(() => {
           const canvas = document.querySelector('#map-canvas'), box = canvas.getBoundingClientRect();
           const { data } = """ + PIXELS + """;
@@ -198,14 +198,14 @@ class Visit(Checks):
     def check_dark(self):
         self.start("?q=" + quote(self.sentence), dark=True)
         self.page.until(HITS, "hits")
-        colour = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every(c => c < 60)"
-        that(self.page.evaluate(colour), "dark is dark")
+        color = "getComputedStyle(document.body).backgroundColor.match(/\\d+/g).slice(0, 3).every(c => c < 60)"
+        that(self.page.evaluate(color), "dark is dark")
         self.page.until(PAINTED + " > 200", "points on the map")
         self.picture("search-dark")
         self.page.evaluate("document.querySelector('#theme').click()")
-        that(not self.page.evaluate(colour), "the button makes it light")
+        that(not self.page.evaluate(color), "the button makes it light")
         self.page.open(self.base)
-        that(not self.page.evaluate(colour), "light it stays")
+        that(not self.page.evaluate(color), "light it stays")
         self.page.evaluate("document.querySelector('#theme').click()")
 
     def check_errors(self):

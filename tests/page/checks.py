@@ -12,7 +12,7 @@ PIXELS = """(() => {
   context.drawImage(canvas, 0, 0);
   return context.getImageData(0, 0, canvas.width, canvas.height);
 })()"""
-# Those that are neither paper nor lines: coloured ones.
+# Those that are neither paper nor lines: colored ones.
 PAINTED = """(() => {
   const { data } = """ + PIXELS + """;
   let n = 0;

@@ -125,7 +125,7 @@ static void scores_are_those_of_the_formula(void **state) {
   cq_index_free(index);
 }
 
-/* A passage that stands for a query is no neighbour of itself. */
+/* A passage that stands for a query is no neighbor of itself. */
 static void passages_stand_for_queries(void **state) {
   (void)state;
   static float of_texts[N][MAX_DIM];

@@ -180,7 +180,7 @@ static void expect_refused(cq_status expected, const char *word) {
   if (status != expected || !strstr(error.message, word)) fail_msg("%d: '%s'", status, error.message);
 }
 
-static void damaged_quantisation(void **state) {
+static void damaged_quantization(void **state) {
   (void)state;
   const char *model = fresh(CQ_STUDENT_STATIC);
   cq_error error;
@@ -189,7 +189,7 @@ static void damaged_quantisation(void **state) {
   assert_int_equal(quantize(model, &o, NULL, &error), CQ_OK);
   const char *marker = test_path("small/0_StaticEmbedding/quantization.json");
   write_text(marker, "{\"version\": 2, \"weights\": \"int8\"}");
-  expect_refused(CQ_ERR_UNSUPPORTED, "version 2 of quantised weights, expected 1");
+  expect_refused(CQ_ERR_UNSUPPORTED, "version 2 of quantized weights, expected 1");
   write_text(marker, "{}");
   expect_refused(CQ_ERR_UNSUPPORTED, "version 0");
   write_text(marker, "{");
@@ -254,7 +254,7 @@ static void allocations_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_kind_in_every_precision), cmocka_unit_test(too_much_lost),
-      cmocka_unit_test(damaged_quantisation),          cmocka_unit_test(not_finite),
+      cmocka_unit_test(damaged_quantization),          cmocka_unit_test(not_finite),
       cmocka_unit_test(allocations_may_fail),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);

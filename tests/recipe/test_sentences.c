@@ -101,7 +101,7 @@ static void labelled_pairs_are_read_and_judged(void **state) {
   char gold[400]; /* test_path's own are used up below */
   snprintf(gold, sizeof gold, "%s", written("gold", "a\tx\nb\ty\nc\tz\n"));
   const char *pairs = written("pairs", "0.5\tb\tx\t0.9\tB.\tX.\n1.5\ta\tx\t0.8\tA.\tX.\n-1\tc\tz\t0.7\tC.\tZ.\n");
-  cq_labelled l;
+  cq_labeled l;
   cq_f1_point *curve, point;
   size_t n;
   assert_int_equal(cq_labelled_read(&l, gold, pairs, NULL), CQ_OK);

@@ -445,7 +445,7 @@ static double likeness(const cq_encoder *e, const char *a, const char *b) {
 }
 
 /* A word that only untranslated text has comes to lie by the one that has its contexts, on any number of threads. */
-static void neighbours_place_what_no_translation_has(void **state) {
+static void neighbors_place_what_no_translation_has(void **state) {
   static const char *const known[] = {"sieht", "findet", "liebt", "braucht", "Hund", "Sonne", "Fluss", "Musik"};
   char untranslated[400];
   cq_context *ctx;
@@ -459,10 +459,10 @@ static void neighbours_place_what_no_translation_has(void **state) {
   o.vocabulary = CQ_VOCABULARY_WORDS, o.vocab_size = 200, o.max_seq_length = 0;
   o.carry_over = CQ_CARRY_ALIGN, notices[0] = '\0';
   cq_encoder *aligned = make(&o);
-  assert_null(strstr(notices, "by neighbours"));
+  assert_null(strstr(notices, "by neighbors"));
   o.carry_over = CQ_CARRY_FOCUS;
   cq_encoder *placed = make(&o);
-  assert_non_null(strstr(notices, "\n1 of the others by neighbours\n"));
+  assert_non_null(strstr(notices, "\n1 of the others by neighbors\n"));
   assert_true(likeness(aligned, "qqqq", "Hund") < 0.6);
   const double right = likeness(placed, "qqqq", "Hund");
   assert_true(right > 0.75);
@@ -501,7 +501,7 @@ static void sparsemax_is_the_nearest_point_of_the_simplex(void **state) {
 }
 
 /* Memory that runs out, and text that ends early, are errors, and nothing leaks. */
-static void neighbours_fail_cleanly(void **state) {
+static void neighbors_fail_cleanly(void **state) {
   char missing[400];
   cq_error error;
   cq_encoder *e;
@@ -763,9 +763,9 @@ int main(void) {
       cmocka_unit_test(alignment_brings_translations_together),
       cmocka_unit_test(a_static_student_starts_from_its_teacher),
       cmocka_unit_test(static_rows_are_weighted_and_freed_of_components),
-      cmocka_unit_test(neighbours_place_what_no_translation_has),
+      cmocka_unit_test(neighbors_place_what_no_translation_has),
       cmocka_unit_test(sparsemax_is_the_nearest_point_of_the_simplex),
-      cmocka_unit_test(neighbours_fail_cleanly),
+      cmocka_unit_test(neighbors_fail_cleanly),
       cmocka_unit_test(each_file_is_aligned_by_itself),
       cmocka_unit_test(files_of_one_language_are_aligned_as_one),
       cmocka_unit_test(a_vocabulary_is_as_large_as_the_text_allows),

@@ -34,7 +34,7 @@ static size_t dim;
 static cq_encoder *encoder;
 static cq_context *ctx;
 static cq_index *index_handle, *reader;
-static cq_neighbours neighbours;
+static cq_neighbors neighbors;
 static cq_hit found[N_QUERIES * K]; /* among the documents that stay */
 static cq_hits *found_owner;
 
@@ -168,14 +168,14 @@ static bool encode_some(size_t first) {
   return true;
 }
 
-static bool find_neighbours(void) {
-  cq_neighbours own;
+static bool find_neighbors(void) {
+  cq_neighbors own;
   cq_error error = {0};
   if (cq_nearest_within(&own, vectors, N, dim, NULL, ctx, &error)) return failed("%s", error.message);
-  const bool ok = (!memcmp(own.index, neighbours.index, N * own.k * sizeof *own.index) &&
-                   !memcmp(own.cosine, neighbours.cosine, N * own.k * sizeof *own.cosine)) ||
-                  failed("other neighbours");
-  cq_neighbours_free(&own);
+  const bool ok = (!memcmp(own.index, neighbors.index, N * own.k * sizeof *own.index) &&
+                   !memcmp(own.cosine, neighbors.cosine, N * own.k * sizeof *own.cosine)) ||
+                  failed("other neighbors");
+  cq_neighbors_free(&own);
   return ok;
 }
 
@@ -193,7 +193,7 @@ static void *use_all(void *argument) {
     case 1: ok = encode_some(round); break;
     case 2: ok = search_what_stays(index_handle); break;
     case 3: ok = (newest[0] = search_what_changes(index_handle, before)) >= 0; break;
-    case 4: ok = find_neighbours(); break;
+    case 4: ok = find_neighbors(); break;
     default:
       if (cq_index_refresh(reader, NULL, &error)) ok = failed("refresh: %s", error.message);
       ok = ok && (newest[1] = search_what_changes(reader, newest[1] > before ? newest[1] : before)) >= 0;
@@ -366,7 +366,7 @@ static int compute_alone(void **state) {
   if (cq_encoder_open(&encoder, MODEL, NULL, &error)) return 1;
   dim = (size_t)cq_encoder_dim(encoder);
   if (dim > MAX_DIM || cq_encoder_encode(vectors, NULL, encoder, texts, N, NULL, NULL, &error) ||
-      cq_nearest_within(&neighbours, vectors, N, dim, NULL, NULL, &error))
+      cq_nearest_within(&neighbors, vectors, N, dim, NULL, NULL, &error))
     return 1;
   make_index(&index, test_path("alone.index"));
   if (cq_index_search(&found_owner, index, texts, N_QUERIES, &o, NULL, &error)) return 1;
@@ -382,7 +382,7 @@ static int compute_alone(void **state) {
 
 static int free_all(void **state) {
   cq_hits_free(found_owner);
-  cq_neighbours_free(&neighbours);
+  cq_neighbors_free(&neighbors);
   cq_encoder_free(encoder);
   return remove_test_directory(state);
 }

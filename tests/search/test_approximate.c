@@ -14,7 +14,7 @@
 enum { N = 6000, DIM = 32, N_QUERIES = 200, K = 8 };
 
 static float rows[N * DIM], queries[N_QUERIES * DIM];
-static cq_neighbours nearest;
+static cq_neighbors nearest;
 static void *library;
 static const cq_faiss_plugin *faiss; /* NULL where it is not built */
 
@@ -34,7 +34,7 @@ static int make_rows(void **state) {
 }
 
 static int free_rows(void **state) {
-  cq_neighbours_free(&nearest);
+  cq_neighbors_free(&nearest);
   if (library) dlclose(library);
   return remove_test_directory(state);
 }
@@ -220,7 +220,7 @@ static void a_failed_allocation_changes_no_result(void **state) {
   enum { N_FEW = 20, N_COVERED = N - 10 };
   const char *path = test_path("approximation");
   cq_approximate *a;
-  cq_neighbours expected, found;
+  cq_neighbors expected, found;
   (void)state;
   if (!faiss) return;
   assert_int_equal(cq_approximate_build(path, false, rows, N_COVERED, DIM, NULL, NULL), CQ_OK);
@@ -246,9 +246,9 @@ static void a_failed_allocation_changes_no_result(void **state) {
     }
     assert_memory_equal(found.index, expected.index, N_FEW * K * sizeof *found.index);
     assert_memory_equal(found.cosine, expected.cosine, N_FEW * K * sizeof *found.cosine);
-    cq_neighbours_free(&found);
+    cq_neighbors_free(&found);
   }
-  cq_neighbours_free(&expected);
+  cq_neighbors_free(&expected);
   cq_approximate_free(a);
 }
 

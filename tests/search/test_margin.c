@@ -1,4 +1,4 @@
-/* Margins and the choice of pairs, on neighbours worked out by hand and against a plain loop over a full matrix. */
+/* Margins and the choice of pairs, on neighbors worked out by hand and against a plain loop over a full matrix. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,8 +19,8 @@
  *                                       s1  0.8   0.7   0.2  */
 static uint32_t source_index[] = {0, 1, 0, 1}, target_index[] = {0, 1, 1, 0, 1, 0};
 static double source_cosine[] = {0.9, 0.6, 0.8, 0.7}, target_cosine[] = {0.9, 0.8, 0.7, 0.6, 0.2, 0.1};
-static const cq_neighbours of_source = {2, 2, source_index, source_cosine};
-static const cq_neighbours of_target = {3, 2, target_index, target_cosine};
+static const cq_neighbors of_source = {2, 2, source_index, source_cosine};
+static const cq_neighbors of_target = {3, 2, target_index, target_cosine};
 
 static void expect(cq_margin margin, cq_retrieval retrieval, size_t n_candidates, double threshold,
                    const cq_mined_pair *expected, size_t n_expected) {
@@ -88,7 +88,7 @@ static void a_cosine_may_be_asked_for_beside_the_margin(void **state) {
    * and to none when that is left out. */
   static uint32_t x_index[] = {0, 2, 1, 0, 1, 0}, y_index[] = {1, 0, 2, 1, 0, 1};
   static double x_cosine[] = {0.3, -0.3, 0.65, 0.6, 0.9, 0.2}, y_cosine[] = {0.6, 0.3, 0.9, 0.65, -0.3, -0.4};
-  const cq_neighbours x = {3, 2, x_index, x_cosine}, y = {3, 2, y_index, y_cosine};
+  const cq_neighbors x = {3, 2, x_index, x_cosine}, y = {3, 2, y_index, y_cosine};
   o = cq_margin_default_options(), o.margin = CQ_MARGIN_DISTANCE;
   assert_int_equal(cq_margin_pairs(&got, &n, &x, &y, &o, NULL), CQ_OK);
   assert_int_equal(n, 2);
@@ -134,7 +134,7 @@ static void scores_equal_the_plain_loop(void **state) {
       if (rank < K) mean_y[j] += cosines[i][j] / K;
     }
   }
-  cq_neighbours of_x, of_y;
+  cq_neighbors of_x, of_y;
   cq_mined_pair *pairs;
   size_t n;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
@@ -156,8 +156,8 @@ static void scores_equal_the_plain_loop(void **state) {
     source_seen[pairs[i].source] = target_seen[pairs[i].target] = true;
   }
   cq_free(pairs);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
 }
 
 static void pairs_within_by_hand(void **state) {
@@ -165,7 +165,7 @@ static void pairs_within_by_hand(void **state) {
   /* Four rows, k 1: 0 and 1 are each other's nearest, 2 is nearest to 1, 3 to 2. */
   uint32_t index[] = {1, 0, 1, 2};
   double cosine[] = {0.9, 0.9, 0.8, 0.7};
-  const cq_neighbours near = {4, 1, index, cosine};
+  const cq_neighbors near = {4, 1, index, cosine};
   const double means[] = {0.9, 0.9, 0.8, 0.7};
   const struct {
     cq_retrieval retrieval;
@@ -193,7 +193,7 @@ static void pairs_within_by_hand(void **state) {
 
 static void empty_sides_zero_vectors_and_errors(void **state) {
   (void)state;
-  const cq_neighbours none = {0};
+  const cq_neighbors none = {0};
   cq_mined_pair *pairs;
   size_t n = 1;
   cq_error error = {0};
@@ -201,17 +201,17 @@ static void empty_sides_zero_vectors_and_errors(void **state) {
   assert_null(pairs);
   assert_int_equal(n, 0);
   assert_int_equal(cq_margin_pairs(&pairs, &n, &of_source, &none, NULL, &error), CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "neighbours of 2 and of 0 rows are not of one search");
+  assert_string_equal(error.message, "neighbors of 2 and of 0 rows are not of one search");
   /* Zero vectors: cosines and means are 0, and so is the ratio. */
   const float zeros[4] = {0};
-  cq_neighbours of_x, of_y;
+  cq_neighbors of_x, of_y;
   assert_int_equal(cq_nearest(&of_x, &of_y, zeros, 2, zeros, 2, 2, NULL, NULL, NULL), CQ_OK);
   assert_int_equal(cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, NULL), CQ_OK);
   assert_int_equal(n, 1); /* both rows' best are each other's first */
   assert_float_equal(pairs[0].score, 0, 0);
   cq_free(pairs);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
 }
 
 static void every_allocation_may_fail(void **state) {

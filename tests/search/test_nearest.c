@@ -1,4 +1,4 @@
-/* Nearest neighbours against the plain loop in double precision: random rows, ties, copies, zero rows, odd sizes. */
+/* Nearest neighbors against the plain loop in double precision: random rows, ties, copies, zero rows, odd sizes. */
 #include "support/files.h"
 
 #include "base/memory.h"
@@ -22,7 +22,7 @@ static int by_cosine(const void *a, const void *b) {
 }
 
 /* Row by row; skip_same leaves a row out of its own list. */
-static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, const float *y, size_t n_y, size_t dim,
+static void check_lists(const cq_neighbors *got, const float *x, size_t n_x, const float *y, size_t n_y, size_t dim,
                         size_t k, bool skip_same) {
   const size_t n_others = n_y - (skip_same && n_y > 0), expected_k = k < n_others ? k : n_others;
   near *all = malloc((n_y + 1) * sizeof *all);
@@ -47,7 +47,7 @@ static void check_lists(const cq_neighbours *got, const float *x, size_t n_x, co
 }
 
 /* To the bit. */
-static void check_same(const cq_neighbours *a, const cq_neighbours *b) {
+static void check_same(const cq_neighbors *a, const cq_neighbors *b) {
   assert_int_equal(a->n, b->n);
   assert_int_equal(a->k, b->k);
   if (a->n * a->k == 0) return;
@@ -56,7 +56,7 @@ static void check_same(const cq_neighbours *a, const cq_neighbours *b) {
 }
 
 static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, size_t dim, size_t k, cq_context *ctx) {
-  cq_neighbours of_x, of_y, alone;
+  cq_neighbors of_x, of_y, alone;
   cq_nearest_options o = cq_nearest_default_options();
   o.k = k;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
@@ -64,25 +64,25 @@ static void check_both(const float *x, size_t n_x, const float *y, size_t n_y, s
   check_lists(&of_y, y, n_y, x, n_x, dim, k, false);
   assert_int_equal(cq_nearest(&alone, NULL, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_same(&alone, &of_x);
-  cq_neighbours_free(&alone);
+  cq_neighbors_free(&alone);
   o.first_pass = CQ_FIRST_INT8;
-  cq_neighbours int8_x, int8_y;
+  cq_neighbors int8_x, int8_y;
   assert_int_equal(cq_nearest(&int8_x, &int8_y, x, n_x, y, n_y, dim, &o, ctx, NULL), CQ_OK);
   check_same(&int8_x, &of_x);
   check_same(&int8_y, &of_y);
-  cq_neighbours_free(&int8_x);
-  cq_neighbours_free(&int8_y);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&int8_x);
+  cq_neighbors_free(&int8_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
 }
 
 static void check_within(const float *x, size_t n, size_t dim, size_t k, cq_context *ctx) {
-  cq_neighbours got;
+  cq_neighbors got;
   cq_nearest_options o = cq_nearest_default_options();
   o.k = k;
   assert_int_equal(cq_nearest_within(&got, x, n, dim, &o, ctx, NULL), CQ_OK);
   check_lists(&got, x, n, x, n, dim, k, true);
-  cq_neighbours_free(&got);
+  cq_neighbors_free(&got);
 }
 
 /* --- inputs --- */
@@ -161,12 +161,12 @@ static void close_calls_are_decided_in_double(void **state) {
   }
   check_both(x, N, y, N, DIM, 4, NULL);
   check_within(y, N, DIM, 4, NULL);
-  cq_neighbours of_x, of_y;
+  cq_neighbors of_x, of_y;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, 20, y, 20, DIM, NULL, NULL, NULL), CQ_OK);
   assert_int_equal(of_x.index[0], 0); /* of equal rows the first */
   assert_int_equal(of_y.k, 4);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
   for (size_t i = 1; i < N; i++) memcpy(x + i * DIM, x, DIM * sizeof *x); /* a collapsed model */
   check_both(x, N, x, N, DIM, 4, NULL);
   check_within(x, N, DIM, 4, NULL);
@@ -194,20 +194,20 @@ static void rows_may_stand_anywhere(void **state) {
   for (uint32_t i = 0; i < M; i++) memcpy(y + i * DIM, all + (y_rows[i] = i * 119 % ALL) * DIM, DIM * sizeof *y);
   cq_nearest_options plain = cq_nearest_default_options(), mapped = plain;
   mapped.x_rows = x_rows, mapped.y_rows = y_rows;
-  cq_neighbours of_x, of_y, want_x, want_y;
+  cq_neighbors of_x, of_y, want_x, want_y;
   assert_int_equal(cq_nearest(&want_x, &want_y, x, N, y, M, DIM, &plain, NULL, NULL), CQ_OK);
   assert_int_equal(cq_nearest(&of_x, &of_y, all, N, all, M, DIM, &mapped, NULL, NULL), CQ_OK);
   check_same(&of_x, &want_x);
   check_same(&of_y, &want_y);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&want_x);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&want_x);
   assert_int_equal(cq_nearest_within(&want_x, x, N, DIM, &plain, NULL, NULL), CQ_OK);
   assert_int_equal(cq_nearest_within(&of_x, all, N, DIM, &mapped, NULL, NULL), CQ_OK);
   check_same(&of_x, &want_x);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
-  cq_neighbours_free(&want_x);
-  cq_neighbours_free(&want_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
+  cq_neighbors_free(&want_x);
+  cq_neighbors_free(&want_y);
   free(all);
   free(x);
   free(y);
@@ -224,7 +224,7 @@ static void bad_input_is_named(void **state) {
   (void)state;
   enum { DIM = 3 };
   float x[2 * DIM] = {1, 2, 3, 4, 5, 6}, y[3 * DIM] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  cq_neighbours of_x, of_y;
+  cq_neighbors of_x, of_y;
   cq_error error = {0};
   int n_calls = 0;
   y[2 * DIM + 1] = NAN;
@@ -255,7 +255,7 @@ static void a_stopped_search_goes_on(void **state) {
   (void)state;
   enum { N = 200, M = 2600, DIM = 1024 * 4 };
   float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
-  cq_neighbours of_x, of_y, want_x, want_y;
+  cq_neighbors of_x, of_y, want_x, want_y;
   char path[400];
   snprintf(path, sizeof path, "%s", test_path("search"));
   assert_int_equal(cq_nearest(&want_x, &want_y, x, N, y, M, DIM, NULL, NULL, NULL), CQ_OK);
@@ -271,23 +271,23 @@ static void a_stopped_search_goes_on(void **state) {
   assert_true(n_stops >= 1);
   check_same(&of_x, &want_x);
   check_same(&of_y, &want_y);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
   assert_int_equal(count_files("search"), 0);
   /* A file of another search is no harm, nor is a broken one. */
   n_calls = 0;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, &o, NULL, NULL), CQ_ERR_STOPPED);
   o.progress = NULL;
   assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M - 1, DIM, &o, NULL, NULL), CQ_OK);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
   write_text(path, "broken");
   assert_int_equal(cq_nearest(&of_x, &of_y, x, N, y, M, DIM, &o, NULL, NULL), CQ_OK);
   check_same(&of_x, &want_x);
-  cq_neighbours_free(&of_x);
-  cq_neighbours_free(&of_y);
-  cq_neighbours_free(&want_x);
-  cq_neighbours_free(&want_y);
+  cq_neighbors_free(&of_x);
+  cq_neighbors_free(&of_y);
+  cq_neighbors_free(&want_x);
+  cq_neighbors_free(&want_y);
   free(x);
   free(y);
 }
@@ -298,7 +298,7 @@ static void the_state_of_other_vectors_is_not_taken(void **state) {
   enum { N = 200, M = 2600, DIM = 1024 * 4 };
   for (int of_y = 0; of_y < 2; of_y++) {
     float *x = normal_rows(N, DIM, 1), *y = normal_rows(M, DIM, 2);
-    cq_neighbours got[2], want[2];
+    cq_neighbors got[2], want[2];
     int n_calls = 0;
     cq_nearest_options o = cq_nearest_default_options();
     o.checkpoint = test_path("search"), o.progress = stop_after_two, o.progress_context = &n_calls;
@@ -311,8 +311,8 @@ static void the_state_of_other_vectors_is_not_taken(void **state) {
     assert_int_equal(cq_nearest(&got[0], &got[1], x, N, y, M, DIM, &o, NULL, NULL), CQ_OK);
     for (int i = 0; i < 2; i++) {
       check_same(&got[i], &want[i]);
-      cq_neighbours_free(&got[i]);
-      cq_neighbours_free(&want[i]);
+      cq_neighbors_free(&got[i]);
+      cq_neighbors_free(&want[i]);
     }
     free(x);
     free(y);
@@ -324,7 +324,7 @@ static void every_allocation_may_fail(void **state) {
   enum { DIM = 5 };
   float *x = normal_rows(30, DIM, 1), *y = normal_rows(40, DIM, 2);
   for (long n = 1;; n++) {
-    cq_neighbours of_x, of_y;
+    cq_neighbors of_x, of_y;
     cq_alloc_fail_at(n);
     cq_nearest_options o = cq_nearest_default_options();
     o.first_pass = n % 2 ? CQ_FIRST_F32 : CQ_FIRST_INT8;
@@ -332,8 +332,8 @@ static void every_allocation_may_fail(void **state) {
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    cq_neighbours_free(&of_x);
-    cq_neighbours_free(&of_y);
+    cq_neighbors_free(&of_x);
+    cq_neighbors_free(&of_y);
     if (!failed) break;
     assert_true(n < 100);
   }

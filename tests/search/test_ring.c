@@ -1,4 +1,4 @@
-/* Neighbours by several ranks are those of one process, ties included, whatever the sizes; a search that was stopped goes
+/* Neighbors by several ranks are those of one process, ties included, whatever the sizes; a search that was stopped goes
  * on with as many ranks, and refuses another number. */
 #include "support/files.h"
 #include "support/wires.h"
@@ -17,7 +17,7 @@ typedef struct searching {
   bool one_side;
   const char *checkpoint;
   int stop_after, n_told; /* calls of progress; 0: never */
-  cq_neighbours of_x, of_y;
+  cq_neighbors of_x, of_y;
   cq_status status;
   cq_error error;
 } searching;
@@ -43,8 +43,8 @@ static void search_together(cq_ranks *ranks, void *item) {
 }
 
 static void free_found(searching *s) {
-  cq_neighbours_free(&s->of_x);
-  cq_neighbours_free(&s->of_y);
+  cq_neighbors_free(&s->of_x);
+  cq_neighbors_free(&s->of_y);
 }
 
 /* All ranks alike; returns rank 0's, whose lists are the caller's. */
@@ -60,7 +60,7 @@ static searching run_search(int n_ranks, const searching *how) {
   return all[0];
 }
 
-static void assert_same_lists(const cq_neighbours *a, const cq_neighbours *b) {
+static void assert_same_lists(const cq_neighbors *a, const cq_neighbors *b) {
   assert_int_equal(a->n, b->n);
   assert_int_equal(a->k, b->k);
   const size_t n = a->n * a->k;

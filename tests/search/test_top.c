@@ -28,7 +28,7 @@ static bool is_not_7(const void *context, size_t row) {
 /* Rank by rank: no allowed row outside of the list is better than the list's last. */
 static void check(const float *queries, size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
                   bool (*allowed)(const void *, size_t), cq_context *ctx) {
-  cq_neighbours got;
+  cq_neighbors got;
   bool *seen = malloc(n + 1);
   assert_int_equal(cq_top(&got, queries, n_queries, documents, n, dim, k, allowed, NULL, ctx, NULL), CQ_OK);
   assert_int_equal(got.n, n_queries);
@@ -55,7 +55,7 @@ static void check(const float *queries, size_t n_queries, const float *documents
       if (!seen[j] && (!allowed || allowed(NULL, j)))
         assert_true(cq_cosine(queries + q * dim, documents + j * dim, dim) <= got.cosine[q * k + k - 1] + 1e-14);
   }
-  cq_neighbours_free(&got);
+  cq_neighbors_free(&got);
   free(seen);
 }
 
@@ -98,7 +98,7 @@ static void hubs_come_later(void **state) {
   memset(rows + 5 * DIM, 0, DIM * sizeof *rows); /* a cosine of 0, and the lowest number: the first of all */
   means[5 * STRIDE] = -100;
   for (size_t n_queries = 3; n_queries <= QUERIES; n_queries += QUERIES - 3) { /* by dot products, and by a product */
-    cq_neighbours got;
+    cq_neighbors got;
     assert_int_equal(cq_top_csls(&got, queries, n_queries, rows, ROWS, DIM, K, &facts, is_not_7, NULL, NULL, NULL),
                      CQ_OK);
     for (size_t q = 0; q < n_queries; q++) {
@@ -116,7 +116,7 @@ static void hubs_come_later(void **state) {
         taken[at] = true;
       }
     }
-    cq_neighbours_free(&got);
+    cq_neighbors_free(&got);
   }
   for (size_t i = 0; i < ROWS; i++) { /* they were kept, and those of documents that are not allowed not looked at */
     double sum = 0;
@@ -128,20 +128,20 @@ static void hubs_come_later(void **state) {
 static void errors_are_told(void **state) {
   (void)state;
   const float row[2] = {1, 2}, bad[2] = {NAN, 0};
-  cq_neighbours got;
+  cq_neighbors got;
   assert_int_equal(cq_top(&got, row, 1, row, 1, 2, 0, NULL, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_top(&got, row, 1, row, 1, 0, 1, NULL, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_top(&got, bad, 1, row, 1, 2, 1, NULL, NULL, NULL, NULL), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_top(&got, row, 1, bad, 1, 2, 1, NULL, NULL, NULL, NULL), CQ_OK); /* never a hit */
   assert_int_equal(got.index[0], UINT32_MAX);
-  cq_neighbours_free(&got);
+  cq_neighbors_free(&got);
   for (long n = 1;; n++) {
     cq_alloc_fail_at(n);
     const cq_status status = cq_top(&got, row, 1, row, 1, 2, 1, NULL, NULL, NULL, NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
-    cq_neighbours_free(&got);
+    cq_neighbors_free(&got);
     if (!failed) break;
   }
 }

@@ -43,7 +43,7 @@ static double kept_share(cq_dropout d) {
 
 static void the_rate_is_kept(void **state) {
   (void)state;
-  for (uint64_t key = 0; key < 8; key++) { /* neighbouring keys, as layers and steps would count them */
+  for (uint64_t key = 0; key < 8; key++) { /* neighboring keys, as layers and steps would count them */
     for (int r = 0; r < 10; r++) {
       double rate = 0.1 * r, deviation = sqrt(rate * (1 - rate) / N);
       assert_true(fabs(kept_share((cq_dropout){(float)rate, key << (key % 2 ? 32 : 0)}) - (1 - rate)) <=

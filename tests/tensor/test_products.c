@@ -1,5 +1,5 @@
 /* Products in bf16 and 8 bits against plain loops in the same numbers: shapes that leave rests, every epilogue, guards;
- * rows that do not depend on their neighbours; what is no number. */
+ * rows that do not depend on their neighbors; what is no number. */
 #include "tensor/harness.h"
 
 #include "tensor/products.h"
@@ -144,7 +144,7 @@ static void products_are_near_exact_ones(void **state) {
   cq_arena_free(&arena);
 }
 
-static void a_row_does_not_depend_on_its_neighbours(void **state) {
+static void a_row_does_not_depend_on_its_neighbors(void **state) {
   enum { M = 37, N = 70, K = 50 };
   (void)state;
   const float *x = random_buffer(M * K, 0, -1, 3), *b = random_buffer(K * N, 0, -1, 1),
@@ -290,7 +290,7 @@ int main(void) {
       cmocka_unit_test(products_agree_with_plain_loops),
       cmocka_unit_test(transposed_ones_agree_too),
       cmocka_unit_test(products_are_near_exact_ones),
-      cmocka_unit_test(a_row_does_not_depend_on_its_neighbours),
+      cmocka_unit_test(a_row_does_not_depend_on_its_neighbors),
       cmocka_unit_test(all_levels_of_8_bits_are_one),
       cmocka_unit_test(the_largest_sums_fit),
       cmocka_unit_test(what_is_no_number_stays_none),

@@ -272,7 +272,7 @@ static cq_tokenizer *open_written(const char *folder, const char *json) {
   return open_tokenizer(test_path(folder));
 }
 
-/* Piece 0 is merged as any other, with each of many neighbours. */
+/* Piece 0 is merged as any other, with each of many neighbors. */
 static void test_merges_of_piece_0(void **state) {
   enum { MANY = 24 };
   char vocab[2048] = "\"a\":0", merges[2048] = "", json[5000];

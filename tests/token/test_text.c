@@ -50,7 +50,7 @@ static void sentencepiece(void **state) {
   if (cq_tokenizer_train_sentencepiece(&t, &largest, next_sentence, &at, &training, &error))
     fail_msg("%s", error.message);
   expect_round_trip(t, "the boat bends", "the boat bends");
-  expect_round_trip(t, "  the   boat,  ", "the boat,"); /* normalised */
+  expect_round_trip(t, "  the   boat,  ", "the boat,"); /* normalized */
   expect_round_trip(t, "l'île, река.", "l'île, река.");
   expect_round_trip(t, "tréalnu", "tréalnu"); /* a word made of pieces */
   expect_round_trip(t, "", "");

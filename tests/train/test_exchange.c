@@ -470,7 +470,7 @@ static void check_autoencoders(bool two, int n_ranks, int n_shards) {
   for (int i = 0; i < n_ranks; i++) {
     assert_false(many[i].failed || alone.failed);
     if (hash_of(&many[i].p) != hash_of(&alone.p))
-      fail_msg("%d shards, %d ranks, two optimisers %d: rank %d has other bits", n_shards, n_ranks, two, i);
+      fail_msg("%d shards, %d ranks, two optimizers %d: rank %d has other bits", n_shards, n_ranks, two, i);
     assert_true(many[i].nll == alone.nll && many[i].norm == alone.norm && alone.norm > 0);
     tear_down(&many[i].p);
   }

@@ -369,7 +369,7 @@ static void lazy_tables_equal_dense_updates(void **state) {
     float g[3 * DIM], dense[ROWS * DIM] = {0};
     for (int i = 0; i < 3 * DIM; i++) g[i] = (float)cq_random_normal(&r);
     assert_int_equal(cq_optimizer_catch_up(&lazy, &table, ids, 3, NULL, NULL), CQ_OK);
-    /* What is read now must be what the dense optimiser has. */
+    /* What is read now must be what the dense optimizer has. */
     for (int i = 0; i < 3; i++) assert_memory_equal(table.value + ids[i] * DIM, p + ids[i] * DIM, DIM * sizeof(float));
     assert_int_equal(cq_gradient_slots(slots, &gradients, &table, ids, 3, NULL), CQ_OK);
     k->scatter_add(gradients.tables[0].rows, g, slots, 3, DIM);
@@ -396,14 +396,14 @@ static void lazy_tables_equal_dense_updates(void **state) {
   cq_params_free(&params);
 }
 
-/* One optimiser ahead of another on the first of two tables, against updating every row in every turn. */
-static void two_lazy_optimisers_take_turns(void **state) {
+/* One optimizer ahead of another on the first of two tables, against updating every row in every turn. */
+static void two_lazy_optimizers_take_turns(void **state) {
   enum { ROWS = 40, DIM = 5, STEPS = 1200, N_OPTIMIZERS = 2 };
   cq_param tables[2];
   cq_params both = {0}, first;
   cq_optimizer lazy[N_OPTIMIZERS];
   cq_gradients gradients;
-  static float p[2][ROWS * DIM], m[2][2][ROWS * DIM], v[2][2][ROWS * DIM]; /* [optimiser][table] */
+  static float p[2][ROWS * DIM], m[2][2][ROWS * DIM], v[2][2][ROWS * DIM]; /* [optimizer][table] */
   cq_random r = cq_random_seeded(5, 1);
   const cq_kernels *k = cq_kernels_best();
   (void)state;
@@ -557,7 +557,7 @@ int main(void) {
       cmocka_unit_test(a_frozen_body_passes_the_same_gradient_on),
       cmocka_unit_test(a_frozen_body_keeps_its_bits),
       cmocka_unit_test(lazy_tables_equal_dense_updates),
-      cmocka_unit_test(two_lazy_optimisers_take_turns),
+      cmocka_unit_test(two_lazy_optimizers_take_turns),
       cmocka_unit_test(a_restored_trainer_goes_on_to_the_same_bits),
       cmocka_unit_test(accumulation_equals_one_larger_batch),
   };

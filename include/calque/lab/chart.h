@@ -32,7 +32,7 @@ typedef struct cq_chart_series {
   const double *x, *y; /* [n]; a point that is not finite breaks the line */
   size_t n;
   cq_chart_kind kind;
-  int colour; /* 1 to 8; 0: the next one. Joins have none */
+  int color; /* 1 to 8; 0: the next one. Joins have none */
 } cq_chart_series;
 
 /* A place on the x axis: a dashed line from bottom to top. */
@@ -45,7 +45,7 @@ typedef struct cq_chart {
   const char *title, *x_label, *y_label; /* UTF-8; NULL: none, and no room for it */
   double x[2], y[2];             /* the axes' ends; what lies outside is not drawn. {0, 0}: around all of the series */
   const cq_chart_series *series; /* drawn in this order */
-  size_t n_series;               /* up to 8 are told apart by colour */
+  size_t n_series;               /* up to 8 are told apart by color */
   const cq_chart_mark *marks;
   size_t n_marks;
   int width, height; /* 0: 640, 480; a legend's rows but the first are added to the height */

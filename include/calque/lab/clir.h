@@ -11,7 +11,7 @@
  *   cq_clir_write_run("run.txt", c, hits, 1000, "tag", &err);
  *
  * The documents that are relevant to a topic in each language are combined into tuples, their words shuffled into
- * one another, and word vectors trained on the result; a query becomes its words' nearest neighbours in the other
+ * one another, and word vectors trained on the result; a query becomes its words' nearest neighbors in the other
  * language. Of a held-out topic only the query in its own language is known: its pseudo-relevant
  * documents there join the text. Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015.
  *
@@ -89,12 +89,12 @@ typedef struct cq_clir_options {
   bool weighted;   /* multiply a word's score by its cosine */
   bool idf;        /* and by its source word's weight: see below */
   int feedback;    /* words added to the query before translation; 0: none. See below */
-  int csls;        /* neighbours for the correction of hubs (CSLS); 0: no correction */
+  int csls;        /* neighbors for the correction of hubs (CSLS); 0: no correction */
   bool keep_words; /* keep the query's own words where the target language has them */
   const cq_words_options *words;
   const cq_lexical_options *ranking;
 } cq_clir_options;
-/* Group "clir", the paper's setting: by length, kappa 10, tau 10, window 25, each term's neighbours, unweighted,
+/* Group "clir", the paper's setting: by length, kappa 10, tau 10, window 25, each term's neighbors, unweighted,
  * Terrier's Dirichlet, the top 1000. The groups within it have defaults of their own. */
 CQ_DEFAULT_OPTIONS(cq_clir_options, cq_clir_default_options, clir)
 CQ_DEFAULT_PART(cq_words_options, cq_clir_default_words, clir, words)
@@ -159,7 +159,7 @@ CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_
 /* --- transliteration-based matching --- */
 
 /* Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
- * in other scripts are romanised (ICU's transliterators) before their letters are matched; in scripts without spaces
+ * in other scripts are romanized (ICU's transliterators) before their letters are matched; in scripts without spaces
  * up to five adjacent words are one, too, because names are cut apart. A query is translated, then expanded in two
  * steps:
  *
@@ -185,7 +185,7 @@ CQ_DEFAULT_OPTIONS(cq_cognate_options, cq_cognate_default_options, clir_cognates
 /* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are
  * used. Nothing is random. from and to the same: nothing is learned, and searching is monolingual with the same
  * feedback, the bound to compare with. Errors: CQ_ERR_ARGUMENT; CQ_ERR_UNSUPPORTED for more than 1,000 letters that
- * ICU cannot romanise; CQ_ERR_MEMORY. */
+ * ICU cannot romanize; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
                                                     const char *from, const char *to, const cq_cognate_options *options,
                                                     cq_context *ctx, cq_error *error);
@@ -199,7 +199,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, co
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
 CQ_API double cq_clir_cognates_chance(const cq_clir_cognates *cognates);
 /* False: the contrast is less than one and a half times chance, so that what was learned is not used. Words match by how
- * they are spelled, other scripts romanised. */
+ * they are spelled, other scripts romanized. */
 CQ_API bool cq_clir_cognates_are_learned(const cq_clir_cognates *cognates);
 /* The table's entries for a query's words, word after word, each word's best first: *out [n], released with cq_free();
  * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */

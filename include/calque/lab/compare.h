@@ -45,7 +45,7 @@ typedef struct cq_comparison {
    * cq_compare_values, which compares once, p itself. */
   double corrected[CQ_N_TESTS];
   /* Whether p comes from the whole distribution. Wilcoxon's: for at most 50 differences that are not 0, no two of one
-   * size, else from the normal distribution, corrected for ties and continuity. Randomisation: for at most 20 that are
+   * size, else from the normal distribution, corrected for ties and continuity. Randomization: for at most 20 that are
    * not 0, else from samples. t: always. */
   bool exact[CQ_N_TESTS];
 } cq_comparison;
@@ -57,7 +57,7 @@ typedef struct cq_compare_options { /* group "compare" */
   uint64_t topics_per_group; /* test means over groups of consecutive topic numbers (cq_topic_group); 0: topics */
   bool all_pairs;            /* compare each run to each later one; else every other run to the first */
   bool in_double;            /* as in cq_retrieval_eval_options */
-  uint64_t n_samples, seed;  /* of randomisation, where it cannot try all signs */
+  uint64_t n_samples, seed;  /* of randomization, where it cannot try all signs */
 } cq_compare_options;
 CQ_DEFAULT_OPTIONS(cq_compare_options, cq_compare_default_options, compare) /* 100,000 samples, seed 0 */
 

@@ -32,7 +32,7 @@ typedef struct cq_lexical_build_options {
 /* Group "lexical-build". */
 CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, lexical_build)
 
-/* Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognised by content, plain or
+/* Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognized by content, plain or
  * compressed. It appears whole or not at all. An empty document counts as one without terms. Errors: CQ_ERR_ARGUMENT
  * when the directory exists; CQ_ERR_FORMAT with the line for a malformed document, one without an id or with
  * an id that another has; CQ_ERR_IO, CQ_ERR_MEMORY. */

@@ -7,7 +7,7 @@
  *   printf("BLEU %.2f\n", bleu.score);
  *
  * All scores are from 0 to 100. BLEU and chrF are sacreBLEU's (2.6), signatures included, but for the version, which is
- * calque's. Text is taken as it is, detokenised. An empty hypothesis or reference is a sentence without words: it
+ * calque's. Text is taken as it is, detokenized. An empty hypothesis or reference is a sentence without words: it
  * matches nothing and its length counts. Scores are deterministic.
  *
  * Threads: calls are independent of one another; a cq_mt_texts may be read by any number of threads at once. */

@@ -25,9 +25,9 @@ enum { CQ_TSNE_MAX_VECTORS = 5000 }; /* there are numbers for each two of them: 
 
 typedef struct cq_tsne_options { /* group "tsne" */
   size_t size;
-  double perplexity; /* about as many neighbours as count for a vector; more than 1, less than n - 1 */
+  double perplexity; /* about as many neighbors as count for a vector; more than 1, less than n - 1 */
   int n_iterations;
-  double exaggeration;  /* of neighbours' attraction, in the first iterations */
+  double exaggeration;  /* of neighbors' attraction, in the first iterations */
   int n_exaggerated;    /* how many */
   double learning_rate; /* 0: n / exaggeration / 4, but 50 at least */
   uint64_t seed;        /* of the slight disorder that the start is put into */
@@ -38,7 +38,7 @@ typedef struct cq_tsne_options { /* group "tsne" */
 /* Perplexity 30, 1000 iterations, the first 250 exaggerated by 12, the rate by n, seed 1. */
 CQ_DEFAULT_OPTIONS(cq_tsne_options, cq_tsne_default_options, tsne)
 
-/* Two dimensions in which neighbours are neighbours: out minimises the divergence between how near the vectors are to
+/* Two dimensions in which neighbors are neighbors: out minimises the divergence between how near the vectors are to
  * one another, under a Gaussian around each that holds the perplexity asked for, and how near the points are, under
  * Student's t. Exact: time and memory go with n squared.
  *   out      [n, 2] f64, around (0, 0); their unit means nothing

@@ -23,7 +23,7 @@ const cli_command cli_data_pivot = {
                    "columns written, the first file's and then the second's. Every row of one file is paired with "
                    "every row of the "
                    "other that has the sentence.",
-    .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalised -o fr-it.tsv.gz",
+    .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalized -o fr-it.tsv.gz",
     CLI_GROUP(&cq_group_corpus_pivot, .left_out = taken),
     .run = run_pivot,
 };

@@ -18,7 +18,7 @@ static const cq_option options[] = {
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
              "queries as users ask them, a line each, in any of the query model's languages"),
      .letter = 'q', .otherwise = "the index's own passages"},
-    {CQ_COUNT(struct args, "neighbours", k, CHANGES, 10, 1, 1000, "K",
+    {CQ_COUNT(struct args, "neighbors", k, CHANGES, 10, 1, 1000, "K",
               "nearest queries, whose mean cosine is a passage's hubness"),
      .letter = 'k'},
     {CQ_COUNT(struct args, "sample", sample, CHANGES, 4096, 1, 1 << 24, "N",

@@ -239,7 +239,7 @@ static void write_common(FILE *out, bool is_program) {
   }
 }
 
-/* The group that a command is of, and its neighbours there; of a group, its commands stand above. */
+/* The group that a command is of, and its neighbors there; of a group, its commands stand above. */
 static void write_see_also(FILE *out, const cli_page *page) {
   fputs(".SH SEE ALSO\n", out);
   if (!page->parent) {

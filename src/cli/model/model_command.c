@@ -103,8 +103,8 @@ static const cli_command *const children[] = {&cli_model_get,   &cli_model_put, 
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "fetch, make, show, compare, quantise, trim or publish models: get, new, info, check, ...",
-    .description = "Fetches, makes, shows, compares, quantises, trims and publishes model directories.",
+    .summary = "fetch, make, show, compare, quantize, trim or publish models: get, new, info, check, ...",
+    .description = "Fetches, makes, shows, compares, quantizes, trims and publishes model directories.",
     .example = "calque model info all-MiniLM-L6-v2",
     .children = children,
 };

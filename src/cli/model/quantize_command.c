@@ -10,7 +10,7 @@ struct args {
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(struct args, "output", output, CHANGES, "DIRECTORY", "write the quantised model here"), .letter = 'o',
+    {CQ_TEXT(struct args, "output", output, CHANGES, "DIRECTORY", "write the quantized model here"), .letter = 'o',
      .flags = CQ_OPTION_REQUIRED},
     CLI_THREADS(struct args, threads),
 };

@@ -291,7 +291,7 @@ static int compare_models(demo *d) {
   return CLI_OK;
 }
 
-/* ---- looking for neighbours ---- */
+/* ---- looking for neighbors ---- */
 
 /* Sentences of the test split with the language of each, and their vectors. */
 typedef struct pool_of_text {

@@ -5,7 +5,7 @@
  *                                                             ├─▶ discriminator: which language is it?
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
- * With two optimisers, a step is an update of the encoders by the losses between the vectors, then one of everything by
+ * With two optimizers, a step is an update of the encoders by the losses between the vectors, then one of everything by
  * -log p, from vectors computed anew.
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be

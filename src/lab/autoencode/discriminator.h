@@ -3,7 +3,7 @@
  *
  *   v [dim] --linear, leaky ReLU--> [hidden] --linear--> x, the log odds of the second language
  *
- * It learns beside the encoders, by an optimiser of its own:
+ * It learns beside the encoders, by an optimizer of its own:
  *
  *   cq_discriminator_forward(d, &report, &space, weight, ctx, error);   // gradients of the vectors
  *   cq_discriminator_update(d, ctx, error);                             // its own, of the last forward

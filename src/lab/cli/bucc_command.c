@@ -96,7 +96,7 @@ static int print_bucc_table(const report *r, bool csv) {
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
 
-static void list_errors(const cq_labelled *l, int n) {
+static void list_errors(const cq_labeled *l, int n) {
   for (size_t i = 0; i < l->n && n > 0; i++) {
     const cq_labelled_pair *p = &l->pairs[i];
     if (p->correct) continue;
@@ -111,7 +111,7 @@ static void list_errors(const cq_labelled *l, int n) {
 
 /* --- figures --- */
 
-static int report_tuned(report *r, cq_f1_point *best, const cq_labelled *l, const char *set, bool by_cosine) {
+static int report_tuned(report *r, cq_f1_point *best, const cq_labeled *l, const char *set, bool by_cosine) {
   cq_error error = {0};
   cq_f1_point *curve;
   size_t n;
@@ -121,14 +121,14 @@ static int report_tuned(report *r, cq_f1_point *best, const cq_labelled *l, cons
   return add_report_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
 }
 
-static int report_at(report *r, const cq_labelled *l, const char *set, bool by_cosine, double threshold) {
+static int report_at(report *r, const cq_labeled *l, const char *set, bool by_cosine, double threshold) {
   cq_error error = {0};
   cq_f1_point point;
   if (cq_labelled_at(&point, l, by_cosine, threshold, &error)) return cli_fail_error(&error);
   return add_report_row(r, set, by_cosine ? "cosine" : "score", point) ? CLI_OK : cli_fail("out of memory");
 }
 
-static int report_sweep(report *r, const cq_labelled *l, const char *set, int n) {
+static int report_sweep(report *r, const cq_labeled *l, const char *set, int n) {
   int code = CLI_OK;
   for (int i = 0; i < n && l->n > 0 && code == CLI_OK; i++) {
     const double low = l->pairs[l->n - 1].score, high = l->pairs[0].score;
@@ -138,7 +138,7 @@ static int report_sweep(report *r, const cq_labelled *l, const char *set, int n)
 }
 
 /* Precision over recall, by score and, where it is known, by cosine. */
-static int draw_curve(const cq_labelled *l, const char *set, const char *path) {
+static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   cq_error error = {0};
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};
   cq_chart chart = {
@@ -165,7 +165,7 @@ static int draw_curve(const cq_labelled *l, const char *set, const char *path) {
   return status ? cli_fail_error(&error) : code;
 }
 
-static int read_labelled_set(cq_labelled *out, const char *gold, const char *pairs, double min_score) {
+static int read_labelled_set(cq_labeled *out, const char *gold, const char *pairs, double min_score) {
   cq_error error = {0};
   size_t n_correct = 0;
   if (cq_labelled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
@@ -179,7 +179,7 @@ static int read_labelled_set(cq_labelled *out, const char *gold, const char *pai
 static int run_bucc(const cli_call *call) {
   const struct args *args = call->options;
   const char *const *names = call->arguments;
-  cq_labelled sets[2] = {{0}, {0}};
+  cq_labeled sets[2] = {{0}, {0}};
   const size_t n_sets = call->n_arguments / 2;
   report r = {0};
   int code = CLI_OK;
@@ -187,7 +187,7 @@ static int run_bucc(const cli_call *call) {
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
   for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
     code = read_labelled_set(&sets[i], names[2 * i], names[2 * i + 1], args->min_score);
-  const cq_labelled *last = n_sets == 2 ? &sets[1] : &sets[0];
+  const cq_labeled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {
     cq_f1_point best;

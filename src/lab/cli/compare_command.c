@@ -7,7 +7,7 @@
 
 /* What --test names: cq_test's order, then all of them. */
 enum { TEST_ALL = CQ_N_TESTS };
-static const char *const tests[] = {"wilcoxon", "t", "randomisation", "all", NULL};
+static const char *const tests[] = {"wilcoxon", "t", "randomization", "all", NULL};
 
 struct args {
   size_t size;
@@ -18,7 +18,7 @@ struct args {
 static const cq_option options[] = {
     {CQ_CHOICE(
         struct args, "test", test, CHANGES, CQ_TEST_WILCOXON, tests, "TEST",
-        "Wilcoxon's signed-rank test, Student's paired t-test, or Fisher's randomisation test, of random signs")},
+        "Wilcoxon's signed-rank test, Student's paired t-test, or Fisher's randomization test, of random signs")},
     CLI_JSON(struct args, json),
 };
 
@@ -156,7 +156,7 @@ const cli_command cli_compare = {
         "Holm's method for the number of runs compared. Topics are those judged for which any of the runs has a "
         "document; a run without one found nothing there. Topics made of one source, such as an article's sentences, "
         "are no independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
-        "differences without ties, randomisation for up to 20; beyond, the one is approximated and the other sampled.",
+        "differences without ties, randomization for up to 20; beyond, the one is approximated and the other sampled.",
     .example = "calque compare qrels.txt before.txt after.txt --measure map --measure P_10 --test all",
     CLI_GROUP(&cq_group_compare),
     CLI_OPTIONS(struct args, options),

@@ -50,7 +50,7 @@ static const cq_option space_options[] = {
      .letter = 'l', .otherwise = "the model's first two"},
     {CQ_CHOICE(
         struct space_args, "by", by, CHANGES, BY_PCA, methods, "METHOD",
-        "principal components (PCA), which keep distances as far as a plane can, or t-SNE, which keeps neighbours")},
+        "principal components (PCA), which keep distances as far as a plane can, or t-SNE, which keeps neighbors")},
     {CQ_INT(struct space_args, "sentences", sentences, CHANGES, 500, 2, 1 << 20, "N",
             "pairs to draw; of more, a random sample")},
     {CQ_FLAG(struct space_args, "join", join, CHANGES, "draw a line from each sentence to its translation")},
@@ -157,7 +157,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighbourhood */
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighborhood */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();
@@ -258,7 +258,7 @@ static const cli_command plot_space = {
     .arguments = "[PAIRS...]",
     .max_arguments = -1,
     .description = "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the "
-                   "colour of its language; translations should lie together. t-SNE takes time and memory by the "
+                   "color of its language; translations should lie together. t-SNE takes time and memory by the "
                    "square of the sentences, of which it takes 5,000 at most, and its distances between what is far "
                    "apart mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",

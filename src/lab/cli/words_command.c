@@ -91,7 +91,7 @@ static int print_nearest(const cq_words *words, const char *word, int top, cq_co
   }
   cq_error error = {0};
   const size_t k = (size_t)top + 1 < n ? (size_t)top + 1 : n;
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   cq_nearest_options o = cq_nearest_default_options();
   o.k = k;
   int code = CLI_OK;
@@ -104,7 +104,7 @@ static int print_nearest(const cq_words *words, const char *word, int top, cq_co
     printf("%s\t%.4f\t%.*s\n", word, found.cosine[i], (int)other.n, other.data);
     shown++;
   }
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   return code;
 }
 
@@ -124,11 +124,11 @@ static int run_words_nearest(const cli_call *call) {
 
 static const cli_command words_nearest = {
     .name = "nearest",
-    .summary = "show a word's nearest neighbours",
+    .summary = "show a word's nearest neighbors",
     .arguments = "VECTORS WORD...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "Prints lines of word, cosine and neighbour, separated by tabs, best first.",
+    .description = "Prints lines of word, cosine and neighbor, separated by tabs, best first.",
     .example = "calque words nearest vectors.txt river --top 5",
     CLI_OPTIONS(struct nearest_args, nearest_options),
     .run = run_words_nearest,
@@ -162,7 +162,7 @@ static const cli_command words_loss = {
     .arguments = "CORPUS PREFIX...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "Prints the mean loss per pair of word and neighbour for each state PREFIX.in.npy, PREFIX.out.npy, "
+    .description = "Prints the mean loss per pair of word and neighbor for each state PREFIX.in.npy, PREFIX.out.npy, "
                    "PREFIX.vocab. "
                    "Windows and negatives are drawn from the seed, the same for every state.",
     .example = "calque words loss corpus.txt ours gensims --window 10",

@@ -33,7 +33,7 @@ static const cq_option option_rows[] = {
             "query expansion before translation: add N words of the query's best documents in its own language, with "
             "half of its weight (pseudo-relevance feedback); 0: none")},
     {CQ_INT(O, "csls", csls, CHANGES, 0, 0, 100, "K",
-            "CSLS over K nearest neighbours, which corrects for hubs; 0: plain cosine")},
+            "CSLS over K nearest neighbors, which corrects for hubs; 0: plain cosine")},
     {CQ_FLAG(O, "keep-words", keep_words, CHANGES, "search for the query's own words, too")},
 };
 #undef O

@@ -195,7 +195,7 @@ static void add_vectors(float *sum, const cq_clir_model *m, const cq_word_run *r
 static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_context *ctx, cq_error *error) {
   const size_t n = a->clir->n_topics, n_documents = a->to->n_documents, dim = (size_t)a->model->dim;
   const size_t k = a->o->ranking->k, k_found = cq_min(k, n_documents);
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   float *queries = cq_alloc_array_zeroed(n, dim * sizeof *queries);
   float *documents = cq_alloc_array_zeroed(n_documents, dim * sizeof *documents);
   *out = cq_clir_hits(a->clir, k);
@@ -214,7 +214,7 @@ static cq_status search_by_documents(cq_lexical_hit **out, const asking *a, cq_c
         (*out)[t * k + rank] = (cq_lexical_hit){cq_lexical_id(a->to->index, d), found.cosine[t * k_found + rank], d};
     }
   }
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   cq_free(queries);
   cq_free(documents);
   if (status) cq_free(*out), *out = NULL;

@@ -223,7 +223,7 @@ static void free_grouping(grouping *g) {
 /* --- the table --- */
 
 /* Target words whose letters are nearest to those expected of each source word. */
-static cq_status find_spelled_alike(cq_neighbours *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
+static cq_status find_spelled_alike(cq_neighbors *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
                                     cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
   float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
@@ -242,7 +242,7 @@ static cq_status find_spelled_alike(cq_neighbours *out, const cq_cognates *lette
 
 typedef struct scoring {
   const cq_cognates *letters;
-  const cq_neighbours *candidates;
+  const cq_neighbors *candidates;
   double *scores; /* [n, k] */
 } scoring;
 
@@ -297,7 +297,7 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
 /* The table of letters as they are known at last by one schedule. */
 static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const cq_spelled *from,
                           const cq_spelled *to, cq_context *ctx, cq_error *error) {
-  cq_neighbours candidates = {0};
+  cq_neighbors candidates = {0};
   scoring s = {.letters = letters, .candidates = &candidates};
   cq_status status = find_spelled_alike(&candidates, letters, from->n, to->n, ctx, error);
   if (!status && !(s.scores = cq_alloc_array(candidates.n, candidates.k * sizeof *s.scores)))
@@ -307,7 +307,7 @@ static cq_status table_of(cq_word_table *out, const between *c, const cq_cognate
     status = fill_table(out, c, &s, from, to, error);
   }
   cq_free(s.scores);
-  cq_neighbours_free(&candidates);
+  cq_neighbors_free(&candidates);
   return status;
 }
 

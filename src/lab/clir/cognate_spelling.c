@@ -4,14 +4,14 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "text/romanise.h"
+#include "text/romanize.h"
 #include "text/script.h"
 #include "text/unicode.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BYTES_OF_JOINED = 18 }; /* romanised; longer ones are no names */
+enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are no names */
 
 /* Words that more documents have than these, and than this share of them, begin and end no name. */
 static const double frequent_documents = 10, frequent_share = 0.05;
@@ -28,19 +28,19 @@ static int main_script(const cq_intern *words) {
   return found;
 }
 
-static cq_status romanise_words(cq_clir *c, cq_clir_side *side, cq_error *error) {
-  cq_romaniser *romaniser;
+static cq_status romanize_words(cq_clir *c, cq_clir_side *side, cq_error *error) {
+  cq_romanizer *romanizer;
   cq_builder latin = {0};
-  cq_status status = cq_romaniser_open(&romaniser, error);
+  cq_status status = cq_romanizer_open(&romanizer, error);
   for (uint32_t w = 0; !status && w < side->plain_words.n; w++) {
     if (cq_script_of(side->plain_words.items[w]) != side->script) continue;
     cq_builder_clear(&latin);
-    cq_romanise(&latin, romaniser, side->plain_words.items[w]);
+    cq_romanize(&latin, romanizer, side->plain_words.items[w]);
     const char *kept = latin.failed ? NULL : cq_arena_strndup(&c->text, latin.n ? latin.data : "", latin.n);
-    if (!kept) status = cq_fail_memory(error, "romanised words");
+    if (!kept) status = cq_fail_memory(error, "romanized words");
     side->spellings[w] = (cq_slice){kept, latin.n};
   }
-  cq_romaniser_free(romaniser);
+  cq_romanizer_free(romanizer);
   cq_builder_free(&latin);
   return status;
 }
@@ -52,7 +52,7 @@ cq_status cq_clir_spell(cq_clir *c, cq_clir_side *side, cq_error *error) {
   if (!side->spellings) return cq_fail_memory(error, "words");
   for (uint32_t w = 0; w < n; w++) side->spellings[w] = side->plain_words.items[w];
   const bool latin = side->script == cq_char_script('a') || side->script == CQ_SCRIPT_NONE;
-  return latin ? CQ_OK : romanise_words(c, side, error);
+  return latin ? CQ_OK : romanize_words(c, side, error);
 }
 
 static bool has_number(cq_slice word) {

@@ -16,7 +16,7 @@ static const char *const smoothings[] = {"exp", "floor", "add-k", "none", NULL};
 #define O cq_bleu_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "tokens", tokens, CHANGES, CQ_MT_13A, cq_mt_tokens_names, "RULES",
-               "tokenisation into words, by sacreBLEU's names")},
+               "tokenization into words, by sacreBLEU's names")},
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "compare in lower case, as METEOR always does")},
     {CQ_CHOICE(O, "smooth", smoothing, CHANGES, CQ_BLEU_EXP, smoothings, "METHOD",
                "BLEU: smoothing of n-gram orders without a match")},

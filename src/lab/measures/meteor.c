@@ -41,7 +41,7 @@ typedef struct measurer {
 #define O cq_meteor_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "tokens", tokens, CHANGES, CQ_MT_13A, cq_mt_tokens_names, "RULES",
-               "tokenisation into words, by sacreBLEU's names")},
+               "tokenization into words, by sacreBLEU's names")},
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
              "METEOR: match words with the same stem in this language, too: en, de, hi, ar ..."),
      .letter = 'l', .otherwise = "none"},

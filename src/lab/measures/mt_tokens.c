@@ -1,4 +1,4 @@
-/* A tokeniser is a few steps over the characters of a text. A step looks for one character of a kind, or for two in a
+/* A tokenizer is a few steps over the characters of a text. A step looks for one character of a kind, or for two in a
  * row, from left to right and without overlap, and puts blanks around:
  *
  *   13a, zh    " [ ( ...          ──▶  _c_        then
@@ -118,7 +118,7 @@ static bool run_steps(cq_mt_tokenizer *t, const step *steps, size_t n) {
   return true;
 }
 
-/* --- tokenisers --- */
+/* --- tokenizers --- */
 
 /* Appends text between two blanks, so that 13a's steps need not look for its ends; without what mteval calls markup,
  * and with its four entities read, "&amp;lt;" twice over. */

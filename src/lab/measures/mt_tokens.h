@@ -1,4 +1,4 @@
-/* Text to the words that BLEU and METEOR count, as sacreBLEU's tokenisers split it. */
+/* Text to the words that BLEU and METEOR count, as sacreBLEU's tokenizers split it. */
 #ifndef LAB_MEASURES_MT_TOKENS_H
 #define LAB_MEASURES_MT_TOKENS_H
 

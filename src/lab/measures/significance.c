@@ -139,7 +139,7 @@ double cq_paired_t(const double *d, size_t n) {
   return cq_student_two_sided(mean / sqrt(squares / degrees / (double)n), degrees);
 }
 
-/* ---- randomisation ---- */
+/* ---- randomization ---- */
 
 enum { HALF = CQ_RANDOMISATION_EXACT / 2 };
 
@@ -181,7 +181,7 @@ static double share_of_samples(const double *d, size_t n, double sum, double rea
   return ((double)n_reaching + 1) / ((double)n_samples + 1);
 }
 
-double cq_randomisation(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed) {
+double cq_randomization(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed) {
   double few[CQ_RANDOMISATION_EXACT], sum = 0, sizes = 0;
   size_t n_used = 0;
   for (size_t i = 0; i < n; i++) {

@@ -3,7 +3,7 @@
  *
  *     a, b ──cq_differences──▶ d ──▶ cq_wilcoxon        ranks of |d|; no assumption but symmetry
  *                                    cq_paired_t        d is drawn from a normal distribution
- *                                    cq_randomisation   under the null hypothesis each d could as well be -d
+ *                                    cq_randomization   under the null hypothesis each d could as well be -d
  *
  * All three give p = 1 where there is nothing to test: no pairs, or differences that are all zero. One pair gives 1 as
  * well: its two signs are equally likely, and a t test of it has no degrees of freedom. What cq_differences accepted is
@@ -45,7 +45,7 @@ CQ_MUST_USE cq_status cq_wilcoxon(double *p, bool *exact, const double *d, size_
 double cq_paired_t(const double *d, size_t n);
 
 /* P(|T| >= |t|) of Student's distribution, to a relative 1e-12 for 0.5 to a million degrees of freedom.
- * It is the regularised incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2).
+ * It is the regularized incomplete beta function I_x(degrees / 2, 1/2) at x = degrees / (degrees + t^2).
  * Source: DLMF 8.17.8 for small t, else the even part of the continued fraction 8.17.22 (Didonato & Morris 1992) by the
  * method of Lentz 1976. */
 double cq_student_two_sided(double t, double degrees);
@@ -59,7 +59,7 @@ double cq_student_two_sided(double t, double degrees);
  * Errors: none. Source: Fisher 1935, section 21; Phipson & Smyth 2010, for the two ones; Smucker, Allan & Carterette
  * 2007, for runs. */
 #define CQ_RANDOMISATION_EXACT 20
-double cq_randomisation(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed);
+double cq_randomization(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed);
 
 /* corrected [m] of p [m], in their order: the p-values for which the chance of even one false alarm among all m stays
  * below what each says. The i-th smallest p is multiplied by m - i + 1; none may be below an earlier one's, nor above

@@ -29,9 +29,9 @@ enum {
   MAX_TICKS = 64
 };
 
-/* Okabe & Ito's colours, which people of every colour vision can tell apart. */
-static const char *const colours[N_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                               "#e69f00", "#56b4e9", "#000000", "#f0e442"};
+/* Okabe & Ito's colors, which people of every color vision can tell apart. */
+static const char *const colors[N_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                              "#e69f00", "#56b4e9", "#000000", "#f0e442"};
 
 /* Where a chart has what; y from its own top. */
 typedef struct layout {
@@ -186,9 +186,9 @@ static void add_place(cq_builder *b, const layout *l, const cq_chart_series *s, 
   cq_builder_printf(b, "%c%.1f %.1f ", command, cq_axis_place(&l->x, s->x[i]), cq_axis_place(&l->y, s->y[i]));
 }
 
-static void add_chart_line(cq_builder *b, const layout *l, const cq_chart_series *s, const char *colour) {
+static void add_chart_line(cq_builder *b, const layout *l, const cq_chart_series *s, const char *color) {
   bool drawing = false;
-  cq_builder_printf(b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\" d=\"", colour);
+  cq_builder_printf(b, "<path fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-linejoin=\"round\" d=\"", color);
   for (size_t i = 0; i < s->n; i++) {
     const bool in = is_inside(l, s, i);
     if (in) add_place(b, l, s, i, drawing ? 'L' : 'M');
@@ -207,9 +207,9 @@ static void add_joins(cq_builder *b, const layout *l, const cq_chart_series *s) 
   cq_builder_text(b, "\"/>\n");
 }
 
-static void add_points(cq_builder *b, const layout *l, const cq_chart_series *s, const char *colour) {
+static void add_points(cq_builder *b, const layout *l, const cq_chart_series *s, const char *color) {
   const double radius = s->kind == CQ_CHART_MARKED_LINE ? 3.5 : 2.5;
-  cq_builder_printf(b, "<g fill=\"%s\" fill-opacity=\"%s\">\n", colour, s->kind == CQ_CHART_POINTS ? "0.7" : "1");
+  cq_builder_printf(b, "<g fill=\"%s\" fill-opacity=\"%s\">\n", color, s->kind == CQ_CHART_POINTS ? "0.7" : "1");
   for (size_t i = 0; i < s->n; i++)
     if (is_inside(l, s, i))
       cq_builder_printf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\"/>\n", cq_axis_place(&l->x, s->x[i]),
@@ -217,13 +217,13 @@ static void add_points(cq_builder *b, const layout *l, const cq_chart_series *s,
   cq_builder_text(b, "</g>\n");
 }
 
-static void add_legend_entry(cq_builder *b, double x, double y, const cq_chart_series *s, const char *colour) {
+static void add_legend_entry(cq_builder *b, double x, double y, const cq_chart_series *s, const char *color) {
   if (s->kind != CQ_CHART_POINTS)
     cq_builder_printf(b, "<path d=\"M%.1f %.1f h%d\" stroke=\"%s\" stroke-width=\"%s\"/>\n", x, y - 4, LEGEND_LINE,
-                      colour, s->kind == CQ_CHART_JOINS ? "0.6" : "2");
+                      color, s->kind == CQ_CHART_JOINS ? "0.6" : "2");
   if (s->kind == CQ_CHART_POINTS || s->kind == CQ_CHART_MARKED_LINE)
     cq_builder_printf(b, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\" fill=\"%s\"/>\n", x + sample_width(s) / 2, y - 4,
-                      colour);
+                      color);
   cq_svg_label(b, x + sample_width(s) + LEGEND_GAP, y, "start", "", s->name);
 }
 
@@ -233,13 +233,13 @@ static void add_series(cq_builder *b, const layout *l) {
   for (size_t i = 0; i < l->c->n_series; i++) {
     const cq_chart_series *s = &l->c->series[i];
     const bool joins = s->kind == CQ_CHART_JOINS;
-    const char *colour = joins ? "#999" : colours[(s->colour > 0 ? s->colour - 1 : n_coloured++) % N_COLOURS];
+    const char *color = joins ? "#999" : colors[(s->color > 0 ? s->color - 1 : n_coloured++) % N_COLOURS];
     if (joins) add_joins(b, l, s);
-    if (s->kind == CQ_CHART_LINE || s->kind == CQ_CHART_MARKED_LINE) add_chart_line(b, l, s, colour);
-    if (s->kind == CQ_CHART_POINTS || s->kind == CQ_CHART_MARKED_LINE) add_points(b, l, s, colour);
+    if (s->kind == CQ_CHART_LINE || s->kind == CQ_CHART_MARKED_LINE) add_chart_line(b, l, s, color);
+    if (s->kind == CQ_CHART_POINTS || s->kind == CQ_CHART_MARKED_LINE) add_points(b, l, s, color);
     if (!s->name) continue;
     next_entry(&x, &row, l, s);
-    add_legend_entry(b, x, l->legend + ROW * row + 14, s, colour);
+    add_legend_entry(b, x, l->legend + ROW * row + 14, s, color);
     x += entry_width(s);
   }
 }

@@ -23,11 +23,11 @@ enum { BLOCK = 16, MAX_HALVINGS = 100, SHOW_EVERY = 10 };
 #define O cq_tsne_options
 static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "perplexity", perplexity, CHANGES, 30, 1, CQ_TSNE_MAX_VECTORS, "X",
-               "t-SNE: how many neighbours count, about"),
+               "t-SNE: how many neighbors count, about"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_INT(O, "iterations", n_iterations, CHANGES, 1000, 1, 1 << 20, "N", "t-SNE: steps of the descent")},
     {CQ_NUMBER(O, "exaggeration", exaggeration, CHANGES, 12, 1, 1e6, "X",
-               "t-SNE: factor of neighbours' attraction in the first iterations")},
+               "t-SNE: factor of neighbors' attraction in the first iterations")},
     {CQ_INT(O, "exaggerated", n_exaggerated, CHANGES, 250, 0, 1 << 20, "N", "t-SNE: how many iterations these are")},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 0, 0, 1e12, "RATE", "t-SNE: learning rate"),
      .otherwise = "by the number of vectors"},
@@ -42,13 +42,13 @@ static cq_status check_size(const cq_tsne_options *o, size_t n, cq_error *error)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu vectors, expected at most %d for t-SNE", n, CQ_TSNE_MAX_VECTORS);
   if (o->perplexity < (double)n - 1) return CQ_OK;
   return cq_fail(error, CQ_ERR_ARGUMENT,
-                 "perplexity is %g, expected less than %zu, the neighbours of each of %zu vectors", o->perplexity,
-                 n - 1, n);
+                 "perplexity is %g, expected less than %zu, the neighbors of each of %zu vectors", o->perplexity, n - 1,
+                 n);
 }
 
 /* --- how near the vectors are --- */
 
-void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity) {
+void cq_tsne_neighbors(double *p, size_t n, size_t self, double perplexity) {
   const double wanted = log(perplexity);
   double min = INFINITY, mean = 0, beta = 1, low = 0, high = INFINITY, sum = 0;
   p[self] = INFINITY; /* exp(-beta * that) is 0 */
@@ -90,7 +90,7 @@ static void near_row(void *context, size_t i, int worker) {
     p[j] = 0;
     for (size_t d = 0; d < s->dim; d++) p[j] += ((double)a[d] - b[d]) * ((double)a[d] - b[d]);
   }
-  cq_tsne_neighbours(p, s->n, i, s->perplexity);
+  cq_tsne_neighbors(p, s->n, i, s->perplexity);
 }
 
 /* p [n, n]: the mean of both directions, of sum 1. */

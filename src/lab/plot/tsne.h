@@ -8,7 +8,7 @@
 
 /* How near each of n vectors is to one of them, the self-th (equation 1): squared distances [n] become p [n], of sum 1
  * and 0 at self, the entropy of which is log(perplexity), or as near to it as there is a Gaussian for. */
-void cq_tsne_neighbours(double *p, size_t n, size_t self, double perplexity);
+void cq_tsne_neighbors(double *p, size_t n, size_t self, double perplexity);
 
 /* The force on every point (equation 5): the gradient of sum p log(p / q), p's side multiplied by exaggeration.
  *   gradient  [n, 2]

@@ -73,7 +73,7 @@ cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, co
   cq_topics topics = {0};
   cq_slice *titles = NULL;
   float *x = NULL, *y = NULL;
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   cq_text_writer out = {0};
   cq_status status = cq_run_check_tag(tag, error);
   if (!status) status = cq_text_writer_check(run, error);
@@ -98,7 +98,7 @@ cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder, co
                           found.cosine[t * n_found + rank], tag, error);
   if (!status) status = cq_text_writer_commit(&out, error);
   cq_text_writer_abort(&out);
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   cq_free(x);
   cq_free(y);
   cq_free(titles);

@@ -43,8 +43,8 @@ static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, con
   return CQ_OK;
 }
 
-static cq_status read_labelled(labelled_vectors *out, cq_eval_options *o, const char *file,
-                               const cq_eval_options *options, cq_error *error) {
+static cq_status read_labeled(labelled_vectors *out, cq_eval_options *o, const char *file,
+                              const cq_eval_options *options, cq_error *error) {
   *out = (labelled_vectors){0};
   cq_status status = cq_options_take(o, &cq_group_eval, options, error);
   if (!status) status = cq_rows_read(&out->rows, file, 2, o, error);
@@ -62,7 +62,7 @@ cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, co
   cq_classifier *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "classifier");
   c->encoder = encoder;
-  cq_status status = read_labelled(&v, &o, file, eval_options, error);
+  cq_status status = read_labeled(&v, &o, file, eval_options, error);
   if (!status) status = number_classes(&v, &c->classes, error);
   if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
   if (!status) status = cq_encode_column(&v.vectors, encoder, ctx, v.rows.column[0], v.rows.n, &o, error);
@@ -96,7 +96,7 @@ cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, cons
                            const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   labelled_vectors v;
   cq_eval_options o;
-  cq_status status = read_labelled(&v, &o, file, options, error);
+  cq_status status = read_labeled(&v, &o, file, options, error);
   if (!status) status = find_classes(&v, &c->classes, file, error);
   o.truncate_dim = (int)c->model.dim; /* as it was trained */
   if (!status) status = cq_encode_column(&v.vectors, c->encoder, ctx, v.rows.column[0], v.rows.n, &o, error);

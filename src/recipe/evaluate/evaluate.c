@@ -3,7 +3,7 @@
  *   file -> rows (text in memory) -> vectors, column by column -> the measure (src/eval/)
  *
  * mse           teacher(source) against student(target), and against student(source)
- * translation   nearest neighbours between the two columns
+ * translation   nearest neighbors between the two columns
  * sts           the correlation of cosine(first, second) and gold
  *
  * Sources: Reimers & Gurevych 2020, section 3; the counting of repeated sentences is sentence-transformers'. */

@@ -15,8 +15,8 @@ enum { SEED = 1 }; /* of the near misses: files are measured by the same ones al
 
 /* The best candidate of each query by margin: *best [n], to be released with cq_free. Forward: queries are the first
  * side, backward: the second. */
-static cq_status best_by_margin(size_t **best, size_t n, cq_retrieval retrieval, const cq_neighbours *of_first,
-                                const cq_neighbours *of_second, cq_error *error) {
+static cq_status best_by_margin(size_t **best, size_t n, cq_retrieval retrieval, const cq_neighbors *of_first,
+                                const cq_neighbors *of_second, cq_error *error) {
   cq_margin_options o = cq_margin_default_options();
   cq_mined_pair *pairs;
   size_t n_pairs;
@@ -33,8 +33,8 @@ static cq_status best_by_margin(size_t **best, size_t n, cq_retrieval retrieval,
 }
 
 /* The share of rows whose best candidate is wrong. */
-static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval retrieval, const cq_neighbours *of_source,
-                               const cq_neighbours *of_target, cq_error *error) {
+static cq_status margin_errors(double *out, const cq_rows *rows, cq_retrieval retrieval, const cq_neighbors *of_source,
+                               const cq_neighbors *of_target, cq_error *error) {
   size_t *best;
   const cq_status status = best_by_margin(&best, rows->n, retrieval, of_source, of_target, error);
   if (!status) *out = 1 - cq_share_right(best, rows->column[retrieval == CQ_RETRIEVE_FORWARD], rows->n);
@@ -47,7 +47,7 @@ cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, co
   float *vectors[2] = {NULL, NULL};
   size_t dim;
   cq_rows rows = {0};
-  cq_neighbours of_source = {0}, of_target = {0};
+  cq_neighbors of_source = {0}, of_target = {0};
   cq_translation_result r = {0};
   cq_status status = cq_rows_encode(&rows, vectors, &dim, encoder, ctx, file, 2, options, error);
   if (!status)
@@ -59,8 +59,8 @@ cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, co
     r.n = rows.n, r.n_skipped = rows.n_skipped;
     *out = r;
   }
-  cq_neighbours_free(&of_source);
-  cq_neighbours_free(&of_target);
+  cq_neighbors_free(&of_source);
+  cq_neighbors_free(&of_target);
   cq_free(vectors[0]);
   cq_free(vectors[1]);
   cq_rows_free(&rows);
@@ -103,7 +103,7 @@ cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder,
   cq_rows rows = {0};
   cq_near_misses misses = {0};
   cq_slice *candidates = NULL;
-  cq_neighbours first = {0}, second = {0};
+  cq_neighbors first = {0}, second = {0};
   size_t *best = NULL;
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
   if (!status) status = cq_rows_read(&rows, file, 2, &o, error);
@@ -121,7 +121,7 @@ cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder,
     count_errors(out, best, &rows, &misses);
   }
   cq_free(best), cq_free(candidates), cq_free(of_candidates), cq_free(of_queries);
-  cq_neighbours_free(&first), cq_neighbours_free(&second);
+  cq_neighbors_free(&first), cq_neighbors_free(&second);
   cq_near_misses_free(&misses);
   cq_rows_free(&rows);
   return status;

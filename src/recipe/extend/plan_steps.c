@@ -106,7 +106,7 @@ static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_
 
 static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_error *error) {
   cq_nearest_options o = cq_nearest_default_options();
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   cq_random random = cq_random_seeded(e->o.run->seed, 0);
   if (e->o.distill->hard_negatives == 0) return CQ_OK;
   float *vectors = cq_alloc_array((size_t)TRIAL_ROWS, (size_t)dim * sizeof *vectors);
@@ -116,7 +116,7 @@ static cq_status time_search(costs *c, int64_t dim, const cq_extending *e, cq_er
   const double started = cq_seconds(CLOCK_MONOTONIC);
   const cq_status status = cq_nearest_within(&found, vectors, TRIAL_ROWS, (size_t)dim, &o, e->ctx, error);
   c->cosine = (cq_seconds(CLOCK_MONOTONIC) - started) / ((double)TRIAL_ROWS * TRIAL_ROWS);
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   cq_free(vectors);
   return status;
 }

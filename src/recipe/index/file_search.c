@@ -110,7 +110,7 @@ static void add_candidate(candidates *list, const searching *s, candidate c) {
 
 cq_status cq_index_files_by_vectors(candidates *lists, cq_index_searching *of, size_t k, cq_error *error) {
   searching *s = of->state;
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   const float *vectors = cq_index_snapshot_vectors(s->snapshot);
   const cq_index_hub *hubs = cq_index_snapshot_hubness(s->snapshot);
   const size_t n = (size_t)s->info.n, dim = (size_t)s->info.dim;
@@ -132,7 +132,7 @@ cq_status cq_index_files_by_vectors(candidates *lists, cq_index_searching *of, s
                                 .cosine = csls ? 0 : found.cosine[q * k + i],
                                 .record = found.index[q * k + i],
                                 .by_vector = true});
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   return status;
 }
 

@@ -17,7 +17,7 @@ static const cq_option option_rows[] = {
              "keep vectors in 16 bits: half the room, and cosines to three digits; of a new index")},
     {CQ_YES_NO(
         O, "hnsw", hnsw, CHANGES, true,
-        "make pgvector's index for approximate nearest neighbours (HNSW) at the end; without it searches are exact")},
+        "make pgvector's index for approximate nearest neighbors (HNSW) at the end; without it searches are exact")},
 };
 #undef O
 const cq_option_group cq_group_index_copy = {.name = "index_copy",

@@ -1,7 +1,7 @@
 /* Hubness of an index's passages: the mean cosine of each and its k nearest queries, which CSLS takes away.
  *
  * The queries are kept in the index, so that a passage that is added later gets its number by the same ones. Where no
- * queries are known, passages of the index stand for them; then a passage is no neighbour of itself. */
+ * queries are known, passages of the index stand for them; then a passage is no neighbor of itself. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ static float mean_of_nearest(const uint32_t *index, const double *cosine, size_t
 }
 
 static cq_status measure_part(measuring *m, float *means, int64_t first, int64_t n, int64_t *next, cq_error *error) {
-  cq_neighbours found = {0};
+  cq_neighbors found = {0};
   cq_nearest_options o = cq_nearest_default_options();
   o.k = cq_min((size_t)m->k + (m->sampled != NULL), (size_t)m->n_queries);
   cq_status status = cq_index_store_vectors(m->vectors, m->store, first, n, error);
@@ -46,7 +46,7 @@ static cq_status measure_part(measuring *m, float *means, int64_t first, int64_t
                                (size_t)m->k, is_own ? *next : -1);
     *next += is_own;
   }
-  cq_neighbours_free(&found);
+  cq_neighbors_free(&found);
   return status;
 }
 

@@ -34,7 +34,7 @@ static const cq_option search_rows[] = {
     CQ_TOP_ROW(O, 1000000),
     {CQ_TEXT(O, "language", language, CHANGES, "CODE", "only documents that were added with this language"),
      .letter = 'l', .otherwise = "all"},
-    {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbours, even where the index has an approximation (ANN)")},
+    {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbors, even where the index has an approximation (ANN)")},
     {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1000000, "N",
              "of approximate search: lists probed (nprobe, ivf) or candidates kept on the way (efSearch, hnsw); more "
              "is slower "

@@ -1,6 +1,6 @@
 /* Mining, put together.
  *
- *   files -> distinct sentences -> vectors, kept on disk by model and text -> neighbours both ways -> margins -> pairs
+ *   files -> distinct sentences -> vectors, kept on disk by model and text -> neighbors both ways -> margins -> pairs
  *   files of vectors ------------------------------------------------------->
  *
  * Source: Artetxe & Schwenk 2019. */
@@ -42,7 +42,7 @@ static const cq_option option_rows[] = {
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
              "dimension of the vectors in files of raw f32 numbers (as LASER writes them)"),
      .otherwise = "a .npy file says it"},
-    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbours to take the margin over"), .letter = 'k'},
+    {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbors to take the margin over"), .letter = 'k'},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the pairs are the same")},
     {CQ_TEXT(O, "threshold-from", gold, CHANGES, "GOLD",
@@ -201,12 +201,12 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   nearest->checkpoint = NULL;
   for (int side = 0; !status && side < 2; side++) {
     const cq_embedded *s = &m->sides[side];
-    cq_neighbours within = {0};
+    cq_neighbors within = {0};
     nearest->x_rows = s->rows, nearest->y_rows = NULL;
     status = cq_nearest_within(&within, s->vectors, s->n, s->dim, nearest, ctx, error);
     if (!status && leads) status = cq_margin_pairs_within(&found[side], &decoys[side].n, &within, &margin, error);
     decoys[side].pairs = found[side], decoys[side].n_rows = s->n;
-    cq_neighbours_free(&within);
+    cq_neighbors_free(&within);
   }
   if (!status && leads) {
     cq_margin_precision(precision, m->pairs, m->n_pairs, decoys);
@@ -235,7 +235,7 @@ static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   const bool leads = cq_ranks_rank(o->ranks) == 0; /* the others help to search */
-  cq_neighbours of_source = {0}, of_target = {0};
+  cq_neighbors of_source = {0}, of_target = {0};
   cq_watched w = {o->progress, o->progress_context, "search"};
   char checkpoint[PATH_MAX];
   cq_nearest_options nearest = cq_nearest_default_options();
@@ -264,8 +264,8 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     if (!status) status = cq_ranks_broadcast(o->ranks, &estimated, sizeof estimated, error);
     if (!status && estimated) status = estimate_precision(m, o, &nearest, ctx, error);
   }
-  cq_neighbours_free(&of_source);
-  cq_neighbours_free(&of_target);
+  cq_neighbors_free(&of_source);
+  cq_neighbors_free(&of_target);
   return status;
 }
 

@@ -11,7 +11,7 @@ typedef struct cq_pair_classifier {
   double mean[CQ_N_PAIR_FEATURES], deviation[CQ_N_PAIR_FEATURES], weight[CQ_N_PAIR_FEATURES], intercept;
   cq_margin margin;  /* kind of margin used as the feature `margin` */
   size_t n, n_right; /* pairs that it was trained on, and those of them in gold */
-  size_t k;          /* neighbours that the margin was taken over */
+  size_t k;          /* neighbors that the margin was taken over */
   char model[33];    /* fingerprint of the model that mined them */
 } cq_pair_classifier;
 

@@ -28,7 +28,7 @@ typedef struct cq_training_task {
   void (*card_task)(const void *context, cq_builder *card);
   /* The model that the trained one comes from, and text whose labels may be codes of languages; NULL: none. */
   const char *base_model;
-  const cq_parallel *labelled;
+  const cq_parallel *labeled;
   void *context;
 } cq_training_task;
 

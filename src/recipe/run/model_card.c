@@ -148,7 +148,7 @@ void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_
   const cq_training_task *task = &run->task;
   cq_builder_text(out, "---\nlibrary_name: sentence-transformers\npipeline_tag: sentence-similarity\ntags:\n"
                        "- sentence-transformers\n- sentence-similarity\n- feature-extraction\n- calque\n");
-  write_languages(out, task->labelled);
+  write_languages(out, task->labeled);
   write_base_model(out, task->base_model);
   write_model_index(out, run);
   cq_builder_text(out, "---\n\n# ");
@@ -165,7 +165,7 @@ void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_
                                        : "\n## Held-out figures\n\n");
   cq_dev_table(out, &run->dev, run->has_before ? &run->before : NULL, &run->now, true);
   cq_builder_printf(out,
-                    "\nTranslation: share of sentences whose nearest neighbour among the other column's is their "
+                    "\nTranslation: share of sentences whose nearest neighbor among the other column's is their "
                     "partner.%s Similarity: correlation of cosine and human score, times 100.\n",
                     run->teacher ? " MSE is times 100." : "");
 }

@@ -18,7 +18,7 @@
 
 typedef struct cq_carry_stats {
   int64_t n_special, n_shared, n_mean, n_drawn, n_aligned; /* aligned pieces are counted in one of the others, too */
-  int64_t n_focus;                                         /* by neighbours: so are these */
+  int64_t n_focus;                                         /* by neighbors: so are these */
   uint64_t n_pairs;                                        /* pairs of sentences aligned */
 } cq_carry_stats;
 

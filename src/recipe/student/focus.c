@@ -18,7 +18,7 @@ enum {
   MIN_EPOCHS = 3,
   MAX_EPOCHS = 50,
   MIN_COUNT = 2, /* a piece met once says little */
-  BLOCK = 16,    /* pieces whose neighbours one thread looks for at once */
+  BLOCK = 16,    /* pieces whose neighbors one thread looks for at once */
 };
 
 typedef struct focus {
@@ -205,7 +205,7 @@ static cq_status fill_left(focus *f, cq_context *ctx, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   f->cosines = cq_alloc_array(f->n_known, n_workers * BLOCK * sizeof *f->cosines);
   f->at = cq_alloc_array(f->n_known, n_workers * sizeof *f->at);
-  if (!f->cosines || !f->at) return cq_fail_memory(error, "neighbours of pieces");
+  if (!f->cosines || !f->at) return cq_fail_memory(error, "neighbors of pieces");
   cq_context_run(ctx, (f->n_left + BLOCK - 1) / BLOCK, fill_block, f);
   return CQ_OK;
 }

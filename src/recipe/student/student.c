@@ -208,7 +208,7 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   tell_notice(o, line);
   if (o->carry_over == CQ_CARRY_ALIGN || o->carry_over == CQ_CARRY_FOCUS) tell_aligned(o, s);
   if (o->carry_over == CQ_CARRY_FOCUS) {
-    snprintf(line, sizeof line, "%lld of the others by neighbours", (long long)s->n_focus);
+    snprintf(line, sizeof line, "%lld of the others by neighbors", (long long)s->n_focus);
     tell_notice(o, line);
   }
 }

@@ -403,7 +403,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_status status = cq_options_take(&r->o, &cq_group_distill, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
-  t->task.base_model = o->teacher, t->task.labelled = &r->data;
+  t->task.base_model = o->teacher, t->task.labeled = &r->data;
   if (!status) status = read_files(r, error);
   /* Rank 0 asks the teacher; the others come when it has let go of the cache, and find the vectors there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);

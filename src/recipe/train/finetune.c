@@ -1,6 +1,6 @@
 /* Fine-tuning, put together.
  *
- *   labelled ─┐                 ┌─▶ label head
+ *   labeled ─┐                 ┌─▶ label head
  *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
  *   ranked   ─┘                 └─▶ ranking */
 #include "calque/finetune.h"
@@ -17,7 +17,7 @@
 #include "train/label_head.h"
 
 typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
-static const char *const names[N_KINDS] = {"labelled", "scored", "ranked"};
+static const char *const names[N_KINDS] = {"labeled", "scored", "ranked"};
 
 #define O cq_finetune_options
 static const cq_option option_rows[] = {
@@ -25,7 +25,7 @@ static const cq_option option_rows[] = {
              "the model to train: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "nli", nli, n_nli, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "labelled pairs (sentence, sentence, label in any words), for the softmax loss (NLI); with "
+             "labeled pairs (sentence, sentence, label in any words), for the softmax loss (NLI); with "
              "several such files, one of weight 2 is drawn from twice as often (weights imply "
              "--balanced)")},
     {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
@@ -83,7 +83,7 @@ typedef struct run {
   task tasks[N_KINDS];
   uint64_t n_dealt;                    /* batches of all kinds */
   cq_intern labels;                    /* names, as they came */
-  uint32_t *label_of;                  /* [labelled targets] */
+  uint32_t *label_of;                  /* [labeled targets] */
   cq_intern texts_known;               /* of ranked pairs, to tell equal ones */
   uint32_t *target_ids, *negative_ids; /* [ranked targets] */
   cq_label_head *head;                 /* NULL: no labels */

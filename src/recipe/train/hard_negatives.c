@@ -54,7 +54,7 @@ cq_status cq_hard_negatives_search(cq_hard_negatives *h, const cq_cached_encoder
 }
 
 void cq_hard_negatives_free(cq_hard_negatives *h) {
-  cq_neighbours_free(&h->nearest);
+  cq_neighbors_free(&h->nearest);
   cq_near_misses_free(&h->misses);
   cq_free(h->records);
   cq_free(h->first_miss);

@@ -21,7 +21,7 @@ typedef struct cq_hard_negatives {
   cq_near_misses misses;       /* none, where they are not wanted */
   size_t *first_miss;          /* [n + 1] of each drawn source */
   uint32_t *records;           /* [n] of the drawn sources in the cache */
-  cq_neighbours nearest;       /* of the drawn sources among themselves */
+  cq_neighbors nearest;        /* of the drawn sources among themselves */
   const cq_cached_encoder *of; /* the teacher, once searched */
 } cq_hard_negatives;
 

@@ -43,9 +43,9 @@ static void layer_norm(float *y, float *xhat, float *rstd, const float *x, const
     });
     const vf mean = v_set(row_total(&sum) * share);
     FOR_ROW(dim, {
-      vf centred = v_load_n(s_row + i, n) - mean;
-      if (n < LANES) centred = v_fill_tail(centred, n, 0.0f);
-      squares.part[part] = v_fma(centred, centred, squares.part[part]);
+      vf centered = v_load_n(s_row + i, n) - mean;
+      if (n < LANES) centered = v_fill_tail(centered, n, 0.0f);
+      squares.part[part] = v_fma(centered, centered, squares.part[part]);
     });
     const float r = 1.0f / sqrtf(row_total(&squares) * share + eps);
     FOR_ROW(dim, {

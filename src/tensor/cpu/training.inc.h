@@ -1,4 +1,4 @@
-/* The LSTM cell, the loss, the gradient's length, the optimiser's step, and that of word vectors. */
+/* The LSTM cell, the loss, the gradient's length, the optimizer's step, and that of word vectors. */
 
 static void lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                       int64_t dim) {

@@ -1,5 +1,5 @@
-/* Words in Latin letters, by ICU's transliterators. See romanise.h. */
-#include "text/romanise.h"
+/* Words in Latin letters, by ICU's transliterators. See romanize.h. */
+#include "text/romanize.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,25 +13,25 @@ enum { GROWTH = 8 }; /* a byte becomes so many characters at most */
 
 static const char rules[] = "Any-Latin; NFD; [:M:] Remove; Latin-ASCII; Lower";
 
-struct cq_romaniser {
+struct cq_romanizer {
   UTransliterator *transliterator;
   UChar *text;
   size_t capacity;
 };
 
-cq_status cq_romaniser_open(cq_romaniser **out, cq_error *error) {
+cq_status cq_romanizer_open(cq_romanizer **out, cq_error *error) {
   *out = NULL;
-  cq_romaniser *r = cq_alloc_zeroed(sizeof *r);
+  cq_romanizer *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ICU");
   const cq_status status = cq_transliterator_open(&r->transliterator, rules, error);
   if (status)
-    cq_romaniser_free(r);
+    cq_romanizer_free(r);
   else
     *out = r;
   return status;
 }
 
-void cq_romaniser_free(cq_romaniser *r) {
+void cq_romanizer_free(cq_romanizer *r) {
   if (!r) return;
   if (r->transliterator) utrans_close(r->transliterator);
   cq_free(r->text);
@@ -46,7 +46,7 @@ static void add_letters(cq_builder *out, cq_slice latin) {
   }
 }
 
-void cq_romanise(cq_builder *out, cq_romaniser *r, cq_slice text) {
+void cq_romanize(cq_builder *out, cq_romanizer *r, cq_slice text) {
   const size_t room = GROWTH * (text.n + 4);
   if (room > INT32_MAX / 4 || !cq_reserve((void **)&r->text, &r->capacity, room, sizeof *r->text)) {
     out->failed = true;

@@ -2,11 +2,11 @@
 #include "support/files.h"
 
 #include "base/memory.h"
-#include "text/romanise.h"
+#include "text/romanize.h"
 
-static void check(cq_romaniser *r, const char *text, const char *expected) {
+static void check(cq_romanizer *r, const char *text, const char *expected) {
   cq_builder out = {0};
-  cq_romanise(&out, r, cq_slice_of(text));
+  cq_romanize(&out, r, cq_slice_of(text));
   assert_false(out.failed);
   cq_builder_bytes(&out, "", 0);
   if (strcmp(out.n ? out.data : "", expected) != 0) fail_msg("'%s' gave '%s', expected '%s'", text, out.data, expected);
@@ -15,8 +15,8 @@ static void check(cq_romaniser *r, const char *text, const char *expected) {
 
 static void words_of_many_scripts(void **state) {
   (void)state;
-  cq_romaniser *r;
-  assert_int_equal(cq_romaniser_open(&r, NULL), CQ_OK);
+  cq_romanizer *r;
+  assert_int_equal(cq_romanizer_open(&r, NULL), CQ_OK);
   check(r, "", "");
   check(r, "Straße", "strasse");
   check(r, "Ελένη", "elene");
@@ -28,36 +28,36 @@ static void words_of_many_scripts(void **state) {
   check(r, "เชียงใหม่", "cheiynghim");
   check(r, "a-b 'c' 7", "abc7");
   check(r, "\xF0\x90\x8C\xB0", "\xF0\x90\x8C\xB0"); /* Gothic, which ICU does not know how to write */
-  cq_romaniser_free(r);
-  cq_romaniser_free(NULL);
+  cq_romanizer_free(r);
+  cq_romanizer_free(NULL);
 }
 
 static void malformed_bytes(void **state) {
   (void)state;
-  cq_romaniser *r;
-  assert_int_equal(cq_romaniser_open(&r, NULL), CQ_OK);
+  cq_romanizer *r;
+  assert_int_equal(cq_romanizer_open(&r, NULL), CQ_OK);
   check(r, "\xFF\xE0\xB8", "");
   check(r, "a\xFFz", "az");
   char text[3001];
   memset(text, 'q', 3000), text[3000] = 0;
   check(r, text, text); /* longer than what came before */
-  cq_romaniser_free(r);
+  cq_romanizer_free(r);
 }
 
 static void every_allocation_may_fail(void **state) {
   (void)state;
   for (long n = 1;; n++) {
-    cq_romaniser *r;
+    cq_romanizer *r;
     cq_builder out = {0};
     cq_error error = {0};
     cq_alloc_fail_at(n);
-    const cq_status status = cq_romaniser_open(&r, &error);
-    if (!status) cq_romanise(&out, r, cq_slice_of("Волга"));
+    const cq_status status = cq_romanizer_open(&r, &error);
+    if (!status) cq_romanize(&out, r, cq_slice_of("Волга"));
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
     assert_int_equal(failed, status || out.failed);
     if (status) assert_true(status == CQ_ERR_MEMORY && !r);
-    cq_romaniser_free(r);
+    cq_romanizer_free(r);
     cq_builder_free(&out);
     if (failed) continue;
     assert_true(n > 3);
