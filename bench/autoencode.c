@@ -177,7 +177,7 @@ static void steps(bench *b, int n) {
 static void write_sentences(bench *b) {
   size_t n;
   cq_decoder *d = b->sides[0].decoder;
-  cq_param *bias = &cq_decoder_params(&n, d)[2]; /* behind the words and the output's weight */
+  cq_param *bias = &cq_decoder_params(&n, d)[2]; /* after the words and the output's weight */
   const int32_t end = cq_tokenizer_describe(cq_decoder_tokenizer(d))->sep_id;
   const float before = bias->value[end];
   bias->value[end] = -1e4f;

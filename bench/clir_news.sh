@@ -10,7 +10,7 @@
 # languages' texts quote, in OUT/SPLIT-no-quotes; of languages that are not written in these letters.
 #
 # An article begins with a headline, which has no punctuation at its end, and has at least ten sentences. The headline and three
-# sentences are its four topics (--group 4). Of the others the first half is English documents, the second half the other languages',
+# sentences are its four topics (--group 4). The first half of the others is English documents, the second half the other languages',
 # two sentences each: no document is a translation of an English one. But all other languages have the same halves: pairs without
 # English are translations and are not for measuring.
 set -euo pipefail

@@ -4,7 +4,7 @@
 #   bench/dictionaries.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fi hu ...
 #
 #   DATA     holds parallel/en-XX/{train-*,test-*}.tsv.gz and sts/stsb-*-test.tsv.gz; of the training files one column is read
-#   WORK     keeps packages, dictionaries and models; called again, the script goes on where it stopped
+#   WORK     keeps packages, dictionaries and models; called again, the script continues where it stopped
 #   STEPS    300: of training; English text is that of en-de, glossed
 #   OPTIONS  more of extend's, for example "--contrast 1"
 #

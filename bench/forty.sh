@@ -4,7 +4,7 @@
 #   bench/forty.sh PROGRAM DATA TEACHER WORK [LANGUAGE...]      languages as two letters; none: all of DATA/parallel/en-XX
 #
 #   DATA   holds parallel/en-XX/{train-*,test-{tatoeba,ntrex,flores}}.tsv.gz; a train-dict.tsv.gz is taken as a dictionary
-#   WORK   keeps packages, dictionaries and models (WORK/forty-body, WORK/forty-static); called again, the script goes on where
+#   WORK   keeps packages, dictionaries and models (WORK/forty-body, WORK/forty-static); called again, the script continues where
 #          it stopped: an interrupted training is resumed
 #   KINDS  "body static": the teacher's layers under a new vocabulary, and the mean of word vectors
 #   STEPS  body 12000, static 60000: of training, 64 pairs each, drawn from languages alike; VOCAB: what extend chooses

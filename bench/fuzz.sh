@@ -1,5 +1,5 @@
 #!/bin/bash
-# Fuzzes all targets of fuzz/ under Clang's address and undefined-behavior sanitizers; goes on where it was stopped.
+# Fuzzes all targets of fuzz/ under Clang's address and undefined-behavior sanitizers; continues where it was stopped.
 #   bench/fuzz.sh DIR [--executions N] [--time SECONDS] [--slice SECONDS] [--rounds N] [--build DIR] [--only "TARGET..."]
 # DIR keeps the corpora, executions and findings of all runs so far; the first run makes it. Ends when the targets have
 # N executions in all (100,000,000), counting earlier runs, after SECONDS or after N rounds. Each target runs for --slice

@@ -5,7 +5,7 @@
  *   bench_postgresql copy DIRECTORY ADDRESS     copies it: seconds until the last row was committed, and until the end
  *   bench_postgresql search ADDRESS [QUERIES]   milliseconds, median and 95th percentile, as Markdown
  *
- * Words are Zipf's; vectors are 1,000 centres with noise as large as they are. Document d depends on d alone. */
+ * Words are Zipf's; vectors are 1,000 centers with noise as large as they are. Document d depends on d alone. */
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -26,9 +26,9 @@ static void must(cq_status status, const cq_error *error) {
 }
 
 static void make_vector(float *out, size_t dim, uint64_t d) {
-  cq_random centre = cq_random_seeded(1, d * 7919 % N_CENTRES), noise = cq_random_seeded(2, d);
+  cq_random center = cq_random_seeded(1, d * 7919 % N_CENTRES), noise = cq_random_seeded(2, d);
   for (size_t i = 0; i < dim; i++)
-    out[i] = (float)(cq_random_uniform(&centre) - 0.5 + (cq_random_uniform(&noise) - 0.5));
+    out[i] = (float)(cq_random_uniform(&center) - 0.5 + (cq_random_uniform(&noise) - 0.5));
 }
 
 static size_t make_text(char *out, uint64_t d, int n_words) {

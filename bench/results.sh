@@ -4,7 +4,7 @@
 #   bench/results.sh PROGRAM DATA TEACHER WORK LANGUAGE...
 #
 #   DATA     holds parallel/en-XX/{train-*,dev-ntrex,test-*}.tsv.gz and sts/*.tsv[.gz]
-#   WORK     keeps the student, the run and its checkpoints; called again, the script goes on where it stopped
+#   WORK     keeps the student, the run and its checkpoints; called again, the script continues where it stopped
 #   STEPS, BATCH, LR, EMBEDDING_LR, VOCAB, THREADS in the environment change the run
 set -euo pipefail
 [ $# -ge 5 ] || { sed -n '2,9s/^# \{0,1\}//p' "$0" >&2; exit 2; }

@@ -5,7 +5,7 @@
 #   bench/translate.sh PROGRAM DATA WORK RUN...
 #
 #   DATA  holds parallel/{fr-it,en-fr,en-it,en-de}/*.tsv.gz
-#   WORK  keeps text, models and checkpoints; called again, the script goes on where it stopped
+#   WORK  keeps text, models and checkpoints; called again, the script continues where it stopped
 #   RUN   PAIR-KIND, PAIR fr-it or en-de (multi30k), KIND one of
 #           own        decoders learn from their own language's vectors alone
 #           more       the same, and text of one language besides (fr-it)

@@ -36,7 +36,7 @@ static void make_ascend(uint8_t *bytes, size_t n, uint64_t begin, uint64_t count
   }
 }
 
-/* Of the terms' postings, and of all before them. */
+/* The checks of the terms' postings, and of all before them. */
 static void put_checks_right(uint8_t *bytes, size_t n, const header *h) {
   const uint64_t begin = h->begin[RECORDS], postings = h->begin[POSTINGS];
   if (begin > n || h->n_terms >= (n - begin) / sizeof(cq_term_record) || postings > n - 8) return;

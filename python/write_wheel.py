@@ -26,7 +26,7 @@ def main(folder: Path, pyproject: Path, platform: str, output: Path) -> None:
     files = {}
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         place = path.relative_to(folder).as_posix()
-        files[place.replace("licences/", info + "/licences/") if place.startswith("licences/") else place] = path.read_bytes()
+        files[place.replace("licenses/", info + "/licenses/") if place.startswith("licenses/") else place] = path.read_bytes()
     files[info + "/METADATA"] = "\n".join(metadata + [""]).encode()
     files[info + "/WHEEL"] = "\n".join(wheel + [""]).encode()
     record = []

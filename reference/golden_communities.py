@@ -16,11 +16,11 @@ def main():
     folder = sys.argv[1]
     os.makedirs(folder, exist_ok=True)
     random = np.random.default_rng(7)
-    # Clouds of different sizes and widths around 12 centres, and scattered rows; no two cosines are equal.
+    # Clouds of different sizes and widths around 12 centers, and scattered rows; no two cosines are equal.
     parts = [random.standard_normal((60, 16))]
     for i in range(12):
-        centre = random.standard_normal(16)
-        parts.append(centre + random.standard_normal((3 + 5 * i, 16)) * (0.15 + 0.07 * (i % 5)))
+        center = random.standard_normal(16)
+        parts.append(center + random.standard_normal((3 + 5 * i, 16)) * (0.15 + 0.07 * (i % 5)))
     vectors = np.concatenate(parts).astype(np.float32)
     vectors = vectors[random.permutation(len(vectors))]
     np.save(os.path.join(folder, "vectors.npy"), vectors)

@@ -61,8 +61,8 @@ def randomise(model, seed):
     with torch.no_grad():
         for name, p in model.named_parameters():
             spread = 0.3 if p.dim() == 1 else 1.6 / p.shape[-1] ** 0.5
-            centre = 1.0 if name.endswith("norm.weight") and "Gemma" not in type(model).__name__ else 0.0
-            p.copy_(centre + spread * torch.randn(p.shape, generator=generator))
+            center = 1.0 if name.endswith("norm.weight") and "Gemma" not in type(model).__name__ else 0.0
+            p.copy_(center + spread * torch.randn(p.shape, generator=generator))
 
 
 def write(root, name, model_class, config, tokenizer, pooling, dense=(), normalize=True, dtype=None, prompts=None, task=False, default=None):

@@ -18,8 +18,8 @@ from sklearn.linear_model import LogisticRegression
 directory = os.path.join(sys.argv[1], "eval")
 random = np.random.default_rng(7)
 classes = (np.arange(90) * 7 % 10 // 4).astype(np.uint32)  # 0 to 2, the last one rare
-centres = random.normal(size=(3, 7))
-vectors = (centres[classes] + random.normal(size=(90, 7)) * 1.5) * [1, 1, 0.1, 3, 1, 0.5, 1] + [0, 2, 0, 0, -1, 0, 0]
+centers = random.normal(size=(3, 7))
+vectors = (centers[classes] + random.normal(size=(90, 7)) * 1.5) * [1, 1, 0.1, 3, 1, 0.5, 1] + [0, 2, 0, 0, -1, 0, 0]
 vectors = vectors.astype(np.float32)
 weights = []
 for c in (0.1, 1, 30):

@@ -6,7 +6,7 @@ sentence a line.
     language_text.py dev DATA          of the Tatoeba and Anki files, a tenth of a language's sentences, at most 500
     language_text.py test-NAME DATA    DATA/parallel/en-XX/test-NAME.tsv.gz, XX's side: tatoeba, ntrex, flores
 
-Tatoeba's and Anki's sentences are CC BY 2.0 FR, TICO-19 is CC0, tldr CC BY 4.0; files under other licences are left
+Tatoeba's and Anki's sentences are CC BY 2.0 FR, TICO-19 is CC0, tldr CC BY 4.0; files under other licenses are left
 out.
 No sentence of the test files is trained on, in whichever language.
 

@@ -139,7 +139,7 @@ const listLater = debounce(list, 200);
 function list() {
   if (!loaded || !map.width || !$('#map-list').open) return;
   const inView = [];
-  const away = (i) => (points[i].x - map.centre.x) ** 2 + (points[i].y - map.centre.y) ** 2;
+  const away = (i) => (points[i].x - map.center.x) ** 2 + (points[i].y - map.center.y) ** 2;
   map.eachInView((i) => inView.push(i));
   const rank = new Map(map.hits.map((hit) => [hit.index, hit.rank]));
   inView.sort((a, b) => (rank.get(a) ?? 1e9) - (rank.get(b) ?? 1e9) || away(a) - away(b));

@@ -19,7 +19,7 @@ export class PointMap {
     this.dots = new Dots();
     this.callbacks = callbacks;
     this.zoom = 1;
-    this.centre = { x: 0, y: 0 };
+    this.center = { x: 0, y: 0 };
     this.hovered = -1;
     this.hits = []; // [{index, rank}], first the best
     this.strong = -1; // the hit the reader is at in the list
@@ -56,7 +56,7 @@ export class PointMap {
     const [left, right, top, bottom] = this.points.length ? box : [-1, 1, -1, 1];
     this.home = { x: (left + right) / 2, y: (top + bottom) / 2 };
     this.span = { x: Math.max(0.02, right - left), y: Math.max(0.02, bottom - top) };
-    this.centre = { ...this.home };
+    this.center = { ...this.home };
     this.zoom = 1;
   }
 
@@ -84,10 +84,10 @@ export class PointMap {
   }
 
   get pixels() { return 0.88 * Math.min(this.width / this.span.x, this.height / this.span.y) * this.zoom; } // of a unit of the data
-  screenX(x) { return (x - this.centre.x) * this.pixels + this.width / 2; }
-  screenY(y) { return (this.centre.y - y) * this.pixels + this.height / 2; } // y of the data goes up
-  dataX(x) { return (x - this.width / 2) / this.pixels + this.centre.x; }
-  dataY(y) { return this.centre.y - (y - this.height / 2) / this.pixels; }
+  screenX(x) { return (x - this.center.x) * this.pixels + this.width / 2; }
+  screenY(y) { return (this.center.y - y) * this.pixels + this.height / 2; } // y of the data goes up
+  dataX(x) { return (x - this.width / 2) / this.pixels + this.center.x; }
+  dataY(y) { return this.center.y - (y - this.height / 2) / this.pixels; }
   get view() {
     return { left: this.dataX(0), right: this.dataX(this.width), top: this.dataY(this.height), bottom: this.dataY(0) };
   }
@@ -155,8 +155,8 @@ export class PointMap {
   drawPoints() {
     const { dots, color, xs, ys } = this;
     const scale = this.pixels * this.ratio;
-    const shiftX = this.canvas.width / 2 - this.centre.x * scale;
-    const shiftY = this.canvas.height / 2 + this.centre.y * scale;
+    const shiftX = this.canvas.width / 2 - this.center.x * scale;
+    const shiftY = this.canvas.height / 2 + this.center.y * scale;
     const { left, right, top, bottom } = this.view;
     const edge = dots.half / scale;
     this.eachIn(left - edge, top - edge, right + edge, bottom + edge,
@@ -276,7 +276,7 @@ export class PointMap {
 
   moveTo(zoom, x, y) {
     this.zoom = Math.max(MIN_ZOOM, Math.min(MAX_ZOOM, zoom));
-    this.centre = { x: Math.max(-1.2, Math.min(1.2, x)), y: Math.max(-1.2, Math.min(1.2, y)) };
+    this.center = { x: Math.max(-1.2, Math.min(1.2, x)), y: Math.max(-1.2, Math.min(1.2, y)) };
     this.redraw();
     this.callbacks.onMove();
   }
@@ -285,14 +285,14 @@ export class PointMap {
     const zoom = Math.max(MIN_ZOOM, Math.min(MAX_ZOOM, this.zoom * factor));
     const kept = this.zoom / zoom; // the place under the mouse stays under the mouse
     const dataX = this.dataX(x), dataY = this.dataY(y);
-    this.moveTo(zoom, dataX + (this.centre.x - dataX) * kept, dataY + (this.centre.y - dataY) * kept);
+    this.moveTo(zoom, dataX + (this.center.x - dataX) * kept, dataY + (this.center.y - dataY) * kept);
   }
 
   /* The same by button or key, in a few frames where the reader likes motion. */
   glide(zoom, x, y) {
     cancelAnimationFrame(this.gliding);
     if (wantsCalm()) { this.moveTo(zoom, x, y); return; }
-    const from = { zoom: this.zoom, ...this.centre }, began = performance.now();
+    const from = { zoom: this.zoom, ...this.center }, began = performance.now();
     const frame = (now) => {
       const part = Math.max(0, Math.min(1, (now - began) / 180)), eased = 1 - (1 - part) ** 3;
       this.moveTo(from.zoom * (zoom / from.zoom) ** eased, from.x + (x - from.x) * eased, from.y + (y - from.y) * eased);
@@ -302,7 +302,7 @@ export class PointMap {
   }
 
   step(what) {
-    const by = 60 / this.pixels, { x, y } = this.centre;
+    const by = 60 / this.pixels, { x, y } = this.center;
     const factor = { in: 1.6, out: 1 / 1.6 }[what];
     if (factor) this.glide(Math.max(MIN_ZOOM, Math.min(MAX_ZOOM, this.zoom * factor)), x, y);
     else if (what === 'reset') this.glide(1, this.home.x, this.home.y);
@@ -336,7 +336,7 @@ export class PointMap {
       if (!was) { this.hover(this.near(now.x, now.y), now.x, now.y); return; }
       if (down.size === 1) {
         moved += Math.abs(now.x - was.x) + Math.abs(now.y - was.y);
-        this.moveTo(this.zoom, this.centre.x - (now.x - was.x) / this.pixels, this.centre.y + (now.y - was.y) / this.pixels);
+        this.moveTo(this.zoom, this.center.x - (now.x - was.x) / this.pixels, this.center.y + (now.y - was.y) / this.pixels);
         down.set(event.pointerId, now);
       } else if (down.size === 2) {
         const before = pair();
@@ -344,7 +344,7 @@ export class PointMap {
         const after = pair();
         moved += 10;
         this.zoomAt(after.apart / Math.max(1, before.apart), after.x, after.y);
-        this.moveTo(this.zoom, this.centre.x - (after.x - before.x) / this.pixels, this.centre.y + (after.y - before.y) / this.pixels);
+        this.moveTo(this.zoom, this.center.x - (after.x - before.x) / this.pixels, this.center.y + (after.y - before.y) / this.pixels);
       }
     });
     const up = (event) => {

@@ -1,4 +1,4 @@
-"""What the clients' checks share: the server's address, the expected vectors, and how a difference is told.
+"""What the clients' checks share: the server's address, the expected vectors, and how a difference is reported.
 
     python3 SCRIPT URL PROGRAM MODEL
 

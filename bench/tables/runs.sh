@@ -4,7 +4,7 @@
 #   bench/tables/runs.sh PROGRAM DATA TEACHER WORK [RUN...]
 #
 #   DATA   holds parallel/en-XX/{train-*,dev-ntrex}.tsv.gz, dict/xling-en-de-train.tsv, sts/stsb-en-{train,dev}.tsv.gz
-#   WORK   keeps text, students and models (WORK/RUN); called again, the script goes on where it stopped
+#   WORK   keeps text, students and models (WORK/RUN); called again, the script continues where it stopped
 #   RUN    none: the list. English-German on the body of the teacher under a vocabulary of both languages:
 #            size-1k size-5k size-10k size-25k size-all       so many pairs of all
 #            set-everyday set-captions set-news set-technical set-dict     one kind of text; set-dict: words alone

@@ -39,7 +39,7 @@ CQ_API CQ_MUST_USE cq_status cq_cache_info(const char *directory, cq_cache_part_
                                            cq_error *error);
 
 /* Removes the parts to which nothing was added for so many days, 0: all, and tells of each afterwards. Whoever uses one
- * at the same time goes on with what it has open. Errors: as above. */
+ * at the same time continues with what it has open. Errors: as above. */
 CQ_API CQ_MUST_USE cq_status cq_cache_clear(const char *directory, double days, cq_cache_part_fn tell, void *context,
                                             cq_error *error);
 

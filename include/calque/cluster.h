@@ -7,8 +7,8 @@
  *   for (size_t i = 0; i < cq_clustering_n(c); i++) ... cq_clustering_members(&n, c, i) ...   // the largest first
  *   cq_clustering_free(c);
  *
- * A community is a centre and all that is near it: the sentence with the most others within the threshold is the
- * first centre, then, among those not taken yet, the one with the next most. No sentence is in two. The same as
+ * A community is a center and all that is near it: the sentence with the most others within the threshold is the
+ * first center, then, among those not taken yet, the one with the next most. No sentence is in two. The same as
  * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines.
  *
  * Threads: calls are independent of one another; a cq_clustering may be read by any number of threads at once. */
@@ -25,13 +25,13 @@ extern "C" {
 
 typedef struct cq_member {
   uint32_t row;
-  double cosine; /* to the centre; the centre's own is 1 */
+  double cosine; /* to the center; the center's own is 1 */
 } cq_member;
 
 typedef struct cq_communities {
-  size_t n;           /* communities, the largest first, of equally large ones the one whose centre had more near it */
+  size_t n;           /* communities, the largest first, of equally large ones the one whose center had more near it */
   size_t *starts;     /* [n + 1] into members */
-  cq_member *members; /* of each the centre first, then by cosine, then by row */
+  cq_member *members; /* of each the center first, then by cosine, then by row */
 } cq_communities;
 
 /* Communities of n_rows rows from all their near pairs (cq_near_pairs), at least min_size members in each; min_size
@@ -46,7 +46,7 @@ typedef struct cq_cluster_options { /* group "cluster" */
   size_t size;
   const char *file, *model, *cache_directory; /* as in cq_mine_options: text with a model, else vectors */
   size_t raw_dim;
-  double threshold; /* minimum cosine to a cluster's centre */
+  double threshold; /* minimum cosine to a cluster's center */
   size_t min_size;  /* distinct sentences */
   size_t max_pairs; /* near pairs that are kept in memory; more are an error */
   cq_first_pass first_pass;
@@ -67,7 +67,7 @@ CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_op
                                         cq_error *error);
 CQ_API void cq_clustering_free(cq_clustering *clustering);
 CQ_API size_t cq_clustering_n(const cq_clustering *clustering);
-/* The i-th community's members, the centre first. */
+/* The i-th community's members, the center first. */
 CQ_API const cq_member *cq_clustering_members(size_t *n, const cq_clustering *clustering, size_t i);
 /* A row's sentence, in how many lines it stands, and the i-th one's id; data NULL when vectors were clustered, or
  * lines have no ids. */

@@ -228,7 +228,7 @@ typedef struct cq_corpus_inflect_options {
 CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, corpus_inflect)
 
 /* Inflected forms that text has of a dictionary's translations, as rows of a dictionary: those of the translation that a
- * form belongs to, with the form in its place. Nothing is asked of the language: rules that exchange beginnings and
+ * form belongs to, with the form in its place. The language needs nothing: rules that exchange beginnings and
  * endings of words are learned from text and dictionary (as in Soricut & Och 2015, "Unsupervised Morphology
  * Induction", without their vectors), and a form belongs to the translation with the greatest log support of the rule
  * + log(1 + the translation's count in the text) + half the letters that they share. counts.n_read: different words of

@@ -72,8 +72,7 @@ typedef struct cq_documents_options {
                          * or NULL: none */
   cq_notice_fn notice; /* which format a file has, what was left out, why the first few were skipped */
   void *notice_context;
-  bool
-      skip_bad; /* count what is malformed and go on: behind the line, where documents are lines, else behind the file */
+  bool skip_bad; /* count what is malformed and go on: after the line, where documents are lines, else after the file */
   bool relative; /* a document without an id is known by its file's path within the directory that was named */
 } cq_documents_options;
 /* Group "documents". */

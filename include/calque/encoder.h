@@ -40,7 +40,7 @@ typedef struct cq_encoder_options { /* group "encoder" */
   bool drop_unknown; /* a StaticEmbedding leaves unknown tokens out, as model2vec's own library does; false: they count,
                       * as in sentence-transformers. CQ_ERR_ARGUMENT for other models */
   const char *task;  /* "query" or "document": the prompt is the model's "query", or the first of its "document",
-                      * "passage", "corpus" and "retrieval.passage", where no other is asked for; of a model with a Router (Asym), the
+                      * "passage", "corpus" and "retrieval.passage", where no other is requested; of a model with a Router (Asym), the
                       * task's modules, and of one with a LoRA adapter for each task (jina-embeddings-v3), its weights:
                       * such models may have tasks of other names. NULL: the model's defaults. CQ_ERR_ARGUMENT for a
                       * task that is unknown */

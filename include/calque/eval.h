@@ -112,7 +112,7 @@ CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_e
  * swapped. Errors: as above. Source: Chen et al. 2023 (xsim++, arXiv 2306.12907); the rules are ours. */
 typedef struct cq_xsim_kind {
   size_t n_errors,
-      n_near_misses; /* near misses that are the best candidates of their own rows, of so many of the kind */
+      n_near_misses; /* near misses that are the best candidates of their own rows, of all near misses of the kind */
 } cq_xsim_kind;
 typedef struct cq_xsim_hard_result {
   double error; /* share of the rows */

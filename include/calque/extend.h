@@ -1,5 +1,5 @@
 /* Extending a model to new languages by one call: cq_student_new and cq_distill with everything chosen that they need.
- * Each choice is told, and each can be made by the caller instead.
+ * Each choice is reported, and each can be made by the caller instead.
  *
  *   const cq_training_data files[] = {{.path = "en-de.tsv.gz", .label = "de", .weight = 1}};
  *   cq_extend_options o = cq_extend_default_options();

@@ -51,7 +51,7 @@ CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, hub)
  *   repository   "ORG/NAME" or "NAME", with "@" and a branch, tag, pull request or commit behind it; else it is main. A
  *                model's NAME alone is sentence-transformers' if that has one.
  * Contents are compared with the hub's hashes (SHA-256 of large files, git's SHA-1 of small ones) before they get their
- * names; names appear when all files are there. An interrupted call goes on where it was. With HF_HUB_OFFLINE it returns
+ * names; names appear when all files are there. An interrupted call continues where it was. With HF_HUB_OFFLINE it returns
  * what the cache has.
  * Errors: CQ_ERR_ARGUMENT for a name that none can have, and patterns that no file matches; CQ_ERR_IO for whatever the
  * hub, the network or the disk refuses; CQ_ERR_FORMAT for answers that are not what they should be: another hash or
@@ -85,7 +85,7 @@ CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, hub_put)
  *   url          receives the commit's address, to be released with cq_free
  *   repository   "ORG/NAME", with "@" and a branch that exists behind it; else it is main
  * It needs a token that may write (HF_TOKEN). Files with a dot in front stay here.
- * Errors: CQ_ERR_ARGUMENT for a directory without a model, a name without an organisation, and, without replace, a file
+ * Errors: CQ_ERR_ARGUMENT for a directory without a model, a name without an organization, and, without replace, a file
  * that the repository has with other contents, which the message names; CQ_ERR_IO for whatever the hub, the network or
  * the disk refuses, also when somebody else has changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED,
  * CQ_ERR_STOPPED, CQ_ERR_MEMORY as above. */

@@ -53,7 +53,7 @@ typedef struct cq_index_options {
   void *notice_context;
   cq_precision precision;  /* of the model */
   const char *query_model; /* encodes queries, in place of the index's model: a student that lives in its space. Of
-                              another model's space only the dimensions can be told. Opening only */
+                              another model's space only the dimensions are known. Opening only */
   size_t passage_tokens;   /* of documents that are added: those with more are split; 0: as many as the model takes */
   size_t passage_overlap;  /* tokens, whole sentences, that a passage may have in common with the one before */
 } cq_index_options;
@@ -151,7 +151,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_read(cq_index *index, cq_documents *docume
 /* Approximate search, by the library FAISS: documents are chosen by it, then scored exactly. */
 typedef enum cq_approximation {
   CQ_APPROXIMATE_NONE,
-  CQ_APPROXIMATE_IVF,  /* lists around centres: quick to make (Sivic & Zisserman 2003) */
+  CQ_APPROXIMATE_IVF,  /* lists around centers: quick to make (Sivic & Zisserman 2003) */
   CQ_APPROXIMATE_HNSW, /* a graph of neighbors: quick to search (Malkov & Yashunin 2018) */
 } cq_approximation;
 /* Makes, of the documents that count, or drops an approximation; it counts from the next commit on. Documents added
@@ -203,7 +203,7 @@ typedef struct cq_hit {
   cq_slice best;              /* the sentence of the text that says most about the query; data NULL: not asked for */
 } cq_hit;
 
-/* How the best sentence of a passage is told. */
+/* How the best sentence of a passage is chosen. */
 typedef enum cq_snippet {
   CQ_SNIPPET_NONE,
   CQ_SNIPPET_WORDS,   /* by the sum of the idf, in the index, of the query's words that it has; of equals the first */
@@ -246,7 +246,7 @@ CQ_API size_t cq_hits_n_truncated(const cq_hits *hits);
 CQ_API void cq_hits_free(cq_hits *hits);
 
 /* The best documents for each query, each once, by its best passage. Where there is an approximation but not calque's
- * plugin for FAISS, the search is exact, and `notice` of cq_index_options is told, once. Where another process has
+ * plugin for FAISS, the search is exact, and `notice` of cq_index_options is called once. Where another process has
  * replaced the approximation, the search is of what that process has committed.
  * Errors: those of encoding; CQ_ERR_ARGUMENT for k 0 and for a malformed filter, with the place; CQ_ERR_UNSUPPORTED for
  * csls where the index has no hubness; CQ_ERR_FORMAT for damage in what is read; CQ_ERR_IO; CQ_ERR_MEMORY. */

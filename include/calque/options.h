@@ -106,7 +106,7 @@ typedef struct cq_option_part {
   const cq_option_note *notes; /* up to one without a name; NULL: none */
 } cq_option_part;
 
-/* A field of the struct that has no text, and so no row: a callback, or the context that it is told. */
+/* A field of the struct that has no text, and so no row: a callback, or the context that it is reported. */
 typedef struct cq_option_field {
   const char *name; /* "progress" */
   size_t offset;    /* of a pointer */

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Removes the temporary files and directories of all calls in progress. Those calls wait for ever as soon as they would
+/* Removes the temporary files and directories of all calls in progress. Those calls wait forever as soon as they would
  * begin or finish a file: the process is to end now. */
 CQ_API void cq_remove_temporaries(void);
 

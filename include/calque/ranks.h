@@ -5,7 +5,7 @@
  *   cq_ranks *ranks;
  *   cq_ranks_open(&ranks, &err);                // every process, once
  *   training_options.ranks = ranks;
- *   if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait for ever
+ *   if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait forever
  *   cq_ranks_close(ranks);
  *
  * Results have the bits that one process gives. Training: each holds the whole model and computes some shards of every

@@ -172,7 +172,7 @@ class SentenceTransformer(Case):
         self.assertEqual(model.encode(inputs=["A cat."]), model.encode(["A cat."]))
         self.assertEqual(model.encode_query(inputs="A cat."), model.encode("A cat."))
         self.assertEqual(model.encode("A cat.", pool=None, chunk_size=None, task="query"), model.encode("A cat."))
-        for wrong in ({"normalize_embeddings": True}, {"batchsize": 3}):
+        for wrong in ({"normalise_embeddings": True}, {"batchsize": 3}):
             with self.subTest(wrong), self.assertRaises(ValueError) as raised:
                 model.encode("A cat.", **wrong)  # type: ignore[arg-type]
             self.assertIn(next(iter(wrong)), str(raised.exception))

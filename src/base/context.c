@@ -205,7 +205,7 @@ void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind) {
   return object;
 }
 
-/* Moves the spares put back longest ago into gone, until at most so many of so many bytes are left. */
+/* Moves the spares put back longest ago into gone, until at most n of them with n_bytes are left. */
 static int evict_spare(struct spare gone[MAX_SPARES + 1], cq_context *ctx, int n_left, size_t n_bytes_left) {
   int n = 0;
   for (; ctx->n_spares > n_left || ctx->n_spare_bytes > n_bytes_left; n++) {

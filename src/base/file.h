@@ -75,7 +75,7 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
 /* Takes a directory for this process until *lock is closed, which the caller does in any case where it is above 0; where
- * the file system knows no locks, nobody is told. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
+ * the file system knows no locks, nobody is reported. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
 
 /* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO,

@@ -1,5 +1,5 @@
 /* Open addressing, for all tables of hashes: a power of two of places, a search that begins at the hash's place and
- * goes on to the next one. What a slot holds and when it is free is its owner's; zeros are a free slot where the table
+ * continues with the next one. What a slot holds and when it is free is its owner's; zeros are a free slot where the table
  * grows. Both functions are inlined into their owners, with the owner's predicates in them. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H

@@ -21,7 +21,7 @@ static bool is_closing(char c) {
   return c == ')' || c == ']' || c == '>' || c == '}';
 }
 
-/* "Beere [bot.]" without the note; one that does not end goes on to the end of the text. */
+/* "Beere [bot.]" without the note; one that does not end extends to the end of the text. */
 static void without_notes(cq_builder *out, cq_slice text) {
   size_t depth = 0;
   cq_builder_clear(out);

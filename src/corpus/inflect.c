@@ -171,7 +171,7 @@ static bool have_last_in_common(cq_slice a, cq_slice b) {
   return false;
 }
 
-/* Told of a word's core, in characters, and a lemma with it; f->rule makes the word of the lemma. */
+/* Called with a word's core, in characters, and a lemma with it; f->rule makes the word of the lemma. */
 typedef bool (*lemma_fn)(inflector *f, const lemma *l, size_t core, void *context);
 
 typedef struct affixes {

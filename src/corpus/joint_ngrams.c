@@ -32,7 +32,7 @@ typedef struct letters {
 typedef struct hypothesis {
   uint32_t history[HISTORY]; /* the last units, the latest first */
   double score;
-  size_t before; /* the hypothesis that it goes on from */
+  size_t before; /* the hypothesis that it continues from */
 } hypothesis;
 
 /* The best hypotheses that have come to a letter. */
@@ -130,7 +130,7 @@ static double p_of_unit(const cq_joint_ngrams *m, uint32_t unit) {
 
 /* --- probabilities of units --- */
 
-/* Of the pair: the sum over all divisions. */
+/* The pair's probability: the sum over all divisions. */
 static double run_forward(cq_joint_ngrams *m) {
   scratch *s = m->memory;
   for (size_t i = 0; i <= s->source.n; i++)

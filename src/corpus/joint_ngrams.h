@@ -39,7 +39,7 @@ typedef struct cq_joint_ngrams {
   struct cq_joint_scratch *memory;
 } cq_joint_ngrams;
 
-/* Of these, false is out of memory. *out is to be closed in any case. */
+/* false is out of memory. *out is to be closed in any case. */
 bool cq_joint_open(cq_joint_ngrams *out);
 void cq_joint_close(cq_joint_ngrams *model);
 

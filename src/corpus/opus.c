@@ -67,7 +67,7 @@ static void close_sentence(void *context, const char *name) {
   document *d = context;
   if (strcmp(name, "s") != 0) return;
   d->in_sentence = false;
-  if (d->texts.n > d->begin && d->texts.data[d->texts.n - 1] == ' ') d->texts.n--; /* behind the last word */
+  if (d->texts.n > d->begin && d->texts.data[d->texts.n - 1] == ' ') d->texts.n--; /* after the last word */
   cq_builder_char(&d->texts, '\0');
   if (d->texts.failed) cq_xml_refuse(d->xml, NULL);
 }

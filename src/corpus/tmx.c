@@ -2,7 +2,7 @@
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
- * A unit gives a row if it has all languages that are asked for, of several segments in a language the first. "en" stands
+ * A unit gives a row if it has all languages that are requested, of several segments in a language the first. "en" stands
  * for "en-GB" as well. What <bpt>, <ept>, <it>, <ph> and <ut> hold is the layout's, not the text's. */
 #include "base/error.h"
 #include "base/memory.h"

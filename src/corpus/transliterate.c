@@ -218,7 +218,7 @@ static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, co
   return status;
 }
 
-/* Of the first *n, moves names to the front; they are the *n from then on, if they are enough. */
+/* Moves names among the first *n to the front; they are the *n from then on, if they are enough. */
 static void prefer_names(size_t *n, transliterator *t) {
   candidates *c = &t->all;
   size_t n_names = 0;

@@ -15,7 +15,7 @@
 /* A walk over the tuples of a dump's INSERT lines, of which the first three values are read. */
 typedef struct dump {
   cq_lines *lines;
-  cq_slice rest;   /* of the line, behind the last tuple */
+  cq_slice rest;   /* of the line, after the last tuple */
   cq_builder text; /* of strings whose escapes are resolved */
   cq_slice values[3];
 } dump;

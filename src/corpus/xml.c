@@ -36,7 +36,7 @@ static void character_data(void *xml, const char *bytes, int n) {
   if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, bytes, n);
 }
 
-/* Of a DTD that is not read nobody knows what an entity stands for: text would be lost. */
+/* A DTD that is not read may define it: text would be lost. */
 static void skipped_entity(void *xml, const char *name, int is_parameter) {
   if (!is_parameter) cq_xml_refuse(xml, "entity '&%.80s;' is not defined", name);
 }

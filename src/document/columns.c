@@ -117,7 +117,7 @@ static void find_roles(columns *c, const cq_document_fields *fields) {
   }
 }
 
-/* Of a tsv without names: a text, or an id and a text. */
+/* A tsv without names has a text, or an id and a text. */
 static cq_status go_without_names(columns *c, const cq_document_file *file, cq_error *error) {
   if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n)
     return cq_document_fail_text(file, error, "no column is named");

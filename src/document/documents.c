@@ -191,7 +191,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By what was asked for, or the name's ending; NULL: neither says it. */
+/* By what was requested, or the name's ending; NULL: neither says it. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)

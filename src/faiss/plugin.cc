@@ -107,7 +107,7 @@ int search(int64_t *rows, const void *index, const float *queries, size_t n_quer
       parameters = &of_lists;
     } else if (dynamic_cast<const faiss::IndexHNSW *>(any) != nullptr) {
       of_graph.efSearch = static_cast<int>(std::max(k, effort ? effort : min_effort));
-      // FAISS 1.7 keeps no more candidates than the index's own efSearch, or than rows that it is asked for.
+      // FAISS 1.7 keeps no more candidates than the index's own efSearch, or than rows that it is requested.
       n_kept = std::max(k, std::min(static_cast<size_t>(of_graph.efSearch), static_cast<size_t>(any->ntotal)));
       parameters = &of_graph;
     }

@@ -115,7 +115,7 @@ size_t cq_parquet_type_size(cq_parquet_type type);
 CQ_MUST_USE cq_status cq_parquet_values_start(cq_parquet_cursor *c, int32_t encoding, const unsigned char *bytes,
                                               size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_parquet_value_next(cq_slice *out, cq_parquet_cursor *c, cq_error *error);
-/* Of a dictionary page. */
+/* For a dictionary page. */
 CQ_MUST_USE cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes,
                                                  size_t n, cq_error *error);
 

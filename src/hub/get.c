@@ -190,7 +190,7 @@ static cq_status get_offline(char **directory, const cq_hub_name *name, const cq
 }
 
 static cq_status get_online(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
-  char with_organisation[CQ_HUB_NAME + 32];
+  char with_organization[CQ_HUB_NAME + 32];
   const char *repository = name->repository;
   cq_hub_session s;
   cq_hub_listing l = {0};
@@ -200,9 +200,9 @@ static cq_status get_online(char **directory, const cq_hub_name *name, const cq_
   /* As sentence-transformers does: a name alone is one of its own models first. The hub says 401 of what there is not. */
   const bool is_bare = o->type == CQ_HUB_MODEL && !strchr(repository, '/');
   if (is_bare) {
-    snprintf(with_organisation, sizeof with_organisation, "sentence-transformers/%s", repository);
-    status = cq_hub_list(&l, &code, &s, kinds[o->type], with_organisation, name->revision, error);
-    if (!status) repository = with_organisation;
+    snprintf(with_organization, sizeof with_organization, "sentence-transformers/%s", repository);
+    status = cq_hub_list(&l, &code, &s, kinds[o->type], with_organization, name->revision, error);
+    if (!status) repository = with_organization;
   }
   if (!is_bare || (status == CQ_ERR_IO && (code == 401 || code == 404)))
     status = cq_hub_list(&l, &code, &s, kinds[o->type], repository, name->revision, error);

@@ -383,7 +383,7 @@ cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const 
              s->token ? " does not give access, which its page may offer" : "it needs a token (HF_TOKEN) with access");
   else if (a->code == 429 || a->code >= 500)
     snprintf(hint, sizeof hint,
-             a->retry_after_s > MAX_WAIT_S ? "; it asks to come back in %ld s" : "; %ld s were asked for",
+             a->retry_after_s > MAX_WAIT_S ? "; it asks to come back in %ld s" : "; %ld s were requested",
              a->retry_after_s);
   if (!a->retry_after_s && (a->code == 429 || a->code >= 500))
     snprintf(hint, sizeof hint, "; gave up after %d tries", CQ_HUB_TRIES);

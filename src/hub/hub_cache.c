@@ -51,8 +51,8 @@ bool cq_hub_token_file(char out[CQ_HUB_PATH]) {
   return value ? place(out, value, "") : home_of_hub(out, "/token");
 }
 
-bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organisation, const char *name) {
-  const char *parts[] = {organisation, name};
+bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organization, const char *name) {
+  const char *parts[] = {organization, name};
   const char *slash = strchr(name, '/');
   if (*name == '\0' || *name == '/' || *name == '.' || (slash && (strchr(slash + 1, '/') || slash[1] == '\0')))
     return false;
@@ -94,11 +94,11 @@ static bool read_reference(char *out, size_t size, const char *path) {
 }
 
 bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], const char *cache, const char *kind,
-                          const char *organisation, const char *name, const char *revision) {
+                          const char *organization, const char *name, const char *revision) {
   char folder[CQ_HUB_NAME], path[CQ_HUB_PATH], commit[256];
   looked[0] = '\0';
   if (revision && (revision[0] == '.' || revision[0] == '/' || strstr(revision, ".."))) return false;
-  if (!cq_hub_folder(folder, sizeof folder, kind, organisation, name)) return false;
+  if (!cq_hub_folder(folder, sizeof folder, kind, organization, name)) return false;
   if (snprintf(looked, CQ_HUB_PATH, "%s/%s", cache, folder) >= CQ_HUB_PATH || !cq_is_directory(looked)) return false;
   if (snprintf(path, sizeof path, "%s/%s/refs/%s", cache, folder, revision ? revision : "main") >= (int)sizeof path)
     return false;

@@ -27,14 +27,14 @@ bool cq_hub_cache_directory(char out[CQ_HUB_PATH]);
 /* The file that `hf auth login` leaves the token in: HF_TOKEN_PATH, else token beside the cache. */
 bool cq_hub_token_file(char out[CQ_HUB_PATH]);
 
-/* "models--ORG--NAME"; kind is "models" or "datasets", organisation NULL for a name that has its own or none. False for
+/* "models--ORG--NAME"; kind is "models" or "datasets", organization NULL for a name that has its own or none. False for
  * what cannot be a name there. */
-bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organisation, const char *name);
+bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organization, const char *name);
 
 /* The snapshot of a model in the cache, at a branch, tag or whole commit; revision NULL: main, or else the only one
  * there is. *looked: the place it would be in, for an error. */
 bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], const char *cache, const char *kind,
-                          const char *organisation, const char *name, const char *revision);
+                          const char *organization, const char *name, const char *revision);
 
 /* "ORG/NAME" of a model's snapshot, or of anything else within the cache; false for other paths. */
 bool cq_hub_name_of(char *out, size_t size, const char *path);

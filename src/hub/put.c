@@ -13,7 +13,7 @@
 
 #define O cq_hub_put_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's licence, as the hub calls it: apache-2.0, cc-by-4.0"),
+    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, as the hub calls it: apache-2.0, cc-by-4.0"),
      .otherwise = "the directory's card's"},
     {CQ_TEXTS(O, "base-model", base_models, n_base_models, CHANGES, "NAME",
               "the card's base model: what it was made from"),
@@ -39,13 +39,13 @@ enum { SAMPLE_BYTES = 512 };
 
 /* One that exists is fine: another try of ours may have created it, whose answer was lost. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
-  char url[1200], organisation[CQ_HUB_NAME];
+  char url[1200], organization[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
   json_t *body = json_object(), *answer;
   snprintf(url, sizeof url, "%s/api/repos/create", s->endpoint);
-  snprintf(organisation, sizeof organisation, "%.*s", (int)(slash - repository), repository);
+  snprintf(organization, sizeof organization, "%.*s", (int)(slash - repository), repository);
   cq_json_set(&body, "name", json_string(slash + 1));
-  cq_json_set(&body, "organization", json_string(organisation));
+  cq_json_set(&body, "organization", json_string(organization));
   cq_json_set(&body, "type", json_string("model"));
   cq_json_set(&body, "private", json_boolean(is_private));
   int code = 0;
@@ -243,7 +243,7 @@ static cq_status take_arguments(cq_hub_put_options *o, cq_hub_name *name, const 
   if (!status) status = cq_hub_name_parse(name, repository, error);
   if (!status && !strchr(name->repository, '/'))
     status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "'%.200s' has no organisation: expected ORGANISATION/NAME, where yours is "
+                     "'%.200s' has no organization: expected ORGANISATION/NAME, where yours is "
                      "the name of your account",
                      repository);
   return status;

@@ -210,6 +210,7 @@ static cq_status dense_backward(cq_worker *worker, const cq_module *module, cons
 const cq_module_type cq_dense_type = {
     .name = "Dense",
     .type_name = "sentence_transformers.models.Dense",
+    .is_projection = true,
     .open = dense_open,
     .save = dense_save,
     .describe = dense_describe,

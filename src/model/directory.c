@@ -208,10 +208,10 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
                              .input_is_sentence = before && before->output_is_sentence};
   cq_module *module = NULL;
   cq_status status = CQ_OK;
-  if (options->drop_unknown && type->takes_text && type != &cq_static_type)
+  if (options->drop_unknown && type->takes_text && !type->is_static)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory,
                         "drop-unknown is for a StaticEmbedding, the model begins with a %s", type->name);
-  if (e->language && type->takes_text && type != &cq_transformer_type)
+  if (e->language && type->takes_text && !type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, e->language,
                         "the model is a %s, which has no body that a language's word embeddings could lie under",
                         type->name);
@@ -219,8 +219,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
   else if (snprintf(directory, sizeof directory, "%s", e->directory) >= (int)sizeof directory)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, e->directory, "the path is too long");
-  if (!status && type == &cq_transformer_type)
-    status = read_sentence_config(&length, &source.lowercase, directory, error);
+  if (!status && type->has_body) status = read_sentence_config(&length, &source.lowercase, directory, error);
   if (!status) status = type->open(&module, &source, error);
   if (!status) {
     if (e->language) source.lowercase = false; /* what folds case is in the language's tokenizer */
@@ -231,16 +230,16 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (!status && type->takes_text && !type->tokenize)
     status = cq_tokenizer_open(&module->tokenizer, from, source.lowercase, error);
   if (!status && module->tokenizer) status = check_table_rows(module, from, error);
-  if (!status && e->language && type == &cq_transformer_type)
+  if (!status && e->language && type->has_body)
     status = cq_transformer_adopt_vocabulary((cq_transformer *)module, error);
   if (status) {
     if (module && module->type->free) module->type->free(module);
     return status;
   }
   if ((status = cq_encoder_append(e, module, error)) || before) return status;
-  if (type == &cq_transformer_type) e->has_routes = ((cq_transformer *)module)->has_adapters;
+  if (type->has_body) e->has_routes = ((cq_transformer *)module)->has_adapters;
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
-  if (type != &cq_transformer_type) return CQ_OK;
+  if (!type->has_body) return CQ_OK;
 
   /* What the configuration says, else the tokenizer; never more than there are positions. */
   if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
@@ -388,7 +387,7 @@ static bool is_quantized(const cq_encoder *e) {
   return false;
 }
 
-/* What is asked for, as far as the processor has it. */
+/* What is requested, as far as the processor has it. */
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;
@@ -413,7 +412,7 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
 /* --- opening --- */
 
 static bool has_adapters(const cq_encoder *e) {
-  return e->modules[0]->type == &cq_transformer_type && ((const cq_transformer *)e->modules[0])->has_adapters;
+  return e->modules[0]->type->has_body && ((const cq_transformer *)e->modules[0])->has_adapters;
 }
 
 /* A model with the weights of one task has that task's prompt alone, by default: saved, it is a model of that task. */

@@ -264,6 +264,7 @@ static cq_status lstm_backward(cq_worker *worker, const cq_module *module, const
 const cq_module_type cq_lstm_type = {
     .name = "LSTM",
     .type_name = "sentence_transformers.models.LSTM",
+    .has_states = true,
     .open = lstm_open,
     .save = lstm_save,
     .describe = lstm_describe,

@@ -60,6 +60,11 @@ struct cq_module_type {
   const char *name;      /* last component of modules.json's "type": "Transformer" */
   const char *type_name; /* what we write there: "sentence_transformers.models.Transformer" */
   bool takes_text;       /* a first module, with a tokenizer; no other place is possible for it */
+  bool has_body;         /* layers over word embeddings, which languages, adapters and layer-wise pooling build on */
+  bool is_static;        /* a token's vector is its row of the table; unknown tokens may be left out */
+  bool has_unit_length;  /* its vectors have length 1 */
+  bool has_states;       /* its last states can start a decoder's */
+  bool is_projection;    /* a linear map of vectors, which several encoders may share */
   /* On failure *out is either still NULL or what was begun, for the caller to free. A module that takes text and opens
    * no tokenizer itself gets its directory's. */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
@@ -100,12 +105,12 @@ extern const cq_module_type cq_transformer_type, cq_pooling_type, cq_dense_type,
     cq_word_embeddings_type, cq_lstm_type, cq_cnn_type, cq_weighted_layers_type, cq_dropout_type, cq_layer_norm_type;
 /* A Hugging Face directory. */
 static inline bool cq_is_transformer(const cq_module *module) {
-  return module->type == &cq_transformer_type;
+  return module->type->has_body;
 }
 
 /* --- reading and writing weights, for the types' own use --- */
 
-typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been asked for */
+typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been requested */
 
 /* Opens directory/model.safetensors, or pytorch_model.bin where there is none. */
 CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error);

@@ -78,6 +78,7 @@ static cq_status normalize_backward(cq_worker *worker, const cq_module *module, 
 const cq_module_type cq_normalize_type = {
     .name = "Normalize",
     .type_name = "sentence_transformers.models.Normalize",
+    .has_unit_length = true,
     .open = normalize_open,
     .forward = normalize_forward,
     .backward = normalize_backward,

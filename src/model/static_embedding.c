@@ -219,6 +219,7 @@ static cq_status static_backward(cq_worker *worker, const cq_module *module, con
 const cq_module_type cq_static_type = {
     .name = "StaticEmbedding",
     .type_name = "sentence_transformers.models.StaticEmbedding",
+    .is_static = true,
     .takes_text = true,
     .open = static_open,
     .tokenize = static_tokenize,

@@ -317,6 +317,7 @@ static void free_transformer(cq_module *module) {
 const cq_module_type cq_transformer_type = {
     .name = "Transformer",
     .type_name = "sentence_transformers.models.Transformer",
+    .has_body = true,
     .takes_text = true,
     .open = open_transformer,
     .save = save_transformer,

@@ -47,7 +47,7 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
   cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
   if (!status) status = read_config(l, &dim, path, error);
   if (status) return status;
-  if (!source->before || source->before->type != &cq_transformer_type)
+  if (!source->before || !source->before->type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "WeightedLayerPooling anywhere but behind a Transformer");
   cq_transformer *t = (cq_transformer *)source->before;
   if (!json_is_true(json_object_get(t->config, "output_hidden_states")))

@@ -16,11 +16,11 @@
 typedef struct cq_optimizer_options {
   double beta1, beta2, eps, weight_decay;
   double clip_norm; /* 0: no clipping */
-  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is asked for past steps
+  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is requested past steps
    * again. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
-  /* Of each table only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
+  /* Only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
    * others; n_parts 0: all rows. */
   int part, n_parts;
 } cq_optimizer_options;

@@ -1,4 +1,4 @@
-/* What is asked of a server, through libpq. Results are in PostgreSQL's binary format. Functions that return an int
+/* Requests to a server, through libpq. Results are in PostgreSQL's binary format. Functions that return an int
  * return 0, or 1 with a reason in *problem. */
 #include "postgresql/connection.h"
 

@@ -58,12 +58,12 @@ static int largest_first(const void *a, const void *b) {
   return (p->first > q->first) - (p->first < q->first);
 }
 
-/* Appends a centre and what is near it and not taken; false when that is too small. */
-static bool take_community(cq_member *members, size_t *n_members, bool *taken, const graph *g, size_t centre,
+/* Appends a center and what is near it and not taken; false when that is too small. */
+static bool take_community(cq_member *members, size_t *n_members, bool *taken, const graph *g, size_t center,
                            size_t min_size) {
   size_t n = *n_members;
-  members[n++] = (cq_member){(uint32_t)centre, 1};
-  for (size_t at = g->starts[centre]; at < g->starts[centre + 1]; at++)
+  members[n++] = (cq_member){(uint32_t)center, 1};
+  for (size_t at = g->starts[center]; at < g->starts[center + 1]; at++)
     if (!taken[g->near[at].row]) members[n++] = g->near[at];
   if (n - *n_members < min_size) return false;
   for (; *n_members < n; ++*n_members) taken[members[*n_members].row] = true;
@@ -71,14 +71,14 @@ static bool take_community(cq_member *members, size_t *n_members, bool *taken, c
 }
 
 /* Fills `members` [rows] and `found` with what is taken, in that order; returns how many communities. */
-static size_t take_communities(cq_member *members, span *found, span *centres, bool *taken, const graph *g,
+static size_t take_communities(cq_member *members, span *found, span *centers, bool *taken, const graph *g,
                                size_t min_size) {
   size_t n = 0, n_members = 0;
-  for (size_t i = 0; i < g->n; i++) centres[i] = (span){g->starts[i + 1] - g->starts[i] + 1, i};
-  if (g->n) qsort(centres, g->n, sizeof *centres, largest_first);
-  for (size_t i = 0; i < g->n && centres[i].size >= min_size; i++) {
+  for (size_t i = 0; i < g->n; i++) centers[i] = (span){g->starts[i + 1] - g->starts[i] + 1, i};
+  if (g->n) qsort(centers, g->n, sizeof *centers, largest_first);
+  for (size_t i = 0; i < g->n && centers[i].size >= min_size; i++) {
     const size_t first = n_members;
-    if (!taken[centres[i].first] && take_community(members, &n_members, taken, g, centres[i].first, min_size))
+    if (!taken[centers[i].first] && take_community(members, &n_members, taken, g, centers[i].first, min_size))
       found[n++] = (span){n_members - first, first};
   }
   return n;
@@ -90,15 +90,15 @@ cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, si
   *out = (cq_communities){0};
   if (min_size == 0) min_size = 1;
   cq_status status = graph_new(&g, pairs, n_pairs, n_rows, error);
-  span *centres = cq_alloc_array(n_rows, sizeof *centres), *found = cq_alloc_array(n_rows, sizeof *found);
+  span *centers = cq_alloc_array(n_rows, sizeof *centers), *found = cq_alloc_array(n_rows, sizeof *found);
   bool *taken = cq_alloc_array_zeroed(n_rows, sizeof *taken);
   cq_member *members = cq_alloc_array(n_rows, sizeof *members);
   out->members = cq_alloc_array(n_rows, sizeof *out->members);
   out->starts = cq_alloc_array_zeroed(n_rows + 1, sizeof *out->starts);
-  if (!status && !(centres && found && taken && members && out->members && out->starts))
+  if (!status && !(centers && found && taken && members && out->members && out->starts))
     status = cq_fail_memory(error, "communities");
   if (!status) {
-    out->n = take_communities(members, found, centres, taken, &g, min_size);
+    out->n = take_communities(members, found, centers, taken, &g, min_size);
     if (out->n) qsort(found, out->n, sizeof *found, largest_first);
     for (size_t i = 0; i < out->n; i++) {
       memcpy(out->members + out->starts[i], members + found[i].first, found[i].size * sizeof *members);
@@ -108,7 +108,7 @@ cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, si
   cq_free(members);
   cq_free(taken);
   cq_free(found);
-  cq_free(centres);
+  cq_free(centers);
   cq_free(g.near);
   cq_free(g.starts);
   if (status) cq_communities_free(out);

@@ -114,7 +114,7 @@ static bool has_amx_int8(void) {
 }
 #endif
 
-/* Of each level and precision the best first. */
+/* For each level and precision, the best first. */
 static const struct narrow {
   const cq_kernels *level;
   const cq_products *products;

@@ -177,7 +177,7 @@ struct cq_analysis {
   cq_builder normal, scratch;
   cq_splitter words; /* of a chunk */
   size_t max_joined;
-  cq_places places; /* where the normal form at hand comes from, while spans are asked for */
+  cq_places places; /* where the normal form at hand comes from, while spans are requested */
   cq_span *spans;
   size_t n_spans, spans_capacity;
   cq_u32_array ends; /* [terms, 2] of what was joined: its first and its last word, or CQ_INTERN_NONE */

@@ -4,7 +4,7 @@
  *   8 bytes "CQLANG1\n", uint32 number of scripts; then for each script, from a multiple of 4 bytes on
  *
  *   header       cq_language_script
- *   codes        [n_languages][8]              with zeros behind
+ *   codes        [n_languages][8]              padded with zeros
  *   bias         [n_languages] float
  *   starts       [2^bits + 1] uint32           n-grams whose hash begins with these bits
  *   tags         [n_ngrams] uint16             the hash's last 16 bits

@@ -62,7 +62,7 @@ static inline size_t n_printable(const char *text, size_t n) {
   return i;
 }
 
-/* Appends text, changed. Printable ASCII is not shown to the change, but lower-cased if that is asked for. */
+/* Appends text, changed. Printable ASCII is not shown to the change, but lower-cased if that is requested. */
 static inline __attribute__((always_inline)) void put_changed(cq_builder *out, cq_slice text, bool lowercase,
                                                               change_fn change, const void *context) {
   size_t kept = 0; /* [kept, i) waits to be copied */

@@ -1,7 +1,7 @@
 /* Added tokens: strings that are cut out of the text before anything else looks at it.
  *
  * Those with normalized = false are looked for in the text as it is, the others, themselves normalized, in the
- * normalized text. Of the matches at the first place where one begins, the longest counts. lstrip and rstrip make a
+ * normalized text. Where several matches begin at the first place, the longest counts. lstrip and rstrip make a
  * token swallow the white space beside it; single_word forbids word characters on both sides. */
 #include "token/internal.h"
 

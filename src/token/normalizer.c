@@ -45,7 +45,7 @@ static bool run_bert_strip(cq_builder *out, const cq_normalizer *step, cq_slice 
 
 /* flags: left, right */
 static bool run_strip(cq_builder *out, const cq_normalizer *step, cq_slice text) {
-  size_t start = 0, end = 0; /* end: behind the last character that is not white space */
+  size_t start = 0, end = 0; /* end: after the last character that is not white space */
   bool seen = false;
   for (size_t i = 0; i < text.n;) {
     uint32_t c;

@@ -75,7 +75,7 @@ static cq_status put_piece(void *context, const char *text, size_t n, int64_t id
   return result == CQ_VOCAB_OK ? CQ_OK : result == CQ_VOCAB_TAKEN ? CQ_ERR_FORMAT : CQ_ERR_MEMORY;
 }
 
-/* Of an object's keys that are the same the last one counts, and the ids of the others are missing. */
+/* If an object repeats a key, the last one counts, and the ids of the others are missing. */
 static bool each_piece_once(const cq_vocab *vocab) {
   size_t n = 0, n_found = 0;
   for (size_t i = 0; i < vocab->n; i++) n += vocab->pieces[i].present && vocab->pieces[i].n > 0;

@@ -33,7 +33,7 @@ CQ_MUST_USE cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *k
                                         const cq_label_head_options *options, cq_error *error);
 void cq_label_head_free(cq_label_head *h);
 
-/* Of the pairs' labels, [n], each below n_labels. Adds the loss's gradient to the space's, and its own to what it
+/* labels [n], each below n_labels. Adds the loss's gradient to the space's, and its own to what it
  * keeps. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
                                             const uint32_t *labels, cq_error *error);

@@ -76,7 +76,7 @@ uint64_t cq_parallel_pairs(const cq_parallel *data);
 static inline bool cq_parallel_is_plain(const cq_parallel *data, uint32_t source, uint32_t target) {
   return data->targets[target].data == data->sources[source].data;
 }
-/* Of all of a set's sources, targets and thirds, in their order. */
+/* Over all of a set's sources, targets and thirds, in their order. */
 cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */

@@ -18,7 +18,7 @@ printf 'r1\tThe train to Vienna is late.\nr2\tA cat sleeps on the chair.\nr3\tTh
 expect 0 cluster --model "$TEACHER" --cache cache reviews.ids --threshold 0.8 --min-size 2
 stderr_has "1 clusters of 2 sentences"
 lines_are stdout 3
-[ "$(head -n 1 stdout)" = "1	1.0000	r1	The train to Vienna is late." ] || fail "the centre does not come first: $(head -n 1 stdout)"
+[ "$(head -n 1 stdout)" = "1	1.0000	r1	The train to Vienna is late." ] || fail "the center does not come first: $(head -n 1 stdout)"
 cut -f 2 reviews.ids >reviews.txt
 expect 0 cluster --model "$TEACHER" --cache cache reviews.txt --threshold 0.8 --min-size 1
 lines_are stdout 3

@@ -150,7 +150,7 @@ refused "bad.tmx:2: an entity of another file" --from tmx --columns en,de bad.tm
 printf '<xliff><file/></xliff>' >bad.tmx
 refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 
-# OPUS: tokenized and not, one to many, a gzipped document, links as lines.
+# OPUS: tokenised and not, one to many, a gzipped document, links as lines.
 mkdir -p root/en root/de
 printf '<text><s id="1"><w id="1.1">It</w> <w id="1.2">rains</w> <w>.</w></s>\n<s id="2">\n<w>Yes</w>\n</s><s id="3"><w>Well</w></s></text>' >root/en/a.xml
 printf '<text><s id="1">Es regnet .</s><s id="2">Ja\n</s><s id="4">Nun ja</s></text>' | gzip >root/de/a.xml.gz
@@ -245,7 +245,7 @@ base64_digits() { # NUMBER
 }
 : >d.dict && : >d.index
 entry 00databaseinfo 'A dictionary.\n'
-entry color 'color /kʌlə/, color //kʌlɚ// <n>\nFarbe <fem>, Farbton [poet.] ; (helle) Schattierung.\n   Synonym: {hue}\n see: {paint}\n'
+entry colour 'colour /kʌlə/, color //kʌlɚ// <n>\nFarbe <fem>, Farbton [poet.] ; (helle) Schattierung.\n   Synonym: {hue}\n see: {paint}\n'
 entry case 'case\n1. Fall <masc>\n      "in any case, yes"\n2. \n a definition, alone\n 3.  Koffer, Kiste 4.\na box\n  b. Hülle\n - etwas\n'
 entry note 'note /x/\n(noun)\n\n [mus.] Note\nwhat is sung\n'
 entry none 'none\n(see elsewhere)\n'
@@ -253,7 +253,7 @@ entry 'you know, well' 'you know, well /juː/\nnun~ja\n'
 entry дом 'дом\nhome\xe2\x80\x90made, до\xcc\x81м\n'
 entry كتب 'كتب\nكِتَابٌ، كُتُب\n'
 printf 'color\t%s\t%s\n' $(sed -n '2s/[^\t]*\t//p' d.index) >>d.index
-converts 'color\tFarbe\ncolour\tFarbton\ncolour\tSchattierung\ncolor\tFarbe\ncolor\tFarbton\ncolor\tSchattierung\ncase\tFall\ncase\tKoffer\ncase\tKiste\ncase\tHülle\nnote\tNote\nyou know, well\tnun ja\nдом\thome-made\nдом\tдом\nكتب\tكتاب\nكتب\tكتب\n' \
+converts 'colour\tFarbe\ncolour\tFarbton\ncolour\tSchattierung\ncolor\tFarbe\ncolor\tFarbton\ncolor\tSchattierung\ncase\tFall\ncase\tKoffer\ncase\tKiste\ncase\tHülle\nnote\tNote\nyou know, well\tnun ja\nдом\thome-made\nдом\tдом\nكتب\tكتاب\nكتب\tكتب\n' \
   --from dictd d.index
 stderr_has "17 rows read, 16 written; 1 without a translation"
 gzip -c d.dict >d.dict.dz && mv d.dict away
@@ -288,14 +288,14 @@ converts 'one\teins\ntwo\tzwei\nthree\tdrei\n' --from dictd long.index
 # TEI: translations, not those of examples.
 cat >d.tei <<'END'
 <TEI><text><body>
-<entry><form><orth>color</orth><orth>color</orth></form>
+<entry><form><orth>colour</orth><orth>color</orth></form>
 <sense><cit type="trans"><quote>Farbe</quote><quote>Farbton</quote></cit>
-<cit type="example"><quote>a color</quote><cit type="trans"><quote>eine Farbe</quote></cit></cit></sense></entry>
+<cit type="example"><quote>a colour</quote><cit type="trans"><quote>eine Farbe</quote></cit></cit></sense></entry>
 <entry><form><orth>none</orth></form><sense><def>nothing</def></sense></entry>
 <entry><form><orth>tea</orth></form><sense><cit type="translation"><quote>Tee</quote></cit></sense></entry>
 </body></text></TEI>
 END
-converts 'color\tFarbe\ncolour\tFarbton\ncolor\tFarbe\ncolor\tFarbton\ntea\tTee\n' --from tei d.tei
+converts 'colour\tFarbe\ncolour\tFarbton\ncolor\tFarbe\ncolor\tFarbton\ntea\tTee\n' --from tei d.tei
 stderr_has "6 rows read, 5 written; 1 without a translation"
 converts 'Farbe\tcolour\nFarbton\tcolour\nFarbe\tcolor\nFarbton\tcolor\nTee\ttea\n' --from tei --columns 2,1 d.tei
 printf '<TEI></TEI>' >bad.tei

@@ -75,5 +75,5 @@ stderr_is_empty
 expect 1 model put made ada/made
 stderr_has "HF_TOKEN"
 expect 1 model put made made --dry-run
-stderr_has "no organisation"
+stderr_has "no organization"
 finish

@@ -337,7 +337,7 @@ static void test_arguments(void **state) {
   char *url;
   start();
   assert_int_equal(cq_hub_put(&url, test_path("model"), "model", NULL, &error), CQ_ERR_ARGUMENT);
-  assert_non_null(strstr(error.message, "no organisation"));
+  assert_non_null(strstr(error.message, "no organization"));
   assert_int_equal(cq_hub_put(&url, test_path("nothing"), "org/model", NULL, &error), CQ_ERR_IO);
   assert_int_equal(cq_hub_put(&url, test_path("model/1_Pooling/none"), "org/model", NULL, &error), CQ_ERR_IO);
   assert_int_equal(unlink(test_path("model/config.json")), 0);

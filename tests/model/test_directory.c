@@ -76,7 +76,7 @@ static void wrong_module_lists(void **state) {
        "sentence_transformers.models.BoW"},
       {"[{\"path\":\"\",\"type\":\"other.Transformer\"}]", CQ_ERR_UNSUPPORTED,
        "other.Transformer' is not supported; the closest supported one: Transformer (supported: Transformer, Pooling"},
-      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.Normalize\"}]", CQ_ERR_UNSUPPORTED,
+      {"[{\"path\":\"\",\"type\":\"sentence_transformers.models.Normalise\"}]", CQ_ERR_UNSUPPORTED,
        "the closest supported one: Normalize"},
       {"[{\"path\":\"../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},
       {"[{\"path\":\"a/../../x\",\"type\":\"" POOLING "\"}]", CQ_ERR_FORMAT, "outside"},

@@ -149,7 +149,7 @@ typedef struct cq_autoencode_options {
   double encoder_word_dropout; /* the same of the tokens that encoders read in training */
   /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /* stages, in this order; the last on frozen encoders */
-  int patience; /* a stage ends after this many epochs of decoders without a better dev, and the next goes on from
+  int patience; /* a stage ends after this many epochs of decoders without a better dev, and the next continues from
                    where it is; 0: never early */
   int batch_pairs;
   double learning_rate, weight_decay, clip_norm;
@@ -188,7 +188,7 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode(cq_autoencode_result *result, const c
 /* --- what a run has logged --- */
 
 typedef struct cq_autoencode_log_step {
-  /* Of the batch; NaN where it had none: decoders alone, text of one language, no teacher, no adversary. */
+  /* Figures of the batch; NaN where it had none: decoders alone, text of one language, no teacher, no adversary. */
   double contrast, distance, distillation;
   double discriminator; /* the share of vectors whose language it told */
   double gradient_norm;

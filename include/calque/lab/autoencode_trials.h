@@ -5,7 +5,7 @@
  *   OUTPUT/NAME        its model, where models are kept
  *   OUTPUT/table.md    all trials of the directory, by whichever call, the best first
  *
- * A directory is gone on with when base.resume is set: a trial of other options, or of text files that have changed
+ * A directory is resumed when base.resume is set: a trial of other options, or of text files that have changed
  * since, is then CQ_ERR_ARGUMENT. base.replace removes the trials that it holds, and nothing else. One that holds other
  * things and no trials is not taken: CQ_ERR_ARGUMENT.
  *

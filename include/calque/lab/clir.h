@@ -12,7 +12,7 @@
  *
  * The documents that are relevant to a topic in each language are combined into tuples, their words shuffled into
  * one another, and word vectors trained on the result; a query becomes its words' nearest neighbors in the other
- * language. Of a held-out topic only the query in its own language is known: its pseudo-relevant
+ * language. For a held-out topic, only the query in its own language is known: its pseudo-relevant
  * documents there join the text. Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015.
  *
  * Threads: a cq_clir, and what is learned of it, may be used by any number of threads at once; cq_clir_cognates_set

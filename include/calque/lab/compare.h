@@ -83,7 +83,7 @@ typedef struct cq_comparisons cq_comparisons;
  *   options   NULL for the defaults
  * Topics are those that are judged and for which any of the runs has a document; a run that has none counts there as
  * one that found nothing. The mean of a run is over what is tested: with groups over the groups' means.
- * Errors: CQ_ERR_ARGUMENT for fewer than two runs, options out of range, or a topic that is no number where groups are asked for;
+ * Errors: CQ_ERR_ARGUMENT for fewer than two runs, options out of range, or a topic that is no number where groups are requested;
  * else those of cq_eval_retrieval. */
 CQ_API CQ_MUST_USE cq_status cq_compare_runs(cq_comparisons **out, const char *judgements, const char *const *runs,
                                              size_t n_runs, const cq_compare_options *options, cq_error *error);

@@ -77,7 +77,7 @@ double *cli_ranks_gather(const double *values, size_t n, cq_ranks *ranks) {
 void cli_ranks_close(cq_ranks *ranks, int code) {
   if (ranks && code != CLI_OK) {
     fflush(NULL);
-    cq_ranks_end_all(ranks, code); /* the others would wait for ever */
+    cq_ranks_end_all(ranks, code); /* the others would wait forever */
   }
   cq_ranks_close(ranks);
 }

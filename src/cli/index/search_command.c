@@ -161,7 +161,7 @@ const cli_command cli_search = {
     .max_arguments = -1,
     .description =
         "Semantic search: prints the documents with the highest score, lines of score, id, language and text, "
-        "separated by tabs. The score is the cosine of query and document, or that of --ranking. Of a "
+        "separated by tabs. The score is the cosine of query and document, or that of --ranking. For a "
         "document that was split the text is the best passage's. Query and documents may be in different languages. "
         "With several queries, a line '# query' stands above each one's documents and an empty one below; lines "
         "that come from a pipe are answered as they come. The search is exact unless "

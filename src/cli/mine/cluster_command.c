@@ -57,8 +57,8 @@ const cli_command cli_cluster = {
     .max_arguments = 1,
     .description =
         "Community detection, as in sentence-transformers: a cluster is a central sentence and all "
-        "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the centre "
-        "and sentence, the largest cluster first, the centre at its head. A file holds a sentence a line, "
+        "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the center "
+        "and sentence, the largest cluster first, the center at its head. A file holds a sentence a line, "
         "or an id, a tab and a sentence (then ids are printed, too); plain or compressed. Without --model it "
         "holds vectors, and row numbers are printed. Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",

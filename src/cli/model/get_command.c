@@ -51,7 +51,7 @@ const cli_command cli_model_get = {
         "again; an interrupted download resumes. Only what calque reads is fetched: configuration, "
         "tokenizer and one set of weights, as safetensors where there are any (--file asks for other files). Every "
         "file is compared with the hub's hash of it.\n\n"
-        "A NAME without an organisation is one of sentence-transformers'. REVISION is a branch, a tag or a commit. "
+        "A NAME without an organization is one of sentence-transformers'. REVISION is a branch, a tag or a commit. "
         "Models that need an account: set HF_TOKEN, or log in once with 'hf auth login'. Also read are HF_HOME, "
         "HF_HUB_CACHE, HF_ENDPOINT (a mirror), HF_HUB_OFFLINE and https_proxy.",
     .example = "calque model get all-MiniLM-L6-v2\n"

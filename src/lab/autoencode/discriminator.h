@@ -1,5 +1,5 @@
 /* A network that tells from a vector which of two languages its sentence was in, and what encoders learn from it: to
- * make vectors of which that cannot be told.
+ * make vectors that do not show it.
  *
  *   v [dim] --linear, leaky ReLU--> [hidden] --linear--> x, the log odds of the second language
  *

@@ -38,7 +38,7 @@ CQ_MUST_USE cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_
                                               const char *const *codes, size_t n_codes, cq_autoencode_told told,
                                               void *context, cq_error *error);
 void cq_autoencode_data_free(cq_autoencode_data *data); /* legal on {0} */
-/* Of all groups in use. */
+/* Over all groups in use. */
 uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
 
 /* The batch of step `step` of the whole run: a group in use by chance, in proportion to its pairs, and its next n. What

@@ -111,7 +111,7 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
             "how often the best are trained again, for longer; 1: plain random search")},
     {CQ_NUMBER(O, "eta", eta, CHANGES, 3, 1, 100, "X",
-               "of so many trials one goes on to the next rung, and is trained so much longer"),
+               "one of N trials goes to the next rung, and is trained N times longer"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
      .otherwise = "--list's"},

@@ -5,7 +5,7 @@
 
 static const cq_module *last_dense(const cq_encoder *e) {
   for (size_t i = e->n_modules; i-- > 0;)
-    if (e->modules[i]->type == &cq_dense_type) return e->modules[i];
+    if (e->modules[i]->type->is_projection) return e->modules[i];
   return NULL;
 }
 

@@ -8,7 +8,7 @@
 static cq_status find_lstm(cq_lstm_sizes *out, const cq_encoder *encoder, cq_error *error) {
   int n = 0;
   for (size_t i = 0; i < encoder->n_modules; i++)
-    if (encoder->modules[i]->type == &cq_lstm_type) {
+    if (encoder->modules[i]->type->has_states) {
       *out = cq_lstm_module_sizes(encoder->modules[i]);
       n++;
     }

@@ -7,7 +7,7 @@
 
 typedef struct cq_autoencode_teacher {
   cq_cached_encoder encoder;
-  int language;   /* of the sentences it is asked for */
+  int language;   /* of the sentences it is requested */
   bool is_ready;  /* its vectors are there */
   float *targets; /* [batch_pairs, dim] */
 } cq_autoencode_teacher;

@@ -101,7 +101,7 @@ static cq_status read_members(cq_trial *trial, const json_t *record, const char 
   return status;
 }
 
-/* Of all that have one. */
+/* Over all that have one. */
 static cq_status read_records(cq_trials *t, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < t->n; i++) {
@@ -303,7 +303,7 @@ static cq_status make_trial(cq_trial *trial, cq_trials *t, const cq_autoencode_o
     cq_directory_remove(work);
     return CQ_OK;
   }
-  /* A run that is gone on with could be made once: it is its checkpoint that is another's. */
+  /* A run that is resumed could be made once: it is its checkpoint that is another's. */
   t->refused = status == CQ_ERR_ARGUMENT && !had_checkpoint;
   if (t->refused && !had_work) cq_directory_remove(work);
   if (!status) memcpy(trial->dev, result.dev, sizeof result.dev), trial->loss = result.loss;

@@ -44,7 +44,7 @@ static bool show_progress(void *context, const cq_autoencode_progress *p) {
   return !cli_stop_asked();
 }
 
-/* Of the ranks that only compute. */
+/* For ranks that only compute. */
 static bool show_nothing(void *context, const cq_autoencode_progress *p) {
   (void)context, (void)p;
   return true;

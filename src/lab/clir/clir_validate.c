@@ -1,4 +1,4 @@
-/* Cross-validation over topics: what there is to choose is chosen without looking at what is tested. */
+/* Cross-validation over topics: options are chosen without looking at what is tested. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/error.h"

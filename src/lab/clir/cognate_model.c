@@ -427,7 +427,7 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   return status;
 }
 
-/* Of a language to itself: feedback alone is left, and joined words are not needed. */
+/* From a language to itself only feedback is left, and joined words are not needed. */
 static cq_status same_words(cq_word_table *table, const cq_clir_side *side, cq_error *error) {
   const uint32_t n = side->plain_words.n;
   size_t next = 0; /* in side->joined, by rising word */

@@ -13,7 +13,7 @@
  * words and stems match; too high, perhaps, where a word is in several sets of synonyms. `slack` is how much too high
  * it is all in all, and is raised until a way through is found.
  *
- * The problem is as hard as the shortest common partition of strings. A first pass goes on with the FEW_STATES of
+ * The problem is as hard as the shortest common partition of strings. A first pass continues with the FEW_STATES of
  * fewest chunks; where it left any out, a second with MAX_STATES looks for something better, and drops what is not.
  * Where that leaves any out as well, or MAX_BRANCHES of one state were not enough, the alignment is called
  * approximate. Source: Banerjee & Lavie 2005 for the stages, Denkowski & Lavie 2011 for the fewest chunks. */
@@ -47,7 +47,7 @@ typedef struct group {
 
 typedef struct state {
   uint64_t lost;         /* of the potential */
-  uint32_t chunks, next; /* next: the reference behind the last word's; NOWHERE: it was left out */
+  uint32_t chunks, next; /* next: the reference after the last word's; NOWHERE: it was left out */
   size_t n_taken;        /* words of taken */
   uint64_t taken[];      /* a bit a member of the reference */
 } state;

@@ -23,7 +23,7 @@ typedef struct cq_meteor_alignment {
   bool approximate; /* not every state was followed: fewer chunks may be possible */
 } cq_meteor_alignment;
 
-/* Of all one-to-one alignments those with the most exact matches, of them those with the most matches by stem, of them
+/* Among all one-to-one alignments, those with the most exact matches, of them those with the most matches by stem, of them
  * those with the most by synonyms; of them one with the fewest chunks. At most CQ_METEOR_MAX_WORDS a side.
  *   synonyms   NULL: groups are stems
  * Errors: CQ_ERR_MEMORY. */

@@ -75,7 +75,7 @@ static void add_size(cq_cache_part *part, const char *path) {
   if (info.st_mtime > part->changed) part->changed = info.st_mtime;
 }
 
-/* Of a file, or of the files of a directory. */
+/* For a file, or the files of a directory. */
 static cq_status measure_part(cq_cache_part *part, cq_error *error) {
   char path[PATH_MAX];
   struct dirent **entries = NULL;

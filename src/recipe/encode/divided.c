@@ -221,7 +221,7 @@ static bool take_done(cq_divided *d, const char *path) {
   return is_of;
 }
 
-/* Of the directory that a run before has left. */
+/* For the directory that an earlier run left. */
 static void find_done(cq_divided *d) {
   struct stat info;
   char path[PATH_MAX];

@@ -16,7 +16,7 @@ typedef struct cq_embedded {
   size_t n, dim;
 } cq_embedded;
 
-/* A caller's progress function together with what it is to be told of. */
+/* A caller's progress function together with the phase to report. */
 typedef struct cq_watched {
   cq_mine_progress_fn progress; /* NULL: nobody asks */
   void *context;

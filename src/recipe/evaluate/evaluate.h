@@ -9,7 +9,7 @@
 
 extern const cq_option_group cq_group_eval;
 
-/* The rows of a file in memory: two columns of text, and the gold scores where a third was asked for. */
+/* The rows of a file in memory: two columns of text, and the gold scores where a third was requested. */
 typedef struct cq_rows {
   cq_arena text;
   cq_slice *column[2]; /* [n] each; the text lives in the arena */
@@ -27,7 +27,7 @@ void cq_rows_free(cq_rows *rows);
 
 /* The dimensions that vectors are measured on: the model's, or the first of them. NULL as options: the defaults. */
 size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options);
-/* Encodes n sentences into a new array [n, cq_eval_dim], *out, to be released with cq_free. Of the options those of
+/* Encodes n sentences into a new array [n, cq_eval_dim], *out, to be released with cq_free. Only the options of
  * vectors count. */
 CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx,
                                        const cq_slice *sentences, size_t n, const cq_eval_options *options,

@@ -54,7 +54,7 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
   if (e->language)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, model,
                         "is a language of %s: a vocabulary of its own is given to a language of that", e->directory);
-  if (e->modules[0]->type != &cq_transformer_type)
+  if (!e->modules[0]->type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, model,
                         "is a %s, which has no body that a language's word embeddings could lie under", type);
   return CQ_OK;

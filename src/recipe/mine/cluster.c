@@ -28,7 +28,7 @@ static const cq_option option_rows[] = {
              "dimension of the vectors in a file of raw f32 numbers (as LASER writes them)"),
      .otherwise = "a .npy file says it"},
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, 0.75, -1, 1, "X",
-               "minimum cosine of a sentence to its cluster's centre")},
+               "minimum cosine of a sentence to its cluster's center")},
     {CQ_SIZE(O, "min-size", min_size, CHANGES, 10, 1, 0, "N", "leave out smaller clusters")},
     {CQ_SIZE(O, "max-pairs", max_pairs, KEEPS, 200000000, 1, 0, "N",
              "fail when more pairs of sentences are near each other: each takes 16 bytes")},

@@ -152,7 +152,7 @@ static void gather_tokens(float *out, int32_t *rows, const measuring *w, const i
   k->normalize(out, NULL, out, (int64_t)n, w->table->cols);
 }
 
-/* Of each token of both sides the cosine of its nearest on the other. */
+/* For each token of both sides, the cosine of its nearest on the other. */
 static void match_tokens(float *best[2], const cq_kernels *k, const float *x, size_t n_x, const float *y, size_t n_y,
                          int64_t dim) {
   for (size_t i = 0; i < n_x; i++) best[0][i] = n_y ? -1 : 0;

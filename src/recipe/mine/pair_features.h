@@ -12,7 +12,7 @@
 enum { CQ_N_PAIR_FEATURES = 13 };
 extern const char *const cq_pair_feature_names[CQ_N_PAIR_FEATURES + 1]; /* ends with NULL */
 
-/* Of a mining's pairs: *out [n_pairs, CQ_N_PAIR_FEATURES], released with cq_free. The encoder is the one that mined. Errors:
+/* The features of mined pairs: *out [n_pairs, CQ_N_PAIR_FEATURES], released with cq_free. The encoder is the one that mined. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_features(float **out, const cq_mining *mining, const cq_encoder *encoder, cq_context *ctx,
                                        cq_error *error);

@@ -185,13 +185,13 @@ static cq_status cut_dimensions(trimming *t, const char *model, cq_context *ctx,
   cq_encoder *e = t->encoder;
   cq_param *table = cq_student_word_table(e->modules[0]);
   const size_t dim = (size_t)t->o->dimensions, old_dim = (size_t)table->cols;
-  bool is_bare = e->modules[0]->type == &cq_static_type;
+  bool is_bare = e->modules[0]->type->is_static;
   for (size_t i = 1; i < e->n_modules; i++) is_bare = is_bare && e->modules[i]->n_params == 0;
   if (!is_bare)
     return cq_fail(error, CQ_ERR_UNSUPPORTED,
                    "%s: only a static model without further weights can be cut to fewer dimensions", model);
   if (dim > old_dim)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s has %zu dimensions, %zu were asked for", model, old_dim, dim);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s has %zu dimensions, %zu were requested", model, old_dim, dim);
   float *made = NULL, *rows = cq_arena_array(&e->arena, (size_t)table->rows * dim, sizeof *rows);
   const float *old = rows ? cq_param_f32(&made, table) : NULL;
   double *axes = cq_alloc_array(dim * old_dim, sizeof *axes);

@@ -16,8 +16,7 @@ cq_param *cq_student_word_table(cq_module *module) {
 cq_status cq_student_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, const float *rows, cq_error *error) {
   cq_module *m = e->modules[0];
   cq_param *table = cq_student_word_table(m);
-  if (m->type == &cq_transformer_type)
-    return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
+  if (m->type->has_body) return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
   const size_t n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size * (size_t)table->cols;
   float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
   if (!copy) return cq_fail_memory(error, "word embeddings");

@@ -181,7 +181,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
   cq_random random = cq_random_seeded(r->training.o->seed, 0x0de15e);
-  const bool normalized = e->modules[e->n_modules - 1]->type == &cq_normalize_type;
+  const bool normalized = e->modules[e->n_modules - 1]->type->has_unit_length;
   if (normalized) e->n_modules--; /* it has no parameters; a wider one follows */
   char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
   char *end = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules + 1);

@@ -23,7 +23,7 @@ typedef struct amx_configuration {
   uint8_t rows[16];
 } amx_configuration;
 
-/* For blocks of so many rows of C, at most AMX_BLOCK. */
+/* For blocks of n rows of C, up to AMX_BLOCK. */
 INLINE void amx_configure(int64_t rows) {
   const uint8_t top = (uint8_t)at_most(rows, AMX_ROWS), bottom = (uint8_t)(rows - top);
   const uint8_t heights[8] = {top, top, bottom, bottom, top, bottom, AMX_GROUPS, AMX_GROUPS};

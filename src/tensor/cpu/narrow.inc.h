@@ -26,7 +26,7 @@ INLINE int64_t narrow_row(int64_t k) {
 INLINE int64_t groups_of(int64_t k) {
   return (k + GROUP - 1) / GROUP;
 }
-/* Bytes of a panel of so many vectors of columns. */
+/* Bytes of a panel of n vectors of columns. */
 INLINE size_t panel_bytes(int64_t k, int64_t vectors) {
   return (size_t)vectors *
          (COLUMN_TERMS * sizeof(column_terms) + (size_t)(groups_of(k) * GROUP * LANES) * sizeof(narrow_b));

@@ -1,5 +1,5 @@
 /* Probabilities of tokens. A row of logits (32,000 of them are 125 KiB) is passed over two or three times and stays in
- * the second-level cache meanwhile: its maximum; exponentials and their sum; what is asked for. */
+ * the second-level cache meanwhile: its maximum; exponentials and their sum; what is requested. */
 
 INLINE float row_max(const float *x, int64_t dim) {
   vf max[4];
