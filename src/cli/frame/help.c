@@ -1,5 +1,4 @@
 /* Help texts, made from the declarations in command.h. */
-#define _GNU_SOURCE
 #include "cli/frame/command.h"
 
 #include <stdio.h>
