@@ -3,7 +3,7 @@
  * Those with normalized = false are looked for in the text as it is, the others, themselves normalized, in the
  * normalized text. Where several matches begin at the first place, the longest counts. lstrip and rstrip make a
  * token swallow the white space beside it; single_word forbids word characters on both sides. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/memory.h"

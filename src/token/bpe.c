@@ -5,7 +5,7 @@
  *
  * Short words look for their best pair by going through them; long ones (a whole sentence, where the vocabulary has no
  * pre-tokenizer) keep the pairs in a heap. Both take the lowest rank and, among equals, the leftmost pair. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/heap.h"

@@ -1,5 +1,5 @@
 /* Opening a tokenizer: which of a directory's files says what it is, and which reader takes it. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"

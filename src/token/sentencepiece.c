@@ -6,7 +6,7 @@
  *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
  *   ids          as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask>
  *   BPE          a merge for every way to make a piece of two others, best scores first */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/base64.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* What normalizers and pre-tokenizers have in common where their JSON is parsed: a step, or a Sequence of them. */
-#include "token/internal.h"
+#include "token/steps.h"
 
 #include "base/error.h"
 
@@ -41,4 +41,18 @@ cq_status cq_step_text(cq_slice *out, const cq_step_parser *p, const char *text,
 
 cq_status cq_step_bool(bool *out, const cq_step_parser *p, const char *key) {
   return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
+}
+
+cq_status cq_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names, int n_names) {
+  const char *name = NULL;
+  cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
+  if (status || !name) return status;
+  for (int i = 0; i < n_names; i++) {
+    if (!strcmp(name, names[i])) {
+      *out = i;
+      return CQ_OK;
+    }
+  }
+  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
+                      key, name);
 }

@@ -5,10 +5,9 @@
  *
  * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
  * caller's. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "token/large_json.h"
 
@@ -234,4 +233,49 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   cq_free(around[0].ids);
   cq_free(around[1].ids);
   return status;
+}
+
+/* Puts a token, which is taken over, into a document's list of added tokens, in place of one with the same id. */
+static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
+  for (size_t i = 0; token && i < json_array_size(list); i++)
+    if (json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id")))
+      return json_array_set_new(list, i, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
+  return json_array_append_new(list, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
+}
+
+static bool is_added(const json_t *list, const char *content) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
+    if (other && !strcmp(other, content)) return true;
+  }
+  return false;
+}
+
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
+  json_t *list = json_object_get(t->document, "added_tokens"), *value;
+  json_t *decoder = json_object_get(config, "added_tokens_decoder");
+  const char *key;
+  cq_status status = CQ_OK;
+  json_object_foreach(t->legacy_added, key, value) {
+    if (!json_is_integer(value))
+      return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
+    if (is_added(list, key)) continue;
+    status = put_added(list,
+                       json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", value, "content", key, "single_word", 0,
+                                 "lstrip", 0, "rstrip", 0, "normalized", 1, "special", 0),
+                       error);
+    if (status) return status;
+  }
+  json_object_foreach(decoder, key, value) {
+    char *end;
+    long id = strtol(key, &end, 10);
+    if (!json_is_object(value) || !*key || *end)
+      return cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
+                          "added_tokens_decoder: '%s' is not an id and its token", key);
+    json_t *token = cq_json_copy(value);
+    cq_json_set(&token, "id", json_integer(id));
+    status = put_added(list, token, error);
+    if (status) return status;
+  }
+  return cq_tokenizer_assemble(t, t->document, path, error);
 }

@@ -2,7 +2,7 @@
  *
  * Two things keep the result a function of text and options alone: the sample is drawn here (the library seeds its own
  * from the system), and the library always runs the same number of threads, as its sums are split by thread. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"

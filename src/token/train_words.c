@@ -6,7 +6,7 @@
  *
  * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training splits
  * text as encoding does. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/intern.h"

@@ -2,7 +2,7 @@
  * covers is unknown, at ten below the lowest score; unknown neighbors become one token, or their bytes where the
  * vocabulary has bytes. Source: Kudo 2018; ties go to the candidate that was found first, sums are in double precision,
  * as in the readers of tokenizer.json. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -2,7 +2,7 @@
  *
  *   vocab.json   {"piece": id, ...}
  *   merges.txt   "#version: ..." first, then "left right" a line, the earliest learned first */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -1,5 +1,5 @@
 /* vocab.txt: one piece a line, the line's number (from 0) is its id. tokenizer_config.json holds BERT's switches. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"

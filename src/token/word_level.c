@@ -1,6 +1,6 @@
 /* WordLevel: a word is one token, or the unknown one. What a word is, the pre-tokenizers say; where they put the mark
  * U+2581 for the blank before a word, it is part of the vocabulary's words, and the text can be put together again. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 

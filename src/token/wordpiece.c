@@ -3,7 +3,7 @@
  * used here.
  *
  * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node behind "##". */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
