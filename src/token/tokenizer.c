@@ -6,8 +6,6 @@
 #include "base/memory.h"
 #include "text/unicode.h"
 
-#include <stdlib.h>
-
 /* --- encoding --- */
 
 struct cq_token_memory {

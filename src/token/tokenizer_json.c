@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "token/large_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
@@ -235,6 +236,8 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   return status;
 }
 
+/* --- what other files add to the added tokens --- */
+
 /* Puts a token, which is taken over, into a document's list of added tokens, in place of one with the same id. */
 static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
   for (size_t i = 0; token && i < json_array_size(list); i++)
@@ -243,12 +246,18 @@ static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
   return json_array_append_new(list, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
 }
 
-static bool is_added(const json_t *list, const char *content) {
+json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized) {
+  return json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
+                   json_stringn(content.data, content.n), "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized",
+                   normalized, "special", special);
+}
+
+const json_t *cq_find_added_json(const json_t *list, const char *content) {
   for (size_t i = 0; i < json_array_size(list); i++) {
     const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
-    if (other && !strcmp(other, content)) return true;
+    if (other && !strcmp(other, content)) return json_array_get(list, i);
   }
-  return false;
+  return NULL;
 }
 
 cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
@@ -259,11 +268,9 @@ cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, 
   json_object_foreach(t->legacy_added, key, value) {
     if (!json_is_integer(value))
       return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
-    if (is_added(list, key)) continue;
-    status = put_added(list,
-                       json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", value, "content", key, "single_word", 0,
-                                 "lstrip", 0, "rstrip", 0, "normalized", 1, "special", 0),
-                       error);
+    if (cq_find_added_json(list, key)) continue;
+    status =
+        put_added(list, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
     if (status) return status;
   }
   json_object_foreach(decoder, key, value) {

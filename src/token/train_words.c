@@ -128,8 +128,7 @@ static json_t *words_metaspace_json(void) {
 static json_t *document_json(bool lowercase) {
   json_t *added = json_array();
   for (int id = 0; id < N_SPECIAL; id++)
-    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
-                                   "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(specials[id]), true, false, false));
   json_t *pre_tokenizers =
       json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", words_metaspace_json(),
                 "type", "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);
