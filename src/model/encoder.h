@@ -74,6 +74,23 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
 /* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. */
 const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
 
+/* --- text to ids: token_ids.c --- */
+
+/* What a thread tokenizes with, kept with the context from call to call. */
+typedef struct cq_text_memory {
+  cq_token_memory *tokens;
+  cq_builder with_prompt;
+  cq_ids ids;
+} cq_text_memory;
+cq_text_memory *cq_text_memory_take(cq_context *ctx); /* NULL: out of memory */
+void cq_text_memory_put(cq_context *ctx, cq_text_memory *memory);
+
+/* The options, or the defaults where they are NULL, checked for this encoder. */
+CQ_MUST_USE cq_status cq_encoder_take_options(cq_encode_options *taken, const cq_encoder *encoder,
+                                              const cq_encode_options *options, cq_error *error);
+/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, whose number error->line has. */
+CQ_MUST_USE cq_status cq_check_sentences(const cq_slice *sentences, size_t n, cq_error *error);
+
 /* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
                                           cq_slice sentence, bool *truncated, cq_error *error);
@@ -82,7 +99,11 @@ CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder
  * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
-                                        const cq_encode_options *options, cq_error *error);
+                                        const cq_encode_options *options, cq_text_memory *memory, cq_error *error);
+/* Puts the prompt before the text, in memory. */
+CQ_MUST_USE cq_status cq_prepend_prompt(cq_slice *text, cq_text_memory *memory, cq_slice prompt, cq_error *error);
+
+/* --- running the modules --- */
 
 /* Sentence vectors of a batch: *y [n_seqs, dim] in the worker's workspace. saved: [n_modules] tapes for backward, with
  * inputs [n_modules]; NULL when not training. */
