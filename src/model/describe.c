@@ -48,14 +48,6 @@ int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
                          : cq_encoder_word_table(NULL, encoder)->rows;
 }
 
-const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder) {
-  const cq_module *text = cq_encoder_text_module(encoder);
-  if (row_of) *row_of = text->row_of;
-  for (size_t i = 0; i < text->n_params; i++)
-    if (text->params[i].table) return &text->params[i];
-  return NULL;
-}
-
 const char *cq_simd_level(void) {
   return cq_kernels_best()->name;
 }

@@ -81,6 +81,29 @@ cq_status cq_encoder_limit(cq_encoder *e, int length, cq_error *error) {
   return CQ_OK;
 }
 
+cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *e) {
+  const cq_module *text = cq_encoder_text_module(e);
+  if (row_of) *row_of = text->row_of;
+  for (size_t i = 0; i < text->n_params && (row_of || !text->n_ids); i++)
+    if (text->params[i].table) return &text->params[i];
+  return NULL;
+}
+
+cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, const float *rows, cq_error *error) {
+  cq_module *m = e->modules[0];
+  cq_param *table = cq_encoder_word_table(NULL, e);
+  if (m->type->has_body) return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
+  const size_t n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size * (size_t)table->cols;
+  float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
+  if (!copy) return cq_fail_memory(error, "word embeddings");
+  memcpy(copy, rows, n * sizeof *copy);
+  table->value = copy, table->narrow = (cq_narrow_rows){0};
+  table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
+  cq_tokenizer_free(m->tokenizer);
+  m->tokenizer = tokenizer;
+  return CQ_OK;
+}
+
 /* --- the small configuration files --- */
 
 /* Reads directory/name when it is there and holds an object; *out stays NULL when it is not. */

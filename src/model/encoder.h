@@ -71,8 +71,14 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
-/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. */
-const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
+/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. row_of
+ * NULL: a table where id i has row i. NULL: there is none. */
+cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
+
+/* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The tokenizer
+ * becomes the model's on success only. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_encoder_put_vocabulary(cq_encoder *encoder, cq_tokenizer *tokenizer, const float *rows,
+                                                cq_error *error);
 
 /* --- text to ids: token_ids.c --- */
 
