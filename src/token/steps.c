@@ -1,4 +1,4 @@
-/* What normalizers and pre-tokenizers have in common where their JSON is parsed: a step, or a Sequence of them. */
+/* What normalizers and pre-tokenizers share: parsing a step, or a Sequence of them, and the error of one that fails. */
 #include "token/steps.h"
 
 #include "base/error.h"
@@ -55,4 +55,15 @@ cq_status cq_step_choice(int *out, const cq_step_parser *p, const char *key, con
   }
   return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
                       key, name);
+}
+
+cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
+  if (status == CQ_ERR_STOPPED)
+    return cq_fail(error, CQ_ERR_LIMIT,
+                   "the regular expression that the tokenizer splits by takes too long with a text of %zu bytes", n);
+  return status == CQ_ERR_LIMIT
+             ? cq_fail(error, CQ_ERR_LIMIT,
+                       "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",
+                       cq_normal_limit(n), n)
+             : cq_fail_memory(error, "token ids");
 }

@@ -1,4 +1,5 @@
-/* Parsing the JSON of normalizers and pre-tokenizers: a step, or a Sequence of them. A step is a table row each. */
+/* What normalizers and pre-tokenizers share: both are a step, or a Sequence of them, and each type of step is a table row.
+ * Parsing their JSON, and the limits on what they make. */
 #ifndef TOKEN_STEPS_H
 #define TOKEN_STEPS_H
 
@@ -14,6 +15,8 @@ enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer 
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }
+/* The error of a step's status with a text of n bytes; CQ_ERR_STOPPED becomes CQ_ERR_LIMIT. */
+CQ_MUST_USE cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n);
 
 /* Where a component stands, for error messages. */
 typedef struct cq_place {

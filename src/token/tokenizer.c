@@ -11,13 +11,11 @@
 struct cq_token_memory {
   cq_builder lowered, normal, other[2];
   cq_words words[2];
-  void *scratch;
-  size_t scratch_size;
-  cq_piece_dropout dropout;
+  cq_model_memory model;
 };
 
 void cq_token_memory_drop_pieces(cq_token_memory *m, double share, uint64_t key) {
-  m->dropout = (cq_piece_dropout){share > 0 ? (uint64_t)(share * 0x1p53) : 0, key};
+  m->model.dropout = (cq_piece_dropout){share > 0 ? (uint64_t)(share * 0x1p53) : 0, key};
 }
 
 static void release_memory(cq_token_memory *m) {
@@ -29,7 +27,7 @@ static void release_memory(cq_token_memory *m) {
     cq_builder_free(&m->words[i].text);
     cq_free(m->words[i].words);
   }
-  cq_free(m->scratch);
+  cq_free(m->model.scratch);
 }
 
 cq_token_memory *cq_token_memory_new(void) {
@@ -39,24 +37,13 @@ cq_token_memory *cq_token_memory_new(void) {
 size_t cq_token_memory_bytes(const cq_token_memory *m) {
   size_t n = sizeof *m + m->lowered.capacity + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
   for (int i = 0; i < 2; i++) n += m->words[i].text.capacity + m->words[i].capacity * sizeof *m->words[i].words;
-  return n + m->scratch_size;
+  return n + m->model.scratch_size;
 }
 
 void cq_token_memory_free(cq_token_memory *m) {
   if (!m) return;
   release_memory(m);
   cq_free(m);
-}
-
-cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
-  if (status == CQ_ERR_STOPPED)
-    return cq_fail(error, CQ_ERR_LIMIT,
-                   "the regular expression that the tokenizer splits by takes too long with a text of %zu bytes", n);
-  return status == CQ_ERR_LIMIT
-             ? cq_fail(error, CQ_ERR_LIMIT,
-                       "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",
-                       cq_normal_limit(n), n)
-             : cq_fail_memory(error, "token ids");
 }
 
 /* Normalized text between added tokens. */
@@ -76,9 +63,7 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
   if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return CQ_ERR_MEMORY;
   cq_status status = cq_pre_tokenizers_run(&words, w->words, &t->pre_tokenizers);
   for (size_t i = 0; !status && i < words->n && out->n <= limit; i++)
-    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size,
-                               &w->dropout))
-      status = CQ_ERR_MEMORY;
+    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->model)) status = CQ_ERR_MEMORY;
   return status;
 }
 

@@ -60,7 +60,4 @@ const char *cq_special_text(const json_t *config, const json_t *specials, const 
 /* Prepares cq_tokenizer_piece; false: out of memory. */
 bool cq_pieces_decode(cq_tokenizer *t);
 
-/* The error of such a status; CQ_ERR_STOPPED becomes CQ_ERR_LIMIT. */
-CQ_MUST_USE cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n);
-
 #endif

@@ -29,13 +29,9 @@ struct cq_word_counts {
 };
 
 /* What is longer is no word; left out, it is unknown later. */
-static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                       const cq_piece_dropout *dropout) {
-  (void)dropout;
+static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)out, (void)memory;
   cq_word_counts *c = t->model.counts;
-  (void)out;
-  (void)scratch;
-  (void)scratch_size;
   if (word.n > MAX_WORD_BYTES) return true;
   const uint32_t n_before = c->words.n, number = cq_intern_put(&c->words, word);
   if (number == CQ_INTERN_NONE) return false;

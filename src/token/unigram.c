@@ -91,15 +91,14 @@ static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
   return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
 }
 
-static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                           const cq_piece_dropout *dropout) {
+static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;
   size_t n = word.n, n_bytes;
   if (!cq_checked_mul(&n_bytes, n + 1, sizeof(node)) || n > UINT32_MAX ||
-      !cq_reserve(scratch, scratch_size, n_bytes, 1))
+      !cq_reserve(&memory->scratch, &memory->scratch_size, n_bytes, 1))
     return false;
-  node *best = *scratch;
+  node *best = memory->scratch;
   memset(best, 0, n_bytes);
   for (size_t start = 0; start < n;) {
     size_t first = char_length((unsigned char)word.data[start]);
@@ -112,7 +111,7 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, vo
       i++;
       if (!(at & CQ_TRIE_END)) continue;
       int32_t id = cq_trie_value(trie, at);
-      if (dropout->share && i - start > first && is_dropped(dropout, start, id)) continue;
+      if (memory->dropout.share && i - start > first && is_dropped(&memory->dropout, start, id)) continue;
       double score = best[start].score + m->scores[id];
       if (best[i].length == 0 || score > best[i].score) best[i] = (node){score, id, (uint32_t)(i - start)};
       if (i - start == first) single = true;

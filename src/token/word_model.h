@@ -36,14 +36,19 @@ typedef struct cq_piece_dropout {
   uint64_t key;
 } cq_piece_dropout;
 
+/* What a thread's calls work in. */
+typedef struct cq_model_memory {
+  void *scratch;
+  size_t scratch_size;
+  cq_piece_dropout dropout;
+} cq_model_memory;
+
 typedef struct cq_model_kind {
   const char *name; /* as in tokenizer.json */
   cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
-  bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                 const cq_piece_dropout *dropout);
+  bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
   /* The same, but all pieces that bear on how the word is split, in no order; NULL: encode's. */
-  bool (*trace)(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                const cq_piece_dropout *dropout);
+  bool (*trace)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
 } cq_model_kind;
 
 /* Fills byte_ids with the ids of "<0x00>" to "<0xFF>". */

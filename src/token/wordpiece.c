@@ -53,9 +53,8 @@ static bool match_pieces(cq_ids *out, bool *whole, const cq_tokenizer *t, cq_sli
   return true;
 }
 
-static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                             const cq_piece_dropout *dropout) {
-  (void)scratch, (void)scratch_size, (void)dropout;
+static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)memory;
   const size_t first = out->n;
   bool whole;
   if (!match_pieces(out, &whole, t, word)) return false;
@@ -65,10 +64,8 @@ static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, 
 }
 
 /* Those of an unknown word, too: without its first pieces others might cover it. */
-static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                            const cq_piece_dropout *dropout) {
-  (void)dropout;
-  (void)scratch, (void)scratch_size;
+static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)memory;
   bool whole;
   return match_pieces(out, &whole, t, word);
 }
