@@ -130,7 +130,7 @@ static bool is_text(const json_t *value, const char *text) {
   return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
 }
 
-/* A value that asks for nothing: null, false, an empty list or object. */
+/* A value that changes nothing: null, false, an empty list or object. */
 static bool is_void(const json_t *value) {
   return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
          (json_is_array(value) && json_array_size(value) == 0);
@@ -312,8 +312,8 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it is told the task, as ours are when they are opened. */
-static bool is_told_task(const char *type, const json_t *extra) {
+/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task, as ours do when they are opened. */
+static bool is_task_argument(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");
 }
@@ -335,7 +335,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
     if (!path_stays_inside(path))
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
-    if (extra && !is_void(extra) && !is_told_task(type_name, extra))
+    if (extra && !is_void(extra) && !is_task_argument(type_name, extra))
       return cq_unsupported_key(list_path, "kwargs", extra, error);
     if (cq_is_router(type_name)) {
       if ((status = open_router(e, path, options, error))) return status;

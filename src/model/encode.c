@@ -276,7 +276,7 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
   return status;
 }
 
-/* ---- ids that somebody has already ---- */
+/* ---- ids instead of text ---- */
 
 static cq_status fail_sequence(cq_error *error, cq_status status, size_t i) {
   if (error) error->line = i + 1;

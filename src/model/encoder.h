@@ -10,8 +10,7 @@
 
 struct cq_encoder {
   char *directory; /* of the modules */
-  char *
-      language; /* directory of another tokenizer and other word embeddings (model/model_language.h); NULL: the model's */
+  char *language;  /* directory of another tokenizer and word embeddings (model/model_language.h); NULL: its own */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
@@ -49,7 +48,7 @@ void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, 
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
 /* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
- * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense behind a
+ * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense after a
  * student) is legal until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
@@ -75,8 +74,8 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
  * NULL: a table where id i has row i. NULL: there is none. */
 cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
 
-/* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The tokenizer
- * becomes the model's on success only. Errors: CQ_ERR_MEMORY. */
+/* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The
+ * tokenizer becomes the model's on success only. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_put_vocabulary(cq_encoder *encoder, cq_tokenizer *tokenizer, const float *rows,
                                                 cq_error *error);
 

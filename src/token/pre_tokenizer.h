@@ -43,7 +43,7 @@ void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
  * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before it. */
+/* A regular expression that our own tokenizers split by: punctuation or a symbol, with the U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */

@@ -1,5 +1,5 @@
-/* What normalizers and pre-tokenizers share: both are a step, or a Sequence of them, and each type of step is a table row.
- * Parsing their JSON, and the limits on what they make. */
+/* What normalizers and pre-tokenizers share: both are a step, or a Sequence of them, and each type of step is a table
+ * row. Parsing their JSON, and the limits on what they make. */
 #ifndef TOKEN_STEPS_H
 #define TOKEN_STEPS_H
 
@@ -10,8 +10,8 @@
 
 enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer */
 
-/* The most bytes that a text of n bytes may become: more is made by hostile rules only. Unicode's normal forms turn a byte
- * into 11 at most. */
+/* The most bytes that a text of n bytes may become: more is made by hostile rules only. Unicode's normal forms turn a
+ * byte into 11 at most. */
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }

@@ -41,8 +41,8 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
 const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name);
 /* t->document with the model's vocabulary and merges put in; NULL: out of memory. */
 json_t *cq_complete_document(const cq_tokenizer *t);
-/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out of
- * memory. */
+/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out
+ * of memory. */
 json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
 
 #endif

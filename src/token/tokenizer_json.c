@@ -3,8 +3,8 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
- * caller's. */
+ * The decoder and padding are not read, as neither is done here. Truncation is only reported: the caller chooses the
+ * length. */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* A few ids may be left to added tokens, but nobody's memory is filled with holes. */
+/* A few ids may be left to added tokens, but memory is not filled with holes. */
 static int64_t id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
@@ -143,13 +143,12 @@ static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, c
   const json_t *single = json_object_get(json, "single"), *specials = json_object_get(json, "special_tokens");
   if (!json_is_array(single))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: TemplateProcessing needs an array 'single'");
-  bool behind = false;
+  bool after = false;
   for (size_t i = 0; i < json_array_size(single); i++) {
     const json_t *item = json_array_get(single, i), *special = json_object_get(item, "SpecialToken");
     if (json_object_get(item, "Sequence")) {
-      if (behind)
-        return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
-      behind = true;
+      if (after) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
+      after = true;
       continue;
     }
     const char *name = json_string_value(json_object_get(special, "id"));
@@ -158,11 +157,11 @@ static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, c
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: the template's '%s' is not in special_tokens",
                           name ? name : "?");
     for (size_t k = 0; k < json_array_size(ids); k++) {
-      cq_status status = put_id(&around[behind], json_array_get(ids, k), t, path, error);
+      cq_status status = put_id(&around[after], json_array_get(ids, k), t, path, error);
       if (status) return status;
     }
   }
-  if (!behind) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
+  if (!after) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
   return CQ_OK;
 }
 

@@ -105,8 +105,8 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less the
- * mark. 0: the message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less
+ * the mark. 0: the message says something else. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;

@@ -15,7 +15,7 @@ typedef struct cq_model {
   int32_t unk_id;
   /* WordPiece */
   size_t max_word_chars;
-  uint32_t continuation; /* the trie's node behind the prefix; CQ_TRIE_NONE: no such pieces */
+  uint32_t continuation; /* the trie's node after the prefix; CQ_TRIE_NONE: no such pieces */
   cq_slice prefix;
   /* Unigram */
   double *scores;

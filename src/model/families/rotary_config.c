@@ -4,8 +4,8 @@
  *   "rope_parameters": {"rope_theta": 10000, "rope_type": "default", ...}              from 5 on, or one such object for
  *                                                                                      each of "layer_types"
  *
- * Kinds: default, linear (Chen et al. 2023), ntk (Su 2023, with a fixed factor), llama3 (Llama Team 2024), yarn (Peng et
- * al. 2023). */
+ * Kinds: default, linear (Chen et al. 2023), ntk (Su 2023, with a fixed factor), llama3 (Llama Team 2024), yarn (Peng
+ * et al. 2023). */
 #include "model/families/family.h"
 
 #include "base/error.h"
