@@ -55,7 +55,7 @@ CQ_API CQ_MUST_USE cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text
 typedef struct cq_terms cq_terms;
 CQ_API CQ_MUST_USE cq_status cq_terms_open(cq_terms **out, const cq_analysis_options *options, cq_error *error);
 CQ_API void cq_terms_free(cq_terms *terms);
-/** `*out` [n], borrowed until the next call. @errors CQ_ERR_MEMORY. */
+/** The terms of a text: `*out` [n], borrowed until the next call. @errors CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_terms_of(const cq_slice **out, size_t *n, cq_terms *terms, cq_slice text,
                                          cq_error *error);
 

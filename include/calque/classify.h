@@ -40,7 +40,7 @@ typedef struct cq_logistic {
 /** The weights of `p(k | x) = softmax(W x + b)` that minimize `c * sum of -log p + |W|^2 / 2`, as scikit-learn's
  * LogisticRegression does; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu &
  * Nocedal 1989) in double precision.
- * @param vectors   [n, dim]; classes [n], below n_classes
+ * @param vectors,classes  [n, dim]; [n], below n_classes
  * @errors CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite,
  * options out of range; CQ_ERR_MEMORY. `*out` is {0} then; release with cq_logistic_free(). */
 CQ_API CQ_MUST_USE cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes,
@@ -56,7 +56,7 @@ typedef struct cq_classify_result {
   double chance; /**< the share of gold's most frequent class */
   size_t n, n_skipped;
 } cq_classify_result;
-/** @errors CQ_ERR_ARGUMENT when n is 0 or a class is n_classes or more; CQ_ERR_MEMORY. */
+/** Scores predictions. @errors CQ_ERR_ARGUMENT when n is 0 or a class is n_classes or more; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const uint32_t *predicted, const uint32_t *gold,
                                                size_t n, size_t n_classes, cq_error *error);
 

@@ -145,7 +145,7 @@ typedef struct cq_corpus_dedup_options {
   size_t size;
   const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  const char *const *held_out; /**< rows with any sentence of these files, in any column, are dropped */
+  const char *const *held_out; /**< drop rows with any sentence of these files; malformed lines here are errors */
   size_t n_held_out;
   cq_corpus_match match;
   cq_corpus_repeats repeats;

@@ -1,6 +1,6 @@
 /** @file Multilingual knowledge distillation: a student learns to give a sentence and its translations the teacher's
- * vector of the source. @source Reimers & Gurevych 2020, section 2, equation 1: mean over the batch of (M(s) -
- * M'(s))^2 + (M(s) - M'(t))^2.
+ * vector of the source. The loss is the mean over the batch of `(M(s) - M'(s))^2 + (M(s) - M'(t))^2`.
+ * @source Reimers & Gurevych 2020, section 2, equation 1.
  *
  *      cq_training_options run = cq_training_default_options();
  *      run.output = "multilingual", run.dev = dev, run.n_dev = 2;

@@ -149,8 +149,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_lo
 
 /** Encodes n sequences of ids: the vectors have the bits of cq_encoder_encode() on their texts. Nothing is truncated.
  * @param ids,starts  as in cq_token_ids; starts may begin anywhere
- * @param options      those that the ids were made with; each sequence has the tokens of a prompt that pooling leaves
- *                     out
+ * @param options     those that the ids were made with; each sequence has the tokens of a prompt that pooling leaves
+ *                    out
  * @errors CQ_ERR_ARGUMENT for an id outside the vocabulary, for an empty sequence where the model has special tokens,
  * or for one no longer than such a prompt; CQ_ERR_LIMIT for one longer than the maximum sequence length, even if not
  * strict; both with the sequence's number in error->line, 1-based; CQ_ERR_MEMORY. */

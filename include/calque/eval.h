@@ -52,7 +52,7 @@ CQ_API void cq_f1_at(cq_f1_point *out, double threshold, const double *scores, c
 
 /** The same at every distinct threshold, the highest first: midway between two neighboring scores, and the lowest score
  * itself. Candidates of equal score are taken together.
- * @param out   released with cq_free(); NULL when n is 0
+ * @param out  released with cq_free(); NULL when n is 0
  * @errors CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.
  * @source The midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
 CQ_API CQ_MUST_USE cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores, const bool *correct,
@@ -129,8 +129,8 @@ typedef struct cq_eval_search_result {
   double mrr;                   /**< mean reciprocal rank */
   size_t n, n_skipped;
 } cq_eval_search_result;
-/** A student of fewer dimensions is measured against the documents' first ones. @errors CQ_ERR_ARGUMENT when it has
- * more dimensions, or the file has no rows; those of reading and encoding. */
+/** Measures search. A student of fewer dimensions is measured against the documents' first ones. @errors
+ * CQ_ERR_ARGUMENT when it has more dimensions, or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents,
                                             const cq_encoder *queries, const char *file, const cq_eval_options *options,
                                             cq_context *ctx, cq_error *error);

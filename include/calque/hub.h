@@ -49,9 +49,9 @@ CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, hub) /**< group "hub"
 /** Fetches what the cache lacks of a repository. With HF_HUB_OFFLINE it returns what the cache has. Contents are
  * compared with the hub's hashes (SHA-256 of large files, git's SHA-1 of small ones) before they get their names; names
  * appear when all files are there. An interrupted call is resumed.
- * @param directory    receives the snapshot's path, released with cq_free()
- * @param repository   "ORG/NAME" or "NAME", then optionally `@` and a branch, tag, pull request or commit instead of
- *                     main. A model's NAME alone is sentence-transformers' if that has one
+ * @param directory   receives the snapshot's path, released with cq_free()
+ * @param repository  "ORG/NAME" or "NAME", then optionally `@` and a branch, tag, pull request or commit instead of
+ *                    main. A model's NAME alone is sentence-transformers' if that has one
  * @errors CQ_ERR_ARGUMENT for an invalid name, and patterns that no file matches; CQ_ERR_IO for whatever the hub, the
  * network or the disk refuses; CQ_ERR_FORMAT for a wrong answer: another hash or size, no JSON, a file name that leaves
  * the directory; CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_STOPPED; CQ_ERR_MEMORY. Messages name the URL, or the
@@ -82,8 +82,8 @@ CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, hub_put) /**<
 /** Publishes a model's directory on the hub in one commit: all files appear or none. A missing repository is created.
  * Large files are sent first, unless the hub already has them. Hidden files are left out. It requires a token that may
  * write (HF_TOKEN).
- * @param url          receives the commit's address, released with cq_free()
- * @param repository   "ORG/NAME", then optionally `@` and an existing branch instead of main
+ * @param url         receives the commit's address, released with cq_free()
+ * @param repository  "ORG/NAME", then optionally `@` and an existing branch instead of main
  * @errors CQ_ERR_ARGUMENT for a directory without a model, a name without an organization, and, without replace, a file
  * that differs in the repository; CQ_ERR_IO for whatever the hub, the network or the disk refuses, also when somebody
  * else has changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED, CQ_ERR_STOPPED, CQ_ERR_MEMORY as for
@@ -92,7 +92,7 @@ CQ_API CQ_MUST_USE cq_status cq_hub_put(char **url, const char *directory, const
                                         const cq_hub_put_options *options, cq_error *error);
 
 /** What cq_hub_put() would send, without connecting to the hub: a line for each file, its size and name, then the card.
- * @param text   released with cq_free() */
+ * @param text  released with cq_free() */
 CQ_API CQ_MUST_USE cq_status cq_hub_put_preview(char **text, const char *directory, const char *repository,
                                                 const cq_hub_put_options *options, cq_error *error);
 

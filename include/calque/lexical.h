@@ -28,7 +28,7 @@ typedef struct cq_lexical cq_lexical;
 
 /** @name An index */
 
-/** Opens an index. @errors CQ_ERR_FORMAT for another directory or a damaged index; CQ_ERR_IO. */
+/** Opens an index. @errors CQ_ERR_FORMAT for what is not an index, or damaged; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_open(cq_lexical **out, const char *directory, cq_error *error);
 CQ_API void cq_lexical_free(cq_lexical *index);
 

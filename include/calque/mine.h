@@ -77,9 +77,9 @@ typedef struct cq_decoys {
 /** Estimates, without a gold standard, what share of the pairs that score at least as high as each are translations.
  * Pairs within a text are no translations, and score like false pairs between texts (target-decoy estimate: Elias &
  * Gygi 2007; src/search/precision.c has the formula). The estimate is too low for a text with many paraphrases.
- * @param precision      [n] from 0 to 1, never rising
- * @param pairs          [n] from cq_margin_pairs, best first
- * @param decoys         of source and target */
+ * @param precision  [n] from 0 to 1, never rising
+ * @param pairs      [n] from cq_margin_pairs, best first
+ * @param decoys     of source and target */
 CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]);
 
 /** @name On files */

@@ -56,9 +56,9 @@ enum {
   CQ_OPTION_COMMAS = 8,    /**< several values: text is split at commas */
 };
 
+struct cq_builder;
 /** How structs are read and written as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it;
  * its messages begin with the option's name. @errors CQ_ERR_ARGUMENT. */
-struct cq_builder;
 typedef struct cq_option_items {
   size_t size;
   cq_status (*parse)(void *item, const char *option, char *text, cq_error *error);

@@ -50,8 +50,8 @@ CQ_DEFAULT_OPTIONS(cq_quantize_options, cq_quantize_default_options, quantize) /
  * - "translation": translation accuracy, the mean of both directions
  * - "STS": Spearman's rank correlation
  * @param worst  points lost by the worst measure, negative for a gain, 0 without files; may be NULL
- * @errors CQ_ERR_LIMIT when that exceeds max_loss; CQ_ERR_ARGUMENT for a max_loss without files, and for an existing
- * directory; those of opening, reading and encoding. */
+ * @errors CQ_ERR_LIMIT, and nothing is written, when that exceeds max_loss; CQ_ERR_ARGUMENT for a max_loss without
+ * files, and for an existing directory; those of opening, reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_quantize(const char *directory, const char *model, double *worst,
                                          const cq_quantize_options *options, cq_context *ctx, cq_error *error);
 

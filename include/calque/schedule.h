@@ -1,5 +1,5 @@
 /** @file How the learning rate decays after its peak, in any training.
- * @threads constants. */
+ * @threads Constants. */
 #ifndef CALQUE_SCHEDULE_H
 #define CALQUE_SCHEDULE_H
 

@@ -55,7 +55,7 @@ typedef struct cq_student_options {
   const cq_training_data *text;
   size_t n_text;
   cq_student_vocabulary vocabulary;
-  int vocab_size;                               /**< max pieces, including special ones, or words */
+  int vocab_size;                               /**< pieces, including special ones, or max words */
   double character_coverage;                    /**< minimum share of the text's characters in pieces */
   bool lowercase;                               /**< fold case in the vocabulary's normalizer */
   cq_carry_over carry_over;                     /**< NEW_VOCABULARY */

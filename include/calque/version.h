@@ -25,7 +25,7 @@ extern "C" {
 #define CQ_VERSION_NUMBER                  (CQ_VERSION_MAJOR * 10000 + CQ_VERSION_MINOR * 100 + CQ_VERSION_PATCH)
 #define CQ_VERSION_TEXT(x)                 #x
 #define CQ_VERSION_OF(major, minor, patch) CQ_VERSION_TEXT(major) "." CQ_VERSION_TEXT(minor) "." CQ_VERSION_TEXT(patch)
-#define CQ_VERSION                         CQ_VERSION_OF(CQ_VERSION_MAJOR, CQ_VERSION_MINOR, CQ_VERSION_PATCH) /* "0.2.0" */
+#define CQ_VERSION                         CQ_VERSION_OF(CQ_VERSION_MAJOR, CQ_VERSION_MINOR, CQ_VERSION_PATCH)
 
 /** The library's version, "0.2.0", and as CQ_VERSION_NUMBER. */
 CQ_API const char *cq_version(void);

@@ -23,10 +23,9 @@ typedef struct cq_module_type cq_module_type;
 typedef struct cq_module_source {
   const char *root;      /* the model's directory */
   const char *directory; /* the module's own: root, or root/path */
-  const char
-      *language;    /* where a Transformer's word embeddings lie instead (model/model_language.h); NULL: beside it */
-  const char *task; /* whose weights are taken, of a model that has them; NULL: none */
-  cq_arena *arena;  /* lives as long as the encoder */
+  const char *language;  /* where a Transformer's word embeddings are (model/model_language.h); NULL: beside it */
+  const char *task;      /* whose weights are taken, of a model that has them; NULL: none */
+  cq_arena *arena;       /* lives as long as the encoder */
   cq_notice_fn notice;
   void *notice_context;
   cq_module *before;      /* NULL for the first */

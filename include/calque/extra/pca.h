@@ -31,7 +31,7 @@ extern "C" {
  * @source Hotelling 1933; by subspace iteration (Halko et al. 2011, algorithm 4.4) to convergence. */
 CQ_API CQ_MUST_USE cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, int dim,
                                     int n_components, cq_context *ctx, cq_error *error);
-/** The directions: axes [n_components, dim], orthonormal rows, by descending variance. @errors As cq_pca. */
+/** The directions: axes [n_components, dim], orthonormal rows, by descending variance. @errors As cq_pca(). */
 CQ_API CQ_MUST_USE cq_status cq_pca_axes(double *axes, const float *vectors, size_t n, int dim, int n_components,
                                          cq_context *ctx, cq_error *error);
 

@@ -118,7 +118,7 @@ typedef struct cq_autoencode_options {
   const char *joined; /**< a model whose languages are there already, and stay as they are; NULL: none */
   bool skip_bad;
   int max_characters; /**< pairs with a longer side are left out; 0: no limit */
-  /** sizes */
+  /* sizes */
   cq_autoencode_vocabulary vocabulary;
   int vocab_size; /**< of each new language; of words: at most */
   int embedding_dim, hidden_dim, n_layers;
@@ -132,7 +132,7 @@ typedef struct cq_autoencode_options {
   bool words_hidden; /**< decoders do not read their output, only the encoder's */
   double encoder_dropout, decoder_dropout;
   int max_tokens; /**< of a sentence */
-  /** losses */
+  /* losses */
   double contrast, reconstruction, distance; /**< Dore's eq. 3: alpha, beta; and the weight of squared distances */
   cq_autoencode_contrast contrast_by;
   double margin, temperature;
@@ -147,7 +147,7 @@ typedef struct cq_autoencode_options {
   double noise;                /**< mean length of the noise added to the decoders' vectors */
   double word_dropout;         /**< share of the decoders' input tokens replaced by `<unk>` */
   double encoder_word_dropout; /**< the same for encoders */
-  /** course */
+  /* course */
   double together_epochs, encoder_epochs, decoder_epochs; /**< stages, in this order; the last on frozen encoders */
   int patience; /**< end a stage after this many epochs of decoders without a better dev; 0: never */
   int batch_pairs;

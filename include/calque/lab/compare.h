@@ -64,7 +64,7 @@ CQ_DEFAULT_OPTIONS(cq_compare_options, cq_compare_default_options, compare)
 
 /** Compares n pairs of values.
  * @param a,b      [n]
- * @param options   NULL for the defaults; only n_samples and seed are used
+ * @param options  NULL for the defaults; only n_samples and seed are used
  * @errors CQ_ERR_ARGUMENT with the pair (from 1) for values that are not finite, and for options out of range;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_compare_values(cq_comparison *out, const double *a, const double *b, size_t n,
@@ -73,7 +73,7 @@ CQ_API CQ_MUST_USE cq_status cq_compare_values(cq_comparison *out, const double 
 /** Holm's correction of p [m], in their order; may alias. @errors CQ_ERR_MEMORY. @source Holm 1979, section 3. */
 CQ_API CQ_MUST_USE cq_status cq_compare_corrected(double *corrected, const double *p, size_t m, cq_error *error);
 
-/** The group of a topic whose name is a number from 1 on: *group = (number - 1) / topics_per_group, from 0.
+/** The group of a topic whose name is a number from 1 on: `*group` is (number - 1) / topics_per_group, from 0.
  * @errors CQ_ERR_ARGUMENT, which names the topic, for any other name; topics_per_group is not 0. */
 CQ_API CQ_MUST_USE cq_status cq_topic_group(uint64_t *group, cq_slice topic, uint64_t topics_per_group,
                                             cq_error *error);
@@ -82,8 +82,8 @@ typedef struct cq_comparisons cq_comparisons;
 
 /** Evaluates runs and compares them. Topics are the judged ones for which any run has a document; a run without one
  * found nothing there. A run's mean is over the tested values: with groups, the groups' means.
- * @param runs      [n_runs] paths; the first is the baseline
- * @param options   NULL for the defaults
+ * @param runs     [n_runs] paths; the first is the baseline
+ * @param options  NULL for the defaults
  * @errors CQ_ERR_ARGUMENT for fewer than two runs, options out of range, or, with groups, a topic that is not a number;
  * those of cq_eval_retrieval(). */
 CQ_API CQ_MUST_USE cq_status cq_compare_runs(cq_comparisons **out, const char *judgements, const char *const *runs,

@@ -41,9 +41,9 @@ CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char 
 
 /** Searches for every topic of a file and writes a TREC run: topic, Q0, document, rank, score, tag. A topic that finds
  * nothing has no lines.
- * @param run      the file to write; NULL or "-": standard output
- * @param topics   TREC's (`<top>`), TSV or JSON lines
- * @param fields   letters of the query's fields: t title, d description, n narrative; NULL: "t"
+ * @param run     the file to write; NULL or "-": standard output
+ * @param topics  TREC's (`<top>`), TSV or JSON lines
+ * @param fields  letters of the query's fields: t title, d description, n narrative; NULL: "t"
  * @errors Those of reading topics, of searching and of writing; CQ_ERR_ARGUMENT for an empty tag or one with blanks. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_run(const char *run, const cq_lexical *index, const char *topics,
                                             const char *fields, const cq_lexical_options *options, const char *tag,

@@ -80,8 +80,8 @@ typedef struct cq_bleu_result {
 
 /** BLEU of a corpus: the geometric mean of n-gram precisions to order 4, each n-gram clipped to its maximum count in a
  * reference, times a penalty for being shorter than the references. 0 when nothing matches.
- * @param sentences   [n] BLEU of each sentence, with effective order and the same smoothing; NULL: not needed
- * @param options     NULL for the defaults
+ * @param sentences  [n] BLEU of each sentence, with effective order and the same smoothing; NULL: not needed
+ * @param options    NULL for the defaults
  * @errors CQ_ERR_ARGUMENT for no sentences, no references or options out of range; CQ_ERR_MEMORY.
  * @source Papineni et al. 2002; smoothing Chen & Cherry 2014, methods 1 to 3; details as sacreBLEU (Post 2018). */
 CQ_API CQ_MUST_USE cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *texts,
@@ -104,7 +104,7 @@ CQ_DEFAULT_OPTIONS(cq_chrf_options, cq_chrf_default_options, chrf) /**< 6, 0, 2:
 
 /** chrF of a corpus: F of the mean precision and the mean recall of n-grams of characters and of words, without ASCII
  * punctuation at one end, over the orders that both sides have. Each sentence is measured by its best reference.
- * @param sentences   [n] chrF of each sentence; NULL: not needed
+ * @param sentences  [n] chrF of each sentence; NULL: not needed
  * @errors CQ_ERR_ARGUMENT for no sentences, no references or options out of range; CQ_ERR_MEMORY.
  * @source Popović 2015, 2017; details as sacreBLEU, without its eps smoothing. */
 CQ_API CQ_MUST_USE cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts,
@@ -144,7 +144,7 @@ typedef struct cq_meteor_result {
  *
  * Each sentence is measured by its best reference, the first on a tie. The corpus score is aggregated as in METEOR 1.5.
  * NLTK matches greedily, so that it may find more chunks.
- * @param sentences   [n] METEOR of each sentence; NULL: not needed
+ * @param sentences  [n] METEOR of each sentence; NULL: not needed
  * @errors CQ_ERR_ARGUMENT for no sentences, no references, alpha or gamma outside [0, 1], beta below 0, a language
  * without a stemmer, or a sentence of more than 10,000 words; CQ_ERR_FORMAT with the line for synonyms with one word,
  * an empty word, a blank in a word, or invalid UTF-8; CQ_ERR_IO, CQ_ERR_MEMORY.

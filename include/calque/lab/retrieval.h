@@ -49,14 +49,14 @@ CQ_API bool cq_retrieval_eval_is_count(const cq_retrieval_eval *retrieval, size_
 CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval);               /**< in bytewise order */
 CQ_API cq_slice cq_retrieval_eval_topic(const cq_retrieval_eval *retrieval, size_t topic);
 CQ_API double cq_retrieval_eval_value(const cq_retrieval_eval *retrieval, size_t topic, size_t measure);
-/** The mean over topics; the sum for num_.... */
+/** The mean over topics; the sum for counts. */
 CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size_t measure);
 
 /** @name Runs */
 
 /** Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their
  * vectors (a bi-encoder), as a TREC run of the top k documents of each topic.
- * @param run                the file to write, which appears whole or not at all; NULL or "-": standard output
+ * @param run               the file to write, which appears whole or not at all; NULL or "-": standard output
  * @param documents,topics  file formats as for cq_lexical_build() and cq_lexical_run()
  * @errors Those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or
  * one with blanks. */

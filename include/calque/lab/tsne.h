@@ -35,16 +35,16 @@ typedef struct cq_tsne_options {
   bool (*progress)(void *context, uint64_t iteration, uint64_t n_iterations);
   void *progress_context;
 } cq_tsne_options;
-/** Perplexity 30, 1,000 iterations, the first 250 exaggerated by 12, the rate by n, seed 1. */
-CQ_DEFAULT_OPTIONS(cq_tsne_options, cq_tsne_default_options, tsne) /**< group "tsne" */
+/** Perplexity 30, 1,000 iterations, the first 250 exaggerated by 12, the rate by n, seed 1: group "tsne". */
+CQ_DEFAULT_OPTIONS(cq_tsne_options, cq_tsne_default_options, tsne)
 
 /** Embeds vectors in two dimensions: out minimizes the divergence between the affinities of the vectors, under a
  * Gaussian around each of the given perplexity, and those of the points, under Student's t. Exact: time and memory are
  * quadratic in n.
- * @param out      [n, 2] f64, around (0, 0); without a unit
+ * @param out         [n, 2] f64, around (0, 0); without a unit
  * @param divergence  receives the final Kullback-Leibler divergence, in nats; may be NULL
- * @param vectors  [n, dim] f32; distances are Euclidean
- * @param options  NULL: the defaults
+ * @param vectors     [n, dim] f32; distances are Euclidean
+ * @param options     NULL: the defaults
  * @errors CQ_ERR_ARGUMENT for fewer than 3 or more than CQ_TSNE_MAX_VECTORS vectors, for options out of range (such as
  * the perplexity for n) and for a number that is not finite, naming its position; CQ_ERR_STOPPED; CQ_ERR_MEMORY.
  * @source Van der Maaten & Hinton 2008, equations 1 to 5 and algorithm 1, with the gains of Jacobs 1988; the initial
