@@ -22,7 +22,8 @@ while read -r name; do
   [ -s "$work/docs/man/man3/$name.3" ] || fail "no man page $name(3)"
 done <"$source_dir/tests/golden/symbols.txt"
 for header in $headers; do
-  grep -qF "#include <$header>" "$work/docs/man/man3/calque_$(basename "$header").3" || fail "$header has no man page"
+  page=${header/extra\//}
+  grep -qF "#include <$header>" "$work/docs/man/man3/${page//\//_}.3" || fail "$header has no man page"
   grep -q "href=.*>$header<" "$work/docs/html/index.html" || fail "$header is not on the main page"
 done
 grep -q 'class="fragment"' "$work/docs/html/encoder_8h.html" || fail "the usage of encoder.h is not code"
