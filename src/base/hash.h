@@ -1,4 +1,4 @@
-/* Hashes of bytes: XXH3, the same on every machine. They find decay and tell contents apart; they are no defence
+/* Hashes of bytes: XXH3, the same on every machine. They find decay and tell contents apart; they are no defense
  * against someone who wants two contents to look the same. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H

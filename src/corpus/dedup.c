@@ -15,7 +15,7 @@ static const cq_option option_rows[] = {
      .letter = 'a'},
     {CQ_CHOICE(O, "by", repeats, CHANGES, CQ_REPEATS_ROW, repeats_names, "WHAT",
                "what must repeat an earlier row: the row as a whole, any of its sides, the first or the second")},
-    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALISED),
+    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALIZED),
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O

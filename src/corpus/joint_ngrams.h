@@ -3,7 +3,7 @@
  *
  *   a unit is a step through both words: one letter of each, one of either alone, or two and one
  *                                                         "th" and "θ"; "e" and nothing
- *   learn    probabilities of units, by expectation maximisation over all divisions of the pairs
+ *   learn    probabilities of units, by expectation maximization over all divisions of the pairs
  *   score    of a pair, by them
  *   count    n-grams of units, of each pair's best division
  *   spell    a word's best spelling by the n-grams: beam search

@@ -1,7 +1,7 @@
 /* Names in another language's letters, by rules that the names of a dictionary teach:
  *
  *   dictionary ──▶ words and translations that sound alike        Obama, Обама
- *                   ──expectation maximisation──▶ how letters are written, and which other pairs follow that
+ *                   ──expectation maximization──▶ how letters are written, and which other pairs follow that
  *                   ──▶ a joint n-gram model of both spellings
  *   text ──▶ words that it never has in small letters, and the dictionary not at all ──▶ their best spelling */
 #include "base/error.h"

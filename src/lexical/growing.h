@@ -77,7 +77,7 @@ CQ_MUST_USE cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexic
                                             const cq_lexical_query *queries, size_t n_queries,
                                             const cq_lexical_options *options, const cq_lexical_filter *filter,
                                             cq_context *ctx, cq_error *error);
-/* The same for texts, analysed as those of the documents. */
+/* The same for texts, analyzed as those of the documents. */
 CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set,
                                                   const cq_slice *queries, size_t n_queries,
                                                   const cq_lexical_options *options, const cq_lexical_filter *filter,

@@ -281,7 +281,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
-      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
+      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, canceled */
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},

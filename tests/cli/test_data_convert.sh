@@ -150,7 +150,7 @@ refused "bad.tmx:2: an entity of another file" --from tmx --columns en,de bad.tm
 printf '<xliff><file/></xliff>' >bad.tmx
 refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 
-# OPUS: tokenised and not, one to many, a gzipped document, links as lines.
+# OPUS: tokenized and not, one to many, a gzipped document, links as lines.
 mkdir -p root/en root/de
 printf '<text><s id="1"><w id="1.1">It</w> <w id="1.2">rains</w> <w>.</w></s>\n<s id="2">\n<w>Yes</w>\n</s><s id="3"><w>Well</w></s></text>' >root/en/a.xml
 printf '<text><s id="1">Es regnet .</s><s id="2">Ja\n</s><s id="4">Nun ja</s></text>' | gzip >root/de/a.xml.gz

@@ -33,7 +33,7 @@ static void check_with(const cq_analyzer *analyzer, const char *text, const char
   cq_error error = {0};
   cq_builder got = {0};
   assert_int_equal(cq_analysis_open(&analysis, analyzer, &error), CQ_OK);
-  /* twice: what has been met is not analysed again */
+  /* twice: what has been met is not analyzed again */
   for (int time = 0; time < 2; time++) {
     assert_int_equal(cq_analysis_run(&ids, &n, analysis, cq_slice_of(text), &error), CQ_OK);
     join(&got, analysis, ids, n, "|");

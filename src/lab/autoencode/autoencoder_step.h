@@ -91,7 +91,7 @@ typedef struct cq_autoencoder_report {
 
 /* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
  * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite (nothing
- * is updated by it then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. Of two updates the first
+ * is updated by it then) or the gradient is not (the models are spoiled then); CQ_ERR_MEMORY. Of two updates the first
  * stays when the second fails. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);

@@ -212,7 +212,7 @@ static int run_lexical_info(const cli_call *call) {
 
 static const cli_command lexical_info = {
     .name = "info",
-    .summary = "show the size of an index, and how its text was analysed",
+    .summary = "show the size of an index, and how its text was analyzed",
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,

@@ -67,6 +67,6 @@ CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size
                                      cq_error *error);
 
 /* Scores with their mean taken off, in units of their standard deviation. */
-void cq_standardise(double *scores, size_t n);
+void cq_standardize(double *scores, size_t n);
 
 #endif

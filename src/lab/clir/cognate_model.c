@@ -226,17 +226,18 @@ static void free_grouping(grouping *g) {
 static cq_status find_spelled_alike(cq_neighbors *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
                                     cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
-  float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
+  float *expected = cq_alloc_array(n_from, dim * sizeof *expected),
+        *spelled = cq_alloc_array(n_to, dim * sizeof *spelled);
   cq_nearest_options o = cq_nearest_default_options();
   o.k = cq_min(CANDIDATES, n_to);
-  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  cq_status status = expected && spelled ? CQ_OK : cq_fail_memory(error, "letters");
   if (!status) {
     status = cq_cognates_expected(expected, letters, error);
-    cq_cognates_letters(spelt, letters);
+    cq_cognates_letters(spelled, letters);
   }
-  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, ctx, error);
+  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelled, n_to, dim, &o, ctx, error);
   cq_free(expected);
-  cq_free(spelt);
+  cq_free(spelled);
   return status;
 }
 

@@ -62,7 +62,7 @@ cq_status cq_compare_values(cq_comparison *out, const double *a, const double *b
     c.n_wins = effect.n_wins, c.n_losses = effect.n_losses, c.n_ties = effect.n_ties;
     c.mean_a = mean_of(a, n), c.mean_b = mean_of(b, n), c.difference = effect.mean;
     c.p[CQ_TEST_T] = cq_paired_t(d, n);
-    c.p[CQ_TEST_RANDOMISATION] = cq_randomization(&c.exact[CQ_TEST_RANDOMISATION], d, n, o.n_samples, o.seed);
+    c.p[CQ_TEST_RANDOMIZATION] = cq_randomization(&c.exact[CQ_TEST_RANDOMIZATION], d, n, o.n_samples, o.seed);
     memcpy(c.corrected, c.p, sizeof c.p);
     *out = c;
   }

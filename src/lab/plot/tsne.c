@@ -166,7 +166,7 @@ static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, 
   return CQ_OK;
 }
 
-static void centre_places(double *y, size_t n) {
+static void center_places(double *y, size_t n) {
   double mean[2] = {0, 0};
   for (size_t i = 0; i < 2 * n; i++) mean[i % 2] += y[i] / (double)n;
   for (size_t i = 0; i < 2 * n; i++) y[i] -= mean[i % 2];
@@ -181,7 +181,7 @@ static void step_tsne(double *y, double *velocity, double *gains, const double *
     velocity[i] = momentum * velocity[i] - rate * gains[i] * gradient[i];
     y[i] += velocity[i];
   }
-  centre_places(y, n);
+  center_places(y, n);
 }
 
 static cq_status descend_divergence(double *y, double *divergence, const double *p, double *work, size_t n,
