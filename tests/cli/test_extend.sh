@@ -1,4 +1,4 @@
-# calque extend: new languages by one command; what it chooses, and that a stopped run goes on to the same model.
+# calque extend: new languages by one command; what it chooses, and that a stopped run resumes and ends with the same model.
 . "$(dirname "$0")/common.sh"
 
 sample=$SOURCE/sample

@@ -142,7 +142,7 @@ for contents in others same; do
   if [ "$contents" = same ]; then
     stderr_has "calque: going on where "
   else
-    grep -q "going on" stderr && fail "what was encoded with other ranges is gone on with"
+    grep -q "going on" stderr && fail "a run resumed with vectors encoded with other ranges"
     mv int8.npy int8-alone.npy
   fi
 done

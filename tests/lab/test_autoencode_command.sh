@@ -127,7 +127,7 @@ HOME=$tmp expect 1 autoencode train new pairs.tsv $short --teacher "$TEACHER" --
 stderr_has "no text of the teacher's language"
 absent described.work
 
-# What is refused: before anything is written, where it can be told.
+# What is refused: before anything is written, where that is possible.
 expect 2 autoencode train new pairs.tsv
 stderr_has "--languages"
 for languages in "" , xx, xx,yy,zz xx,,; do

@@ -183,7 +183,7 @@ static void memory_runs_out(void **state) {
     status = cq_autoencode_log_read(&log, test_path("log.jsonl"), NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    /* Jansson can do without some of what it asks for: then the log is whole. */
+    /* Jansson can do without some of its allocations: then the log is whole. */
     assert_true(status == CQ_ERR_MEMORY || status == CQ_OK);
     if (!status) check_whole(&log);
     cq_autoencode_log_free(&log);

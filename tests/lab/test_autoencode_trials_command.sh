@@ -93,8 +93,8 @@ for value in alpha beta noise encoder-dropout decoder-dropout latent lr; do
   [ -n "$x" ] || fail "$value is not written"
   echo "--$value $x"
 done >values.args
-grep -qx -- "--lr 0.0123456" values.args || fail "not the rate that was asked for"
-grep -qx -- "--latent 9" values.args || fail "not the dimension that was asked for"
+grep -qx -- "--lr 0.0123456" values.args || fail "not the requested rate"
+grep -qx -- "--latent 9" values.args || fail "not the requested dimension"
 expect 0 autoencode train by-hand $train --together 0 $(cat values.args)
 diff -r fixed/trial-01-rung-1 by-hand -x log.jsonl >/dev/null || fail "made by hand the trial is another"
 

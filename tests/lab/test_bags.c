@@ -114,7 +114,7 @@ static void likelihood_is_the_formula(void **state) {
     cq_bags_likelihood(scores, &random, query, mus[i]);
     for (uint32_t d = 0; d < N; d++) near(scores[d], likelihood_of(&random, d, query, mus[i]), "likelihood");
   }
-  /* Words of no bag say nothing, and nothing is asked of an empty query. */
+  /* Words that are in no bag change nothing; an empty query scores nothing. */
   cq_bags_likelihood(scores, &small, (double[]){0, 0, 0, 0, 3}, 10);
   nears(scores, (double[]){0, 0, 0, 0}, BAGS, "likelihood of an unknown word");
   cq_bags_close(&small), cq_bags_close(&random);

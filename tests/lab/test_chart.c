@@ -20,7 +20,7 @@
 
 static const double x[] = {0, 0.5, 1, 2, 0.5, 1}, y[] = {1, 0.5, 0, 0, NAN, 1};
 
-/* A range goes on to 0 where that no more than doubles it, on either side. */
+/* A range is extended to 0 if that at most doubles it, on either side. */
 static void ranges_reach_for_zero(void **state) {
   (void)state;
   static const struct {

@@ -317,7 +317,7 @@ static void only_the_first_letters_count(void **state) {
   cq_cognates_free(c);
 }
 
-/* Han characters: as many as are asked for, of 20 a word. */
+/* Han characters: n_letters of them, 20 a word. */
 static cq_status open_large(cq_cognates **out, int n_letters, bool as_targets, cq_error *error) {
   static char text[80][61];
   static const cq_slice a = {"a", 1};

@@ -361,8 +361,8 @@ static void vowel_am_is_one_character(void **state) {
   check("th", "ทำ ท\xE0\xB9\x8D\xE0\xB8\xB2", "ทำ|ทำ");
   check("th", "น้ำ", "น้ำ");
   check("lo", "ຄຳ ຄ\xE0\xBB\x8D\xE0\xBA\xB2", "ຄຳ|ຄຳ");
-  check("th", "\xE0\xB9\x8D", "");                 /* nothing behind the first half */
-  check("th", "ก\xE0\xB9\x8Dก", "ก\xE0\xB9\x8Dก"); /* another letter behind it */
+  check("th", "\xE0\xB9\x8D", "");                 /* nothing after the first half */
+  check("th", "ก\xE0\xB9\x8Dก", "ก\xE0\xB9\x8Dก"); /* another letter after it */
 }
 
 static cq_slice run_once(cq_builder *out, const char *language, cq_slice text) {
