@@ -275,7 +275,7 @@ static int n_processors_allowed(void) {
 cq_status cq_context_open(cq_context **out, int n_threads, cq_error *error) {
   *out = NULL;
   if (n_threads < 0 || n_threads > MAX_THREADS)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d threads asked for, expected 0 (one per processor) to %d", n_threads,
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d threads requested, expected 0 (one per processor) to %d", n_threads,
                    MAX_THREADS);
   if (n_threads == 0) {
     const int allowed = n_processors_allowed();

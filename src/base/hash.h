@@ -22,7 +22,7 @@ typedef struct cq_identity {
 enum { CQ_IDENTITY_HEX = 33 }; /* 32 digits and the end */
 
 cq_identity cq_hash128(const void *bytes, size_t n);
-/* The identity of what had this identity with a further part behind it. Where a part ends counts. */
+/* The identity after a further part is appended. The boundaries of the parts count. */
 cq_identity cq_hash128_add(cq_identity before, const void *bytes, size_t n);
 bool cq_identity_equal(cq_identity a, cq_identity b);
 void cq_identity_hex(char out[CQ_IDENTITY_HEX], cq_identity identity); /* as xxhsum -H128 prints it */

@@ -71,7 +71,7 @@ void cq_release_pages(void *bytes, size_t n) {
 
 enum { LARGE = 1 << 20 };
 
-/* The same with what lies before and behind the pages: memory is taken when it is written to, and not before. */
+/* Also zeroes what lies before and after the whole pages. The pages themselves take memory only once written to. */
 static void zero_pages(char *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);

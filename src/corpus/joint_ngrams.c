@@ -268,7 +268,7 @@ static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t h
 
 /* --- spelling --- */
 
-/* Of hypotheses with the same history only the best goes on; of others, the BEAM best. */
+/* Keeps the best hypothesis of each history, and the BEAM best of those. */
 static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   size_t at = c->n, worst = 0;
   for (size_t i = 0; i < c->n; i++) {

@@ -156,7 +156,7 @@ static cq_status join_row(pivot *p, second_rows *s, const cq_row *row, cq_error 
   return status;
 }
 
-/* Rows of the second that nobody asked for. */
+/* Counts rows of the second file without a partner in the first. */
 static void count_alone(pivot *p, const second_rows *s) {
   bool *is_known = s->is_used;
   for (uint32_t i = 0; i < s->rows.n; i++) {

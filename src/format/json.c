@@ -60,8 +60,8 @@ static void drop_json(json_t **json) {
 
 /* ---- reading ---- */
 
-/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); jansson takes 64 bits. Every integer
- * too long for that gets ".0" behind it, so that it is read as a real number. */
+/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); jansson takes 64 bits. Every longer
+ * integer gets ".0" appended, so that it is read as a real number. */
 static bool widen_integers(cq_builder *out, cq_slice text) {
   bool in_string = false;
   for (size_t i = 0; i < text.n; i++) {

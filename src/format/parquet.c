@@ -197,7 +197,7 @@ static cq_status check_text(const taken *t, cq_slice text, cq_error *error) {
   return CQ_OK;
 }
 
-/* Every column goes on, also when one has text that is not well-formed: the first such error counts. */
+/* Every column advances, even when one has text that is not well-formed; the first such error is returned. */
 static cq_status read_row(cq_slice *values, cq_parquet_rows *rows, cq_error *error) {
   cq_status status = CQ_OK;
   rows->row++;

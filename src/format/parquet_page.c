@@ -75,7 +75,7 @@ static void read_header(page *g, cq_thrift *t) {
   }
 }
 
-/* The next page; c->p is behind it. */
+/* Reads the next page and moves c->p past it. */
 static cq_status read_page(page *g, cq_parquet_cursor *c, cq_error *error) {
   cq_thrift t = {.p = c->p, .end = c->end};
   c->page = c->p;

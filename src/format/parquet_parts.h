@@ -77,8 +77,8 @@ typedef struct cq_parquet_cursor {
   const cq_parquet_leaf *leaf;
   size_t group;
   uint64_t row;                        /* for messages, from 1 */
-  const unsigned char *page, *p, *end; /* where the page at hand begins; what is behind it, to the chunk's end */
-  int64_t n_behind, n_left;            /* values in the pages behind; of the page at hand */
+  const unsigned char *page, *p, *end; /* the current page's start; what follows it, to the chunk's end */
+  int64_t n_behind, n_left;            /* values in later pages; left in the current one */
   int32_t codec;
   const cq_compression *compression;
   void *decompressor;

@@ -90,7 +90,7 @@ static cq_status start_runs_of_bits(cq_parquet_cursor *c, size_t n, cq_error *er
   return CQ_OK;
 }
 
-/* c->value goes to the bytes behind the lengths. */
+/* Moves c->value to the bytes after the lengths. */
 static bool start_lengths(cq_delta *d, cq_parquet_cursor *c) {
   const unsigned char *after = cq_delta_start(d, c->value, (size_t)(c->values_end - c->value)) ? cq_delta_end(d) : NULL;
   if (after) c->value = after;

@@ -19,7 +19,7 @@ typedef struct cq_attention {
   float scale;            /* of the scores; 0: 1 / sqrt(head_dim) */
   cq_norm q_norm, k_norm; /* RMSNorm of each head's query and key, [1, head_dim]; gamma NULL: none */
   int64_t window;         /* a token sees those fewer than this many places away; 0: all */
-  bool causal;            /* and none behind it */
+  bool causal;            /* and no later token */
   const float *slopes;    /* [n_heads] of ALiBi; NULL: none */
   int64_t n_turned;       /* columns of each head that rotary positions turn; 0: none */
 } cq_attention;
@@ -28,7 +28,7 @@ typedef struct cq_attention_saved {
   cq_tensor qkv; /* [n_tokens, (n_heads + 2 n_kv_heads) head_dim] */
   cq_norm_saved q_norm, k_norm;
   cq_tensor context; /* [n_tokens, dim] before the output layer */
-  float *log_sum;    /* [n_heads, length] a sequence, one behind the other */
+  float *log_sum;    /* [n_heads, length] a sequence, concatenated */
 } cq_attention_saved;
 
 /* y [n_tokens, dim] from x.

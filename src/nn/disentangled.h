@@ -25,7 +25,7 @@ typedef struct cq_disentangled {
   int n_terms;                  /* of the score */
 } cq_disentangled;
 
-/* The bucket of a query `distance` places behind its key: -span to span. */
+/* The bucket of a query `distance` places after its key: -span to span. */
 int64_t cq_distance_bucket(const cq_distances *distances, int64_t distance);
 
 /* A layer's projections of the distances that a batch has. */

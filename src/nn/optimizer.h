@@ -37,7 +37,7 @@ typedef struct cq_optimizer {
   const cq_kernels *kernels;
   uint64_t step;               /* updates done */
   int64_t n_floats;            /* of all values, tables included */
-  float *m, *v;                /* [n_floats], dense ones at their offsets, tables behind them: as params->own of all */
+  float *m, *v;                /* [n_floats], dense ones at their offsets, then tables: as params->own of all */
   int64_t *table_at;           /* [n_tables] where in m and v */
   uint32_t **row_steps;        /* [n_tables][rows]: the step a row has been brought to */
   double *partial_sums;        /* of the norm, one a chunk */

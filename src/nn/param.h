@@ -51,8 +51,8 @@ typedef struct cq_params {
 CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error);
 /* Gives every parameter that is not frozen its offset; call once all are added. */
 void cq_params_index(cq_params *params);
-/* Copies all values but the frozen ones into memory of their own, dense ones at their offsets, which it gives them,
- * tables behind them. */
+/* Copies all values but the frozen ones into memory of their own: dense ones at their offsets, which it sets, then
+ * tables. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
 /* Floats of that memory: of all values that are not frozen, each rounded up to 16. */
 int64_t cq_params_floats(const cq_params *params);

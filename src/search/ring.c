@@ -13,7 +13,7 @@
  *
  * Rank 0 has the rows: it sends each rank its blocks before the first step, and takes all lists after the last.
  *
- * On disk each rank keeps what it has: both lists, as they are in a step, in a file of the step. Ranks go on together
+ * On disk each rank keeps what it has: both lists, as they are in a step, in a file of the step. Ranks resume together
  * from a step that all have; a step's file goes when all have the next one. */
 #include "search/ring.h"
 

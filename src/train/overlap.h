@@ -15,7 +15,7 @@
 
 typedef struct cq_overlap_shard {
   struct cq_overlap *of;
-  int64_t passed; /* nothing at or behind it is added to any more */
+  int64_t passed; /* no longer added to: everything from here on */
 } cq_overlap_shard;
 
 /* {0} is none, and may be freed. While it is off, _watch, _pass, _pass_all and _abandon do nothing. */
@@ -26,7 +26,7 @@ typedef struct cq_overlap {
   int n_shards;
   cq_overlap_shard *shards; /* [n_shards] */
   pthread_mutex_t lock;
-  int64_t begun; /* sums of all at and behind it have begun */
+  int64_t begun; /* the sums of everything from here on have begun */
   bool is_on;    /* from _start to _finish */
 } cq_overlap;
 

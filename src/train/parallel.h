@@ -2,7 +2,7 @@
  *
  *   file: source TAB target [TAB target ...]   ->   entry: source, its translations in all lines of the file
  *
- * or, for other tasks, with something on each pair behind it:
+ * or, for other tasks, with a third column for each pair (a label, a score, a hard negative):
  *
  *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
  *   plain file: sentence                       ->   entry: the sentence, with itself as its only translation

@@ -25,7 +25,7 @@ typedef struct cq_sequences {
   int64_t *starts; /* [n + 1] */
   float *vectors;  /* [n, dim] */
   float *gradient; /* [n, dim] of the vectors */
-  float *states;   /* [n, states_width], and behind it its gradient: see lab/autoencode/states.h */
+  float *states;   /* [n, states_width], followed by its gradient: see lab/autoencode/states.h */
   size_t n, capacity;
   int64_t dim, states_width;
   cq_builder with_prompt;

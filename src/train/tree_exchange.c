@@ -121,7 +121,7 @@ static cq_status finish_dense(void *context, cq_error *error) {
 static void abandon(void *context) {
   cq_tree_exchange *x = context;
   x->messages->transport.interrupt(x->messages->transport.context);
-  const cq_status ignored = cq_sum_thread_finish(x->thread, NULL); /* the step's failure is what is told */
+  const cq_status ignored = cq_sum_thread_finish(x->thread, NULL); /* the step's failure is reported */
   (void)ignored;
 }
 

@@ -30,8 +30,8 @@ printf 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' >expected
 same expected unpacked
 gzip -t out.tsv.gz || fail "the output is no sound gzip file"
 head -n 2 x.de >short.de
-refused "short.de: ends after line 2, x.en goes on" --from moses x.en short.de
-refused "short.de: ends after line 2, x.en goes on" --from moses short.de x.en
+refused "short.de: ends after line 2, but x.en has more lines" --from moses x.en short.de
+refused "short.de: ends after line 2, but x.en has more lines" --from moses short.de x.en
 printf 'A cat.\n\xff\nTwo dogs.\n' >bad.en
 refused "bad.en:2: not UTF-8" --from moses bad.en x.de
 converts 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' --from moses --skip-bad bad.en x.de
