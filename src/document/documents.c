@@ -22,11 +22,10 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
-    {CQ_CHOICE(
-        O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-        "of the files: told by their names, else by how they begin (auto); lines: a document a line; tsv, csv: a "
-        "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
-        "parquet: a row")},
+    {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
+               "of the files; auto: by their names, else by their first bytes; lines: a document a line; tsv, csv: a "
+               "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
+               "parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -38,7 +37,7 @@ static const cq_option option_rows[] = {
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
-             "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
+             "skip and count malformed documents and unreadable files instead of failing at the first")},
 };
 
 static cq_status check_documents(const void *options, cq_error *error) {
@@ -88,7 +87,7 @@ struct cq_documents {
   cq_builder id;    /* where documents have none */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
-  cq_builder left_out; /* the first few endings of those, a blank before and behind each */
+  cq_builder left_out; /* the first few endings of those, between blanks */
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
@@ -302,7 +301,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   return status;
 }
 
-/* --- what is told --- */
+/* --- what is reported --- */
 
 /* "12 files: 10 of markdown, 2 of html; 3 left out ( .png )". */
 static void tell_formats(cq_documents *d) {
@@ -392,7 +391,7 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   return d->type->read(found, d->state, &d->file, error);
 }
 
-/* The first few are told with their places, the others only counted. */
+/* The first few are reported with their places, the others only counted. */
 static void tell_skipped(const cq_documents *d, cq_error *why) {
   char text[sizeof why->message + 16];
   if (!d->o.notice || d->n_skipped >= MAX_SKIPS_TOLD) return;

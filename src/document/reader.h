@@ -66,11 +66,11 @@ CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_err
 
 typedef struct cq_document_type {
   const char *name;
-  const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
+  const char *endings; /* of files' names, between blanks; "": recognized by a file's first bytes alone */
   bool is_one;         /* the file is one document */
-  bool is_lines;       /* a document is a line: reading goes on behind a malformed one */
+  bool is_lines;       /* a document is a line: reading continues after a malformed one */
   bool is_mapped;      /* the format opens the path itself: it reads from the end */
-  size_t most_bytes;   /* the file is read as a whole, and may have so many; 0: line by line */
+  size_t most_bytes;   /* limit of a file, which is read as a whole; 0: no limit, line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
   /* Fills the room; *found false: there are no more. A whole file is read once. */

@@ -1,5 +1,5 @@
-/* What a language is told by: the n-grams of a text's words, as hashes. Identification and the program that trains its
- * model (bench/language_model.c) share this; a change here needs a new model.
+/* The features of language identification: the n-grams of a text's words, as hashes. Identification and the program
+ * that trains its model (bench/language_model.c) share this; a change here needs a new model.
  *
  *   cq_ngram_words words = {text, script};
  *   while (cq_ngram_next(&words))

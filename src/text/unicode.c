@@ -221,7 +221,7 @@ static inline bool is_apart(uint32_t c) {
          (c >= 0x3041 && c < 0x3097) || (c >= 0x30A1 && c < 0x3100) || (c >= 0x4E00 && c < 0xA000);
 }
 
-/* Goes on from c, which ends at `length`, and the character behind it. */
+/* Continues from c, which ends at `length`, and the character after it. */
 static __attribute__((noinline)) size_t cluster_length(const char *text, size_t n, size_t length, uint32_t c,
                                                        uint32_t next) {
   int class = cluster_class(c);

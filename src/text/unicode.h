@@ -62,7 +62,7 @@ void cq_text_fold(cq_builder *out, cq_slice text);
 /* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 
-/* What BERT does to text before it is split: clean; where accents are stripped, CQ_NFD and strip behind it. */
+/* What BERT does to text before it is split: clean; where accents are stripped, then CQ_NFD and strip. */
 typedef struct cq_bert_rules {
   bool clean;         /* drop U+0000, U+FFFD and control characters, make every white space a space */
   bool space_cjk;     /* put spaces around ideographs */
