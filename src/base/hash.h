@@ -10,8 +10,8 @@
 /* 64 bits, for tables in memory. */
 uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed);
 
-/* The check of the part of a file that has this number, 64 bits: XXH3 without a seed (which long contents would pay for),
- * plus the number, so that parts that changed places are noticed. */
+/* The check of the part of a file that has this number, 64 bits: XXH3 without a seed (which long contents would pay
+ * for), plus the number, so that parts that changed places are noticed. */
 uint64_t cq_check64(const void *bytes, size_t n, uint64_t number);
 
 /* 128 bits, for whatever is known by its hash alone: no two of 2^50 contents share one, but by a chance of 2^-29. */

@@ -3,8 +3,8 @@
  *   second file ── rows by their key, in memory ──┐
  *   first file ──── row by row ───────────────────┴──▶ row x row
  *
- * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts are
- * joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
+ * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts
+ * are joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"

@@ -66,8 +66,8 @@ typedef struct cq_parallel_options {
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
- * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when nothing is left
- * of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when
+ * nothing is left of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);

@@ -39,8 +39,8 @@ typedef struct cq_sequences {
  * begins at 0. *n_truncated, which may be NULL, is added to. Errors: CQ_ERR_MEMORY, those of tokenizing. */
 CQ_MUST_USE cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                                         int64_t states_width, uint64_t *n_truncated, cq_error *error);
-/* Some of them as a batch, whose arrays lie in the worker's workspace. keys: receives room for the dropout keys, [n], to
- * be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
+/* Some of them as a batch, whose arrays lie in the worker's workspace. keys: receives room for the dropout keys, [n],
+ * to be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences *s, size_t first, size_t n,
                                          cq_worker *worker, cq_error *error);
 /* What the encoder hands over of n sentences, or its gradient; data NULL: nothing. */
