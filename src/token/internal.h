@@ -113,8 +113,8 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
-/* What may become of a text of n bytes, in bytes: a normalizer that makes more of it is a hostile one. Unicode's forms make
- * 11 bytes of one at most. */
+/* What may become of a text of n bytes, in bytes: a normalizer that makes more of it is a hostile one. Unicode's forms
+ * make 11 bytes of one at most. */
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }
@@ -147,7 +147,8 @@ void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
  * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before it. */
+/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before
+ * it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
@@ -186,7 +187,7 @@ typedef struct cq_model {
   int32_t unk_id;
   /* WordPiece */
   size_t max_word_chars;
-  uint32_t continuation; /* the trie's node behind the prefix; CQ_TRIE_NONE: no such pieces */
+  uint32_t continuation; /* the trie's node after the prefix; CQ_TRIE_NONE: no such pieces */
   cq_slice prefix;
   /* Unigram */
   double *scores;
@@ -273,8 +274,8 @@ struct cq_tokenizer {
 const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name);
 /* t->document with the model's vocabulary and merges put in; NULL: out of memory. */
 json_t *cq_complete_document(const cq_tokenizer *t);
-/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out of
- * memory. */
+/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out
+ * of memory. */
 json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
 
 /* Sets those switches of a tokenizer.json that its class in tokenizer_config.json sets anew. */

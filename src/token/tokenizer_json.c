@@ -3,7 +3,7 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
+ * The decoder and padding are not read, as neither is done here; truncation is only reported, as the length is the
  * caller's. */
 #include "token/internal.h"
 

@@ -104,8 +104,8 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less the
- * mark. 0: the message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less
+ * the mark. 0: the message says something else. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;
@@ -187,7 +187,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
   cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
   snprintf(longest, sizeof longest, "%d",
-           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark behind each byte */
+           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark after each byte */
   const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
   char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};

@@ -57,7 +57,7 @@ bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
 
 /* --- many strings --- */
 
-/* A step waits for memory, and each string's next step for the one before: so many strings are put at once. */
+/* A step waits for memory, and each string's next step for its previous one: this many strings are walked at once. */
 enum { N_AT_ONCE = 16 };
 
 typedef struct putting {
