@@ -107,7 +107,7 @@ static bool is_text(const json_t *value, const char *text) {
   return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
 }
 
-/* A value that asks for nothing: null, false, an empty list or object. */
+/* A value that has no effect: null, false, an empty list or object. */
 static bool is_void(const json_t *value) {
   return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
          (json_is_array(value) && json_array_size(value) == 0);
@@ -289,7 +289,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it is told the task, as ours are when they are opened. */
+/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task per call, ours when they are opened. */
 static bool is_told_task(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");

@@ -451,8 +451,7 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   return status;
 }
 
-/* A text's ids before truncation are cut into windows behind what every sequence begins with, and before what it ends
- * with. */
+/* Splits a text's ids, before truncation, into windows, each with the prompt and special tokens around it. */
 static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
                                 size_t n_tail, cq_error *error) {
   const size_t max = (size_t)encoder->max_seq_length;

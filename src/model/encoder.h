@@ -49,7 +49,7 @@ void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, 
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
 /* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
- * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense behind a
+ * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a complete encoder (a Dense to a
  * student) is legal until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);

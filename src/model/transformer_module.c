@@ -92,7 +92,7 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
     json_object_del(t->config, "eos_token_id");
     return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
   }
-  /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
+  /* first_position stays: RoBERTa's positions begin after the pad id that the table of positions was made for. */
   if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
