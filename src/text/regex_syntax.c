@@ -30,7 +30,7 @@ typedef struct translation {
   bool may_set;      /* a group's or the pattern's begin: (?i) holds for all of it */
   bool dot_all;      /* (?m): . matches line feeds */
   size_t groups[64]; /* where in out the open groups begin */
-  bool is_look[64];  /* which of them look ahead or behind */
+  bool is_look[64];  /* which of them are lookaheads or lookbehinds */
   bool was_all[64];  /* dot_all before them */
   size_t n_groups;
   const char *problem;
@@ -277,7 +277,7 @@ static bool put_class(translation *t, int depth) {
   cq_builder_char(t->out, '[');
   if (skip(t, "^")) cq_builder_char(t->out, '^');
   if (has(t, "]")) return refuse(t, start, "a class that begins with ]");
-  bool some = false; /* behind [ or && */
+  bool some = false; /* after [ or && */
   while (t->at < t->in.n) {
     bool found;
     if (has(t, "]") || has(t, "&&")) {

@@ -135,7 +135,7 @@ static bool is_case_ignorable(uint32_t c) {
          c == 0x2027;
 }
 
-/* Whether the sigma at [at, at + 2) stands behind a letter and before none. */
+/* Whether the sigma at [at, at + 2) follows a letter and precedes none. */
 static bool is_final_sigma(cq_slice text, size_t at) {
   bool behind = false;
   for (size_t i = at; i > 0;) {

@@ -1,4 +1,4 @@
-/* Characters and their properties, and the transformations of text that tokenizers ask for.
+/* Characters and their properties, and the transformations of text that tokenizers need.
  *
  *   cq_builder out = {0};
  *   cq_text_normal_form(&out, text, CQ_NFKC);
