@@ -27,7 +27,7 @@ static const cq_option option_rows[] = {
               "text of the language, each row's last column: its words are looked for"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_COUNT(O, "min-support", min_support, CHANGES, 10, 1, 0, "N",
-              "use rules, \"-a becomes -ami\", that so many of the text's words follow")},
+              "use rules, such as \"-a becomes -ami\", that at least N of the text's words follow")},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O

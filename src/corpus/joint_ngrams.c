@@ -248,8 +248,8 @@ bool cq_joint_count(cq_joint_ngrams *m, const cq_joint_pair *pairs, size_t n) {
   return true;
 }
 
-/* Witten-Bell: what is seen behind a longer history counts as often as that was seen, what is behind a shorter one as
- * often as something new followed. */
+/* Witten-Bell: weighs what followed the longer history by how often that was seen, and the shorter history by how many
+ * different units followed the longer one. */
 static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t history[HISTORY]) {
   uint32_t gram[CQ_JOINT_ORDER] = {unit};
   memcpy(gram + 1, history, HISTORY * sizeof *history);
@@ -284,7 +284,7 @@ static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   return true;
 }
 
-/* Goes on from a hypothesis by all units with these letters of the word. */
+/* Extends a hypothesis by every unit with these letters of the word. */
 static bool extend(cq_joint_ngrams *m, cell *to, size_t from, const uint32_t source[2]) {
   scratch *s = m->memory;
   const uint64_t min_count = source[0] ? 1 : MIN_ADDED;

@@ -43,7 +43,7 @@ typedef struct cq_joint_ngrams {
 bool cq_joint_open(cq_joint_ngrams *out);
 void cq_joint_close(cq_joint_ngrams *model);
 
-/* Goes on from what was learned before. */
+/* Continues from what was learned before. */
 bool cq_joint_learn(cq_joint_ngrams *model, const cq_joint_pair *pairs, size_t n, int n_iterations);
 /* Log probability; -HUGE_VAL of what is passed over. */
 double cq_joint_score(cq_joint_ngrams *model, cq_joint_pair pair);

@@ -39,7 +39,7 @@ enum {
   MIN_LETTERS = 3,     /* of a name */
   MIN_PAIRED = 2,      /* letters of a word to learn from, and of its translation */
   MIN_CODES = 3,       /* consonants that two words must have in common to begin with */
-  ENOUGH_NAMES = 1000, /* with so many names among the pairs other words teach nothing */
+  ENOUGH_NAMES = 1000, /* with this many names among the pairs, other words teach nothing */
   FIRST_ITERATIONS = 6,
   LAST_ITERATIONS = 5,
 };

@@ -200,7 +200,7 @@ static cq_status push_global(struct machine *m, cq_slice module, cq_slice name) 
       return push_value(m, (struct value){.kind = GLOBAL, .as.global = &globals[i]});
   }
   return cq_fail_byte(m->error, CQ_ERR_UNSUPPORTED, m->file->path, pickle_position(m),
-                      "it asks for %.*s.%.*s, which is no part of a state dict (nothing was run)",
+                      "it needs %.*s.%.*s, which is no part of a state dict (nothing was run)",
                       module.n < 100 ? (int)module.n : 100, module.data, name.n < 100 ? (int)name.n : 100, name.data);
 }
 

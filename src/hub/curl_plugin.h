@@ -1,4 +1,4 @@
-/* What calque asks of libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
+/* The interface to libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
  * or sent, so that neither libcurl nor the TLS library that it brings along is there for those who work offline.
  *
  * One exchange is one request and its answer; redirections are the caller's. */
@@ -37,8 +37,8 @@ typedef struct cq_curl_plugin {
   int version; /* CQ_CURL_PLUGIN_VERSION */
   /* Connections that are kept from exchange to exchange; NULL: out of memory. */
   void *(*open)(void);
-  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what the
-   * answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
+  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what
+   * the answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
   cq_curl_result (*perform)(void *session, const cq_curl_exchange *exchange, int *code, long *retry_after_s,
                             char *redirect, size_t redirect_size, char *message, size_t message_size);
   void (*close)(void *session);

@@ -1,4 +1,5 @@
-/* One block of the encoders that came after BERT: attention and a feed-forward layer, each a branch beside the residual.
+/* One block of the encoders that came after BERT: attention and a feed-forward layer, each a branch beside the
+ * residual.
  *
  *   x -> before_attention -> attention -> dropout -> after_attention -> + x -> h
  *   h -> before_ffn -> feed-forward -> dropout -> after_ffn -> + h -> y
@@ -50,7 +51,7 @@ CQ_MUST_USE cq_status cq_block_forward(cq_worker *worker, const cq_block *l, con
 CQ_MUST_USE cq_status cq_block_backward(cq_worker *worker, const cq_block *l, const cq_batch *batch,
                                         cq_gradients *gradients, cq_tensor dy, const cq_block_inputs *inputs,
                                         uint32_t first_site, const cq_block_saved *saved, cq_error *error);
-/* Behind its backward pass: tells that its gradients are complete (cq_gradients_pass). */
+/* Call after its backward pass: its gradients are complete (cq_gradients_pass). */
 void cq_block_pass(const cq_block *l, const cq_gradients *gradients);
 void cq_block_free(cq_block *l);
 

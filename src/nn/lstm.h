@@ -10,8 +10,8 @@
  * which are a prefix of the step before. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and with its
  * two biases.
  *
- * A decoder begins where an encoder ended: states go in before the first step and come out after each sequence's last.
- * Generating goes step by step, and gives the bits that the whole sequence would have given. */
+ * A decoder begins where an encoder ended: initial states are given before the first step, final states returned after
+ * each sequence's last. Generating goes step by step, and gives the bits that the whole sequence would have given. */
 #ifndef NN_LSTM_H
 #define NN_LSTM_H
 

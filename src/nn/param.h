@@ -76,8 +76,8 @@ typedef struct cq_gradients {
   int64_t n_dense;
   cq_table_gradient *tables;
   int n_tables;
-  /* Told by backward when it has passed a layer, from the last to the first: nothing at or behind dense + offset is
-   * added to any more. NULL: nobody waits for it. */
+  /* Called by backward after each layer, from the last to the first: nothing more is added from dense + offset on.
+   * NULL: nobody waits for it. */
   void (*passed)(void *context, int64_t offset);
   void *context; /* of passed */
 } cq_gradients;
@@ -94,8 +94,8 @@ static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
   return g->dense + p->offset;
 }
 
-/* For backward, behind a layer whose dense parameters these are, none of a later layer before them; NULL, frozen ones
- * and tables do not count. */
+/* Backward calls this after each layer, whose dense parameters these are; no later layer's parameters precede them.
+ * NULL, frozen ones and tables are ignored. */
 void cq_gradients_pass(const cq_gradients *g, const cq_param *const *params, size_t n);
 
 /* The slots of n rows of a table, making (zeroed) slots for rows not yet touched; rows [slot] is then at

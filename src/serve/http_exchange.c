@@ -1,8 +1,8 @@
 /* Requests on their way, and the connections that they come by.
  *
  * A connection is suspended from the moment that its request is whole until there is an answer: meanwhile it costs no
- * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to see
- * the answer 413 instead of a reset. */
+ * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to
+ * see the answer 413 instead of a reset. */
 #include "serve/http_exchange.h"
 #include "serve/route.h"
 
@@ -16,7 +16,7 @@
 
 enum {
   SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
-  SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
+  SMALL_ANSWER = 4096,        /* numbers: up to this many are printed on the dispatcher's thread */
   ANSWER_S = 600,             /* to read an answer */
   MAX_BODY_BYTES = 512 << 20, /* of all requests together */
   MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */

@@ -1,5 +1,5 @@
-/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz targets
- * make themselves.
+/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz
+ * targets make themselves.
  *
  *   prepare: body ──▶ an answer, or work for the queue          any thread
  *   answer:  vectors ──▶ an answer                              any thread, once the work is done
@@ -64,7 +64,7 @@ struct serve_request {
   const char *content_encoding; /* NULL: as it is */
   unsigned retry_after_s;       /* 0: no such header */
   uint64_t n_tokens, n_truncated;
-  bool is_embedding; /* n_truncated is told in a header */
+  bool is_embedding; /* n_truncated is sent in a header */
 };
 
 void serve_request_clear(serve_request *request); /* all but the struct */

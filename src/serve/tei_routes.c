@@ -1,5 +1,5 @@
 /* The interface of text-embeddings-inference: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
- * fields are ignored. How many texts were truncated is told by the header X-Calque-Truncated. */
+ * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
 #include "serve/request_input.h"
 #include "serve/route.h"
 

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* Of 8 bits: a longer row's sums would not fit into 32. */
+/* The longest row of 8-bit numbers: a longer one's sums would not fit into 32 bits. */
 enum { CQ_INT8_MAX_K = 65536 };
 
 struct cq_products {

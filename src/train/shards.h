@@ -3,8 +3,8 @@
  *   texts ──tokenizer──▶ ids, starts ──cut──▶ n_shards ranges of about as many tokens each ──pass──▶ sums, gradients
  *
  * Ranges follow the sentences' order. A shard is computed by whichever thread is free, adds to gradients that no other
- * touches at that time, and these are summed over a fixed tree (train/update.h). So what comes out is a function of the
- * batch and n_shards alone, bit for bit, and neither of threads nor of processes (train/exchange.h).
+ * touches at that time, and these are summed over a fixed tree (train/update.h). So the result depends, bit for bit, on
+ * the batch and n_shards alone, not on threads or processes (train/exchange.h).
  *
  * A batch has one column of sentences, or two: of two languages, which work side by side. */
 #ifndef TRAIN_SHARDS_H
@@ -19,7 +19,7 @@ enum { CQ_SHARD_SUMS = 3 };
 
 /* One after another, without padding. {0} is empty, and may be freed. */
 typedef struct cq_sequences {
-  cq_slice prompt;       /* what every sentence is read behind */
+  cq_slice prompt;       /* put before every sentence */
   int32_t n_prompt_skip; /* leading tokens of each that pooling leaves out */
   cq_ids ids;
   int64_t *starts; /* [n + 1] */
@@ -74,7 +74,7 @@ CQ_MUST_USE cq_status cq_shards_new(cq_shards *out, int n_shards, int n_columns,
                                     const cq_exchange *exchange, cq_error *error);
 void cq_shards_free(cq_shards *shards); /* legal on {0} */
 
-/* Shard k begins at the first sentence at or behind k / n of the column's tokens. Sums are 0, workspaces empty. */
+/* Shard k begins at the first sentence at or after k / n of the column's tokens. Sums are 0, workspaces empty. */
 void cq_shards_cut(cq_shards *shards, int column, const cq_sequences *sequences);
 /* The same of rows that are all alike. */
 void cq_shards_cut_rows(cq_shards *shards, int column, size_t n_rows);
@@ -88,7 +88,7 @@ CQ_MUST_USE cq_status cq_shards_run(cq_shards *shards, int column, cq_shard_pass
 /* The shards' sums together, of all ranks. */
 CQ_MUST_USE cq_status cq_shards_sum(double sums[CQ_SHARD_SUMS], const cq_shards *shards, int column, cq_error *error);
 
-/* Of rows [column's sentences, width]: those of other ranks' shards become 0; nothing where there is one rank. */
+/* Zeroes, in rows [column's sentences, width], those of other ranks' shards; does nothing with one rank. */
 void cq_shards_keep_own(const cq_shards *shards, int column, float *rows, int64_t width);
 /* Gives every rank all rows, of which each has computed those of its own shards. */
 CQ_MUST_USE cq_status cq_shards_share(const cq_shards *shards, int column, float *rows, int64_t width, cq_error *error);

@@ -63,8 +63,7 @@ struct clear_args {
 
 static const cq_option clear_options[] = {
     CACHE_ROW(struct clear_args),
-    {CQ_NUMBER(struct clear_args, "days", days, CHANGES, 0, 0, 1e6, "N",
-               "only what nothing was added to for so many days"),
+    {CQ_NUMBER(struct clear_args, "days", days, CHANGES, 0, 0, 1e6, "N", "only models without additions for N days"),
      .otherwise = "everything"},
 };
 

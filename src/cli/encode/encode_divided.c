@@ -144,7 +144,7 @@ int cli_encode_open_divided(cli_encode_job *j, const cli_call *call) {
   }
   free(lines);
   if (code == CLI_OK && cq_divided_n_done(j->divided))
-    cli_note("going on where %" PRIu64 " of %" PRIu64 " sentences are encoded", cq_divided_n_done(j->divided),
+    cli_note("resuming: %" PRIu64 " of %" PRIu64 " sentences are encoded", cq_divided_n_done(j->divided),
              cq_divided_n_rows(j->divided));
   return code == CLI_OK && j->args->output_type == TYPE_INT8 && !j->args->calibration ? ranges_of_divided(j) : code;
 }

@@ -25,7 +25,7 @@ typedef struct cli_sentences {
   int columns[2];                /* 1-based TSV columns; 0: the whole line */
   int n_columns;                 /* sentences taken from each line, 1 or 2 */
   size_t rows;                   /* lines in a chunk */
-  bool skip_bad;                 /* count lines that are not UTF-8 or lack a column, and go on */
+  bool skip_bad;                 /* skip and count lines that are not UTF-8 or lack a column */
   const cq_divided_range *range; /* read these lines of the one path, which may be none; NULL: all */
   /* the chunk, valid until the next call */
   cq_slice *slices;  /* [n, n_columns] */

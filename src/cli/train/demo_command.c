@@ -1,4 +1,4 @@
-/* calque demo: the whole story on the sample corpus, told so that a newcomer can follow.
+/* calque demo: the whole workflow on the sample corpus, explained for newcomers.
  *
  *   sample/teacher ──▶ extended by sample/train ──▶ measured beside the teacher ──▶ translations found
  *                                                                                       │

@@ -4,8 +4,8 @@
  *        ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        any of which may be left out
  *   after each epoch of decoders: dev is translated in both directions, and the best model is kept
  *
- * The course of it is a run's (recipe/run/training_run.h). A checkpoint holds the state of the stage's trainer and all values of the
- * languages that are not joined. */
+ * The course of it is a run's (recipe/run/training_run.h). A checkpoint holds the state of the stage's trainer and all
+ * values of the languages that are not joined. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -179,7 +179,7 @@ static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, cons
   return status;
 }
 
-/* Of equals the one with more characters right, as systems of no BLEU at all differ in that; kept: NaN, none yet. */
+/* Equal figures are decided by chrF, which tells systems without any BLEU apart. kept NaN: none yet. */
 static bool is_better(const double *dev, const double *kept, cq_autoencode_measure by) {
   if (isnan(kept[by])) return true;
   return dev[by] != kept[by] ? dev[by] > kept[by] : dev[CQ_AUTOENCODE_CHRF] > kept[CQ_AUTOENCODE_CHRF];
@@ -342,7 +342,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
     }
 }
 
-/* Everything that must be the same for a run to be gone on with. */
+/* Everything that must be the same when a run is resumed. */
 static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];

@@ -37,7 +37,7 @@ struct cq_autoencoder_trainer {
   cq_update
       update; /* the k-th shards of both languages, which work at the same time where these share no parameter, add
                        to the same gradients */
-  /* Of two optimizers, that of the losses between vectors; {0}: the other does all. */
+  /* With two optimizers, that of the losses between vectors; {0}: `update` does all. */
   cq_params of_encoders; /* the first of params */
   cq_update alignment;
   cq_shards shards;           /* of two columns */

@@ -335,7 +335,7 @@ static cq_status shift_tokens(shifted *out, cq_worker *worker, const cq_decoder 
   return CQ_OK;
 }
 
-/* x [n_tokens, input] = each token's embedding, and its sentence's vector behind it. */
+/* x [n_tokens, input] = each token's embedding, followed by its sentence's vector. */
 static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                              cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;

@@ -257,8 +257,7 @@ static cq_status climb_rungs(cq_trials *t, survivor *in, const drawn_value range
     sort_survivors(in, n, t);
     for (size_t i = is_last ? 1 : 0; i < n && !(is_last && s->keep_models); i++) {
       const cq_trial *trial = &t->items[in[i].at];
-      if (!is_last || trial->is_made)
-        cq_trials_drop_model(t, trial); /* an earlier call may have been told to keep it */
+      if (!is_last || trial->is_made) cq_trials_drop_model(t, trial); /* an earlier call may have kept it */
     }
     n = (size_t)fmax(1, floor((double)n / s->eta));
   }

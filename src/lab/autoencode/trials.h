@@ -28,7 +28,7 @@ typedef struct cq_trials {
   cq_trial *items; /* all that were ever begun in the directory */
   size_t n, capacity;
   int lock;     /* held on the directory; 0: not yet */
-  bool refused; /* the last run was CQ_ERR_ARGUMENT because what its options ask for cannot be made */
+  bool refused; /* the last run was CQ_ERR_ARGUMENT: no model can be made with its options */
 } cq_trials;
 
 /* Makes the directory, or takes the one that is there, with the records in it; with base.replace, and not resume,

@@ -387,7 +387,7 @@ static int draw_losses(const struct losses_args *args, const cq_autoencode_log *
   char title[72], label[64] = "step";
   cq_chart all[N_CHARTS] = {[OF_TOKENS] = {.y_label = "\u2212log p of a token, nats"},
                             [OF_VECTORS] = {.y_label = "loss of vectors"},
-                            [OF_DISCRIMINATOR] = {.y_label = "languages told from vectors, share"},
+                            [OF_DISCRIMINATOR] = {.y_label = "languages identified from vectors, share"},
                             [OF_DEV] = {.y_label = "BLEU on dev"}},
            charts[N_CHARTS];
   cq_chart_mark *marks = calloc(2 * log->n_stages, sizeof *marks), *bare;

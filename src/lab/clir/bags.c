@@ -18,7 +18,7 @@ static int by_word(const void *a, const void *b) {
   return (p->word > q->word) - (p->word < q->word);
 }
 
-/* Of several weights of one word. */
+/* How several weights of one word are merged. */
 typedef enum merging { SUM, MAX } merging;
 
 /* Sorts the items from `first` on and makes those of one word one. */

@@ -61,7 +61,7 @@ void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_
                          double weight, double *scratch);
 
 /* weights [n]: of the top k scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
- * Of equal scores the first. */
+ * Ties go to the first. */
 typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
 CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,
                                      cq_error *error);

@@ -16,7 +16,7 @@ enum {
   MIN_CHARACTERS = 4, /* characters of salient words */
   MAX_CHARACTERS = 20,
   MAX_JUDGED = 500,       /* of these, the most salient, parts of longer ones are left out */
-  MAX_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
+  MAX_GROUPS_OF_WORD = 2, /* a salient word is in at most this many topics */
   CANDIDATES = 50,        /* target words that a source word is compared with */
 };
 
@@ -341,7 +341,8 @@ static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters,
 }
 
 /* The contrast that is learned when each topic's words stand beside those of another one, a quarter, half and three
- * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each other. */
+ * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each
+ * other. */
 static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates *letters, const grouping *g,
                                     cq_context *ctx, cq_error *error) {
   cq_cognate_group *wrong = cq_alloc_array(g->n, sizeof *wrong);

@@ -2,8 +2,7 @@
  *
  *     values   [n_runs, n_measures + 1, n_judged]   all judged topics, since those are the same for each run; the one
  *                                                   measure more is num_ret, which says whether a run has the topic
- *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; a topic is a group where none are
- *                                                   asked for
+ *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic is one
  *     results  [n_pairs, n_measures]
  *
  * All of it lies in one arena; a run's documents are let go before the next run is read. */

@@ -212,7 +212,7 @@ static bool is_no_worse(const state *x, const state *y) {
   return x->lost <= y->lost && x->chunks + (x->next != y->next) <= y->chunks;
 }
 
-/* now = those of then that are worth going on with, at most max_states. */
+/* now = the states of `then` worth extending, at most max_states. */
 static bool keep_states(search *s, size_t max_states) {
   size_t n = 0, same = 0; /* order[same .. n) have taken what the state looked at has */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||

@@ -172,7 +172,7 @@ static void center_places(double *y, size_t n) {
   for (size_t i = 0; i < 2 * n; i++) y[i] -= mean[i % 2];
 }
 
-/* Gains grow where a coordinate goes on in its direction, and shrink where it turns (Jacobs 1988). */
+/* Gains grow where a coordinate keeps its direction, and shrink where it turns (Jacobs 1988). */
 static void step_tsne(double *y, double *velocity, double *gains, const double *gradient, size_t n, double rate,
                       double momentum) {
   for (size_t i = 0; i < 2 * n; i++) {

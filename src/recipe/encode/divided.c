@@ -112,7 +112,7 @@ static cq_status next_good_line(cq_slice *line, cq_lines *lines, int column, cq_
                       "expected a column %d, the line has %zu", column, n);
 }
 
-/* Bad lines are told when it is known how many lines come before them. */
+/* Bad lines are reported once it is known how many lines come before them. */
 static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const range *r, cq_error *error) {
   cq_identity hash = {0, 0};
   uint64_t n_lines = 0, n_rows = 0;

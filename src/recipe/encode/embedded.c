@@ -43,7 +43,7 @@ static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, 
   return CQ_OK;
 }
 
-/* All files are read before the model is opened: what is wrong with them should not be told after minutes. */
+/* All files are read before the model is opened: an error in them should be reported at once, not after minutes. */
 static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                              const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;

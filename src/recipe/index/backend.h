@@ -1,5 +1,5 @@
-/* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are,
- * and how they are found, is one of two tables of functions:
+/* Where an index is kept. The interface (calque/index.h) is the same for all; storage and search are one of two tables
+ * of functions:
  *
  *   cq_index_files               a directory: files that only grow, and documents in SQLite (file_backend.c)
  *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the one symbol of the plugin of
@@ -114,7 +114,7 @@ CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out,
 
 /* --- candidates.c --- */
 
-/* How long the lists are that a hybrid ranking asks for. */
+/* The length of the lists that a hybrid ranking fuses. */
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }

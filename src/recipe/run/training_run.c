@@ -28,7 +28,7 @@ cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_tas
 }
 
 void cq_run_close(cq_run *r) {
-  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
+  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already reported, or closed */
   (void)ignored;
   cq_checkpoint_close(r->resumed);
   cq_work_directory_close(&r->work);

@@ -338,7 +338,7 @@ static void finetune_card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, o->model);
   cq_builder_char(card, '\n');
   if (o->n_nli > 0)
-    cq_builder_printf(card, "- labels: cross-entropy of %u, told from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
+    cq_builder_printf(card, "- labels: cross-entropy of %u, predicted from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
                       r->labels.n);
   if (o->n_scored > 0)
     cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
