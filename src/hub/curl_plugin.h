@@ -30,7 +30,7 @@ typedef struct cq_curl_exchange {
   bool (*body)(void *context, const void *bytes, size_t n);
   bool (*tick)(void *context); /* about once a second, and more often; false stops */
   void *context;
-  long connect_s, stall_s; /* give up connecting; give up when less than 100 bytes a second come for so long */
+  long connect_s, stall_s; /* give up connecting; give up after this long with less than 100 bytes a second */
 } cq_curl_exchange;
 
 typedef struct cq_curl_plugin {

@@ -151,7 +151,7 @@ static void write_usage(cq_builder *out, const char *repository) {
 
 static void tell_what_is_missing(const cq_builder *card, const cq_hub_put_options *o) {
   static const char *const wanted[][2] = {
-      {"license", "the card names no license: nobody may use what has none (license)"},
+      {"license", "the card names no license: without one nobody may use the model (license)"},
       {"language", "the card names no language (language)"},
       {"base_model", "the card does not say which model it was made from (base_models)"}};
   cq_slice matter, text;

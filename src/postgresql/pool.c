@@ -80,7 +80,7 @@ static cq_status find_host(const char **host, const char *address, cq_error *err
                    "stands for @, and %%2F for a slash");
   if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "the address of a database: its port is no number; expected "
+                   "the address of a database: its port is not a number; expected "
                    "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE");
   return CQ_OK;
 }

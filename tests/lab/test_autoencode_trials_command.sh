@@ -63,7 +63,7 @@ for range in lr lr= lr=1 lr=1:x lr=1:2:3; do
   expect 2 autoencode search new $train --range "$range"
 done
 expect 1 autoencode search new $train --range color=1:2
-stderr_has "'color' is no value that can be searched"
+stderr_has "'color' is not an option whose values can be searched"
 expect 1 autoencode search new $train --range noise=2:1
 stderr_has "expected the lower first"
 expect 1 autoencode search new $train --range latent=0:8

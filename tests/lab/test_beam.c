@@ -372,7 +372,7 @@ static void wrong_options(void **state) {
   cq_decoder_free(d);
 }
 
-/* No sentences; ids that held something before; vectors that are no numbers give some sentence, and do no harm. */
+/* No sentences; ids that held something before; vectors that are not numbers give some sentence, and do no harm. */
 static void odd_input(void **state) {
   const cq_beam_options o = {3, 5, 1};
   cq_decoder *d = make_decoder(&shapes[1], 3, 1, 1);

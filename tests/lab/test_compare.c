@@ -128,7 +128,7 @@ static void groups_of_topics(void **state) {
     char expected[128];
     cq_error error = {0};
     assert_int_equal(cq_topic_group(&group, cq_slice_of(bad[i]), 2, &error), CQ_ERR_ARGUMENT);
-    snprintf(expected, sizeof expected, "topic '%s' is no number from 1 on, which groups of topics need", bad[i]);
+    snprintf(expected, sizeof expected, "topic '%s' is not a number from 1 on, which groups of topics need", bad[i]);
     assert_string_equal(error.message, expected);
   }
 }

@@ -212,7 +212,7 @@ static cq_status check_text_file(const cq_autoencode_text *text, bool is_dev, cq
   for (int i = 0; i < 2; i++)
     if (codes[i] && !cq_autoencoder_is_code(codes[i]))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path,
-                          "'%s' is no language's code: it becomes part of a directory's name", codes[i]);
+                          "'%s' is not a language code: it becomes part of a directory's name", codes[i]);
   return CQ_OK;
 }
 

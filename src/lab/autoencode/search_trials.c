@@ -61,7 +61,7 @@ void cq_autoencode_search_value(cq_autoencode_range *out, size_t index) {
 static cq_status find_value(size_t *out, const char *name, cq_error *error) {
   for (*out = 0; *out < N_VALUES; ++*out)
     if (!strcmp(values[*out].name, name)) return CQ_OK;
-  return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no value that can be searched", name);
+  return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is not an option whose values can be searched", name);
 }
 
 /* "lr=1e-4:1e-2" */

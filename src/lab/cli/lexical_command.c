@@ -106,7 +106,7 @@ struct run_args {
 
 static const cq_option run_options[] = {
     {CQ_TEXT(struct run_args, "fields", fields, CHANGES, "LETTERS",
-             "what of a topic is the query: t title, d description, n narrative"),
+             "parts of a topic that make the query: t title, d description, n narrative"),
      .text = "t"},
     CLI_RUN_TAG(struct run_args, tag),
     CLI_THREADS(struct run_args, threads),

@@ -229,7 +229,7 @@ static int run_space(const cli_call *call) {
                       .rows = 1024,
                       .skip_bad = args->skip_bad};
   if (args->by == BY_PCA && (cli_given(call, "perplexity") || cli_given(call, "iterations")))
-    return cli_usage(call->path, "--perplexity and --iterations say how --by tsne goes");
+    return cli_usage(call->path, "--perplexity and --iterations are for --by tsne");
   if (args->by == BY_TSNE && 2 * args->sentences > CQ_TSNE_MAX_VECTORS)
     return cli_usage(call->path, "--sentences is %d, --by tsne takes %d pairs at most", args->sentences,
                      CQ_TSNE_MAX_VECTORS / 2);

@@ -82,7 +82,7 @@ cq_status cq_topic_group(uint64_t *group, cq_slice topic, uint64_t topics_per_gr
     number = 10 * number + digit;
   }
   if (i < topic.n || number == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "topic '%.*s' is no number from 1 on, which groups of topics need",
+    return cq_fail(error, CQ_ERR_ARGUMENT, "topic '%.*s' is not a number from 1 on, which groups of topics need",
                    (int)cq_min(topic.n, 200), topic.data);
   *group = (number - 1) / topics_per_group;
   return CQ_OK;

@@ -48,7 +48,7 @@ static cq_status add_labeled_pair(reading *r, cq_slice line, const cq_lines *lin
                         "%zu column%s, expected score, source id, target id and, if at all, cosine and two sentences",
                         n, n == 1 ? "" : "s");
   if (!cq_slice_number(&pair.score, c[0]) || (n > 3 && !cq_slice_number(&pair.cosine, c[3])))
-    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is no number",
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is not a number",
                         n > 3 ? "score or the cosine" : "score");
   pair.source_id = c[1], pair.target_id = c[2];
   if (n == MAX_COLUMNS) pair.source = c[4], pair.target = c[5];

@@ -158,8 +158,8 @@ static bool is_glossed(const cq_extend_texts *t, const char *label) {
   return is;
 }
 
-/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but no
- * translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
+/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but
+ * no translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t n = o->lemmas_only ? 0 : o->n_dictionaries;
@@ -267,7 +267,7 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   return cq_fail(
       error, CQ_ERR_FORMAT,
       "%s: %llu of %llu sentences have %.0f %% of their words in the dictionary, expected %d or more, as there "
-      "are no translations: are its columns swapped, or the languages of the texts?",
+      "are not translations: are its columns swapped, or the languages of the texts?",
       f->given.label, (unsigned long long)counts.n_written, (unsigned long long)counts.n_read, 100 * MIN_KNOWN,
       MIN_GLOSSES);
 }

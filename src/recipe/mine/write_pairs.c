@@ -52,7 +52,7 @@ cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, c
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "Moses's files need a name that ends in .moses");
   for (int i = 0; i < 2; i++)
     if (!languages[i] || !*languages[i] || strchr(languages[i], '/'))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code", languages[i] ? languages[i] : "");
+      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is not a language code", languages[i] ? languages[i] : "");
   if (strcmp(languages[0], languages[1]) == 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "two files named by '%s' would be one", language);
   const int stem = (int)(n - strlen("moses"));

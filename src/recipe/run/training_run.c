@@ -132,7 +132,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
     double sum = 0; /* of zeros, unless something is no number */
     for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
     if (isnan(sum))
-      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are no numbers after step %llu (%s)%s", p->name,
+      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are not numbers after step %llu (%s)%s", p->name,
                      (unsigned long long)r->state.step, r->stage.name,
                      r->state.n_steps ? ": lower the learning rate" : ": the model is broken");
   }

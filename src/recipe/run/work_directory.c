@@ -55,7 +55,7 @@ cq_status cq_work_directory_check_output(const char *output, cq_error *error) {
   char parent[CQ_WORK_PATH];
   const cq_slice name = cq_path_name(output);
   if (name.n == 0 || cq_slice_equal(name, cq_slice_of(".")) || cq_slice_equal(name, cq_slice_of("..")))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is no name of a directory to make", output);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is not a name for a new directory", output);
   if (name.n > 200) return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the name is too long");
   if (lstat(output, &info) == 0) {
     if (!S_ISDIR(info.st_mode))
