@@ -202,7 +202,7 @@ typedef struct cq_model {
   cq_word_counts *counts;
 } cq_model;
 
-/* Which pieces may not be used at which places of a text. {0}: all may. */
+/* Which pieces may not be used where in a text. {0}: all may. */
 typedef struct cq_piece_dropout {
   uint64_t share; /* of 2^53 */
   uint64_t key;

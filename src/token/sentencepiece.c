@@ -237,7 +237,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                             "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
                             "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
                             template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
-    /* XLM-R's own class makes a Unigram of whatever it is given. */
+    /* XLM-R's own class reads any model as a Unigram. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
                          : cq_fail_memory(error, "tokenizer document");

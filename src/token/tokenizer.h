@@ -29,7 +29,7 @@ typedef struct cq_tokenizer_info {
   int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
   int n_special;                                   /* tokens put around a single sentence */
   int64_t model_max_length;                        /* tokenizer_config.json's; 0: not given or absurdly large */
-  int64_t truncation;                              /* tokenizer.json's max_length, for who heeds it; 0: none */
+  int64_t truncation;                              /* tokenizer.json's max_length, for callers that obey it; 0: none */
   bool truncates_start;                            /* it leaves out the beginning of what is longer, not the end */
   bool lowercase;
 } cq_tokenizer_info;

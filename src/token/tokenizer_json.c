@@ -61,7 +61,7 @@ static cq_status begin_vocab(void *context, size_t n, bool scored) {
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
 
-/* What cq_vocab_parse and Unigram's parse_vocab would not take is theirs to refuse; ids may be in any order. */
+/* Ids may be in any order. cq_vocab_parse and Unigram's parse_vocab refuse what is invalid. */
 static cq_status put_piece(void *context, const char *text, size_t n, int64_t id, double score) {
   const vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;
