@@ -1,4 +1,4 @@
-/* BERT's line: the weights, taken by name. */
+/* BERT-like models: takes the weights by name. */
 #include "model/bert.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -54,7 +54,7 @@ typedef struct packing {
   cq_encoder *encoder;
   cq_packing how;
   cq_status *status;
-  cq_error *errors; /* one a worker: all failures are alike, out of memory */
+  cq_error *errors; /* one a worker: the only failure is out of memory */
 } packing;
 
 static void pack_part(void *context, size_t item, int worker) {
