@@ -7,9 +7,9 @@
  *
  * A word is a run of letters and marks of one script, in lower case, with a blank at both ends:
  *
- *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and, when it has more characters than those, the word
+ *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and, when it is longer than those, the word
  *
- * Longer runs than CQ_NGRAM_WORD, as those of scripts without spaces, are cut into several words. */
+ * Runs longer than CQ_NGRAM_WORD, as in scripts without spaces, are cut into several words. */
 #ifndef TEXT_NGRAMS_H
 #define TEXT_NGRAMS_H
 

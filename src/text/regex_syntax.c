@@ -71,7 +71,7 @@ static void put_literal(translation *t, uint32_t c) {
 /* Outside classes Latin-1's superscripts and fractions are of words too. */
 #define WORD_ALONE WORD "\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
-/* POSIX's classes, in brackets or as properties, as Oniguruma has them for Unicode; [:punct:] has symbols besides. */
+/* POSIX's classes, in brackets or as properties, as Oniguruma has them for Unicode; [:punct:] includes symbols. */
 static const struct {
   const char *name, *set;
 } posix_classes[] = {
@@ -154,7 +154,7 @@ static bool read_code(uint32_t *c, translation *t, int base, int max_digits) {
 
 typedef enum escape { ESCAPE_BAD, ESCAPE_LITERAL, ESCAPE_SET, ESCAPE_ANCHOR } escape;
 
-/* A backslash and what belongs to it: a literal is left to the caller, all else is put. */
+/* An escape: a literal is left to the caller, everything else is written. */
 static escape put_escape(uint32_t *literal, translation *t, bool in_class) {
   static const char letters[] = "tnrfvae", values[] = "\t\n\r\f\v\a\x1B";
   const size_t start = t->at++;

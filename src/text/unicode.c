@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void put_changed(cq_builder *out, c
     int n_other = 1;
     const size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
     other[0] = c;
-    if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes do not stay */
+    if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes are replaced */
       put_run(out, text.data + kept, i - kept, lowercase);
       for (int k = 0; k < n_other; k++) put_code(out, other[k]);
       kept = i + n;
