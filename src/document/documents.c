@@ -190,7 +190,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By what was requested, or the name's ending; NULL: neither says it. */
+/* By the requested format or the name's ending; NULL: unknown. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)
@@ -238,7 +238,7 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML that is not UTF-8 may say its own encoding. */
+/* HTML that is not UTF-8 may declare its encoding. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);

@@ -127,7 +127,7 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
   return CQ_OK;
 }
 
-/* A member that is called like a role's gets another name, so that none is lost. */
+/* A member with the same name as a role's field is renamed, so that none is lost. */
 static void put_metadata(json_t **object, const char *key, json_t *value) {
   cq_builder name = {0};
   cq_builder_text(&name, key);

@@ -1,5 +1,5 @@
-/* Long texts as passages that a model takes whole: consecutive sentences, as many as fit, the last ones of each again
- * at the beginning of the next. */
+/* Splits long texts into passages that fit a model: as many consecutive sentences as fit, the last ones repeated at the
+ * beginning of the next. */
 #ifndef DOCUMENT_PASSAGES_H
 #define DOCUMENT_PASSAGES_H
 

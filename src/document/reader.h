@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* --- what fields are --- */
+/* --- fields --- */
 
 typedef enum cq_document_role {
   CQ_ROLE_ID,
@@ -19,7 +19,7 @@ typedef enum cq_document_role {
 } cq_document_role;
 enum { CQ_ROLES = CQ_ROLE_LANGUAGE + 1 };
 
-/* The name a role's field has in the files at hand; empty: its usual ones. */
+/* The name of a role's field in these files; empty: its usual ones. */
 typedef struct cq_document_fields {
   cq_slice name[CQ_ROLES];
 } cq_document_fields;
@@ -57,7 +57,7 @@ typedef struct cq_document_file {
 CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a text that is not there: what, the name it should have. */
+/* The same for a missing text; what: the name it should have. */
 CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what);
 
 /* --- the formats, a row each in documents.c --- */
