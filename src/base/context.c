@@ -81,7 +81,7 @@ static bool is_usable(const cq_context *ctx) {
   return ctx && ctx->n_forks == atomic_load_explicit(&n_forks, memory_order_relaxed);
 }
 
-/* The contexts whose work this thread is in, innermost first. */
+/* The contexts whose work this thread is doing, innermost first. */
 struct within {
   const cq_context *ctx;
   const struct within *outer;

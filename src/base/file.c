@@ -195,7 +195,7 @@ cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
     cq_writer_abort(out);
     return status;
   }
-  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* tells cq_remove_leftovers of other processes to keep off */
+  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* keeps cq_remove_leftovers of other processes away */
   return CQ_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Hashes of bytes: XXH3, the same on every machine. They find decay and tell contents apart; they are no defense
- * against someone who wants two contents to look the same. */
+/* Hashes of bytes: XXH3, the same on every machine. They detect damage and identify contents; they do not
+ * protect against deliberate collisions. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 

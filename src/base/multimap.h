@@ -1,5 +1,5 @@
-/* Rows under keys, those of one key in the order they came. Rows are numbered from 0 as they are added; what a row
- * holds is its owner's, in arrays beside the map. */
+/* Rows by key, those of one key in order of insertion. Rows are numbered from 0; their contents are the owner's, in
+ * arrays beside the map. */
 #ifndef BASE_MULTIMAP_H
 #define BASE_MULTIMAP_H
 

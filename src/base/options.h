@@ -1,8 +1,8 @@
 /* What is derived from the tables of calque/options.h.
  *
- * A function that is given a struct begins with cq_options_take: it has a whole struct of this library's then, in
- * range. A group stands beside its function as `const cq_option_group cq_group_NAME`, and is declared by its public
- * header. */
+ * A function with a struct of options begins with cq_options_take, which gives it a complete struct of this library's
+ * size, with all values in range. A group is defined beside its function as `const cq_option_group cq_group_NAME`, and
+ * declared by its public header. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 

@@ -1,5 +1,5 @@
-/* Temporary names beside their targets, with the process's number in them, and removing those that dead processes
- * left. See temporary.h. */
+/* Temporary names beside their targets, with the process id in them, and removing those of ended processes. See
+ * temporary.h. */
 #include "base/temporary.h"
 
 #include "base/file.h"

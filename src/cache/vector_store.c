@@ -96,8 +96,8 @@ static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
              : CQ_OK;
 }
 
-/* After a crash the file may have grown, and what was written there be missing, all of it or some sectors: zeros. Such
- * a record is neither used nor damaged. */
+/* After a crash the file may have grown while some or all of the new data is missing and reads as zeros. Such a record
+ * is unused, not damaged. */
 static bool is_unwritten(const key *k) {
   static const key zeros;
   return !memcmp(k, &zeros, sizeof zeros);

@@ -59,7 +59,7 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
   return status;
 }
 
-/* A number of all sides; the sides' order counts. */
+/* One number for all sides; their order counts. */
 static uint64_t dedup_key(const dedup *d, size_t n) {
   uint64_t key = n;
   for (size_t c = 0; c < n; c++) key = cq_mix(key + 0x9e3779b97f4a7c15u) ^ d->keys[c];

@@ -81,7 +81,7 @@ static bool read_pair(scratch *s, cq_joint_pair pair) {
 
 /* --- units --- */
 
-/* A unit's number, which a new one is given; CQ_MULTIMAP_NONE when out of memory. */
+/* A unit's number; a new unit gets the next one. CQ_MULTIMAP_NONE when out of memory. */
 static uint32_t number_unit(cq_joint_ngrams *m, const uint32_t four[4], double p) {
   cq_map_entry *entry = cq_map_at(&m->numbers, (cq_slice){(const char *)four, 4 * sizeof *four});
   if (!entry) return CQ_MULTIMAP_NONE;
@@ -101,7 +101,7 @@ static void letters_of_unit(uint32_t four[4], const scratch *s, size_t i, size_t
   for (size_t k = 0; k < has->target; k++) four[2 + k] = s->target.items[j - has->target + k];
 }
 
-/* Finds the units of all divisions of the pair that was read; with add, new ones are made. */
+/* Finds the units of all divisions of the current pair; with add, new ones are made. */
 static bool find_units(cq_joint_ngrams *m, bool add) {
   scratch *s = m->memory;
   const uint32_t none[4] = {0};

@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_cor
 CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
                                              size_t n_more, cq_error *error);
 
-/* The next line; out->data NULL at the end. With skip_bad, malformed ones are counted and passed over. */
+/* The next line; out->data NULL at the end. With skip_bad, malformed ones are skipped and counted. */
 CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow,
                                      cq_corpus_counts *counts, cq_error *error);
 
@@ -87,8 +87,8 @@ typedef struct cq_row_reader {
 CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
 void cq_row_reader_close(cq_row_reader *rows);
 
-/* Tells of each row of files that are none of the caller's rows: dictionaries, text. Malformed lines are counted as
- * dropped. visit: false when out of memory, which is an error of `what`. */
+/* Visits each row of files other than the caller's inputs: dictionaries, text. Malformed lines are counted as dropped.
+ * visit: false when out of memory, which is an error of `what`. */
 typedef bool (*cq_row_visit)(void *context, const cq_row *row);
 CQ_MUST_USE cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t min_columns,
                                            cq_row_visit visit, void *context, const char *what,

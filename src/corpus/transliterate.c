@@ -149,8 +149,8 @@ static bool add_entry(void *context, const cq_row *row) {
 
 /* --- pairs to learn from --- */
 
-/* The consonants of a word, one sign for all that are taken for one another, as Soundex has them (Russell 1918), but
- * from the first letter on, and as many as there are. */
+/* The consonants of a word, one sign for each group of similar ones, as in Soundex (Russell 1918), but including the
+ * first letter, and of any length. */
 static bool sound_codes(cq_builder *out, transliterator *t, cq_slice word) {
   static const char codes[] = "01230120022455012623010202"; /* of a to z; 0: none */
   cq_builder_clear(&t->scratch);
@@ -184,7 +184,7 @@ static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   return sum;
 }
 
-/* Whether a pair is likelier by what was learned than two words that have nothing to do with one another. */
+/* Whether the model finds a pair likelier than two unrelated words. */
 static bool is_spelled_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   size_t n_source, n_target;
   const double by_chance =
@@ -218,7 +218,7 @@ static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, co
   return status;
 }
 
-/* Moves names among the first *n to the front; they are the *n from then on, if they are enough. */
+/* Moves names among the first *n to the front, and sets *n to their number if there are enough. */
 static void prefer_names(size_t *n, transliterator *t) {
   candidates *c = &t->all;
   size_t n_names = 0;

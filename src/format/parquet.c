@@ -92,7 +92,7 @@ struct cq_parquet_rows {
   taken *columns;
   size_t n_columns;
   size_t next_group;
-  int64_t n_left; /* rows of the group at hand */
+  int64_t n_left; /* rows left in the current group */
   uint64_t row;
   bool is_broken;
 };

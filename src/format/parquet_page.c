@@ -11,7 +11,7 @@
 #include <snappy-c.h>
 #include <zlib.h>
 
-enum { FIRST_BUFFER = 1 << 16 }; /* bytes: of the first buffer, beside 8 times the compressed size */
+enum { FIRST_BUFFER = 1 << 16 }; /* bytes of the first buffer, added to 8 times the compressed size */
 /* Pages have about 1 MiB; those of some writers a whole row group. */
 #define MAX_PAGE CQ_BUFFER_BYTES((size_t)1 << 30)
 

@@ -50,7 +50,7 @@ const char *cq_dtype_name(cq_dtype dtype) {
 
 /* ---- reading ---- */
 
-/* While the header is read, a tensor also knows where its data claim to lie. */
+/* While the header is read, a tensor also has its data's claimed offsets. */
 struct entry {
   cq_stored_tensor tensor;
   uint64_t begin, end;

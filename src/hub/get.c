@@ -3,7 +3,7 @@
  *   list of files at the revision, its commit ──▶ which are wanted ──▶ ETag and size of each ──▶ blobs/
  *   all of them there ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
  *
- * A snapshot is named by refs/ only when it has all of its files: whoever looks for a model finds the whole of it. */
+ * refs/ names a snapshot only when it is complete, so that a model is never found with files missing. */
 #include "calque/hub.h"
 
 #include "base/error.h"

@@ -41,7 +41,7 @@ typedef struct cq_hub_answer {
   bool has_length, has_linked_size, has_range;
   uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
   bool lost;                                            /* the try failed in a way that another may not */
-  cq_builder text; /* what came, unless a sink took it; of what is no success its beginning */
+  cq_builder text; /* the body, unless a sink took it; of an error, its beginning */
 } cq_hub_answer;
 void cq_hub_answer_free(cq_hub_answer *a);
 

@@ -11,8 +11,8 @@ typedef struct cq_attention {
   cq_linear query, key, value, output; /* [dim, dim] each in BERT */
   int64_t n_heads;
   float dropout;                       /* of the probabilities */
-  const cq_disentangled *disentangled; /* NULL: distances bear on no score; else the layer runs, but is not trained */
-  /* What encoders after BERT have; 0 is BERT's attention. */
+  const cq_disentangled *disentangled; /* NULL: scores ignore distances; else the layer can run, but not be trained */
+  /* Features of later encoders; 0 is BERT's attention. */
   cq_linear fused;        /* query, key and value as one matrix, in this order; weight NULL: they are three */
   int64_t head_dim;       /* 0: dim / n_heads */
   int64_t n_kv_heads;     /* fewer heads of keys and values than of queries; 0: as many */

@@ -26,7 +26,7 @@ enum { CQ_SITES_PER_BLOCK = 4 }; /* of dropout */
 
 /* What all blocks of a stack share in one batch. */
 typedef struct cq_block_inputs {
-  const float *const *bias; /* of the scores, as attention's; NULL: none */
+  const float *const *bias; /* added to the scores, as in attention.h; NULL: none */
   float *const *dbias;      /* backward; NULL: not wanted */
   const float *turns[2];    /* of rotary 1 and 2; see nn/rotary.h */
 } cq_block_inputs;

@@ -43,7 +43,7 @@ const float *cq_param_f32(float **made, const cq_param *p);
 typedef struct cq_params {
   cq_param **items; /* borrowed */
   size_t n, capacity;
-  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16; frozen ones count nowhere */
+  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16; without frozen ones */
   int n_tables;
   float *own; /* the values' memory when training, NULL while they are borrowed */
 } cq_params;

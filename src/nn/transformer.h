@@ -18,7 +18,7 @@ typedef struct cq_transformer_layer {
 } cq_transformer_layer;
 
 typedef struct cq_transformer_saved {
-  cq_tensor x, h; /* the layer's input, and what stands between its halves */
+  cq_tensor x, h; /* the layer's input, and the state between its halves */
   cq_attention_saved attention;
   cq_norm_saved attention_norm, output_norm;
   cq_tensor before, inner; /* [n_tokens, ffn] around the activation */

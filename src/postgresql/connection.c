@@ -71,8 +71,8 @@ static int check_address(const char *address, cq_pg_problem *problem) {
   return 0;
 }
 
-/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those about
- * the network, the server's own, and those about services do not. */
+/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those
+ * about the network, the server's own, and those about services do not. */
 static bool may_be_shown(const char *message) {
   static const char *const known[] = {"connection to server",
                                       "could not connect",
@@ -147,7 +147,7 @@ static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   int code = 0;
   for (*out = NULL; pg->n_received < pg->n_sent;) {
     const int slot = pg->sent[pg->n_received++];
-    cq_pg_problem ignored; /* of a statement that was not done, since its preparation failed */
+    cq_pg_problem ignored; /* of a statement skipped because its preparation failed */
     const int failed = finish_result(out, pg, take_result(pg), code ? &ignored : problem);
     code |= failed;
     if (slot == STATEMENT) break;

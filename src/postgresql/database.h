@@ -67,8 +67,8 @@ CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq
 int64_t cq_database_hash(cq_slice term);
 
 /* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
- * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of the
- * hash, and how often it occurs, at most 65,535 times. Big-endian. */
+ * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of
+ * the hash, and how often it occurs, at most 65,535 times. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
 
 /* How the counts of a term change. */
@@ -126,7 +126,7 @@ CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq
 /* Which pgvector there is, and where: connections of the pool find its operators from then on. Errors:
  * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */
 CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
-/* Makes the HNSW index, anew or where it is missing, or drops it. */
+/* Makes the HNSW index, afresh or only if it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
 /* Makes the tables of a new index, and their indexes as well, unless it is for a copy (cq_database_make_whole). */
 CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, cq_error *error);

@@ -11,7 +11,7 @@
  * cq_ranks_close. */
 CQ_MUST_USE cq_status cq_ranks_over(cq_ranks **out, const cq_transport *transport, cq_error *error);
 
-/* NULL where this process is alone. Good as long as the ranks are open. */
+/* NULL if there is only one process. Valid while the ranks are open. */
 cq_messages *cq_ranks_messages(cq_ranks *ranks);
 /* Bytes of rank 0, on all ranks. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error);
@@ -26,7 +26,8 @@ CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error)
 
 /* Tabs and line ends within a value are made blanks; value NULL: not set. */
 void cq_agree_text(cq_builder *lines, const char *name, const char *value);
-/* A line for each option that changes the result, named as on the command line; of a model only that it is given. */
+/* A line for each option that changes the result, named as on the command line; for a model, only whether it is
+ * given. */
 void cq_agree_options(cq_builder *lines, const cq_option_group *group, const void *options);
 
 #endif

@@ -22,7 +22,7 @@ enum {
   MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */
 };
 
-/* A request with what this file needs of it. */
+/* A request, and this file's data about it. */
 typedef struct exchange {
   serve_request request; /* first: argument_of() finds the rest by it */
   serve_job job;

@@ -90,7 +90,7 @@ typedef enum serve_mistake {
 /* param: the field, or NULL. */
 void serve_fail(serve_request *request, serve_mistake mistake, const char *param, const char *format, ...)
     CQ_PRINTF(4, 5);
-/* What a function of the library says. */
+/* Fails with an error of the library. */
 void serve_fail_error(serve_request *request, const cq_error *error);
 void serve_fail_memory(serve_request *request);
 /* Ends an answer that was written to request->answer. */

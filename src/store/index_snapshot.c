@@ -229,7 +229,7 @@ static cq_status select_records(cq_index_selection *out, const cq_index_snapshot
   return status;
 }
 
-/* The place of a filter that is known; else the one not used for longest, emptied. */
+/* The cached entry of a filter; else the least recently used one, emptied. */
 static cq_index_selection *place_of_filter(cq_index_snapshot *s, const char *filter) {
   cq_index_selection *oldest = s->selections;
   for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {

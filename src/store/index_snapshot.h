@@ -25,7 +25,7 @@ typedef struct cq_index_manifest {
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
   size_t n_words;
-  int64_t last_words; /* the highest number that a file of words ever had */
+  int64_t last_words; /* the highest number of any file of words so far */
   uint64_t check;     /* of all of the above */
 } cq_index_manifest;
 
@@ -48,7 +48,7 @@ typedef struct cq_index_selection {
   char *filter;
   unsigned char *records; /* [(n + 7) / 8], deleted ones not among them */
   int64_t n_records;
-  uint64_t used; /* when, by the count of uses */
+  uint64_t used; /* the count of uses at its last use */
 } cq_index_selection;
 enum { CQ_INDEX_N_SELECTIONS = 16 };
 

@@ -162,7 +162,7 @@ static bool delete_document(cq_index_store *s, int64_t first) {
   return s->changed = true;
 }
 
-/* What is to be written of additions. */
+/* The parts of additions to be written. */
 typedef struct addition_rows {
   cq_index_passage *passages; /* [n_records] */
   cq_document *documents;

@@ -14,7 +14,7 @@ struct cq_index_store {
   char *directory;
   pthread_mutex_t mutex; /* of what follows */
   cq_index_snapshot *newest;
-  pthread_mutex_t refreshing; /* held by the one thread that looks for a newer one */
+  pthread_mutex_t refreshing; /* held by the thread that checks for a newer one */
   /* Writing, by one thread at a time. */
   int lock; /* a descriptor; -1: only reading */
   cq_index_files files;
@@ -36,7 +36,7 @@ struct cq_index_store {
 void cq_index_files_init(cq_index_files *files);
 CQ_MUST_USE cq_status cq_index_files_open(cq_index_files *out, const char *directory, int64_t generation,
                                           cq_error *error);
-/* On disk when it returns. */
+/* The change is on disk when it returns. */
 CQ_MUST_USE cq_status cq_index_files_sync(const cq_index_files *files, const char *directory, cq_error *error);
 void cq_index_files_close(cq_index_files *files);
 /* Writes records after the first n: their passages and vectors [n_new, dim], with the checks of both. */

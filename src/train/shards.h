@@ -82,7 +82,7 @@ void cq_shards_cut_rows(cq_shards *shards, int column, size_t n_rows);
 /* Computes a shard that has sentences; its error goes to shard->error. */
 typedef cq_status (*cq_shard_pass)(void *context, cq_shard *shard, int worker);
 enum { CQ_ALL_COLUMNS = -1 };
-/* Over this rank's shards. Returns the first failure in the order of columns and shards. */
+/* Runs a pass over this rank's shards. Returns the first failure in the order of columns and shards. */
 CQ_MUST_USE cq_status cq_shards_run(cq_shards *shards, int column, cq_shard_pass pass, void *context, cq_context *ctx,
                                     cq_error *error);
 /* The shards' sums together, of all ranks. */

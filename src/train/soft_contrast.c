@@ -35,7 +35,7 @@ static float cosines_of(float *cosines, const float *vector, const float *column
   return length;
 }
 
-/* p [m]; returns the logarithm of what it is divided by, without the shift by the largest. */
+/* Softmax of p [m]; returns the logarithm of its denominator. */
 static double softmax(double *p, const float *cosines, size_t m, double temperature) {
   double largest = -HUGE_VAL, sum = 0;
   for (size_t j = 0; j < m; j++) largest = fmax(largest, (double)cosines[j] / temperature);

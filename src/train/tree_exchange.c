@@ -22,7 +22,7 @@ struct cq_tree_exchange {
   size_t rows_capacity;
 };
 
-/* --- floats on their way, as they are or in bf16 --- */
+/* --- floats in messages, as f32 or bf16 --- */
 
 static cq_status send_floats(cq_tree_exchange *x, int to, const float *values, size_t n, bool narrow, cq_error *error) {
   cq_status status = CQ_OK;
@@ -104,7 +104,7 @@ static cq_status sum_scalars(void *context, double *values, size_t n, cq_error *
   return status ? status : cq_messages_sum(x->messages, values, n, error);
 }
 
-/* In the thread of its own. */
+/* Runs in its own thread. */
 static cq_status sum_gradients(void *context, float *values, int64_t n, cq_error *error) {
   cq_tree_exchange *x = context;
   return sum_floats(x, values, n, x->halves, error);

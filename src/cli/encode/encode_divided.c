@@ -64,7 +64,7 @@ static int ranges_of_divided(cli_encode_job *j) {
   for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
   if (code == CLI_OK) code = save_ranges(j, path);
   free(all);
-  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank continues before they are saved */
+  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* all ranks wait until they are saved */
   if (code == CLI_OK && !all) code = CLI_FAILED;
   free(own);
   free(all);

@@ -14,7 +14,7 @@ struct new_args {
 
 static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
 
-/* An address may have a password. */
+/* An address may contain a password. */
 static const char *shown_place(const char *place) {
   return cq_index_is_address(place) ? "an index in the database" : place;
 }

@@ -80,7 +80,7 @@ static bool has_sample(const char *directory) {
   return path_join(path, directory, "teacher/modules.json") && access(path, R_OK) == 0;
 }
 
-/* The option, then the environment, then beside the program: build/X/calque in the source tree, bin/calque when
+/* The option, then the environment, then next to the program: build/X/calque in the source tree, bin/calque when
  * installed. */
 static int find_sample(demo *d) {
   static const char *const beside[] = {"../../sample", "../sample", "../share/calque/sample"};

@@ -308,7 +308,7 @@ static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity
   return status;
 }
 
-/* All but the stage's trainer, which continues from these values. */
+/* Saves or restores everything but the stage's trainer, which continues from these values. */
 static cq_status pass_state(run *r, cq_checkpoint_writer *w, const cq_checkpoint *c, cq_error *error) {
   const size_t n_drawn = r->data.train.n * sizeof *r->data.drawn;
   cq_status status = cq_checkpoint_pass(w, c, "dev", r->dev, sizeof r->dev, error);

@@ -98,7 +98,7 @@ static cq_status read_step(reader *r, json_t *record, cq_error *error) {
   return read_nll(log->nll + log->n_steps++ * log->n_languages, r, nll, error);
 }
 
-/* The first translation of dev says the ways. */
+/* The first evaluation on dev determines the directions. */
 static cq_status add_way(reader *r, const char *name, cq_error *error) {
   cq_autoencode_log *log = r->log;
   if (!cq_reserve((void **)&log->ways, &r->way_room, log->n_ways + 1, sizeof *log->ways) ||

@@ -211,7 +211,7 @@ static const cq_option option_rows[] = {
 #undef O
 const cq_option_group cq_group_translate = {.name = "translate", CQ_ROWS(cq_translate_options, option_rows)};
 
-enum { AT_ONCE = 32 }; /* sentences that are written side by side */
+enum { AT_ONCE = 32 }; /* sentences written at the same time */
 
 typedef struct translating {
   const cq_decoder *decoder;

@@ -25,7 +25,7 @@ CQ_MUST_USE cq_status cq_shared_layer_find(cq_shared_layer *out, const cq_encode
                                            cq_error *error);
 /* Is this one of the shared parameters of another encoder than the first? */
 bool cq_shared_layer_is_view(const cq_shared_layer *l, const cq_param *p);
-/* Makes the others' views of the first's: once those have their memory and their offsets. */
+/* Makes the other encoders' layers views of the first one's. Call when that has its memory and offsets. */
 void cq_shared_layer_tie(const cq_shared_layer *l);
 
 #endif

@@ -2,7 +2,7 @@
  *
  *   clir.c       the group, and what trains vectors or uses them: build, expand, run
  *   validate.c   the same over folds of topics: validate
- *   runs.c       runs beside these: dense, fuse */
+ *   runs.c       dense runs, and the fusion of runs: dense, fuse */
 #ifndef LAB_CLI_CLIR_COMMAND_H
 #define LAB_CLI_CLIR_COMMAND_H
 

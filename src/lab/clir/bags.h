@@ -25,8 +25,7 @@ CQ_MUST_USE cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, s
                                    cq_error *error);
 void cq_bags_close(cq_bags *bags);
 
-/* Words of one language for those of another, by source: sources [starts[s] .. starts[s + 1]) are entries (target,
- * weight). */
+/* Translations of words, by source: entries [starts[s] .. starts[s + 1]) are (target, weight). */
 typedef struct cq_word_table {
   uint32_t n_sources, n_targets;
   size_t *starts; /* [n_sources + 1] */

@@ -22,7 +22,7 @@ enum {
 
 static const double min_entry = 0.03;
 
-/* EM may start badly: these differ in how fast words are let in, and those that fail are thrown away. */
+/* EM may start badly: these schedules differ in how fast words are added, and those that fail are dropped. */
 static const struct schedule {
   int stages[6];
   size_t n;

@@ -147,8 +147,8 @@ double cq_tsne_gradient(double *gradient, const double *p, const double *y, size
 
 /* --- the descent --- */
 
-/* Principal components, so small that all points feel one another, and a hundredth of that at random, without which
- * vectors on a line would stay on one. */
+/* Starts from principal components, scaled so small that all points interact, plus a hundredth of that at random:
+ * without it, vectors on a line would stay on a line. */
 static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
                             cq_error *error) {
   const size_t k = dim > 1 ? 2 : 1;

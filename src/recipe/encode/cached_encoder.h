@@ -13,7 +13,7 @@ typedef struct cq_cached_encoder {
   const float *vectors; /* [n_records, dim] once mapped */
   cq_notice_fn notice;
   void *notice_context;
-  uint64_t n_damaged; /* vectors that the notice reported */
+  uint64_t n_damaged; /* damaged vectors, reported by the notice */
   cq_ranks *ranks;    /* that encode together (shared_encoder.h), this being rank 0; NULL: this process alone */
 } cq_cached_encoder;
 

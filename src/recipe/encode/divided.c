@@ -196,7 +196,7 @@ static cq_status count_ranges(cq_divided *d, cq_error *error) {
   return status ? status : place_ranges(d, error);
 }
 
-/* --- what is done --- */
+/* --- finished ranges --- */
 
 static cq_status state_path(char out[PATH_MAX], const cq_divided *d, const char *name, size_t number, cq_error *error) {
   char text[64];

@@ -220,7 +220,7 @@ size_t cq_extend_languages(const cq_extend_texts *t) {
   return n;
 }
 
-/* --- dictionaries more, and glosses --- */
+/* --- completed dictionaries, and glosses --- */
 
 static void add_path(const char **paths, size_t *n, const cq_training_data *data) {
   paths[(*n)++] = data->path;

@@ -1,4 +1,4 @@
-/* The files that extending is given, each of which is read several times. */
+/* The input files of an extension, each of which is read several times. */
 #ifndef RECIPE_EXTEND_INPUTS_H
 #define RECIPE_EXTEND_INPUTS_H
 

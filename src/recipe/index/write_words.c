@@ -41,7 +41,7 @@ static cq_status write_part(writing_words *w, cq_error *error) {
   return status;
 }
 
-/* A passage with its document's title, whose words are the passage's too. */
+/* A passage with its document's title, whose words count as the passage's. */
 static cq_status add_text(writing_words *w, const cq_document *d, const cq_index_passage *p, cq_error *error) {
   if (!cq_reserve((void **)&w->texts, &w->texts_capacity, w->n_texts + 1, sizeof *w->texts))
     return cq_fail_memory(error, "index by words");
@@ -154,7 +154,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   return status;
 }
 
-/* The words of what stays are written before the manifest counts the new generation: no reader finds an index without. */
+/* The words of what stays are written before the manifest counts the new generation: no reader finds an index
+ * without. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};
   if (index->backend->no_compaction)

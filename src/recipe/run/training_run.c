@@ -158,7 +158,7 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   return CQ_OK;
 }
 
-/* A run of one stage that has kept a model ends with it. Ranks may not all have seen the same, and fail. */
+/* A run of one stage that has kept a model ends with that model. Ranks may disagree on this, and then fail. */
 static cq_status end_with_best(cq_run *r, cq_status status, const cq_error *why, cq_error *error) {
   char text[600];
   if (status == CQ_ERR_LIMIT && r->state.has_best && r->task.n_stages == 1 && cq_ranks_count(r->o.ranks) == 1) {

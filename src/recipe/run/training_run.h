@@ -1,5 +1,5 @@
-/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is trained,
- * and how, is a task's.
+/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is
+ * trained, and how, is a task's.
  *
  *   open ──▶ (the task reads its data) ──▶ start ──▶ (the task makes its model) ──▶ all ──▶ close
  *
@@ -84,7 +84,7 @@ typedef struct cq_run {
   cq_tree_exchange *exchange; /* of the ranks; NULL: this process is alone */
   bool leads;                 /* rank 0: it writes */
   bool stopped;               /* by tell, or by the task */
-  bool over;                  /* the task wants no more steps of the stage */
+  bool over;                  /* the task ends the stage */
   double started;             /* seconds: when the stage began or was resumed */
   uint64_t first_step;        /* that was done then */
 } cq_run;
@@ -92,12 +92,12 @@ typedef struct cq_run {
 /* Names the work directory and checks what is there. Call cq_run_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
-/* How a trainer's gradients are summed. */
+/* How gradients are summed over ranks. */
 const cq_exchange *cq_run_exchange(const cq_run *r);
 /* Makes the work directory and takes it for this process. */
 CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
-/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity; CQ_ERR_LIMIT
- * when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
+/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity;
+ * CQ_ERR_LIMIT when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
 CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
 
 /* A running mean over the last 50 or so values, for people; begins at the first, where it is 0. */

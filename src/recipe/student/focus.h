@@ -1,11 +1,10 @@
-/* Rows for pieces that no alignment saw: combinations of the rows of those that have been placed, by likeness of their
- * contexts.
+/* Embeddings for pieces that no alignment covered: combinations of the rows of placed pieces with similar contexts.
  *
  *   text ──new tokenizer──▶ ids ──skip-gram──▶ a vector for each piece
  *   cosines to all placed pieces ──sparsemax──▶ weights, most of them 0 ──▶ mean of their rows
  *
- * Source: Dobler & de Melo 2023 (FOCUS), whose placed pieces are those that both vocabularies have; here they are also
- * those that translations place. */
+ * Source: Dobler & de Melo 2023 (FOCUS), whose placed pieces are those in both vocabularies; here also those placed
+ * by translations. */
 #ifndef RECIPE_STUDENT_FOCUS_H
 #define RECIPE_STUDENT_FOCUS_H
 
@@ -13,8 +12,8 @@
 #include "recipe/student/carry.h"
 #include "token/tokenizer.h"
 
-/* Replaces the rows [vocab_size, dim] of pieces that are CQ_ROW_UNALIGNED in origins [vocab_size] and occur in o->text; *n
- * is how many. The same bits on any number of threads. Errors: those of reading the text; CQ_ERR_MEMORY. */
+/* Replaces the rows [vocab_size, dim] of pieces that are CQ_ROW_UNALIGNED in origins [vocab_size] and occur in o->text;
+ * *n is how many. The same bits on any number of threads. Errors: those of reading the text; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *origins,
                                     const cq_tokenizer *tokenizer, const cq_student_options *o, cq_context *ctx,
                                     cq_error *error);

@@ -127,7 +127,7 @@ static cq_status check_ranked(const run *r, cq_error *error) {
   return CQ_OK;
 }
 
-/* "labels: entailment 314, neutral 290", as far as there is room. */
+/* "labels: entailment 314, neutral 290", truncated to the buffer. */
 static cq_status tell_labels(run *r, cq_error *error) {
   enum { SHOWN = 10 };
   const cq_parallel *data = &r->tasks[LABELED].data;

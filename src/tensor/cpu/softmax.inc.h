@@ -58,7 +58,7 @@ INLINE void shift_below_zero(score_row *row) {
 INLINE vf exponential_at(const score_row *row, int64_t j) {
   return v_exp2(v_fma(v_load(row->scores + j), v_set(row->factor), v_set(row->shift)));
 }
-/* x where dropout keeps the element, and scaled. */
+/* x scaled where dropout keeps the element, else 0. */
 INLINE vf kept_at(const score_row *row, int64_t j, vf x) {
   return v_where_kept(v_dropout_bits(row->key, row->first + (uint32_t)j), row->rule.threshold,
                       x * v_set(row->rule.factor));

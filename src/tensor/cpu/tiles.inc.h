@@ -16,7 +16,7 @@ INLINE int64_t at_most(int64_t n, int64_t limit) {
 #define HEIGHTS_5(M)      HEIGHTS_4(M) M(5)
 #define HEIGHTS_6(M)      HEIGHTS_5(M) M(6)
 
-/* Rows [first, last) of the i-th of the even parts that m rows fall into, none taller than a tile. */
+/* Rows [first, last) of part i, when m rows are split evenly into parts no taller than a tile. */
 typedef struct row_split {
   int64_t parts, height, taller; /* the first `taller` parts have one row more */
 } row_split;
