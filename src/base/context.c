@@ -180,7 +180,7 @@ void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context,
 
 static _Thread_local char this_thread; /* its address names the thread */
 
-/* Takes a spare out of the row. */
+/* Removes a spare from the list. */
 static void *remove_spare(cq_context *ctx, int at) {
   void *object = ctx->spares[at].object;
   ctx->n_spare_bytes -= ctx->spares[at].n_bytes;

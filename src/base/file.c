@@ -131,8 +131,8 @@ bool cq_path_parent(char *out, size_t out_size, const char *path) {
 
 /* ---- writing ---- */
 
-/* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
- * so that nothing but the sync itself can fail afterwards. -1 with CQ_OK: the directory may be written but not read. */
+/* Opens path's directory, to sync it after a rename. It is opened before, so that afterwards only the sync itself can
+ * fail. -1 with CQ_OK: the directory is writable but not readable. */
 static cq_status open_parent(int *fd, const char *path, cq_error *error) {
   char parent[PATH_MAX];
   errno = ENAMETOOLONG;

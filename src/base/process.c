@@ -13,7 +13,7 @@ bool cq_process_path(char *out, size_t size) {
     out[n] = '\0';
     return true;
   }
-  /* without /proc, as in a bare container: what exec was given */
+  /* without /proc, as in a bare container: the name passed to exec */
   const char *given = (const char *)(uintptr_t)getauxval(AT_EXECFN);
   char *path = given ? realpath(given, NULL) : NULL;
   const bool fits = path && strlen(path) < size;

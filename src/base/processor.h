@@ -1,5 +1,5 @@
-/* What a program can learn of its processor only from the system. What the processor says itself is asked where it is
- * used (tensor/dispatch.c). */
+/* Facts about the processor that only the system knows. Those that the processor itself reports are in
+ * tensor/dispatch.c. */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
 

@@ -313,7 +313,7 @@ cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *di
     uint64_t n_records = (keys.n - sizeof h) / sizeof(key);
     const bool is_sound = h.check == check_header(&h) && h.dim > 0;
     const size_t row = (size_t)h.dim * sizeof(float);
-    if (is_sound && vectors.n / row < n_records) n_records = vectors.n / row; /* the rest is about to be written */
+    if (is_sound && vectors.n / row < n_records) n_records = vectors.n / row; /* the rest is still being written */
     for (uint64_t i = 0; i < n_records; i++) {
       key k;
       memcpy(&k, keys.data + sizeof h + i * sizeof k, sizeof k);

@@ -134,8 +134,8 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out of
- * memory. */
+/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out
+ * of memory. */
 static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {
@@ -151,7 +151,7 @@ static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_ra
   return true;
 }
 
-/* g->line = the sentence with those words translated that are known. */
+/* g->line = the sentence with its known words translated. */
 static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence, cq_random *random, cq_error *error) {
   const char *at = sentence.data, *end = sentence.data + sentence.n;
   *n_known = 0;

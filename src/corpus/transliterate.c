@@ -1,9 +1,9 @@
-/* Names in another language's letters, by rules that the names of a dictionary teach:
+/* Names in another language's letters, by rules learned from the names in a dictionary:
  *
  *   dictionary ──▶ words and translations that sound alike        Obama, Обама
  *                   ──expectation maximization──▶ how letters are written, and which other pairs follow that
  *                   ──▶ a joint n-gram model of both spellings
- *   text ──▶ words that it never has in small letters, and the dictionary not at all ──▶ their best spelling */
+ *   text ──▶ words that are never in lower case there, and not in the dictionary ──▶ their best spelling */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"

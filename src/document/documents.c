@@ -140,7 +140,7 @@ void cq_documents_close(cq_documents *d) {
 
 /* --- which format a file has --- */
 
-/* A name's ending in lower case, without that of a compression: ".tsv" of "a/news.TSV.gz"; "": it has none. */
+/* A name's ending in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
 static void find_ending(char ending[16], const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t n = strlen(name) - cq_compression_ending(name);

@@ -62,7 +62,7 @@ static const char *open_path(const cq_collection *c) {
 
 /* --- the next document --- */
 
-/* Where <DOC> or </DOC> ends in a line; 0: it has none. *begins: where it begins. */
+/* The end of <DOC> or </DOC> in a line; 0: none. *begins: its start. */
 static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   const char *name = closing ? "</doc" : "<doc";
   const size_t n = strlen(name);

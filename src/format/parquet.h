@@ -46,8 +46,7 @@ void cq_parquet_close(cq_parquet *file);
 uint64_t cq_parquet_n_rows(const cq_parquet *file);
 size_t cq_parquet_n_columns(const cq_parquet *file);
 const cq_parquet_column *cq_parquet_column_at(const cq_parquet *file, size_t i);
-/* A column by its path, or by the end of it that only one has ("en"). Errors: CQ_ERR_ARGUMENT, which names those that
- * there are. */
+/* A column by its path, or by a unique ending of it ("en"). Errors: CQ_ERR_ARGUMENT, which names the columns. */
 CQ_MUST_USE cq_status cq_parquet_find(size_t *out, const cq_parquet *file, const char *name, cq_error *error);
 
 /* --- rows of some columns --- */

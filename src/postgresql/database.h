@@ -110,7 +110,7 @@ CQ_MUST_USE cq_status cq_database_make_whole(cq_index *index, cq_error *error);
 
 /* A vector in PostgreSQL's binary format, of length 1; bytes is room for 4 + 4 dim. Returns how many it has. */
 size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t dim, bool is_half);
-/* Errors: CQ_ERR_FORMAT for one of another dimension. */
+/* Errors: CQ_ERR_FORMAT for a vector of another dimension. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
 /* SQL: whether this schema's passages have an HNSW index; another schema's has the same name. */

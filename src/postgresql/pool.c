@@ -259,7 +259,7 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     } else if (may_open(pool, now)) {
       status = open_one(out, pool, error);
       if (status && pool->full_until_ms > now && pool->n_open > 0)
-        status = CQ_OK; /* waits for one of those there are */
+        status = CQ_OK; /* waits for an existing connection */
     } else {
       pool->n_waiting++;
       const bool is_late = pthread_cond_timedwait(&pool->given, &pool->mutex, &limit) != 0;

@@ -18,7 +18,7 @@ CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n,
 /* Rank 0's text, on all ranks, without a zero at its end; release *out with cq_free in any case. Errors: CQ_ERR_MEMORY,
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_first_text(char **out, size_t *n, cq_ranks *ranks, cq_slice own, cq_error *error);
-/* Waits until all ranks are here; *any, which may be NULL, becomes true everywhere when it is so anywhere. Errors:
+/* Waits for all ranks (a barrier); *any, which may be NULL, becomes true everywhere if it is true anywhere. Errors:
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error);
 

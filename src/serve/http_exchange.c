@@ -31,7 +31,7 @@ typedef struct exchange {
   serve_connection *of;
   char method[16], *path;
   uint64_t begun_us;
-  size_t n_body, n_reserved; /* bytes that came, dropped ones included; those that count in body_bytes */
+  size_t n_body, n_reserved; /* bytes received, dropped ones included; those counted in body_bytes */
   bool is_whole, is_done;
 } exchange;
 
@@ -214,7 +214,7 @@ static void fail_large_body(exchange *x) {
              x->server->options.max_body);
 }
 
-/* A part of the body. False: too much even to be dropped. */
+/* Receives a part of the body. False: too long even to be dropped. */
 static bool take_body(exchange *x, const char *data, size_t n) {
   serve_server *s = x->server;
   serve_request *r = &x->request;

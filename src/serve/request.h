@@ -98,7 +98,7 @@ void serve_answer(serve_request *request);
 
 /* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
 json_t *serve_body_json(serve_request *request);
-/* False: the field is there and of another type; the request has failed. A null counts as not there. */
+/* False: the field has another type; the request has failed. A null counts as missing. */
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
                    int64_t max);

@@ -15,7 +15,7 @@ typedef struct embed {
   int64_t dimensions; /* 0: all */
 } embed;
 
-/* What /embed and /similarity have in common. False: the request has failed. */
+/* The common part of /embed and /similarity. False: the request has failed. */
 static bool get_options(serve_input_options *o, serve_request *r, const json_t *body) {
   static const char *const directions[] = {"Right", "right", NULL};
   int direction;

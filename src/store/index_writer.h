@@ -21,7 +21,7 @@ struct cq_index_store {
   unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
   bool changed;           /* it is another than the newest snapshot's */
   int64_t n_new;          /* records after those that count */
-  int64_t n_documents;    /* as in the manifest to come, like all that follows */
+  int64_t n_documents;    /* as in the next manifest, like all that follows */
   int64_t next_approximate, n_approximate;
   uint64_t approximate_check;
   cq_index_words *words;

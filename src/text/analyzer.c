@@ -40,7 +40,7 @@ static bool next_chunk(cq_slice *out, cq_slice *text) {
 
 /* --- analyzer --- */
 
-/* out = n words with a blank between them, which no word has: how a stop word of several is called. */
+/* out = n words joined by blanks, which no word contains: the key of a stop phrase. */
 static cq_slice joined_words(cq_builder *out, const cq_slice *words, size_t n) {
   cq_builder_clear(out);
   for (size_t i = 0; i < n; i++) {

@@ -5,7 +5,7 @@
 #include "base/slice.h"
 #include "text/analyzer.h"
 
-/* The text in pieces whose normal forms are, end to end, the text's: letters with their marks. */
+/* The text in pieces (letters with their marks) whose concatenated normal forms are the text's. */
 typedef struct cq_piece {
   size_t text, normal; /* where it begins */
 } cq_piece;

@@ -255,7 +255,7 @@ static bool put_class_item(translation *t) {
   return true;
 }
 
-/* A class in a class that is POSIX's: [:alpha:] or [:^alpha:]; *found false: it is none. */
+/* A POSIX class within a class: [:alpha:] or [:^alpha:]; *found false: something else. */
 static bool put_bracket(bool *found, translation *t) {
   const size_t start = t->at;
   *found = skip(t, "[:");

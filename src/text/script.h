@@ -1,5 +1,5 @@
 /* The scripts that words are written in: Latin, Cyrillic, Devanagari and so on, as Unicode's Script property has them.
- * What Japanese is written in (Han, Hiragana, Katakana) counts as one. */
+ * Japanese (Han, Hiragana, Katakana) counts as one script. */
 #ifndef TEXT_SCRIPT_H
 #define TEXT_SCRIPT_H
 

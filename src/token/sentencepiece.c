@@ -1,6 +1,5 @@
 /* SentencePiece models: turned into a tokenizer.json document and assembled from it, as the readers in Python do, so
- * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json that is saved beside
- * it.
+ * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json saved with it.
  *
  *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which is what "remove extra white space" and "add a
  *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer

@@ -134,7 +134,7 @@ typedef struct cq_words_training {
 } cq_words_training;
 
 /* Counts the words of sentences and makes the most frequent ones a tokenizer: <s> 0, <pad> 1, </s> 2, <unk> 3, then by
- * count, words as frequent by their bytes. A word is what stands between blanks, but marks of punctuation and symbols
+ * count, words as frequent by their bytes. Words are separated by blanks; punctuation marks and symbols
  * are words of their own; one after a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
  * and with one blank for any white space. The text must have blanks between words: Chinese or Thai needs them put in
  * before. It is saved as a tokenizer.json that Hugging Face's tokenizers reads.

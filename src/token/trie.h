@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A node as steps hand it out: its number, and CQ_TRIE_END where a string ends, which spares looks at the values. */
+/* A node as returned by a step: its number, with CQ_TRIE_END where a string ends, which saves reading the value. */
 #define CQ_TRIE_ROOT      0u
 #define CQ_TRIE_NONE      UINT32_MAX
 #define CQ_TRIE_END       (1u << 30)

@@ -220,7 +220,7 @@ static void maximize_alignment(cq_aligner *a, sums *s) {
   for (int64_t i = 0; i < a->n_target; i++) a->target_null[i] = target_null > 0 ? s->target_null[i] / target_null : 0;
 }
 
-/* The entries by target; the table is given back. */
+/* The entries sorted by target; frees the table. */
 static cq_status gather_links(cq_aligner *a, cq_error *error) {
   a->first = cq_alloc_array_zeroed((size_t)a->n_target + 1, sizeof *a->first);
   a->links = cq_alloc_array(a->n_entries, sizeof *a->links);

@@ -58,7 +58,7 @@ typedef struct cli_call {
   const cli_command *program; /* all commands are below it */
   const cli_command *command;
   const char *path;    /* "calque model new" */
-  void *library;       /* the struct of the group at CLI_LIBRARY, filled; NULL: there is none */
+  void *library;       /* the filled struct of the group at CLI_LIBRARY; NULL: none */
   const void *options; /* the command's own struct, filled */
   const char *const *arguments;
   size_t n_arguments;

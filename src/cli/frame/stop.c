@@ -1,4 +1,4 @@
-/* One thread waits for all signals, so that cleaning up may use more than a signal handler may. See stop.h. */
+/* One thread waits for all signals, so that cleaning up is not limited to async-signal-safe functions. See stop.h. */
 #include "cli/frame/stop.h"
 
 #include <pthread.h>

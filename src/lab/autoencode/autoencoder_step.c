@@ -71,7 +71,7 @@ static cq_status encode_shard(void *context, cq_shard *s, int worker) {
   cq_batch batch;
   cq_tensor y;
   (void)worker;
-  if (!trains_encoder(side) && t->reader == CQ_READ_ENCODER_AGAIN) return CQ_OK; /* its vectors are there */
+  if (!trains_encoder(side) && t->reader == CQ_READ_ENCODER_AGAIN) return CQ_OK; /* its vectors are already computed */
   s->sums[0] = 0;
   cq_workspace_release(&s->worker.workspace, (cq_mark){0, 0});
   cq_status status = cq_sequences_batch(&s->batch, &s->keys, column, s->first, s->n, &s->worker, &s->error);

@@ -42,10 +42,10 @@ struct cq_autoencoder_trainer {
   cq_update alignment;
   cq_shards shards;           /* of two columns */
   cq_sequences columns[2];    /* the second without sentences when the batch is of one language */
-  cq_autoencoder_batch batch; /* at hand */
-  cq_reader reader;           /* what encoders are at present */
+  cq_autoencoder_batch batch; /* the current one */
+  cq_reader reader;           /* the encoders' current role */
   int64_t dim;
-  int64_t states_width; /* of what any encoder hands over of a sentence; 0: no decoder is trained on it */
+  int64_t states_width; /* of the states that encoders pass on for a sentence; 0: no decoder is trained on them */
   uint64_t n_batches;
 };
 

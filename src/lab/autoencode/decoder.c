@@ -263,7 +263,7 @@ cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
 /* --- first states --- */
 
 typedef struct first_states {
-  cq_tensor before;      /* of the linear layer, where the vector gives them */
+  cq_tensor before;      /* the linear layer's output, if initial states come from the vector */
   float *hidden, *cells; /* [n_layers][n, hidden_dim] */
 } first_states;
 

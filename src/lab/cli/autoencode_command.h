@@ -1,4 +1,4 @@
-/* What the commands that train autoencoders have in common: options, files with their languages, news. */
+/* The common part of the commands that train autoencoders: options, files with their languages, progress. */
 #ifndef LAB_CLI_AUTOENCODE_COMMAND_H
 #define LAB_CLI_AUTOENCODE_COMMAND_H
 

@@ -40,7 +40,7 @@ const cq_option_group cq_group_dataset = {
     .check = check_dataset_options,
     CQ_FIELDS(CQ_CALLBACK(cq_dataset_options, progress), CQ_CALLBACK(cq_dataset_options, hub_progress))};
 
-/* The files of one revision: what the hub lists, or what the cache has. */
+/* The files of one revision, from the hub's list or from the cache. */
 typedef struct revision {
   char name[CQ_HUB_NAME + 300]; /* "ORG/NAME@REVISION" */
   cq_hub_listing listing;

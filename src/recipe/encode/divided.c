@@ -221,7 +221,7 @@ static bool take_done(cq_divided *d, const char *path) {
   return is_of;
 }
 
-/* For the directory that an earlier run left. */
+/* Finds the ranges that an earlier run has finished. */
 static void find_done(cq_divided *d) {
   struct stat info;
   char path[PATH_MAX];

@@ -27,7 +27,7 @@ typedef struct cq_extending {
 /* Trains the student on the text. */
 CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e,
                                         const cq_training_options *run, cq_error *error);
-/* Chooses, and reports, the number of steps that fit the time left. The student must exist. */
+/* Chooses and reports the number of steps that fit the time left. The student must exist. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 
 /* --- extend_card.c: what a model's card says beyond what distillation knows --- */

@@ -20,7 +20,7 @@
 
 enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 };
 
-/* ---- what things cost, in seconds ---- */
+/* ---- costs in seconds ---- */
 
 typedef struct costs {
   double step;   /* of training */

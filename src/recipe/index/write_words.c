@@ -75,7 +75,7 @@ static cq_status index_document(void *context, int64_t first, const cq_document 
 
 /* --- merging --- */
 
-/* What is deleted, a bit a record of all there will be. */
+/* The deleted records, a bit for each record of the next state. */
 static cq_status dead_records(unsigned char **out, const cq_index *index, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   const int64_t n = cq_index_snapshot_info(snapshot).n;

@@ -170,7 +170,7 @@ static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
   return status;
 }
 
-/* A sentence with several ids is written once for each id; without ids, each distinct sentence is one unit. */
+/* With ids, a pair is written once for each combination of ids; without them, or in a translation memory, once. */
 static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) {
   const cq_mining *m = w->mining;
   const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;

@@ -69,7 +69,7 @@ typedef struct cq_run_state {
   uint64_t stage, step; /* of the stage */
   uint64_t n_steps;     /* of all stages until now */
   uint64_t log_bytes, has_best, best_step, n_waited;
-  double loss; /* a running mean over the stage, for people */
+  double loss; /* a running mean over the stage, for display */
 } cq_run_state;
 
 typedef struct cq_run {
