@@ -35,7 +35,7 @@ typedef struct cq_bert {
   bool always_projects;   /* also where embedding_size is hidden_size */
 } cq_bert;
 
-/* What config.json says. */
+/* The values of config.json. */
 typedef struct cq_bert_sizes {
   int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
   int64_t embedding_dim, n_groups, group_size, n_tasks;

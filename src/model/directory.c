@@ -241,7 +241,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (!type->has_body) return CQ_OK;
 
-  /* What the configuration says, else the tokenizer; never more than there are positions. */
+  /* From the configuration, else from the tokenizer; never more than there are positions. */
   if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
   if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
   if (length > INT32_MAX) length = 0;
@@ -327,7 +327,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
-/* What model2vec writes beside its files: whether the vectors are scaled to length 1. *is_one: this is such a file. */
+/* model2vec's own setting: whether the vectors are scaled to length 1. *is_one: this is such a file. */
 static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
   json_t *config;
   cq_status status = cq_json_read(&config, path, error);
@@ -387,7 +387,7 @@ static bool is_quantized(const cq_encoder *e) {
   return false;
 }
 
-/* What is requested, as far as the processor has it. */
+/* The requested precision, if the processor supports it. */
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;

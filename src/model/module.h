@@ -20,7 +20,7 @@
 typedef struct cq_module cq_module;
 typedef struct cq_module_type cq_module_type;
 
-/* Where a module is opened from. */
+/* The source that a module is opened from. */
 typedef struct cq_module_source {
   const char *root;      /* the model's directory */
   const char *directory; /* the module's own: root, or root/path */
@@ -37,7 +37,7 @@ typedef struct cq_module_source {
   bool drop_unknown;      /* a StaticEmbedding leaves unknown tokens out */
 } cq_module_source;
 
-/* What every module has; a type's own struct begins with it and is allocated in the arena. */
+/* The common part of all modules; a type's own struct begins with it and is allocated in the arena. */
 struct cq_module {
   const cq_module_type *type;
   const char *path; /* as in modules.json: "", "1_Pooling" */

@@ -19,7 +19,7 @@ cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const
   return CQ_OK;
 }
 
-/* Tells that the module's gradients are complete. */
+/* Signals that the module's gradients are complete. */
 static void pass_module(const cq_module *module, const cq_gradients *gradients) {
   for (size_t i = 0; i < module->n_params; i++) { /* in the order of the file: the first has the lowest offset */
     const cq_param *p = &module->params[i];

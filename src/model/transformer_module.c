@@ -195,7 +195,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-/* What is packed on its own: the layers' weights, the embedding's projection, and those of distances. */
+/* Weights that are packed separately: the layers', the embedding's projection, and those of distances. */
 static cq_linear *part_of(cq_transformer *t, size_t part) {
   if (t->is_stack) {
     cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];

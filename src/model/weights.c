@@ -174,7 +174,7 @@ cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, 
 
 enum { QUANTIZATION_VERSION = 1 };
 
-/* What calque has quantized says how. */
+/* Models quantized by calque record how. */
 static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_error *error) {
   char path[MAX_PATH];
   json_t *json;

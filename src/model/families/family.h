@@ -18,7 +18,7 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
-/* Those of BERT, which many that came after have as well. */
+/* BERT's names, which many later architectures share. */
 #define CQ_KEYS_OF_BERT                                                                                                \
   .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
   .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
@@ -82,7 +82,7 @@ typedef struct cq_plan {
   cq_layer_plan *layers; /* [n_layers] */
 } cq_plan;
 
-/* What plan() reads from. */
+/* The input of plan(). */
 typedef struct cq_config_source {
   const json_t *json;
   const char *path; /* of config.json, for errors */
@@ -137,7 +137,7 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
-/* Where config.json has a rotation, old format or new (see rotary.c). */
+/* The keys of a rotation in config.json, old format or new (see rotary.c). */
 typedef struct cq_rotary_keys {
   const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
   const char *theta;      /* key of the base in config.json itself */
@@ -150,8 +150,8 @@ CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source 
                                           cq_error *error);
 /* sliding_window, 4096 where config.json says nothing; null: 0, none. */
 CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
-/* Where config.json has layer_types, they say which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
- * type, CQ_ERR_FORMAT for fewer than layers. */
+/* If config.json has layer_types, takes from them which layers have the window. Errors: CQ_ERR_UNSUPPORTED for an
+ * unknown type, CQ_ERR_FORMAT for fewer types than layers. */
 CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
                                           cq_error *error);
 
