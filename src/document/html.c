@@ -27,7 +27,7 @@ static bool is_among(const char *names, const xmlChar *name) {
          snprintf(padded, sizeof padded, " %s ", (const char *)name) < (int)sizeof padded && strstr(names, padded);
 }
 
-/* What is not shown, or is the same on every page. */
+/* Elements that are not shown, or are the same on every page. */
 static bool is_left_out(const xmlChar *name) {
   return is_among(" head script style noscript template svg math iframe object select button nav aside footer ", name);
 }

@@ -1,4 +1,4 @@
-/* What the readers of the formats share: the file that is open, the names of its fields, room for one document. */
+/* Shared by the readers of the formats: the open file, the names of its fields, room for one document. */
 #ifndef DOCUMENT_READER_H
 #define DOCUMENT_READER_H
 
