@@ -1,4 +1,4 @@
-/* Where lines come from: bytes, whatever they were before. */
+/* A source of bytes for reading lines: a file, decompressed, or anything else. */
 #ifndef BASE_BYTE_SOURCE_H
 #define BASE_BYTE_SOURCE_H
 

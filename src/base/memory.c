@@ -64,7 +64,7 @@ static void whole_pages(char **first, char **last, void *bytes, size_t n) {
 void cq_release_pages(void *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);
-  /* Where the system does not take them, they are zeroed, and stay. */
+  /* If the system refuses, they are zeroed and stay. */
   if (n > 0 && first < last && madvise(first, (size_t)(last - first), MADV_DONTNEED))
     memset(first, 0, (size_t)(last - first));
 }

@@ -1,4 +1,4 @@
-/* What is derived from the tables of calque/options.h.
+/* Functions derived from the tables of calque/options.h.
  *
  * A function with a struct of options begins with cq_options_take, which gives it a complete struct of this library's
  * size, with all values in range. A group is defined beside its function as `const cq_option_group cq_group_NAME`, and
@@ -28,8 +28,7 @@ CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, 
 CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
-/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it
- * is. */
+/* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
 char *cq_option_label_end(char *text);
 /* As few digits as read back as the same number. */
 void cq_print_number(char out[32], double x);

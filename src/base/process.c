@@ -1,4 +1,4 @@
-/* What the system knows of this process. All of it is Linux's way; docs/portability.md says what other systems have. */
+/* The system's information on this process, from Linux interfaces; docs/portability.md lists those of other systems. */
 #include "calque/process.h"
 
 #include <stdio.h>

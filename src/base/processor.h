@@ -10,7 +10,7 @@ bool cq_processor_has_bf16(void);
 bool cq_processor_has_i8mm(void);
 bool cq_processor_has_dotprod(void);
 
-/* Asks the system for AMX's registers, which it gives a process when it asks; false where it does not. */
+/* Requests the use of AMX's registers from the system; false if it is denied. */
 bool cq_processor_allows_amx(void);
 
 #endif

@@ -36,7 +36,7 @@ const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss",
                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_gloss_options, progress))};
 
 enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
-/* What a translation counts that no text has, and each word of one beyond the first. */
+/* The weight of a translation that is not in the text, and of each word beyond the first. */
 static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 
 typedef struct translation {

@@ -1,4 +1,4 @@
-/* What makes two sentences the same. */
+/* When two sentences count as the same. */
 #ifndef CORPUS_KEY_H
 #define CORPUS_KEY_H
 

@@ -231,7 +231,7 @@ static bool is_name_word(const maker *m, size_t i) {
          !is_one_of(w->plain, no_names);
 }
 
-/* Where most words have a capital it says nothing. */
+/* If most words are capitalized, capitals carry no information. */
 static bool is_headline(const maker *m) {
   size_t n = 0;
   for (size_t i = 0; i < m->n; i++) n += begins_with_capital(m->words[i].core);

@@ -40,7 +40,7 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
   }
 extern const char *const cq_corpus_matches[]; /* names of a cq_corpus_match */
 
-/* Where rows go, of all options. */
+/* The output, common to all options. */
 typedef struct cq_corpus_flow {
   const char *output;
   bool skip_bad;
@@ -54,7 +54,7 @@ typedef struct cq_corpus_flow {
 
 /* reason is a literal: reasons are compared as text. */
 void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
-/* What was dropped of a file whose other rows are not counted, as rows read and dropped. */
+/* Adds the dropped rows of a file whose other rows are not counted, as read and dropped. */
 void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
 /* Another row was read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls
  * it at once, for long work between two rows. Errors: CQ_ERR_STOPPED. */

@@ -1,4 +1,4 @@
-/* What the files of the Parquet reader share. */
+/* Shared by the files of the Parquet reader. */
 #ifndef FORMAT_PARQUET_PARTS_H
 #define FORMAT_PARQUET_PARTS_H
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What must have come for a lost connection to be no failed try. */
+/* A connection that is lost after this many bytes does not count as a failed attempt. */
 enum { PROGRESS_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name) {

@@ -175,7 +175,7 @@ static cq_status get_listed(char **directory, cq_hub_listing *l, cq_hub_session 
 
 /* --- the whole --- */
 
-/* What the cache has, when nothing may be fetched. */
+/* Finds the files in the cache, when nothing may be fetched. */
 static cq_status get_offline(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
   char cache[CQ_HUB_PATH], looked[CQ_HUB_PATH], path[CQ_HUB_PATH];
   const char *revision = strcmp(name->revision, "main") != 0 ? name->revision : NULL;

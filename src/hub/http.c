@@ -259,7 +259,7 @@ static bool tick(void *context) {
   return !x->is_stopped;
 }
 
-/* What a curl failure means. message is libcurl's. */
+/* The error for a curl failure. message is libcurl's. */
 static cq_status explain_failure(const exchange *x, cq_curl_result result, const char *message, cq_error *error) {
   cq_hub_answer *a = x->answer;
   const char *url = x->request->url;
@@ -363,7 +363,7 @@ bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_
   return true;
 }
 
-/* What the body of a refusal says: "error" of a JSON object. */
+/* The hub's reason for a refusal: "error" of a JSON object in the body. */
 static void error_of_text(char *out, size_t size, const cq_hub_answer *a) {
   const char *key = a->text.data ? strstr(a->text.data, "\"error\"") : NULL;
   const char *start = key ? strchr(key + 7, '"') : NULL;

@@ -18,7 +18,7 @@ typedef struct cq_hub_session {
   char *token;                /* NULL: none */
   const char *token_from;     /* for errors: "HF_TOKEN", "the token file"; NULL */
   long request_s, download_s; /* how long nothing may come */
-  /* What progress reports; see calque/hub.h. */
+  /* For progress; see calque/hub.h. */
   cq_hub_progress_fn progress;
   void *progress_context;
   const char *what; /* the file at work */

@@ -1,4 +1,4 @@
-/* What a set of open segments holds; see growing.h for its use. */
+/* A set of open segments; see growing.h for its use. */
 #ifndef LEXICAL_SET_H
 #define LEXICAL_SET_H
 

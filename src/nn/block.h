@@ -24,7 +24,7 @@ typedef struct cq_block {
 
 enum { CQ_SITES_PER_BLOCK = 4 }; /* of dropout */
 
-/* What all blocks of a stack share in one batch. */
+/* Shared by all blocks of a stack in one batch. */
 typedef struct cq_block_inputs {
   const float *const *bias; /* added to the scores, as in attention.h; NULL: none */
   float *const *dbias;      /* backward; NULL: not wanted */

@@ -46,7 +46,7 @@ typedef struct cq_index_database {
   size_t n_removed, removed_capacity;
 } cq_index_database;
 
-/* What one transaction writes. */
+/* The writes of one transaction. */
 typedef struct cq_database_batch {
   const cq_index_addition *additions;
   size_t n;
@@ -105,7 +105,7 @@ void cq_database_writing_free(cq_database_writing *w);
 /* Both. */
 CQ_MUST_USE cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error);
 
-/* What a first copy leaves for its end: counts of terms, and indexes of tables. Nothing where that was done. */
+/* The last part of a first copy: counts of terms, and the tables' indexes. Does nothing if that was done. */
 CQ_MUST_USE cq_status cq_database_make_whole(cq_index *index, cq_error *error);
 
 /* A vector in PostgreSQL's binary format, of length 1; bytes is room for 4 + 4 dim. Returns how many it has. */
@@ -120,8 +120,8 @@ CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, 
 
 /* Reads how much there is. */
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
-/* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
- * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
+/* Refuses what PostgreSQL cannot store: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty, and
+ * an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Which pgvector there is, and where: connections of the pool find its operators from then on. Errors:
  * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */

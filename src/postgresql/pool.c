@@ -69,8 +69,8 @@ static bool has_bad_port(cq_slice hosts) {
   return false;
 }
 
-/* Where the host begins: after the first @, if it comes before a slash, as libpq reads it. What does not fit is
- * refused here, and not shown: it may be a part of a password. */
+/* The start of the host: after the first @, if it comes before a slash, as in libpq. A malformed host is refused
+ * without showing it: it may be part of a password. */
 static cq_status find_host(const char **host, const char *address, cq_error *error) {
   const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
   *host = *end == '@' ? end + 1 : begin;

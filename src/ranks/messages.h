@@ -34,7 +34,7 @@ typedef struct cq_messages {
 CQ_MUST_USE cq_status cq_messages_send(cq_messages *m, int to, const void *bytes, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_messages_receive(cq_messages *m, int from, void *bytes, size_t n, cq_error *error);
 
-/* What is given to or taken from another rank. */
+/* Data sent to or received from another rank. */
 typedef cq_status (*cq_message_fn)(void *context, int rank, cq_error *error);
 /* Takes from those that give to this rank, in the order of the tree, then gives to the one above it. */
 CQ_MUST_USE cq_status cq_messages_up(const cq_messages *m, cq_message_fn take, cq_message_fn give, void *context,

@@ -1,4 +1,4 @@
-/* What the ranks of a run (calque/ranks.h) say to each other; ranks NULL: this process is alone, and all is said. */
+/* Communication between the ranks of a run (calque/ranks.h); ranks NULL: there is one process, and nothing to send. */
 #ifndef RANKS_RANKS_H
 #define RANKS_RANKS_H
 

@@ -1,4 +1,4 @@
-/* What the commands of `calque data` share: what they read, progress, what became of the rows. */
+/* Shared by the commands of `calque data`: inputs, progress, and the summary of the rows. */
 #ifndef CLI_DATA_DATA_COMMAND_H
 #define CLI_DATA_DATA_COMMAND_H
 

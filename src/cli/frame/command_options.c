@@ -47,7 +47,7 @@ void cli_values_free(cli_values *values) {
 
 /* --- argv --- */
 
-/* What is parsed at present. */
+/* The state of parsing. */
 typedef struct parsing {
   const char *path;
   cq_options *options;

@@ -4,8 +4,8 @@
 
 #include "cli/frame/command.h"
 
-/* Where mpirun has started several: opens them, after which errors name rank and machine, and ranks but the first say
- * nothing else. Else *out is NULL. Returns an exit code. */
+/* Under mpirun with several ranks: opens them; from then on errors name rank and machine, and only the first rank
+ * prints anything else. Otherwise *out is NULL. Returns an exit code. */
 int cli_ranks_open(cq_ranks **out);
 /* Before the end of the command: a code that is no success, after the reason was said, ends all ranks. */
 void cli_ranks_close(cq_ranks *ranks, int code);

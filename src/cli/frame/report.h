@@ -1,4 +1,4 @@
-/* What commands say: errors and remarks on standard error, tables on standard output, a progress line. */
+/* Output of commands: errors and remarks on standard error, tables on standard output, a progress line. */
 #ifndef CLI_FRAME_REPORT_H
 #define CLI_FRAME_REPORT_H
 
@@ -30,8 +30,8 @@ int cli_fail_error(const cq_error *error);
     CLI_FAILED;                                                                                                        \
   })
 #endif
-/* What errors say first from here on: which of several processes this is. wait_ms: what is wrong for several of them
- * one tells, which ends the others while they wait. */
+/* Prefixes errors from here on with this process's rank. wait_ms: an error of several ranks is printed by one, which
+ * ends the others while they wait. */
 void cli_report_origin(const char *origin, int wait_ms);
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);

@@ -22,8 +22,8 @@ int cli_stop_code(int code);
 /* A file to remove when a signal ends the program, until the same name is forgotten. */
 void cli_stop_remove(const char *path);
 void cli_stop_forget(const char *path);
-/* Says on standard error how the program was started, with --resume. resuming: it was there already. n_ranks: above 1,
- * mpirun started it. */
+/* Prints on standard error the command line that resumes this run: the current one with --resume (resuming: it has that
+ * already). n_ranks above 1: mpirun started it. */
 void cli_stop_tell_resume(const cli_call *call, bool resuming, int n_ranks);
 
 #endif

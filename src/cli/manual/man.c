@@ -197,7 +197,7 @@ static void write_example(FILE *out, const char *text) {
   fputs("\n.EE\n", out);
 }
 
-/* What all commands have in common. */
+/* Sections common to all commands. */
 static void write_common(FILE *out, bool is_program) {
   static const char *const codes[][2] = {
       {"0", "All went well."},

@@ -49,7 +49,7 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
-/* What cannot be written is better known before the work. */
+/* Checks the output before the work. */
 static int check_writable(const char *path) {
   cq_error error = {0};
   cli_output file = {0};

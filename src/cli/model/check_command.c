@@ -25,7 +25,7 @@ static const cq_option options[] = {
 
 static const cq_option_part parts[] = {{.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)}, {0}};
 
-/* What is compared when no file is given: scripts, lengths, and what tokenizers trip over. */
+/* The sentences compared without a file: scripts, lengths, and difficult cases for tokenizers. */
 static const char *const built_in[] = {
     "",
     "A dog barks.",

@@ -228,7 +228,7 @@ static int extend_teacher(demo *d, char *files[N_LANGUAGES]) {
   return cq_encoder_open(&d->student, output, NULL, &d->error) ? demo_failed(d) : CLI_OK;
 }
 
-/* What a model knows of each language, by the held-out test split. */
+/* Evaluates a model on the held-out test split of each language. */
 static int measure_languages(figures out[N_LANGUAGES], demo *d, const cq_encoder *model) {
   for (size_t i = 0; i < N_LANGUAGES; i++) {
     char *test = sample_file(d, "test", languages[i].code), *sts = sample_file(d, "sts", languages[i].code);

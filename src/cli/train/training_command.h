@@ -1,4 +1,4 @@
-/* What the commands that train an encoder have in common: news, the end. */
+/* Shared by the commands that train an encoder: progress, the end. */
 #ifndef CLI_TRAIN_TRAINING_COMMAND_H
 #define CLI_TRAIN_TRAINING_COMMAND_H
 
@@ -32,7 +32,7 @@ typedef struct cli_training {
 int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run);
 /* The exit code for the library's status; prints the result, or the error and how to resume. */
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);
-/* What to return after a run that went well: says when it was in vain, or collapsed. */
+/* The exit code after a successful run; reports a model that is no better than before, or collapsed. */
 int cli_training_verdict(const cq_training_result *result);
 void cli_training_end(cli_training *t);
 

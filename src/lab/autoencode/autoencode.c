@@ -139,7 +139,7 @@ static cq_status make_model(run *r, cq_error *error) {
 
 /* --- dev --- */
 
-/* Tells and logs every direction's measures; mean: of all directions. */
+/* Prints and logs every direction's measures; mean: over all directions. */
 static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
                              cq_error *error) {
   cq_builder line = {0};
@@ -239,7 +239,7 @@ static cq_autoencoder_options trainer_options(const run *r) {
   };
 }
 
-/* What is made less. */
+/* The objective. */
 static double loss_of(const run *r, const cq_autoencoder_report *report) {
   const cq_autoencode_options *o = r->o;
   const double distillation = report->distillation[0] + report->distillation[1]; /* of both languages */
@@ -370,7 +370,7 @@ static cq_status log_languages(run *r, cq_error *error) {
 
 /* --- stages --- */
 
-/* What a stage learns from, and what it trains. */
+/* The data of a stage, and the parameters it trains. */
 static cq_status set_up_sides(cq_autoencoder_side *sides, run *r, cq_error *error) {
   const bool encoders = stages[r->stage].encoders, decoders = stages[r->stage].decoders;
   for (size_t i = 0; i < r->n_codes; i++)

@@ -182,7 +182,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
   return CQ_OK;
 }
 
-/* What a stage's trainer would refuse, some of them hours later. */
+/* Checks early what a stage's trainer would refuse, perhaps hours later. */
 static cq_status check_loss_weights(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;

@@ -1,4 +1,4 @@
-/* What the autoencoders' trainer holds, for those who make it and for its step. */
+/* The autoencoder trainer's internals, for making it and for its step. */
 #ifndef LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 #define LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 

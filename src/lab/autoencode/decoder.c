@@ -301,7 +301,7 @@ static cq_status make_states(first_states *out, cq_worker *worker, const cq_deco
 
 /* --- training --- */
 
-/* What is read and what is to be written: all tokens but each sentence's last, all but its first. */
+/* Inputs and targets: all tokens but each sentence's last, and all but its first. */
 typedef struct shifted {
   int32_t *read, *written;
   int64_t *starts;

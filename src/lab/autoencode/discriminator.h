@@ -17,7 +17,7 @@
 #include "nn/optimizer.h"
 #include "train/space_loss.h"
 
-/* What encoders are to make less. */
+/* The encoders' objective. */
 typedef enum cq_adversary {
   CQ_ADVERSARY_REVERSED, /* minus the discriminator's loss */
   CQ_ADVERSARY_SWAPPED,  /* the loss with the languages' labels exchanged: its gradient stays when the discriminator is

@@ -1,4 +1,4 @@
-/* What autoencoders are trained on and measured by: text of two languages or of one, brought together by languages.
+/* Training and evaluation data of autoencoders: text of two languages or of one, grouped by languages.
  *
  *   fr,it=a.tsv  fr,it=b.tsv  ,it=c.tsv   ->   group fr-it: a, b    group it: c      a batch is of one group */
 #ifndef LAB_AUTOENCODE_GROUPS_H

@@ -1,4 +1,4 @@
-/* What the files of `calque clir` share: its commands, and the options that several of them have besides the library's.
+/* Shared by the files of `calque clir`: its commands, and options of several of them besides the library's.
  *
  *   clir.c       the group, and what trains vectors or uses them: build, expand, run
  *   validate.c   the same over folds of topics: validate

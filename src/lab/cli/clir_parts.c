@@ -1,4 +1,4 @@
-/* What the commands of `calque clir` make of the options that they share. */
+/* The handling of options shared by the commands of `calque clir`. */
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What --test names: cq_test's order, then all of them. */
+/* The values of --test: in cq_test's order, then all of them. */
 enum { TEST_ALL = CQ_N_TESTS };
 static const char *const tests[] = {"wilcoxon", "t", "randomization", "all", NULL};
 

@@ -285,7 +285,7 @@ static const cq_option losses_options[] = {
 /* From above, as they stand in the figure. */
 enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
 
-/* What is measured of vectors, and where it is drawn. */
+/* The measures of vectors, and their charts. */
 static const struct measured {
   const char *name;
   size_t place; /* in cq_autoencode_log_step */

@@ -363,7 +363,7 @@ static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates
   return status;
 }
 
-/* What is hardly better than chance is not used: words then match by how they are spelled in Latin letters. */
+/* A model hardly better than chance is not used: words then match by their spelling in Latin letters. */
 static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const cq_spelled *from,
                              const cq_spelled *to, cq_context *ctx, cq_error *error) {
   size_t best = 0;

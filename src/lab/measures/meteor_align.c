@@ -133,7 +133,7 @@ static uint64_t group_potential(const search *s, const group *g, size_t i, const
   return (exact * s->k + (stem - exact)) * s->k + (all - stem);
 }
 
-/* What matching two words of a group gives; 0: they do not match. */
+/* The weight of a match of two words of a group; 0: they do not match. */
 static uint64_t match_worth(const search *s, uint64_t key_h, uint64_t key_r) {
   if (key_h == key_r) return s->k * s->k;
   if (key_h >> 32 == key_r >> 32) return s->k;

@@ -33,7 +33,7 @@ enum {
 static const char *const colors[N_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                              "#e69f00", "#56b4e9", "#000000", "#f0e442"};
 
-/* Where a chart has what; y from its own top. */
+/* The layout of a chart; y from its own top. */
 typedef struct layout {
   const cq_chart *c;
   int width, height;
@@ -44,7 +44,7 @@ typedef struct layout {
 
 /* --- layout --- */
 
-/* What stands before a name in the legend. */
+/* The sample before a name in the legend. */
 static double sample_width(const cq_chart_series *s) {
   return s->kind == CQ_CHART_POINTS ? LEGEND_POINT : LEGEND_LINE;
 }

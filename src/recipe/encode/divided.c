@@ -36,7 +36,7 @@ typedef struct range {
   uint64_t lines_before, first_row, n_rows; /* lines of the file, rows of all files */
 } range;
 
-/* What is counted in a range, as numbers that are exact in a double. */
+/* The counts of a range, as numbers that are exact in a double. */
 enum { N_LINES, N_ROWS, IS_BAD, HASH, N_COUNTS = HASH + 4 };
 
 struct cq_divided {
@@ -208,7 +208,7 @@ static uint64_t output_bytes(const cq_divided *d) {
   return d->o.header_bytes + d->n_rows * d->o.row_bytes;
 }
 
-/* What one file says is added to what is done. */
+/* Adds one file's range to the finished ones. */
 static bool take_done(cq_divided *d, const char *path) {
   cq_slice bytes;
   cq_identity identity;

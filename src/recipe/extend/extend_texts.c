@@ -420,7 +420,7 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
   return status;
 }
 
-/* Where there is much text, its words are enough for the vocabulary: the dictionary says what they mean. */
+/* With enough text, its words suffice for the vocabulary: the dictionary only translates them. */
 static cq_status add_dictionary(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                 cq_error *error) {
   uint64_t lines;

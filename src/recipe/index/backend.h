@@ -21,7 +21,7 @@ typedef struct cq_index_candidate {
   bool by_vector, by_words;
 } cq_index_candidate;
 
-/* Those of one query, best first. */
+/* The candidates of one query, best first. */
 typedef struct cq_index_candidates {
   cq_index_candidate *items;
   size_t n;
@@ -54,7 +54,7 @@ typedef struct cq_index_counts {
   size_t n_queries;     /* that hubness is of */
 } cq_index_counts;
 
-/* What an index is made with. */
+/* The settings of a new index. */
 typedef struct cq_index_making {
   const char *model, *fingerprint;
   int dim;

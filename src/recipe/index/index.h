@@ -25,7 +25,7 @@ typedef struct cq_index_word_set {
   int n_users; /* with the mutex */
 } cq_index_word_set;
 
-/* What searches open when they first need it, all together once. */
+/* Opened once, when a search first needs it, and shared by all. */
 typedef struct cq_index_shared {
   pthread_mutex_t opening;                      /* held by the one thread that opens an encoder or the analyzer */
   _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */

@@ -1,5 +1,5 @@
-/* What all trainings of an encoder share: reading data, the steps, averaging of weights, evaluation, keeping the
- * best model, log and model card. See encoder_training.h. */
+/* The common part of all trainings of an encoder: reading data, the steps, averaging of weights, evaluation, keeping
+ * the best model, log and model card. See encoder_training.h. */
 #include "recipe/run/encoder_training.h"
 
 #include "base/clock.h"
@@ -239,7 +239,7 @@ static cq_status swap_average(cq_training *r, cq_error *error) {
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
-/* What rank 0 has exchanged a step, beside the size of the gradients, each of which must travel at least once. */
+/* The bytes that rank 0 exchanged in a step, and the size of the gradients, which is the minimum. */
 static void tell_exchanged(cq_training *r) {
   const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
   const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;

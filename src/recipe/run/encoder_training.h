@@ -17,7 +17,7 @@ typedef struct cq_training_task {
   const char *name; /* of the command */
   /* Computes the next batch: number cq_trainer_batches. */
   cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
-  /* What is learned beside the encoder, as sections of a checkpoint, and back; NULL: nothing is. */
+  /* Saves and restores what is trained beside the encoder, as sections of a checkpoint; NULL: nothing is. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
   /* The task's own options and data, and the encoder it has begun from. */

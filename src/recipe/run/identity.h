@@ -1,9 +1,9 @@
-/* What must be the same for a run to be resumed: a line of text each, part of every checkpoint.
+/* The settings and data that must be the same for a run to be resumed: a line of text each, part of every checkpoint.
  *
  *   lr <TAB> 0.0005
- *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may have other names by now
+ *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may be renamed
  *
- * Fill one while getting ready, line by line in the same order; cq_run_identity_compare tells the first line that
+ * Fill one while getting ready, line by line in the same order; cq_run_identity_compare names the first line that
  * differs. */
 #ifndef RECIPE_RUN_IDENTITY_H
 #define RECIPE_RUN_IDENTITY_H
@@ -23,7 +23,7 @@ void cq_run_identity_begin(cq_run_identity *id, const char *command, const cq_op
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value); /* value NULL: not set */
 void cq_run_identity_number(cq_run_identity *id, const char *name, double value);
 void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value);
-/* What a file or a model holds; a model as cq_encoder_fingerprint has it. */
+/* The contents of a file or a model; of a model, its cq_encoder_fingerprint. */
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
