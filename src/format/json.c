@@ -197,7 +197,7 @@ static void append_break(cq_builder *b, int indent, int depth) {
   for (int i = 0; i < indent * depth; i++) cq_builder_char(b, ' ');
 }
 
-/* Depth is bounded: by jansson's limit for documents that were read, by our code for those that were made. */
+/* Depth is bounded by jansson's limit for parsed documents, and by our code for those it makes. */
 static void append_value(cq_builder *b, const json_t *value, int indent, int depth) { // NOLINT(misc-no-recursion)
   switch (json_typeof(value)) {
   case JSON_NULL: cq_builder_text(b, "null"); return;

@@ -20,7 +20,7 @@ typedef struct cq_transport {
   int rank, n_ranks;
   int (*send)(void *context, int to, const void *bytes, size_t n, char *message, size_t size);
   int (*receive)(void *context, int from, void *bytes, size_t n, char *message, size_t size);
-  /* By any thread, while another sends or receives: that and all that comes later fails. */
+  /* By any thread, while another sends or receives: makes that call and all later ones fail. */
   void (*interrupt)(void *context);
   void *context; /* borrowed */
 } cq_transport;

@@ -25,7 +25,7 @@ typedef struct fill {
   cq_pass *pass;
   side sides[2];           /* of x and, unless within, of y */
   side *rows, *other;      /* where x's neighbors go and y's: NULL: not wanted */
-  size_t first_x, first_y; /* what row 0 is called in the lists */
+  size_t first_x, first_y; /* row 0's number in the lists */
   atomic_flag locks[LOCKS];
 } fill;
 

@@ -9,7 +9,7 @@
 
 typedef struct cq_pass cq_pass;
 
-/* What a pass is of, and what it does where a cosine may matter. */
+/* The input of a pass, and its action where a cosine may matter. */
 typedef struct cq_pass_of {
   cq_row_set x, y;
   bool within; /* y is x: of each two rows one pair, i > j */

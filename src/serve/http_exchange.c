@@ -98,7 +98,7 @@ void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* ---- a request on its way ---- */
+/* ---- receiving a request ---- */
 
 static void resume(exchange *x) {
   x->is_done = true;

@@ -21,7 +21,7 @@ CQ_MUST_USE cq_status serve_plane_of_vectors(serve_plane **out, const float *vec
                                              cq_context *ctx, cq_error *error);
 void serve_plane_free(serve_plane *plane);
 
-/* Where a vector [dim] is in it. */
+/* Projects a vector [dim] onto the plane. */
 void serve_plane_place(double place[2], const serve_plane *plane, const float *vector);
 
 #endif

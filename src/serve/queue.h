@@ -61,7 +61,7 @@ typedef struct serve_queue_options {
   size_t batch_tokens; /* of one batch */
 } serve_queue_options;
 
-/* What has been done, for metrics. */
+/* Counters for metrics. */
 typedef struct serve_queue_stats {
   uint64_t n_batches, n_batch_sequences, n_batch_tokens;
   size_t n_waiting, n_waiting_tokens; /* including those being encoded */

@@ -30,7 +30,7 @@ typedef struct serve_limits {
 
 enum { SERVE_MAX_TEXTS = 16384, SERVE_HEALTH_MS = 5000 };
 
-/* What all requests share. */
+/* Shared by all requests. */
 typedef struct serve_shared {
   serve_limits limits;
   const serve_route *const *routes; /* tables, NULL-terminated */
@@ -69,7 +69,7 @@ struct serve_request {
 
 void serve_request_clear(serve_request *request); /* all but the struct */
 
-/* What is wrong with a request, in place of any other answer. */
+/* Answers a request with an error, in place of any other answer. */
 typedef enum serve_mistake {
   SERVE_INVALID,      /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,    /* 400: no JSON */

@@ -1,4 +1,5 @@
-/* What the files of an index share: the manifest, the checks, and snapshots from inside. See index_store.h. */
+/* Shared by the files of an index store: the manifest, the checks, and the internals of snapshots. See
+ * index_store.h. */
 #ifndef STORE_INDEX_SNAPSHOT_H
 #define STORE_INDEX_SNAPSHOT_H
 
@@ -10,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What the manifest says. */
+/* The contents of the manifest. */
 typedef struct cq_index_manifest {
   char *model, *fingerprint;
   char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it */
@@ -70,9 +71,9 @@ struct cq_index_snapshot {
   uint64_t n_uses;
 };
 
-/* What a manifest counts, with one user.
+/* A snapshot of the manifest's state, with one user.
  *   deleted  its list of deletions; NULL: the one on disk
- *   before   an earlier snapshot, of which is taken what stays the same; may be NULL
+ *   before   an earlier snapshot, whose unchanged parts are reused; may be NULL
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT; CQ_ERR_ARGUMENT when `before` is another index's. */
 CQ_MUST_USE cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory, const cq_index_manifest *m,
                                              const unsigned char *deleted, const cq_index_snapshot *before,

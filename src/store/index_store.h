@@ -132,7 +132,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, 
 /* Compares all vectors, passages and documents. Errors: CQ_ERR_FORMAT for the first that is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify(const cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
 
-/* Where the approximation of a generation is, and a part of the index by words. Errors: CQ_ERR_ARGUMENT for a path that
+/* The paths of a generation's approximation and of a part of the lexical index. Errors: CQ_ERR_ARGUMENT for a path that
  * is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, int64_t generation,
                                                  cq_error *error);

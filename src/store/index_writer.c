@@ -72,7 +72,7 @@ cq_status cq_index_files_write(const cq_index_files *f, int64_t n, const cq_inde
   return status;
 }
 
-/* What was written and never counted: by a killed process, or before the disk was full. */
+/* Truncates data that was written but never committed: by a killed process, or before the disk was full. */
 static cq_status truncate_tail(const cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   const int64_t n = m->n + s->n_new;

@@ -1,4 +1,4 @@
-/* Where in a text the bytes of its normal form come from: for showing which words were found. */
+/* Maps the bytes of a normal form back to the text, for showing which words were found. */
 #ifndef TEXT_PLACES_H
 #define TEXT_PLACES_H
 

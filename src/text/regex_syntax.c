@@ -112,7 +112,7 @@ static bool put_posix(translation *t, cq_slice name, bool negated, bool in_brack
   return false;
 }
 
-/* What may stand between the words of a property's name. */
+/* Separators allowed in a property's name. */
 static bool is_joint(char c) {
   return c == '_' || c == '-' || c == ' ';
 }

@@ -22,7 +22,7 @@ const char *cq_script_name(int script);
 /* Whether words are not divided in it: Chinese, Japanese, Thai, Lao, Khmer, Burmese. */
 bool cq_script_has_no_spaces(int script);
 
-/* What a language is written in. */
+/* The script of a language. */
 typedef struct cq_scripts {
   int items[8];
   size_t n;

@@ -25,7 +25,7 @@ static inline void put_code(cq_builder *b, uint32_t c) {
 
 /* --- character by character --- */
 
-/* What becomes of a character: *n_out characters, at most 3, beginning as itself alone; false: it stays. */
+/* Maps a character to *n_out characters, at most 3, initially itself alone; false: it stays. */
 typedef bool (*change_fn)(uint32_t out[3], int *n_out, uint32_t c, const void *context);
 
 /* ASCII's capitals become small letters, eight bytes at a time; bytes of other characters stay. */
@@ -169,7 +169,7 @@ void cq_text_lower_in_context(cq_builder *out, cq_slice text) {
 
 /* --- BERT --- */
 
-/* What is dropped, spaced out, and, where accents stay, lower-cased. */
+/* BERT's cleaning: drops characters, adds spaces and, where accents stay, lower-cases. */
 static inline bool clean_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   const cq_bert_rules *rules = context;
   const bool blank = c == '\t' || c == '\n' || c == '\r';

@@ -1,4 +1,4 @@
-/* What the files of this folder share.
+/* Shared by the files of this folder.
  *
  *   text
  *    | added.c            tokens that are cut out of the text as it is
@@ -74,7 +74,7 @@ static inline cq_slice cq_words_text(const cq_words *words, const cq_word *word)
 
 /* --- the stages: a table row each, made from their JSON --- */
 
-/* Where a component stands, for error messages. */
+/* The place of a component, for error messages. */
 typedef struct cq_place {
   const char *path;  /* file */
   const char *where; /* "normalizer", "pre_tokenizer" */
@@ -113,8 +113,8 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
-/* What may become of a text of n bytes, in bytes: a normalizer that makes more of it is a hostile one. Unicode's forms
- * make 11 bytes of one at most. */
+/* The maximum length after normalizing n bytes: a normalizer that makes more is hostile. Unicode's forms make at most
+ * 11 bytes of one. */
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }

@@ -129,7 +129,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = cq_tokenizer_apply_class(document, config, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
-    /* What older readers use instead travels along. */
+    /* Files for older readers are copied along. */
     static const char *const beside[] = {"vocab.txt",       "sentencepiece.bpe.model",
                                          "spiece.model",    "spm.model",
                                          "tokenizer.model", "vocab.json",

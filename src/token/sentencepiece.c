@@ -171,7 +171,7 @@ static json_t *template_json(const cq_tokenizer *t, const char *before, const ch
                    "special_tokens", specials);
 }
 
-/* What a tokenizer class puts around a sentence. */
+/* The special tokens that a tokenizer class puts around a sentence. */
 static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, const char *class,
                                 const json_t *config, const char *path, cq_error *error) {
   *before = *after = NULL;

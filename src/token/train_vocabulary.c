@@ -28,7 +28,7 @@ enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
 #define TRAINER_BYTES          ((size_t)320 << 20)
 #define TRAINER_BYTES_PER_BYTE 64
 
-/* Where sentences come from: the caller's function, or the sample drawn from it. */
+/* The source of sentences: the caller's function, or the sample drawn from it. */
 typedef struct source {
   bool (*next)(void *context, cq_slice *sentence);
   void *context;
@@ -125,8 +125,8 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   return status;
 }
 
-/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls
- * as Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
+/* The likely share of text of an old vocabulary's piece: pieces are ordered by frequency, which follows Zipf's law. 10
+ * is about the sum of 1 / (rank + 3) over a vocabulary. */
 static float score_by_rank(int64_t rank) {
   return (float)-log(10 * ((double)rank + 3));
 }

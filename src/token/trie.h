@@ -53,7 +53,7 @@ static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned
   return edge ? (uint32_t)edge : CQ_TRIE_NONE;
 }
 
-/* Asks memory for what a step will look at first, and for a node's value. */
+/* Prefetches the first edge that a step will read, and a node's value. */
 static inline void cq_trie_prefetch_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
   __builtin_prefetch(&trie->edges[cq_trie_hash(node << 8 | byte) & (trie->edge_capacity - 1)], 1);
 }

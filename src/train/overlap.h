@@ -35,9 +35,9 @@ CQ_MUST_USE cq_status cq_overlap_new(cq_overlap *out, cq_gradients *gradients, i
                                      const cq_exchange *exchange, cq_error *error);
 void cq_overlap_free(cq_overlap *o);
 
-/* What is added from now on is the last before an update. */
+/* Starts overlapped summation: the next backward pass is the last before an update. */
 void cq_overlap_start(cq_overlap *o);
-/* What backward adds to this shard's gradients from now on is the last: it tells how far it is. */
+/* Starts this shard's last backward pass, which reports how far it is. */
 void cq_overlap_watch(cq_overlap *o, int shard);
 /* The shard's gradients are complete. By any thread. */
 void cq_overlap_pass(cq_overlap *o, int shard);

@@ -47,7 +47,7 @@ typedef struct cq_parallel {
   size_t n_sets, set_capacity;
 } cq_parallel;
 
-/* What a line's third column is. */
+/* The meaning of a line's third column. */
 typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
   CQ_THIRD_LABEL,    /* any text; what follows is nobody's */

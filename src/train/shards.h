@@ -43,7 +43,7 @@ CQ_MUST_USE cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encod
  * to be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences *s, size_t first, size_t n,
                                          cq_worker *worker, cq_error *error);
-/* What the encoder hands over of n sentences, or its gradient; data NULL: nothing. */
+/* The encoder's states for n sentences, or their gradient; data NULL: none. */
 cq_tensor cq_sequences_states(const cq_sequences *s, size_t first, size_t n, bool gradient);
 void cq_sequences_free(cq_sequences *s);
 

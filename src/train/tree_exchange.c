@@ -49,7 +49,7 @@ static cq_status receive_floats(cq_tree_exchange *x, int from, float *values, si
   return status;
 }
 
-/* What others are about to receive in bf16, this rank takes as they will see it. */
+/* Rounds values to bf16, as the other ranks will receive them. */
 static void round_floats(float *values, size_t n) {
   for (size_t i = 0; i < n; i++) values[i] = cq_bf16_to_f32(cq_bf16_of(values[i]));
 }

@@ -41,7 +41,7 @@ CQ_MUST_USE cq_status cq_update_new_before(cq_update *out, const char *name, cq_
                                            cq_error *error);
 void cq_update_free(cq_update *u);
 
-/* What a shard adds its gradients to, by its number. */
+/* The gradients that a shard adds to, by its number. */
 static inline cq_gradients *cq_update_gradients(const cq_update *u, int shard, int first_own) {
   return &u->gradients[shard - first_own];
 }

@@ -8,8 +8,8 @@
 #include "train/shards.h"
 #include "train/update.h"
 
-/* Who reads a sentence. Dropout and noise are functions of a key: a sentence has one, of its batch, column and place;
- * each reader has another of it, so that what one forgets says nothing about what another does. */
+/* The reader of a sentence. Dropout and noise are functions of a key: a sentence's key comes from its batch, column and
+ * place, and each reader derives another from it, so that their dropout is independent. */
 typedef enum cq_reader {
   CQ_READ_ENCODER,
   CQ_READ_ENCODER_AGAIN,    /* after a first update by the same batch */

@@ -19,7 +19,7 @@ typedef struct cq_decoder_shape {
   /* At least one of them, and not both of the last two. */
   bool latent_at_every_step, latent_as_state, states_from_encoder;
   bool words_hidden; /* every token read is <unk>: sentences are written from what is seen of them alone */
-  double dropout;    /* of what every layer reads, and the output layer */
+  double dropout;    /* of the inputs of every layer and of the output layer */
 } cq_decoder_shape;
 
 typedef struct cq_decoder cq_decoder;

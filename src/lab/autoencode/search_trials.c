@@ -22,7 +22,7 @@ typedef struct value {
   double low, high; /* usual; 0 and 0: only where a range is given */
 } value;
 
-/* A value and where it is drawn in this search. */
+/* A value, and its range in this search. */
 typedef struct drawn_value {
   const value *of;
   bool in_use;

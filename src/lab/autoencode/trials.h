@@ -19,7 +19,7 @@ typedef struct cq_trial {
   double dev[CQ_AUTOENCODE_N_MEASURES];
   double loss, epochs, seconds;
   bool failed;  /* its loss was no number */
-  bool is_done; /* there is a record of it; otherwise only the name says anything */
+  bool is_done; /* there is a record of it; otherwise only the name is valid */
   bool is_made; /* by this call */
 } cq_trial;
 

@@ -19,7 +19,7 @@
 #include "train/schedule.h"
 #include "train/tree_exchange.h"
 
-/* What is trained in one stretch, under one schedule. */
+/* A stage: trained in one stretch, under one schedule. */
 typedef struct cq_run_stage {
   const char *name;  /* in news, messages and the log */
   uint64_t n_steps;  /* 0: the stage is left out */
@@ -32,8 +32,8 @@ typedef struct cq_run_stage {
 
 typedef struct cq_run_task {
   int n_stages;
-  /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
-   * ended. Called again when a stage is resumed in a new process. */
+  /* Describes a stage and prepares it, from a checkpoint that was saved in it or, NULL, from the end of the previous
+   * one. Called again when a stage is resumed in a new process. */
   cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
   /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
   cq_status (*update)(double *loss, void *context, cq_error *error);
@@ -64,7 +64,7 @@ typedef struct cq_run_options {
   bool shard_tables;    /* each keeps a part of them (train/table_parts.h) */
 } cq_run_options;
 
-/* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */
+/* The run's own section of a checkpoint. Fixed-size numbers only: it is stored as it is in memory. */
 typedef struct cq_run_state {
   uint64_t stage, step; /* of the stage */
   uint64_t n_steps;     /* of all stages until now */

@@ -112,7 +112,7 @@ cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
   cq_status status = cq_directory_make(w->path, error);
   if (status) return status;
   status = cq_directory_lock(&w->lock, w->path, error);
-  /* Where locks are unknown, a checkpoint that has come since tells of another run all the same. */
+  /* Without file locks, a new checkpoint still reveals another run. */
   if (!status && cq_file_exists(w->checkpoint) != w->under_way)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
   return status;

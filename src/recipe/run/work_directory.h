@@ -21,8 +21,8 @@ typedef struct cq_work_directory {
   int lock;       /* held on the directory while a run works in it; 0: not yet */
 } cq_work_directory;
 
-/* What would only show when the work is done. Errors: CQ_ERR_ARGUMENT when the output is not a name for a new
- * directory, or exists and holds something else than a model; CQ_ERR_IO when its place cannot be written to. */
+/* Checks the output before the work. Errors: CQ_ERR_ARGUMENT when it is not a name for a new directory, or exists and
+ * holds something other than a model; CQ_ERR_IO when its parent cannot be written to. */
 CQ_MUST_USE cq_status cq_work_directory_check_output(const char *output, cq_error *error);
 
 /* Names the paths and checks what is there; the directory itself is made by cq_work_directory_begin once there is

@@ -22,7 +22,7 @@ typedef struct cq_carry_stats {
   uint64_t n_pairs;                                        /* pairs of sentences aligned */
 } cq_carry_stats;
 
-/* What a piece's row rests on. */
+/* The evidence for a piece's row. */
 typedef enum cq_row_origin {
   CQ_ROW_OTHER,     /* a special piece, a byte; or one that occurs in the source only, as its old tokens */
   CQ_ROW_KNOWN,     /* both vocabularies have it, or translations place it */
@@ -32,8 +32,8 @@ typedef enum cq_row_origin {
 /* How often a file counts: its weight, rounded. */
 int cq_text_times(const cq_training_data *file);
 
-/* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; those of one label are
- * aligned as one, and each without a label by itself. origins [new vocab_size] are cq_row_origin of each. */
+/* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; those of one label
+ * are aligned as one, and each without a label by itself. origins [new vocab_size] are cq_row_origin of each. */
 CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_tokenizer *new_tokenizer,
                                          const float *old, int64_t n_old, int64_t dim,
                                          const cq_tokenizer *old_tokenizer, cq_carry_over how,

@@ -370,7 +370,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_builder_char(card, '\n');
 }
 
-/* Both kinds of files, drawn from alike. */
+/* Both kinds of files, sampled in the same way. */
 static cq_status read_files(run *r, cq_error *error) {
   const cq_distill_options *o = &r->o;
   cq_training *t = &r->training;

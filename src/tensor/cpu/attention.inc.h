@@ -20,7 +20,7 @@ static int64_t attention_scratch(int64_t n_tokens, int64_t head_dim) {
   return 2 * head_dim * wide + 3 * n_tokens * deep + 2 * block * wide + 7 * 16; /* 7 runs */
 }
 
-/* What rows [i, i + height) see. */
+/* The keys that rows [i, i + height) see. */
 typedef struct column_range {
   int64_t low, high, padded; /* low on a panel's edge; padded: high rounded up as K is packed */
 } column_range;

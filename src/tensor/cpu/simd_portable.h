@@ -49,7 +49,7 @@ INLINE vf v_set(float x) {
 }
 INLINE vf v_fma(vf a, vf b, vf c) {
   return a * b + c;
-} /* rounded once or twice, as the processor likes */
+} /* rounded once or twice, depending on the processor */
 INLINE vf v_fnma(vf a, vf b, vf c) {
   return c - a * b;
 } /* likewise */
