@@ -64,8 +64,8 @@ struct cq_context {
 
 /* --- fork and threads --- */
 
-/* Threads do not survive a fork, and a lock may be held by one of them: in a child its parent's contexts are left
- * alone, and calls run on the calling thread. */
+/* Threads do not survive a fork, and a lock may be held by one of them: in a child process the parent's contexts are
+ * not used, and calls run on the calling thread. */
 static _Atomic unsigned n_forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 

@@ -70,7 +70,7 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 
 /* --- directories --- */
 
-/* Creates path and what is missing above it; their names are synced. */
+/* Creates path and its missing parents, and syncs their names. */
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
 /* Locks a directory for this process until *lock is closed; the caller closes it whenever it is above 0. On a file

@@ -14,7 +14,7 @@ uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed);
  * for), plus the number, so that parts that changed places are noticed. */
 uint64_t cq_check64(const void *bytes, size_t n, uint64_t number);
 
-/* 128 bits, for whatever is known by its hash alone: no two of 2^50 contents share one, but by a chance of 2^-29. */
+/* 128 bits, for contents identified by their hash alone: among 2^50 contents, the chance of a collision is 2^-29. */
 typedef struct cq_identity {
   uint64_t low, high;
 } cq_identity;

@@ -32,7 +32,7 @@ struct cq_input {
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
-/* How files of other compressions begin ('?': a digit from 1), and what makes text of them. */
+/* The first bytes of files in other compressions ('?': a digit from 1), and the program that decompresses them. */
 static const struct {
   const char *name, *begins, *tool;
   size_t n;

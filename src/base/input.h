@@ -12,7 +12,7 @@
 
 typedef struct cq_input cq_input;
 
-/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for a compression that is not read, by its name. */
+/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT, naming it, for an unsupported compression. */
 CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
 void cq_input_close(cq_input *input);
 

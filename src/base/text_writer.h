@@ -21,7 +21,7 @@ typedef struct cq_text_writer {
   struct cq_text_packer *packer; /* NULL: not compressed */
 } cq_text_writer;
 
-/* Bytes of ".gz" or ".zst" at a path's end, by which it is compressed; 0: it has neither. */
+/* Length of ".gz" or ".zst" at a path's end, which select the compression; 0: neither. */
 size_t cq_text_writer_ending(const char *path);
 /* CQ_ERR_ARGUMENT for a name with the ending of another compression (.xz). Opening refuses it, too; this is for
  * checking before a long computation. NULL is standard output. */

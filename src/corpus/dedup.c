@@ -66,7 +66,7 @@ static uint64_t dedup_key(const dedup *d, size_t n) {
   return key;
 }
 
-/* Remembers a sentence of a side; an empty one is none. */
+/* Remembers a sentence of a side; empty ones are ignored. */
 static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   bool is_new = true;
   const bool stored = row->columns[c].n == 0 || cq_key_set_put(&is_new, &d->seen, cq_mix(d->keys[c] + c));

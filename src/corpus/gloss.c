@@ -1,6 +1,6 @@
 /* Sentences translated word by word:
  *
- *   dictionary ──▶ words and phrases ──▶ translations, each with a weight: how often text has it
+ *   dictionary ──▶ words and phrases ──▶ translations, weighted by their frequency in text
  *   sentence ──the longest phrase from each word on──▶ one of its translations, drawn by weight
  */
 #include "base/error.h"

@@ -210,7 +210,7 @@ static void shift(uint32_t history[HISTORY], uint32_t unit) {
   history[0] = unit;
 }
 
-/* path: the units of the pair's most probable division, of which there are *n. */
+/* path: the *n units of the pair's most probable division. */
 static void divide(uint32_t path[2 * N], size_t *n, cq_joint_ngrams *m) {
   scratch *s = m->memory;
   int best[N][N] = {0};

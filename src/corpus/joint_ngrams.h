@@ -35,7 +35,7 @@ typedef struct cq_joint_ngrams {
   size_t n_units, capacity;
   cq_map numbers;         /* of units, by all their letters */
   cq_multimap by_source;  /* units, numbered alike, by their letters of the source */
-  cq_map grams, contexts; /* how often each; what follows one: how often << 32, and how many different units */
+  cq_map grams, contexts; /* counts of each; for what follows a context: count << 32 | number of different units */
   struct cq_joint_scratch *memory;
 } cq_joint_ngrams;
 

@@ -121,7 +121,7 @@ static cq_status open_parquet(cq_format_reader *reader, cq_error *error) {
   return open_next((parquet *)reader, error);
 }
 
-/* Text that is not well-formed, of a row alone: counted, if that is to be. */
+/* Ill-formed text of a single row: skipped and counted with skip_bad, else the error. */
 static cq_status pass_over(const parquet *p, cq_status status, const cq_error *why, cq_error *error) {
   if (status == CQ_ERR_FORMAT && p->base.flow.skip_bad && !cq_parquet_rows_broken(p->rows)) {
     cq_corpus_drop(p->base.counts, "malformed");

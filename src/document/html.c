@@ -39,7 +39,7 @@ static bool is_block(const xmlChar *name) {
       name);
 }
 
-/* White space of any length is one blank, and none at a line's start. */
+/* Collapses white space to one blank, and drops it at a line's start. */
 static void put_shown(cq_builder *out, const char *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const bool blank = cq_is_blank(text[i]);

@@ -1,5 +1,5 @@
 /* The interface to libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
- * or sent, so that neither libcurl nor the TLS library that it brings along is there for those who work offline.
+ * or sent, so that offline use needs neither libcurl nor its TLS library.
  *
  * One exchange is one request and its answer; redirections are the caller's. */
 #ifndef HUB_CURL_PLUGIN_H

@@ -197,8 +197,8 @@ static cq_status get_online(char **directory, const cq_hub_name *name, const cq_
   int code = 0;
   cq_status status = cq_hub_session_open(&s, o, name->repository, error);
   if (status) return status;
-  /* As sentence-transformers does: a name alone is one of its own models first. The hub says 401 of what there is
-   * not. */
+  /* As in sentence-transformers, a name without an organization is first tried as one of its own models. The hub
+   * answers 401 for a repository that does not exist. */
   const bool is_bare = o->type == CQ_HUB_MODEL && !strchr(repository, '/');
   if (is_bare) {
     snprintf(with_organization, sizeof with_organization, "sentence-transformers/%s", repository);

@@ -28,7 +28,7 @@ enum {
   FEW = 48, /* candidates; for more of them every posting is added up, which is quicker than looking them up */
 };
 
-/* --- a term's way through its postings --- */
+/* --- iterating over a term's postings --- */
 
 typedef struct cursor {
   cq_term_scoring scoring;

@@ -135,7 +135,7 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const cq_bert_sizes *
   return status;
 }
 
-/* The vectors of distances, and what each layer makes of them. */
+/* The embeddings of distances, and each layer's projections of them. */
 static cq_status take_distances(taker *k, cq_transformer *t, const cq_bert_sizes *s) {
   const cq_distance_sizes *d = &s->distances;
   const size_t n = (size_t)t->n_layers;

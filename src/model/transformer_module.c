@@ -1,5 +1,5 @@
-/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it. BERT's
- * line is opened by bert.c, all later families by families/. Forward and backward are nn's. */
+/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it.
+ * BERT-like models are opened by bert.c, all later families by families/. Forward and backward are in nn. */
 #include "model/transformer_module.h"
 
 #include "base/error.h"

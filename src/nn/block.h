@@ -1,11 +1,10 @@
-/* One block of the encoders that came after BERT: attention and a feed-forward layer, each a branch beside the
- * residual.
+/* One block of later encoders: attention and a feed-forward layer, each a branch beside the residual.
  *
  *   x -> before_attention -> attention -> dropout -> after_attention -> + x -> h
  *   h -> before_ffn -> feed-forward -> dropout -> after_ffn -> + h -> y
  *
- * Every norm may be left out (gamma NULL). Pre-norm has those before; sandwich norms are all four; post-norm (post) has
- * those after, and they normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
+ * Every norm is optional (gamma NULL). Pre-norm has the first of each branch; sandwich norms are all four; post-norm
+ * (post) has the last ones, which normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
 #ifndef NN_BLOCK_H
 #define NN_BLOCK_H
 

@@ -20,8 +20,8 @@ typedef struct cq_optimizer_options {
    * again. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
-  /* Only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
-   * others; n_parts 0: all rows. */
+  /* This process updates only part number `part` of n_parts of the rows (cq_table_part), other processes the rest;
+   * n_parts 0: all rows. */
   int part, n_parts;
 } cq_optimizer_options;
 

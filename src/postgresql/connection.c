@@ -132,7 +132,7 @@ static int finish_result(cq_pg_result **out, cq_pg *pg, PGresult *r, cq_pg_probl
   return 1;
 }
 
-/* What the next of what was sent gave at last. */
+/* The last result of the next item sent. */
 static PGresult *take_result(cq_pg *pg) {
   PGresult *last = NULL;
   for (PGresult *r; (r = PQgetResult(pg->it)); last = r) {
@@ -161,7 +161,7 @@ static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   return code;
 }
 
-/* All that is left; then other functions may be called. */
+/* Receives everything left; then other functions may be called. */
 static void drop_sent(cq_pg *pg) {
   cq_pg_problem ignored;
   cq_pg_result *result;
@@ -278,7 +278,7 @@ static cq_status status_of(const cq_pg_problem *p) {
   } kinds[] = {
       {NO_MEMORY, CQ_ERR_MEMORY},
       {TOO_MUCH, CQ_ERR_LIMIT},
-      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
+      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be promoted soon */
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, canceled */

@@ -10,7 +10,7 @@
 #include "postgresql/database.h"
 #include "postgresql/postgresql_select.h"
 
-enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates after a filter, which drops some */
+enum { CQ_DATABASE_FILTERED = 4 }; /* factor for candidates with a filter, which drops some */
 
 /* A term of a query. */
 typedef struct cq_database_query_term {

@@ -1,4 +1,4 @@
-/* Texts of a request to work for the queue. */
+/* Turns a request's texts into work for the queue. */
 #ifndef SERVE_REQUEST_INPUT_H
 #define SERVE_REQUEST_INPUT_H
 

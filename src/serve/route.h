@@ -1,4 +1,4 @@
-/* The routes: one row each, from which requests are found, metrics named and /openapi.json written. */
+/* The routes: one row each, used for dispatching requests, naming metrics and writing /openapi.json. */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 

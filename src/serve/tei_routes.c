@@ -113,7 +113,7 @@ static void prepare_tokenize(serve_request *r) {
   json_decref(body);
 }
 
-/* ---- what is served, and how it is ---- */
+/* ---- information and health ---- */
 
 static void prepare_info(serve_request *r) {
   const serve_model *m = r->model;

@@ -15,11 +15,11 @@
 typedef struct cq_index_manifest {
   char *model, *fingerprint;
   char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it */
-  bool tasks;                  /* documents and queries are encoded each by the model's prompt and modules for them */
-  int64_t dim, n, n_documents; /* records; documents that are not deleted */
-  int64_t files;               /* generation of vectors, passages, checks and documents */
-  int64_t generation;          /* of deleted-G */
-  int64_t n_deleted_bytes;     /* of it */
+  bool tasks;                     /* documents and queries are encoded with the model's prompts and routes for them */
+  int64_t dim, n, n_documents;    /* records; documents that are not deleted */
+  int64_t files;                  /* generation of vectors, passages, checks and documents */
+  int64_t generation;             /* of deleted-G */
+  int64_t n_deleted_bytes;        /* of it */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
   int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: there are none; nearest ones */
   uint64_t queries_check;        /* of the whole file */

@@ -307,7 +307,7 @@ cq_status cq_index_store_set_words(cq_index_store *s, const cq_index_words *word
   return CQ_OK;
 }
 
-/* --- making them count --- */
+/* --- committing --- */
 
 /* The manifest to come, but for the list of deletions; its strings are borrowed. */
 static cq_index_manifest next_manifest(const cq_index_store *s) {

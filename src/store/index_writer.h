@@ -19,7 +19,7 @@ struct cq_index_store {
   int lock; /* a descriptor; -1: only reading */
   cq_index_files files;
   unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
-  bool changed;           /* it is another than the newest snapshot's */
+  bool changed;           /* it differs from the newest snapshot's */
   int64_t n_new;          /* records after those that count */
   int64_t n_documents;    /* as in the next manifest, like all that follows */
   int64_t next_approximate, n_approximate;
@@ -64,7 +64,7 @@ CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t gen
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
 /* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
-/* Removes the files that the newest manifest does not name, and what killed processes had begun to write. */
+/* Removes files that the newest manifest does not name, and the unfinished files of killed processes. */
 void cq_index_remove_left(const cq_index_store *s);
 /* --- index_newest.c --- */
 

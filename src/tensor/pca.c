@@ -137,7 +137,7 @@ static void swap_rows(double *x, size_t i, size_t j, size_t width) {
   }
 }
 
-/* Within the basis: directions of highest variance first, and the variances to the diagonal of small. */
+/* Turns the basis to directions of falling variance, and writes the variances to the diagonal of `small`. */
 static void rotate_basis(analysis *a) {
   const size_t m = a->m;
   for (size_t i = 0; i < m; i++)

@@ -30,7 +30,7 @@ bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co */
 bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
 bool cq_char_is_cjk(uint32_t c);             /* BERT's ideograph blocks: no kana, no hangul */
 
-/* As BERT's tokenizers see them, whose tables are those of Unicode 8. */
+/* As in BERT's tokenizers, with the tables of Unicode 8. */
 bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
 bool cq_char_is_bert_accent(uint32_t c);      /* Mn */
 bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines included */

@@ -241,8 +241,8 @@ bool cq_ids_put(cq_ids *ids, int32_t id);
 
 /* --- the tokenizer --- */
 
-/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory,
- * and stays what it was when the directory is replaced), owned where it was made here. */
+/* A file of the tokenizer, to be saved unchanged: mapped if it came from a directory (so that it takes no memory, and
+ * survives the directory's replacement), owned if it was made here. */
 typedef struct cq_origin_file {
   char *name;
   cq_slice bytes;

@@ -71,7 +71,7 @@ static void make_labels(const room *r, const cq_soft_contrast *c) {
   }
 }
 
-/* The loss of vectors and candidates that end after `kept` dimensions, to which r->columns are normalized. */
+/* The loss of vectors and candidates truncated to `kept` dimensions, to which r->columns are normalized. */
 static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
                           double weight, const room *r) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;

@@ -57,7 +57,7 @@ void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 uint64_t cq_trainer_batches(const cq_trainer *t);
 uint64_t cq_trainer_updates(const cq_trainer *t);
 
-/* Brings all parameters to the present step, so that the encoder may be evaluated or saved. Training may continue.
+/* Brings all parameters to the current step, so that the encoder may be evaluated or saved. Training may continue.
  * Called by all ranks. Errors: the exchange's, where tables are shared out. */
 CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
 /* Before rank 0 saves: it gets what others keep of tables. Called by all ranks. Errors: the exchange's. */

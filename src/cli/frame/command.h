@@ -32,7 +32,7 @@
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
 enum { CLI_MAX_GROUPS = 5 }; /* of the library's, in a command */
 
-/* Values of an option that may be given again and again; its row has the offsets of both. */
+/* Values of a repeatable option; its row has the offsets of both. */
 typedef struct cli_list {
   const char *const *items;
   size_t n;

@@ -112,7 +112,7 @@ static int set_option(const parsing *p, const cq_option *row, const char *value)
   return CLI_OK;
 }
 
-/* The option at argv[*i], and its value if that is apart. */
+/* The option at argv[*i], and its value if that is a separate argument. */
 static int parse_option(const parsing *p, int *i, int argc, char **argv) {
   const char *word = argv[*i], *value = NULL;
   const bool is_long = word[1] == '-';

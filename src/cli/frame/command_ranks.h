@@ -7,7 +7,7 @@
 /* Under mpirun with several ranks: opens them; from then on errors name rank and machine, and only the first rank
  * prints anything else. Otherwise *out is NULL. Returns an exit code. */
 int cli_ranks_open(cq_ranks **out);
-/* Before the end of the command: a code that is no success, after the reason was said, ends all ranks. */
+/* Call before the command ends: after a failure, whose reason was printed, it ends all ranks. */
 void cli_ranks_close(cq_ranks *ranks, int code);
 /* The values that must agree on all ranks, for cq_ranks_agree: the options, except threads and similar ones, and the
  * SIMD level. The model's contents are compared instead of its name. The caller frees it; NULL: out of memory. */

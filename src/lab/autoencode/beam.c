@@ -30,7 +30,7 @@ typedef struct writing {
   float *vectors; /* [n, latent_dim] of each beginning's sentence */
 
   cq_ids *out;
-  double *best;          /* [sentences] score of the best that has ended */
+  double *best;          /* [sentences] score of the best finished hypothesis */
   beginning *candidates; /* [2 beam + 1] of one sentence */
 } writing;
 
@@ -225,7 +225,7 @@ cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *dec
   cq_status status = begin_beam(&w, error);
   for (int64_t length = 1; !status && w.n > 0 && length <= o->max_tokens; length++)
     status = beam_step(&w, length, error);
-  /* What has not ended by now ends here, where nothing else has. */
+  /* A sentence without a finished hypothesis gets its best open one. */
   for (int64_t i = 0; !status && i < w.n; i++)
     if (w.best[w.open[i].sentence] == -INFINITY &&
         !end_sentence(&w, &w.open[i], w.tokens + i * o->max_tokens, o->max_tokens + 1))

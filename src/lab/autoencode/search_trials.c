@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what can be searched: by Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
+/* --- searchable options: from Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 

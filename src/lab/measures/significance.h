@@ -61,9 +61,9 @@ double cq_student_two_sided(double t, double degrees);
 #define CQ_RANDOMIZATION_EXACT 20
 double cq_randomization(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed);
 
-/* corrected [m] of p [m], in their order: the p-values for which the chance of even one false alarm among all m stays
- * below what each says. The i-th smallest p is multiplied by m - i + 1; none may be below an earlier one's, nor above
- * 1. May alias. Errors: CQ_ERR_MEMORY. Source: Holm 1979, section 3. */
+/* Holm's correction of p [m] for m tests (family-wise error rate), in their order: the i-th smallest p is multiplied by
+ * m - i + 1; results never fall below an earlier one's, nor rise above 1. May alias. Errors: CQ_ERR_MEMORY. Source:
+ * Holm 1979, section 3. */
 CQ_MUST_USE cq_status cq_holm(double *corrected, const double *p, size_t m, cq_error *error);
 
 #endif

@@ -76,7 +76,7 @@ typedef struct cq_plan {
   bool ungated;        /* the feed-forward layer is plain, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
-  unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
+  unsigned biases;     /* parts that have them: a missing bias is refused, and so is an extra one */
   cq_rotary rotary[2];
   int n_rotary;
   cq_layer_plan *layers; /* [n_layers] */

@@ -68,7 +68,7 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
   return status;
 }
 
-/* Ranks that have no file: they encode for rank 0. */
+/* Ranks without files: they encode for rank 0. */
 static cq_status help_embedding(const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
   cq_encoder *encoder = NULL;

@@ -102,7 +102,7 @@ static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, con
   return cq_path_join(out, CQ_EXTEND_PATH, t->work, name, error);
 }
 
-/* Points to the paths that file i has within it. */
+/* Sets the pointers of file i to its own paths. */
 static void name_parts(cq_extend_texts *t, size_t i) {
   cq_extend_file *f = &t->files[i];
   if (f->is_gloss) f->given.path = f->train_path;
@@ -441,7 +441,7 @@ static cq_status most_lines(uint64_t *most, const cq_extend_texts *t, cq_error *
   return status;
 }
 
-/* A line for each language whose text counts more than once, or whose dictionary is not in it. */
+/* A line for each language whose text is repeated, or whose dictionary is left out. */
 static void tell_student_text(const cq_extend_texts *t, const cq_training_data *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t first = 0, dictionary = 0;

@@ -31,7 +31,7 @@ typedef struct cq_extend_texts {
   cq_extend_news *news;
 } cq_extend_texts;
 
-/* Whether a language has one of these files. */
+/* Whether one of these files is of this language. */
 bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const char *label);
 
 /* Names the files; o, work and news are set already. */
@@ -62,9 +62,9 @@ CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_p
 /* Writes the steps, the files' weights, and the caller's options and files. */
 CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts,
                                            cq_error *error);
-/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT where options or the contents of files
- * are others than those of the plan, which the message names (steps: unless the caller leaves them to be chosen);
- * CQ_ERR_FORMAT for what is no plan. */
+/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or
+ * the contents of files differ from the plan's (steps: unless the caller leaves the choice to calque); CQ_ERR_FORMAT
+ * for a file that is not a plan. */
 CQ_MUST_USE cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error);
 
 #endif

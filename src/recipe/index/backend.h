@@ -88,7 +88,7 @@ struct cq_index_backend {
   cq_status (*remove)(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error);
   cq_status (*commit)(cq_index *index, cq_error *error);
   cq_status (*approximate)(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error);
-  /* All of a snapshot of `from`, an index of files; NULL: it cannot. */
+  /* Copies a snapshot of `from`, an index of files; NULL: not supported. */
   cq_status (*copy)(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
                     const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error);
   const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */

@@ -1,4 +1,4 @@
-/* An open index from inside: what opening, changing and searching it share. */
+/* The internals of an open index, shared by opening, changing and searching it. */
 #ifndef RECIPE_INDEX_INDEX_H
 #define RECIPE_INDEX_INDEX_H
 

@@ -100,7 +100,7 @@ CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
  * CQ_ERR_LIMIT when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
 CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
 
-/* A running mean over the last 50 or so values, for people; begins at the first, where it is 0. */
+/* Updates a running mean over about the last 50 values, for display; *mean 0: starts with this value. */
 void cq_run_average(double *mean, double value);
 /* An optimizer's learning_rate; the context is the run. */
 double cq_run_learning_rate(const void *run, uint64_t step, bool table);

@@ -1,13 +1,12 @@
-/* Rows for a new vocabulary's pieces out of an old vocabulary's embedding.
+/* Embeddings for a new vocabulary's pieces, from those of an old vocabulary.
  *
  *   piece is special                          the old row of the same role: <s> from [CLS], </s> from [SEP], ...
  *   both vocabularies have it                 the old row: WordPiece "x" at a word's start is "\u2581x", "##x" is "x"
  *   SHARED otherwise                          drawn from the old rows' mean and variance
  *   MEAN otherwise                            mean of the rows of the old tokens that the piece's text splits into
- *   ALIGN                                     in translations: mean of the rows of the old tokens that stand for it in the
- *                                             source, by train/align.h, each language by itself; in the source: as
- *                                             MEAN; mixed by how often the piece occurs in each language and on either
- *                                             side
+ *   ALIGN                                     in translations: mean of the rows of the aligned old tokens in the source
+ *                                             (train/align.h, each language by itself); in the source: as MEAN; mixed
+ *                                             by how often the piece occurs in each language and on either side
  *   FOCUS                                     ALIGN; pieces that are in no pair of sentences by focus.h */
 #ifndef RECIPE_STUDENT_CARRY_H
 #define RECIPE_STUDENT_CARRY_H

@@ -18,8 +18,8 @@ CQ_MUST_USE cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const 
                                     const cq_tokenizer *tokenizer, const cq_student_options *o, cq_context *ctx,
                                     cq_error *error);
 
-/* Turns z [n] into weights: the point of the simplex that is nearest to it. Returns how many are above 0; theirs are in
- * z[0 .. result), and their former places in at [n].
+/* Sparsemax: replaces z [n] by the nearest point of the simplex. Returns the number of weights above 0; they are in
+ * z[0 .. result), and their former indices in at [n].
  * Source: Martins & Astudillo 2016; the threshold by Michelot 1986. */
 size_t cq_sparsemax(float *z, uint32_t *at, size_t n);
 
