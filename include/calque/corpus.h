@@ -89,7 +89,7 @@ CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const c
 
 /** How sentences are compared: byte for byte, or by their letters and digits alone, ignoring case (NFKC, full case
  * folding); those without letters and digits byte for byte. */
-typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALISED } cq_corpus_match;
+typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALIZED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {
   size_t size;
@@ -170,7 +170,7 @@ typedef struct cq_corpus_filter_options {
   double max_ratio;             /**< of the longer side's characters to the shorter's, ten added to both; 0: any */
   const char *const *languages; /**< codes of the columns: sentences must be in that script; none: any */
   size_t n_languages;
-  bool keep_identical; /**< keep rows with two equal sides, compared CQ_CORPUS_NORMALISED */
+  bool keep_identical; /**< keep rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -278,7 +278,7 @@ typedef struct cq_corpus_column {
 
 typedef struct cq_corpus_figures {
   uint64_t n_rows, n_distinct; /**< n_distinct: rows, byte for byte */
-  uint64_t n_identical;        /**< rows with two equal sides, compared CQ_CORPUS_NORMALISED */
+  uint64_t n_identical;        /**< rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
   uint64_t n_malformed;        /**< lines, with skip_bad */
   size_t n_columns;
   cq_corpus_column *columns; /**< [n_columns] */

@@ -10,8 +10,7 @@
  *
  * cq_mine() does all of it on two files. @source Artetxe & Schwenk 2019, sections 3 and 4.
  *
- * @threads Calls are independent of one another; a cq_mining and a cq_labeled may be read by any number of threads at
- * once. */
+ * @threads Calls are independent of one another; a cq_mining may be read by any number of threads at once. */
 #ifndef CALQUE_MINE_H
 #define CALQUE_MINE_H
 
@@ -180,34 +179,6 @@ CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *pa
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);
-
-/** @name Mined pairs against a gold standard */
-
-typedef struct cq_labelled_pair {
-  double score, cosine; /**< cosine NaN when the file has none */
-  bool correct;
-  cq_slice source_id, target_id, source, target; /**< the sentences: data NULL when the file has none */
-} cq_labelled_pair;
-
-typedef struct cq_labeled {
-  cq_labelled_pair *pairs; /**< [n], best first */
-  size_t n, n_gold;
-  bool has_cosines; /**< in every line */
-  void *memory;     /**< what the slices point into */
-} cq_labeled;
-
-/** Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque
- * mine` prints for files of ids), and says which of them a gold file has: lines of source id and target id. @errors
- * CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
- * CQ_ERR_IO, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error);
-CQ_API void cq_labelled_free(cq_labeled *labeled);
-
-/** cq_f1_curve and cq_f1_at over the pairs' scores or, by_cosine, their cosines. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine,
-                                               cq_error *error);
-CQ_API CQ_MUST_USE cq_status cq_labelled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine,
-                                            double threshold, cq_error *error);
 
 #ifdef __cplusplus
 }

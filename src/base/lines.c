@@ -2,8 +2,8 @@
  *
  *   source -- read --> text [begin, end) -- memchr --> a line
  *
- * `text` grows until it holds a whole line. What was read before an error is still handed out line by line, so that how
- * many lines a broken file gives does not depend on the sizes of the buffers. */
+ * `text` grows until it holds a whole line. Lines read before an error are still returned, so that the number of
+ * lines from a broken file does not depend on buffer sizes. */
 #include "calque/lines.h"
 
 #include "base/byte_source.h"

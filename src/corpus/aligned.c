@@ -40,7 +40,7 @@ static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a,
     }
     if (!out->columns[i].data == !out->columns[0].data) continue;
     const cq_lines *ended = a->files[out->columns[i].data ? 0 : i], *other = a->files[out->columns[i].data ? i : 0];
-    return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(ended), "ends after line %llu, %s goes on",
+    return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(ended), "ends after line %llu, but %s has more lines",
                         (unsigned long long)cq_lines_number(ended), cq_lines_path(other));
   }
   out->n = out->columns[0].data ? n : 0;

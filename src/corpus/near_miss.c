@@ -231,7 +231,7 @@ static bool is_name_word(const maker *m, size_t i) {
          !is_one_of(w->plain, no_names);
 }
 
-/* Where most words have a capital it says nothing. */
+/* If most words are capitalized, capitals carry no information. */
 static bool is_headline(const maker *m) {
   size_t n = 0;
   for (size_t i = 0; i < m->n; i++) n += begins_with_capital(m->words[i].core);
@@ -326,7 +326,7 @@ static const char *const subjects[] = {"i",     "you",  "he",   "she",   "it",  
                                        "there", "this", "that", "these", "those", NULL};
 static const char *const question_words[] = {"what", "why", "how", "when", "where", "who", "which", NULL};
 
-/* Verbs that take "not" behind them, and with what they are one word. */
+/* Verbs that "not" may follow, and their contractions with it. */
 static const struct {
   const char *verb, *negated;
 } auxiliaries[] = {
@@ -335,7 +335,7 @@ static const struct {
     {"has", "hasn't"},     {"have", "haven't"}, {"had", "hadn't"},     {"do", "don't"},         {"does", "doesn't"},
     {"did", "didn't"},     {"am", NULL},        {"may", NULL},         {"might", NULL},         {"shall", NULL}};
 
-/* "I'm", "we're": a verb that takes "not" behind it. Whoever has 's else may be a possessor. */
+/* "I'm", "we're": contractions that "not" may follow. After any other word, 's may be a genitive. */
 static const char *const contractions[] = {"i'm",    "you're", "we're",   "they're", "he's",   "she's",
                                            "it's",   "that's", "there's", "i'll",    "you'll", "he'll",
                                            "she'll", "it'll",  "we'll",   "they'll", NULL};

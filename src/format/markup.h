@@ -23,7 +23,7 @@ cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
 /* Whether two names are the same; upper and lower case of ASCII are. */
 bool cq_markup_is(cq_slice name, const char *other);
 
-/* Appends text with its entities replaced: the five of XML and numbers; others (&hyph; and their like) become a
+/* Appends text with its entities replaced: the five of XML and numbers; others (such as &hyph;) become a
  * blank. */
 void cq_markup_text(cq_builder *out, cq_slice text);
 

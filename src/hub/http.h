@@ -18,7 +18,7 @@ typedef struct cq_hub_session {
   char *token;                /* NULL: none */
   const char *token_from;     /* for errors: "HF_TOKEN", "the token file"; NULL */
   long request_s, download_s; /* how long nothing may come */
-  /* What progress reports; see calque/hub.h. */
+  /* For progress; see calque/hub.h. */
   cq_hub_progress_fn progress;
   void *progress_context;
   const char *what; /* the file at work */
@@ -41,7 +41,7 @@ typedef struct cq_hub_answer {
   bool has_length, has_linked_size, has_range;
   uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
   bool lost;                                            /* the try failed in a way that another may not */
-  cq_builder text; /* what came, unless a sink took it; of what is no success its beginning */
+  cq_builder text; /* the body, unless a sink took it; of an error, its beginning */
 } cq_hub_answer;
 void cq_hub_answer_free(cq_hub_answer *a);
 

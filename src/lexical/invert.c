@@ -12,8 +12,7 @@ typedef struct tuple {
   uint32_t term, document, frequency;
 } tuple;
 
-/* What one thread has to itself. Its analysis has numbers of its own for terms: `shared` says which they are for all.
- * */
+/* One thread's data. Its analysis has its own numbers for terms; `shared` maps them to the common ones. */
 typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;

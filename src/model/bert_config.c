@@ -101,7 +101,7 @@ bool cq_bert_is_deberta(const cq_bert *a) {
 
 /* ---- reading config.json ---- */
 
-/* What ALBERT, ELECTRA and ERNIE add. */
+/* Additions of ALBERT, ELECTRA and ERNIE. */
 static cq_status read_more_sizes(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
                                  cq_error *error) {
   cq_status status = CQ_OK;
@@ -196,7 +196,7 @@ cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_
                         out->norm_eps);
   if (a->positions_after_pad && out->n_positions <= out->pad_id + 1)
     return cq_fail_file(error, CQ_ERR_FORMAT, path,
-                        "max_position_embeddings %lld leaves no position behind pad_token_id %lld",
+                        "max_position_embeddings %lld leaves no position after pad_token_id %lld",
                         (long long)out->n_positions, (long long)out->pad_id);
   if (out->dim % out->n_heads)
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%s %lld is not a multiple of %s %lld", a->dim, (long long)out->dim,

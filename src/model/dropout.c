@@ -11,7 +11,7 @@ typedef struct dropout {
   double rate, saved_rate; /* in training; in the file */
 } dropout;
 
-enum { SITE = 1 << 24 }; /* behind those of all other modules */
+enum { SITE = 1 << 24 }; /* after those of all other modules */
 
 static cq_status dropout_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   char path[4096];

@@ -1,5 +1,5 @@
-/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it. BERT's
- * line is opened by bert.c, all later families by families/. Forward and backward are nn's. */
+/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it.
+ * BERT-like models are opened by bert.c, all later families by families/. Forward and backward are in nn. */
 #include "model/transformer_module.h"
 
 #include "base/error.h"
@@ -92,7 +92,7 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
     json_object_del(t->config, "eos_token_id");
     return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
   }
-  /* first_position stays: RoBERTa's positions begin behind the pad id that the table of positions was made for. */
+  /* first_position stays: RoBERTa's positions begin after the pad id that the table of positions was made for. */
   if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
@@ -195,7 +195,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-/* What is packed on its own: the layers' weights, the embedding's projection, and those of distances. */
+/* Weights that are packed separately: the layers', the embedding's projection, and those of distances. */
 static cq_linear *part_of(cq_transformer *t, size_t part) {
   if (t->is_stack) {
     cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];

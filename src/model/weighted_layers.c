@@ -3,8 +3,8 @@
  *   config.json        {"embedding_dimension" | "word_embedding_dimension", "layer_start", "num_hidden_layers"}
  *   model.safetensors  layer_weights [num_hidden_layers + 1 - layer_start]: of the embeddings (0) and the layers (1...)
  *
- * The Transformer before it makes the mean while it goes from layer to layer, so that not all have to be kept. It is for
- * encoding; there is no gradient. */
+ * The Transformer before it makes the mean while it goes from layer to layer, so that not all have to be kept. It is
+ * for encoding; there is no gradient. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
@@ -48,7 +48,7 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
   if (!status) status = read_config(l, &dim, path, error);
   if (status) return status;
   if (!source->before || !source->before->type->has_body)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "WeightedLayerPooling anywhere but behind a Transformer");
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "WeightedLayerPooling anywhere but after a Transformer");
   cq_transformer *t = (cq_transformer *)source->before;
   if (!json_is_true(json_object_get(t->config, "output_hidden_states")))
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
@@ -56,7 +56,7 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
                         "sentence-transformers leaves this module out");
   if (t->is_stack)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "WeightedLayerPooling is read behind BERT's line, not behind model_type '%s'",
+                        "WeightedLayerPooling is read after BERT-like models, not after model_type '%s'",
                         json_string_value(json_object_get(t->config, "model_type")));
   if (dim != t->dim || l->n_layers != cq_transformer_depth(t))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%lld layers of %lld dimensions, the Transformer has %lld of %lld",

@@ -54,11 +54,11 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to be
- * lost. */
+/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to
+ * be lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
-/* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
- * is called once more, with another. */
+/* A connection on which begin() has begun a transaction. If an idle connection turns out to be lost, begin() is called
+ * again, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
 /* Gives a connection back. Sends ROLLBACK without waiting for its end: the next one to take the connection does. A
@@ -75,8 +75,8 @@ CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *
 CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement,
                                           cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
- * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
- * the rest. Those after one that fails are not run. */
+ * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received
+ * drops the rest. Those after one that fails are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */

@@ -1,4 +1,4 @@
-/* The routes: one row each, from which requests are found, metrics named and /openapi.json written. */
+/* The routes: one row each, used for dispatching requests, naming metrics and writing /openapi.json. */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
@@ -7,7 +7,7 @@
 typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI } serve_style;
 
 enum {
-  SERVE_OPEN = 1,         /* asks for no key */
+  SERVE_OPEN = 1,         /* needs no key */
   SERVE_INLINE = 2,       /* so quick that the thread of the connection does it */
   SERVE_HIDDEN = 4,       /* not in the description */
   SERVE_FILE = 8,         /* its body is a file of documents */

@@ -15,7 +15,7 @@
 
 enum {
   IDLE_S = 60,     /* without a byte from the client */
-  TICK_MS = 250,   /* between looks at deadlines */
+  TICK_MS = 250,   /* between checks of deadlines */
   GRACE_MS = 2000, /* for requests that are not whole yet when the server is to end */
   N_CONNECTION_THREADS = 2,
   LOOK_EVERY = 4, /* ticks between looks for clients that have closed their side */
@@ -106,7 +106,7 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   serve_acceptor_close(s->acceptor);
   s->acceptor = NULL;
-  /* A socket that was handed over is the system's: new connections wait in it for the next server. */
+  /* A socket from systemd stays open: new connections wait in it for the next server. */
   if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
   const uint64_t begun = cq_now_ms();
   while (is_busy(s, cq_now_ms() - begun)) next_wishes(s), tick(s);

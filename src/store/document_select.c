@@ -31,7 +31,7 @@ static const char *column_of(cq_slice field) {
   return NULL;
 }
 
-/* a.b as $."a"."b". JSON paths of SQLite know no escapes: a field with a quotation mark or a control character is not
+/* a.b as $."a"."b". SQLite's JSON paths have no escapes: a field with a quotation mark or a control character is not
  * found. */
 static cq_status add_path(cq_sql *sql, cq_slice field, cq_error *error) {
   cq_builder path = {0};

@@ -23,7 +23,7 @@ struct cq_document_store {
 
 static const char columns[] = "first, id, language, title, url, text, metadata, check_of_all";
 
-/* What was borrowed is the arena's. */
+/* Copies borrowed bytes to the arena. */
 static bool keep_document(cq_document *d, cq_arena *arena) {
   char *block = cq_arena_alloc(arena, cq_document_bytes(d));
   if (block) cq_document_move_fields(d, block);
@@ -334,7 +334,8 @@ static cq_status visit_row(void *context, cq_document_store *s, sqlite3_stmt *ro
   return status ? status : to->visit(to->context, first, &document, error);
 }
 
-/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them changes. */
+/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them
+ * changes. */
 cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to, cq_visit_document_fn visit,
                                   void *context, cq_error *error) {
   sqlite3_stmt *statement = NULL;

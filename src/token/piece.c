@@ -1,4 +1,4 @@
-/* What a piece says about words: the text without its marker, and whether it begins a word. */
+/* The text of a piece without its marker, and whether it begins a word. */
 #include "token/internal.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open.c. */
+/* A tokenizer's parts, and encoding with it. Opening one from a directory is open_tokenizer.c. */
 #include "token/internal.h"
 
 #include "base/error.h"

@@ -1,7 +1,7 @@
 /* Word boundaries for the training of a vocabulary, in text whose script has no spaces (Chinese, Japanese, Thai, Lao,
  * Khmer, Burmese). Without them SentencePiece's trainer takes whole phrases for pieces ("this is", "of the"), each too
- * rare to learn: docs/notes/2026-11-choices.md, "Pieces across words". Words are ICU's, by its dictionaries. Three or more
- * words of one character are not divided: most are names, which the dictionaries lack. */
+ * rare to learn: docs/notes/2026-11-choices.md, "Pieces across words". Words are ICU's, by its dictionaries. Three or
+ * more words of one character are not divided: most are names, which the dictionaries lack. */
 #ifndef TOKEN_WORD_MARKS_H
 #define TOKEN_WORD_MARKS_H
 
@@ -9,7 +9,7 @@
 #include "calque/status.h"
 #include "text/splitter.h"
 
-/* What stands between two words: a private-use character, which the trainer must be told to keep apart. */
+/* What stands between two words: a private-use character, which the trainer must be set to keep apart. */
 #define CQ_WORD_MARK "\xee\x80\x80"
 
 typedef struct cq_word_marks {

@@ -89,7 +89,7 @@ static void sum_rows(void *context, size_t item, int worker) {
   }
 }
 
-/* What a row wants of its similarity x to another: its probability less 1 where that is its own. */
+/* The gradient of a row's similarity x to another: its probability, less 1 for the positive. */
 static double similarity_gradient(const search *b, int side, int64_t row, double x, bool is_own) {
   return is_seeking(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
 }

@@ -123,8 +123,8 @@ static void lines_that_are_wrong_are_named(void **state) {
       {DEV(WAY("fr-en", 1) ",\"en-fr\":1"), "xpected object"},
       {"{\"type\":\"step\",\"stage\":\"together\",\"nll\":[1,2],\"contrast\":1,\"distance\":1,\"gradient_norm\":1}\n",
        "no object of languages"},
-      {STEP("together", 2, "\"it\":1", 1), "'it' is no language of the run"},
-      {STEP("together", 2, "\"fr\":null", 1), "-log p of 'fr' is no number"},
+      {STEP("together", 2, "\"it\":1", 1), "'it' is not a language of the run"},
+      {STEP("together", 2, "\"fr\":null", 1), "-log p of 'fr' is not a number"},
       {STEP("together", 2, "\"fr\":1,\"fr\":2", 1), "duplicate"},
       {STEP("together", 2, "\"fr\":1", "1"), "got string"},
       {STEP("together", 2, "\"fr\":1", 1e999), "overflow"},
@@ -154,8 +154,8 @@ static void first_lines_that_are_wrong_are_named(void **state) {
     const char *line, *word;
   } cases[] = {
       {"{\"type\":\"news\"}\n", "2: a step before the run"},
-      {"{\"type\":\"run\",\"languages\":{\"fr\":1}}\n", "1: key 'languages' is no list"},
-      {"{\"type\":\"run\",\"languages\":[]}\n", "1: key 'languages' is no list"},
+      {"{\"type\":\"run\",\"languages\":{\"fr\":1}}\n", "1: key 'languages' is not a list"},
+      {"{\"type\":\"run\",\"languages\":[]}\n", "1: key 'languages' is not a list"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",7]}\n", "1: a language without code"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",\"\"]}\n", "1: a language without code"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",\"it\",\"fr\"]}\n", "1: 'fr' is there twice"},
@@ -183,7 +183,7 @@ static void memory_runs_out(void **state) {
     status = cq_autoencode_log_read(&log, test_path("log.jsonl"), NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    /* Jansson can do without some of what it asks for: then the log is whole. */
+    /* Jansson can do without some of its allocations: then the log is whole. */
     assert_true(status == CQ_ERR_MEMORY || status == CQ_OK);
     if (!status) check_whole(&log);
     cq_autoencode_log_free(&log);

@@ -384,7 +384,7 @@ static void wrong_sizes_of_older_encoders(void **state) {
       {"t5", "\"d_kv\": 10", "\"d_kv\": 8", CQ_ERR_FORMAT, "model.safetensors",
        "'encoder.block.0.layer.0.SelfAttention.q.weight' has shape [30, 24], expected [24, 24]"},
       {"xlmr-xl", "\"max_position_embeddings\": 42", "\"max_position_embeddings\": 2", CQ_ERR_FORMAT, "config.json",
-       "max_position_embeddings 2 leaves no position behind pad_token_id 1"},
+       "max_position_embeddings 2 leaves no position after pad_token_id 1"},
       {"xlmr-xl", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", CQ_ERR_FORMAT, "model.safetensors",
        "'encoder.layer.2.attention.self_attn_layer_norm.weight' is missing"},
       {"deberta", "\"norm_rel_ebd\": \"layer_norm\"", "\"norm_rel_ebd\": \"none\"", CQ_ERR_UNSUPPORTED,

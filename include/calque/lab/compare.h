@@ -32,7 +32,7 @@ extern "C" {
 typedef enum cq_test {
   CQ_TEST_WILCOXON,      /**< signed ranks of the differences (Wilcoxon 1945) */
   CQ_TEST_T,             /**< Student's t of the differences (Student 1908) */
-  CQ_TEST_RANDOMISATION, /**< their sum, under random signs (Fisher 1935; Smucker, Allan & Carterette 2007) */
+  CQ_TEST_RANDOMIZATION, /**< their sum, under random signs (Fisher 1935; Smucker, Allan & Carterette 2007) */
   CQ_N_TESTS
 } cq_test;
 

@@ -90,7 +90,7 @@ void cli_output_abort(cli_output *out) {
 cq_status cli_output_text(const char *path, const char *text, cq_error *error) {
   cli_output file;
   if (!path) {
-    fputs(text, stdout); /* a failure shows when the program flushes it */
+    fputs(text, stdout); /* a failure is noticed when the program flushes it */
     return CQ_OK;
   }
   cq_status status = cli_output_open(&file, path, error);

@@ -1,6 +1,6 @@
 /* The n-grams that a few short texts have in common, order by order.
  *
- *   units   a b a b c | b a b        two texts, one behind the other
+ *   units   a b a b c | b a b        two texts, concatenated
  *   order 1 0 1 0 1 2 | 1 0 1        numbers by first occurrence
  *   order 2 0 1 0 2 . | 1 0 .        of the pairs (number at order n - 1, unit that follows)
  *

@@ -1,4 +1,4 @@
-/* XLM-RoBERTa-XL (Goyal et al. 2021): XLM-R with its norms before the branches, and none behind the embeddings. */
+/* XLM-RoBERTa-XL (Goyal et al. 2021): XLM-R with its norms before the branches, and none after the embeddings. */
 #include "model/families/family.h"
 
 #include "base/error.h"
@@ -11,7 +11,7 @@ static cq_status plan_positions(cq_plan *plan, const cq_config_source *config, c
   plan->max_length = plan->n_positions - plan->first_position;
   if (plan->max_length < 1)
     return cq_fail_file(error, CQ_ERR_FORMAT, config->path,
-                        "max_position_embeddings %lld leaves no position behind pad_token_id %lld",
+                        "max_position_embeddings %lld leaves no position after pad_token_id %lld",
                         (long long)plan->n_positions, (long long)plan->pad_id);
   return CQ_OK;
 }

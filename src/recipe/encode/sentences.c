@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What grows while a file is read. */
+/* Grows while a file is read. */
 typedef struct reading {
   cq_sentences *corpus;
   cq_map known;      /* sentence -> its index */

@@ -180,7 +180,7 @@ typedef struct parallel {
   cq_token_memory *token; /* of a vocabulary that may be split in several ways, else NULL */
 } parallel;
 
-/* A translation of p->source, split without a share of the pieces. */
+/* Tokenizes a translation of p->source with piece dropout. */
 static cq_status add_translation(const carry *c, parallel *p, cq_slice text, double share, cq_error *error) {
   p->target.n = 0;
   if (p->token) cq_token_memory_drop_pieces(p->token, share, (uint64_t)c->stats->n_pairs);

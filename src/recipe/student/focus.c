@@ -174,7 +174,7 @@ static float length_of(const focus *f, const float *row) {
   return sqrtf(f->k->dot(row, row, f->dim));
 }
 
-/* As long as the rows are in the mean: see carry.c. */
+/* Scaled to the rows' mean length: see carry.c. */
 static void combine(const focus *f, float *row, const float *weights, const uint32_t *at, size_t n) {
   float length = 0;
   memset(row, 0, (size_t)f->dim * sizeof *row);

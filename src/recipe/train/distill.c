@@ -222,9 +222,8 @@ static cq_status open_student(run *r, cq_error *error) {
     if (dim == r->teacher.dim) return CQ_OK;
     break;
   }
-  return cq_fail(error, CQ_ERR_ARGUMENT,
-                 "the student %s has %d dimensions, the teacher %s %lld: ask for a projection%s", o->student, dim,
-                 o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+  return cq_fail(error, CQ_ERR_ARGUMENT, "the student %s has %d dimensions, the teacher %s %lld: use a projection%s",
+                 o->student, dim, o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
 }
 
 /* ---- the task ---- */
@@ -248,8 +247,8 @@ static double contrast_weight(const run *r) {
   return final + (r->o.contrast - final) * cq_schedule_factor(plan, step);
 }
 
-/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is dim
- * times a mean over dimensions. */
+/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is
+ * dim times a mean over dimensions. */
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
@@ -371,7 +370,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_builder_char(card, '\n');
 }
 
-/* Both kinds of files, drawn from alike. */
+/* Both kinds of files, sampled in the same way. */
 static cq_status read_files(run *r, cq_error *error) {
   const cq_distill_options *o = &r->o;
   cq_training *t = &r->training;

@@ -1,5 +1,5 @@
-/* Products by AMX, of what narrow.inc.h packed and converted: its registers hold 16 rows of 64 bytes, and an instruction
- * multiplies two of them.
+/* Products by AMX, of what narrow.inc.h packed and converted: its registers hold 16 rows of 64 bytes, and an
+ * instruction multiplies two of them.
  *
  *   C [32, 32]     registers 0 1        A [32, 16 GROUP]    4        B [16 GROUP, 32]    6 7
  *                            2 3                            5
@@ -107,7 +107,7 @@ INLINE void amx_rows(float *c, int64_t c_stride, const narrow *a, int64_t a_stri
   }
 }
 
-/* What narrow_multiply does. */
+/* As narrow_multiply. */
 static void amx_multiply(float *c, int64_t c_stride, const narrow *a, int64_t a_stride, const row_term *row_terms,
                          const void *packed, int64_t m, int64_t n, int64_t k, const cq_epilogue *e) {
   const int64_t whole = m / AMX_BLOCK * AMX_BLOCK;

@@ -1,5 +1,5 @@
-/* What bf16 products have in common, for narrow.inc.h, and what only they do: the transposed product and attention. A
- * file that includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
+/* Shared by bf16 products: the definitions for narrow.inc.h, the transposed product, and attention. A file that
+ * includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
  *
  *   n_dot(s, a, b)         as narrow.inc.h wants it
  *   bf16_store(to, x)      LANES elements
@@ -95,8 +95,8 @@ static void bf16_product_transposed(float *c, int64_t c_stride, const float *a, 
 
 /* ---- attention ---- */
 
-/* What attention.inc.h does forward, with both products in bf16: per head K is packed turned and V as it lies, then for
- * up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
+/* The forward pass of attention.inc.h with both products in bf16: per head K is packed transposed and V as it is, then
+ * for up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
 
 INLINE int64_t bf16_floats(int64_t elements) {
   return round_up(elements, 2 * LANES) / 2;
