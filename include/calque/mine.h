@@ -128,7 +128,7 @@ typedef struct cq_mine_options {
   const char *learn_from;      /**< gold, as above: mined pairs are positive examples if in it, else negative */
   const char *classifier;      /**< a saved one, trained with the same margin */
   const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
-  unsigned leave_out;          /**< features not to train with: bits, in the order of calque mine --help */
+  unsigned leave_out;          /**< features not to train with: bits, in the order of `calque mine --help` */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 
