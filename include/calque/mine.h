@@ -75,7 +75,7 @@ typedef struct cq_decoys {
 } cq_decoys;
 
 /** Estimates, without a gold standard, what share of the pairs that score at least as high as each are translations.
- * Pairs within a text are no translations, and score like false pairs between texts (target-decoy estimate: Elias &
+ * Pairs within a text are not translations, and score like false pairs between texts (target-decoy estimate: Elias &
  * Gygi 2007; src/search/precision.c has the formula). The estimate is too low for a text with many paraphrases.
  * @param precision  [n] from 0 to 1, never rising
  * @param pairs      [n] from cq_margin_pairs, best first
