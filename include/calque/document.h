@@ -91,7 +91,7 @@ CQ_API void cq_documents_close(cq_documents *documents);
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 
 /** A document as a JSON object on one line, as jsonl has it: metadata are members beside the others. `*out` is released
- * with cq_free(). @errors CQ_ERR_FORMAT for metadata that are no JSON object, or a text that is not UTF-8;
+ * with cq_free(). @errors CQ_ERR_FORMAT for metadata other than a JSON object, or a text that is not UTF-8;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_json(char **out, const cq_document *document, cq_error *error);
 

@@ -159,7 +159,7 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_encode_ids(float *out, const cq_encoder 
                                                    cq_context *ctx, cq_error *error);
 
 /** A token's text, borrowed, without the marker of a word's start or inside, and whether the token is special (may be
- * NULL). False: there is no such id. */
+ * NULL). False: unknown id. */
 CQ_API bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id);
 CQ_API int64_t cq_encoder_vocab_size(const cq_encoder *encoder); /**< ids are in [0, vocab_size) */
 

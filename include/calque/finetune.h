@@ -28,7 +28,7 @@ extern "C" {
 /** A batch has pairs of one kind. With several kinds, each has a share of the batches equal to its share of all pairs,
  * spread evenly over the run; weights and run.balanced apply among the files of one kind.
  *
- * Among `pairs`, texts equal to a sentence's own match, and matches of sentences equal to it, are no negatives.
+ * Among `pairs`, texts equal to a sentence's own match, and matches of sentences equal to it, are not negatives.
  * Activations of a whole batch are kept in memory; run.accumulate sums gradients without adding in-batch negatives. */
 typedef struct cq_finetune_options {
   size_t size;

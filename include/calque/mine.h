@@ -74,7 +74,7 @@ typedef struct cq_decoys {
 } cq_decoys;
 
 /** Estimates, without a gold standard, what share of the pairs that score at least as high as each are translations.
- * Pairs within a text are no translations, and score like false pairs between texts (target-decoy estimate: Elias &
+ * Pairs within a text are not translations, and score like false pairs between texts (target-decoy estimate: Elias &
  * Gygi 2007; src/search/precision.c has the formula). The estimate is too low for a text with many paraphrases.
  * @param precision  [n] from 0 to 1, never rising
  * @param pairs      [n] from cq_margin_pairs, best first
@@ -127,7 +127,7 @@ typedef struct cq_mine_options {
   const char *learn_from;      /**< gold, as above: mined pairs are positive examples if in it, else negative */
   const char *classifier;      /**< a saved one, trained with the same margin */
   const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
-  unsigned leave_out;          /**< features not to train with: bits, in the order of calque mine --help */
+  unsigned leave_out;          /**< features not to train with: bits, in the order of `calque mine --help` */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 

@@ -34,7 +34,7 @@ typedef struct cq_divided_options {
   bool skip_bad; /**< count bad lines (not UTF-8, or without the column); else the first is an error */
   const char *output;
   const char *identity; /**< all else that the result depends on, as lines */
-  /** Of the output; row_bytes 0: rows of any length without a header, each range in its own file */
+  /** Sizes in the output; row_bytes 0: rows of any length without a header, each range in its own file */
   size_t header_bytes, row_bytes;
   double save_every_s; /**< seconds between records of what is done; 0: one, below 0: after each range */
   cq_ranks *ranks;     /**< NULL: this process alone */
