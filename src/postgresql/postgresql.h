@@ -45,7 +45,7 @@ typedef struct cq_pg_statement {
 /* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
  * a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
-void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
+void cq_pg_pool_close(cq_pg_pool *pool);             /* no connection may be in use */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
 const char *cq_pg_pool_schema(const cq_pg_pool *pool);
 /* The schema's name as SQL has it: in quotation marks. */

@@ -278,7 +278,7 @@ json_t *cq_complete_document(const cq_tokenizer *t);
  * of memory. */
 json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
 
-/* Sets those switches of a tokenizer.json that its class in tokenizer_config.json sets anew. */
+/* Sets the switches of a tokenizer.json that its class in tokenizer_config.json overrides. */
 cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error);
 
 /* Reads a tokenizer.json: t->vocab and the scores are filled where the fast reader has read them, and left out of the

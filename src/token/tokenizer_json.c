@@ -17,7 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* A few ids may be left to added tokens, but nobody's memory is filled with holes. */
+/* A few ids may be left to added tokens, but large gaps are refused, to limit memory. */
 static int64_t id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }

@@ -41,7 +41,7 @@ typedef struct source {
   bool no_room;
 } source;
 
-/* The caller's next sentence that can be used: not empty, UTF-8, not beyond the trainer's limit in bytes. */
+/* The caller's next usable sentence: not empty, valid UTF-8, within the trainer's limit in bytes. */
 static bool next_usable(source *s, cq_slice *sentence) {
   while (s->next(s->context, sentence)) {
     if (sentence->n == 0 || cq_utf8_invalid_at(sentence->data, sentence->n) != sentence->n) continue;

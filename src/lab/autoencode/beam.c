@@ -93,7 +93,7 @@ static int extend_sentence(writing *w, int64_t first, int64_t end, const float *
   return kept;
 }
 
-/* The states of the rows that the next beginnings come from, in their order. */
+/* The states of the rows that the next hypotheses extend, in their order. */
 static void move_beam_states(writing *w) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   const size_t n_bytes = (size_t)s->hidden_dim * sizeof(float);

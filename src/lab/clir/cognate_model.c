@@ -30,7 +30,7 @@ static const struct schedule {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
-static const double min_over_chance = 1.5; /* contrasts below this multiple of what is learned by chance are nonsense */
+static const double min_over_chance = 1.5; /* contrasts below this multiple of the chance level are meaningless */
 static const double near_best = 0.75;      /* a contrast of this share of the best one's is near it */
 
 #define O cq_cognate_options

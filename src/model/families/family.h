@@ -121,7 +121,7 @@ extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_gte_transforme
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);
-/* CQ_ERR_UNSUPPORTED for a model_type that nobody knows: which are, and the one whose name is closest.
+/* CQ_ERR_UNSUPPORTED for an unknown model_type: names the known ones, and the closest.
  *   others  [n] model types that are no families' */
 CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
                                         cq_error *error);
@@ -133,7 +133,8 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 /* --- for rows' plan() --- */
 
 /* Adds a rotation with the base theta of the plan's n_turned columns; scaling is config.json's rope_scaling, NULL for
- * none. The layers name it by plan->n_rotary as it is then. Errors: CQ_ERR_UNSUPPORTED for a scaling not known. */
+ * none. The layers refer to it by plan->n_rotary after this call. Errors: CQ_ERR_UNSUPPORTED for a scaling not
+ * known. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
