@@ -321,7 +321,7 @@ static void tell_formats(cq_documents *d) {
   if (n) d->o.notice(d->o.notice_context, text);
 }
 
-/* Which encoding a file that is not UTF-8 may have: the file is opened once more. */
+/* Guesses the encoding of a file that is not UTF-8; opens the file again. */
 static void suggest_encoding(const cq_documents *d, cq_error *error) {
   char name[CQ_ENCODING_NAME];
   cq_input *input;

@@ -47,7 +47,7 @@ cq_language cq_language_of(const char *code) {
   return (cq_language){code, NULL, 0};
 }
 
-/* How many of these characters text begins with. */
+/* The number of these characters at the text's start. */
 static size_t n_letters(const char *text) {
   return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }

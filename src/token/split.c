@@ -1,4 +1,4 @@
-/* Split: a word is cut into segments, matches and what lies between them, and these are put together again as the
+/* Split: a word is cut into matches and the segments between them, and these are joined again as the
  * behavior says:
  *
  *   "a--b" by "-"          segments  a|-|-|b
@@ -8,7 +8,7 @@
  *   MergedWithNext         a - -b
  *   Contiguous             a -- b       neighbors of one kind
  *
- * invert: what lies between is taken for the matches. Source: the library tokenizers, NormalizedString::split. */
+ * invert: swaps matches and the segments between them. Source: the library tokenizers, NormalizedString::split. */
 #include "token/split.h"
 
 #include "base/error.h"
