@@ -70,7 +70,7 @@ static bool add_translation(glosser *g, cq_slice word, size_t n_words, cq_slice 
   return true;
 }
 
-/* English verbs stand as "to go" in some dictionaries. */
+/* Some dictionaries have English verbs as "to go". */
 static cq_slice without_to(cq_slice word) {
   const bool has_to = word.n > 3 && memcmp(word.data, "to ", 3) == 0;
   return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;

@@ -386,7 +386,7 @@ static const char *plain_at(const maker *m, size_t i) {
   return i < m->n ? m->words[i].plain : "";
 }
 
-/* Takes the first negation out; false: there is none that can be. */
+/* Removes the first negation; false: none can be removed. */
 static bool remove_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];

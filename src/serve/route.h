@@ -25,7 +25,7 @@ struct serve_route {
   const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
   const char *arguments;     /* names of query arguments, separated by blanks, "*" after a required one; NULL: none */
   const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
-  const char *answer_schema; /* of what is answered; NULL: no JSON */
+  const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
 enum { SERVE_MAX_ROUTES = 48 };

@@ -47,7 +47,7 @@ typedef struct cq_index_hub {
   uint32_t check; /* of it, the lower half, numbered by the record */
 } cq_index_hub;
 
-/* A part of the index by words: words-NUMBER has the next n records. */
+/* A part of the lexical index: words-NUMBER has the next n records. */
 typedef struct cq_index_words {
   int64_t number, n;
 } cq_index_words;

@@ -23,7 +23,7 @@ typedef struct writing {
   int32_t end;
   int64_t vocabulary;
 
-  int64_t n;                /* beginnings, sentence after sentence */
+  int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
   int32_t *tokens, *behind; /* [sentences * beam, max_tokens] what each has written, and room for the next step's */
   cq_decoder_state state, moved;

@@ -63,7 +63,7 @@ typedef struct between {
   const cq_clir_side *from, *to;
   const cq_bags *from_plain, *to_plain;
   const bool *held_out;
-  bool of_queries; /* words that only queries of `from` have, too */
+  bool of_queries; /* including words that only `from`'s queries have */
   const cq_cognate_options *o;
   cq_word_table table;
   double contrast, chance;

@@ -38,7 +38,7 @@ typedef struct spellings {
   double *noise;     /* [n] log probability of the word under it */
 } spellings;
 
-/* The probabilities of steps; or their expected counts. */
+/* Probabilities of steps, or their expected counts. */
 typedef struct steps {
   double *p11, *p10, *p01, *p21, *p12; /* one block; p21 and p12 NULL: none of two letters */
   size_t n, n_single;                  /* all of the block; its part without p21 and p12 */

@@ -194,7 +194,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
-/* Checks prefixes against the dimensions that the student is to have in the end. */
+/* Checks prefixes against the student's final dimensions. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
   const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)

@@ -6,7 +6,7 @@
  *
  * A row of A's register is 64 bytes of a row, whose rest narrow.inc.h filled with zeros; a row of B's is GROUP elements
  * of each of 16 columns, as they lie in a panel. The last groups of a panel that do not fill a register are copied,
- * since what follows them may be no number. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
+ * since the bytes after them may be NaN. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
  *
  * AMX_HEADER, if defined, has the instructions as functions in C, for tests where the processor has none. */
 
