@@ -18,7 +18,7 @@ struct cq_xml {
   XML_Parser parser;
   cq_xml_handler handler;
   bool suspended, over;
-  cq_error refusal; /* the handler's error */
+  cq_error refusal; /* what the handler has against the file */
 };
 
 static void start_element(void *xml, const char *name, const char **attributes) {
@@ -36,7 +36,7 @@ static void character_data(void *xml, const char *bytes, int n) {
   if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, bytes, n);
 }
 
-/* An unread DTD may define it: text would be lost. */
+/* A DTD that is not read may define it: text would be lost. */
 static void skipped_entity(void *xml, const char *name, int is_parameter) {
   if (!is_parameter) cq_xml_refuse(xml, "entity '&%.80s;' is not defined", name);
 }

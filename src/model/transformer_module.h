@@ -29,8 +29,7 @@ typedef struct cq_transformer {
   cq_distances distances;        /* DeBERTa's; table NULL: none */
   cq_disentangled *disentangled; /* [n_layers]; NULL: an architecture without */
   cq_linear *of_distances; /* [2 n_layers] projections of their own for keys and queries, where they have weights */
-  /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times; NULL: the stack's blocks
-   * instead */
+  /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times; NULL: the stack's blocks instead */
   cq_transformer_layer *layers;
   cq_stack stack;
   bool is_stack;
@@ -59,7 +58,7 @@ void cq_transformer_set_dropout(cq_transformer *t, double rate);
  * success only) and its pad id the config's. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokenizer, const float *words,
                                                     cq_arena *arena, cq_error *error);
-/* Updates the config from the module's tokenizer: vocabulary size and special ids. Errors: CQ_ERR_MEMORY. */
+/* Takes what the module's tokenizer says of the vocabulary into the config. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
 
 /* --- for the other kinds of Transformer --- */

@@ -1,5 +1,5 @@
-/* Writing a tokenizer for other libraries to load: its original files unchanged, tokenizer_config.json with the new
- * length, and whichever of tokenizer.json, special_tokens_map.json and tokenizer_config.json was missing. */
+/* Writing a tokenizer so that others load the same one: the files it came from as they are, tokenizer_config.json with
+ * the new length, and whatever of tokenizer.json, special_tokens_map.json and tokenizer_config.json there was not. */
 #include "token/internal.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Split: a word is cut into matches and the segments between them, and these are joined again as the
+/* Split: a word is cut into segments, matches and what lies between them, and these are put together again as the
  * behavior says:
  *
  *   "a--b" by "-"          segments  a|-|-|b
@@ -8,7 +8,7 @@
  *   MergedWithNext         a - -b
  *   Contiguous             a -- b       neighbors of one kind
  *
- * invert: swaps matches and the segments between them. Source: the library tokenizers, NormalizedString::split. */
+ * invert: what lies between is taken for the matches. Source: the library tokenizers, NormalizedString::split. */
 #include "token/split.h"
 
 #include "base/error.h"
@@ -75,7 +75,7 @@ static bool end_segments(segments *s) {
   return fine && (!s->held || cq_split_put(s->out, s->word, s->start, s->end));
 }
 
-/* --- boundaries --- */
+/* --- what is split by --- */
 
 bool cq_split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
   for (size_t w = 0; w < in->n; w++) {

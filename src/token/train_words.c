@@ -28,7 +28,7 @@ struct cq_word_counts {
   size_t capacity;
 };
 
-/* Longer words are left out, and unknown later. */
+/* What is longer is no word; left out, it is unknown later. */
 static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
                        const cq_piece_dropout *dropout) {
   (void)dropout;
@@ -73,7 +73,7 @@ typedef struct counted {
   uint64_t count;
 } counted;
 
-/* The most frequent first; ties by their bytes. */
+/* The most frequent first; of words as frequent, by their bytes. */
 static int by_count(const void *a, const void *b) {
   const counted *x = a, *y = b;
   return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : cq_slice_compare(x->word, y->word);

@@ -17,7 +17,7 @@ void cq_word_marks_close(cq_word_marks *m) {
 }
 
 static bool lacks_spaces(cq_slice text) {
-  enum { FIRST_LEAD = 0xE0 }; /* of three bytes: Thai is the first of those scripts */
+  enum { FIRST_LEAD = 0xE0 }; /* of three bytes, as Thai, the first of those scripts, has */
   for (size_t at = 0; at < text.n;) {
     uint32_t code;
     if ((unsigned char)text.data[at] < FIRST_LEAD) {
@@ -35,8 +35,7 @@ static bool is_one_character(cq_slice word) {
   return cq_utf8_decode(&code, word.data, word.n) == word.n;
 }
 
-/* How many words from words[0] on are to stay together: those of one character that touch, if they are enough, or
- * one. */
+/* How many words from words[0] on are to stay together: those of one character that touch, if they are enough, or one. */
 static size_t together(const cq_slice *words, size_t n) {
   size_t run = 0;
   while (run < n && is_one_character(words[run]) &&
