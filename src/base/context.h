@@ -15,7 +15,7 @@
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
-/* --- spares: objects that a call makes, such as a worker's memory, and leaves to later calls --- */
+/* --- spares: objects that a call makes, such as a worker's memory, kept for later calls --- */
 
 /* A kind of interchangeable objects, identified by its address. */
 typedef struct cq_spare_kind {

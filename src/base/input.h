@@ -16,7 +16,7 @@ typedef struct cq_input cq_input;
 CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
 void cq_input_close(cq_input *input);
 
-/* Up to n bytes, *got of them; 0: the file is over. After an error nothing more is read.
+/* Reads up to n bytes; *got: how many, 0 at the end. After an error nothing more is read.
  * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 

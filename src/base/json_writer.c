@@ -1,4 +1,4 @@
-/* The one writer of JSON's strings and numbers: of the files of models, the program's --json, the service's answers. */
+/* The only writer of JSON strings and numbers: for models' files, the program's --json, the service's answers. */
 #include "base/json_writer.h"
 
 #include "base/utf8.h"

@@ -86,7 +86,7 @@ static void fill_text(cq_lines *l) {
 static cq_status give_up(cq_lines *l, cq_error *error) {
   l->broken = true;
   l->text_over = true;
-  l->begin = l->scanned = l->end; /* asking again gives the same answer */
+  l->begin = l->scanned = l->end; /* the next call gives the same result */
   if (error) *error = l->failure;
   return l->failure.status;
 }

@@ -180,7 +180,7 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   return status;
 }
 
-/* The lock on keys, of which there is one among all processes. */
+/* The lock on keys, shared by all processes. */
 static cq_status lock_store(cq_vector_store *s, cq_notice_fn notice, void *notice_context, cq_error *error) {
   if (flock(s->keys, LOCK_EX | LOCK_NB) == 0) return CQ_OK;
   if (errno == EWOULDBLOCK && notice) {

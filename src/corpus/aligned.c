@@ -24,7 +24,7 @@ static void close_files(cq_format_reader *reader) {
   for (size_t i = 0; i < MAX_FILES; i++) cq_lines_close(a->files[i]);
 }
 
-/* A line of each file; *malformed when one of them is and that is to be passed over. */
+/* Reads a line of each file; *malformed: one of them is malformed and to be skipped. */
 static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
   const size_t n = a->base.o->n_inputs;
   *is_malformed = false;

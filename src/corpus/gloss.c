@@ -42,7 +42,7 @@ static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 typedef struct translation {
   cq_slice text;
   double weight;
-  size_t max_words; /* of a translation; more explain what the word means */
+  size_t max_words; /* of a translation; longer ones are explanations */
 } translation;
 
 typedef struct glosser {
@@ -70,7 +70,7 @@ static bool add_translation(glosser *g, cq_slice word, size_t n_words, cq_slice 
   return true;
 }
 
-/* English verbs stand as "to go" in some dictionaries. */
+/* Some dictionaries have English verbs as "to go". */
 static cq_slice without_to(cq_slice word) {
   const bool has_to = word.n > 3 && memcmp(word.data, "to ", 3) == 0;
   return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;

@@ -21,7 +21,7 @@ static const shape shapes[N_SHAPES] = {{1, 1, 1e-2}, {1, 0, 1e-3}, {0, 1, 1e-3},
 
 #define P_UNSEEN        1e-8 /* of a unit that no pair has had */
 #define COUNT_OF_UNSEEN 0.1  /* of a unit, where n-grams are counted */
-#define MIN_ADDED       3    /* times that a unit was counted, which adds letters where the word has none */
+#define MIN_ADDED       3    /* minimum count of a unit that adds letters without a source */
 
 typedef struct letters {
   uint32_t items[CQ_JOINT_LETTERS];

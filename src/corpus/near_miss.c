@@ -213,7 +213,7 @@ static const char *const peoples[] = {"American", "Arab",   "British", "Chinese"
                                       "Spanish",  "Arabic", "Swedish", "Portuguese", "Korean",  "Japanese", NULL};
 static const char *const *const name_lists[] = {weekdays, months, peoples};
 
-/* Capitals that are no names, or only part of one. */
+/* Capitalized words that are not names, or only part of one. */
 static const char *const no_names[] = {"i",   "i'm", "i've", "i'd", "i'll", "mr", "mrs", "ms", "miss", "dr", "prof",
                                        "sir", "st",  "no",   "ok",  "tv",   "cd", "dvd", "pm", "am",   NULL};
 
@@ -386,7 +386,7 @@ static const char *plain_at(const maker *m, size_t i) {
   return i < m->n ? m->words[i].plain : "";
 }
 
-/* Takes the first negation out; false: there is none that can be. */
+/* Removes the first negation; false: none can be removed. */
 static bool remove_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];
@@ -461,7 +461,7 @@ static void miss_negation(maker *m) {
 
 /* --- order --- */
 
-/* Words between two clauses that say something else when these are swapped; "and" would not. */
+/* Conjunctions whose clauses cannot be swapped without changing the meaning, unlike "and". */
 static const char *const joining[] = {"because", "although", "though", "unless", NULL};
 static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
 static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};

@@ -171,7 +171,7 @@ static bool sounds_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   return true;
 }
 
-/* Log probability of a word's letters, by how often each is there. */
+/* Log probability of a word's letters under the unigram distribution. */
 static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   double sum = 0;
   *n = 0;

@@ -321,7 +321,7 @@ static void tell_formats(cq_documents *d) {
   if (n) d->o.notice(d->o.notice_context, text);
 }
 
-/* Which encoding a file that is not UTF-8 may have: the file is opened once more. */
+/* Guesses the encoding of a file that is not UTF-8; opens the file again. */
 static void suggest_encoding(const cq_documents *d, cq_error *error) {
   char name[CQ_ENCODING_NAME];
   cq_input *input;
@@ -400,7 +400,7 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
-/* What is malformed is counted; a line of it is over, all else of its file as well. */
+/* Counts malformed input and skips it: a line, or else the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
   tell_skipped(d, why);

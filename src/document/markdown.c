@@ -7,8 +7,8 @@
 #include <cmark.h>
 #include <string.h>
 
-/* cmark ends the process where it gets no memory, so there must be enough before it begins: its nodes of the shortest
- * inlines take about this many bytes for a byte of text. */
+/* cmark aborts when memory runs out, so enough must be available before it starts: its nodes for the shortest inlines
+ * take about this many bytes for a byte of text. */
 enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
 
 /* --- front matter: "key: value" lines between two lines of --- at the beginning --- */

@@ -37,7 +37,7 @@ void cq_json_append(cq_builder *out, const json_t *json, int indent);
  * *object is released and NULL. */
 void cq_json_set(json_t **object, const char *key, json_t *value);
 void cq_json_push(json_t **list, json_t *value);
-/* A copy with the same members, and one that shares nothing. (Jansson's may lack some.) */
+/* A shallow and a deep copy. (Jansson's may lack members when memory is short.) */
 json_t *cq_json_copy(const json_t *json);
 json_t *cq_json_deep_copy(const json_t *json);
 

@@ -13,7 +13,7 @@
 typedef enum cq_markup_kind { CQ_MARKUP_END, CQ_MARKUP_OPEN, CQ_MARKUP_CLOSE, CQ_MARKUP_TEXT } cq_markup_kind;
 
 typedef struct cq_markup {
-  cq_slice rest;                /* start with all of it */
+  cq_slice rest;                /* initially all of it */
   bool has_no_end, has_no_dash; /* of >, of -->, in the rest: looked for once */
 } cq_markup;
 

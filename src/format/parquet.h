@@ -10,9 +10,9 @@
  *     levels   is there a value? RLE and bit-packed                        parquet_runs.c
  *     values   PLAIN, dictionary, RLE, DELTA_*, BYTE_STREAM_SPLIT          parquet_values.c, parquet_delta.c
  *
- * Columns are the leaves of the schema and are called by their path: "translation.en". Structs are read, nulls anywhere
- * in them too; lists and maps (REPEATED), dates, decimals and other binary numbers are refused by name, and so is what
- * is encrypted or compressed otherwise than with Snappy, gzip or Zstandard. Checksums of pages are compared where they
+ * Columns are the leaves of the schema and are called by their path: "translation.en". Structs are read, with
+ * nulls at any level; lists and maps (REPEATED), dates, decimals and other binary numbers are refused by name, as are
+ * encryption and compression other than Snappy, gzip or Zstandard. Checksums of pages are compared where they
  * are there.
  *
  * The file is mapped, so it may be larger than memory. A chosen column keeps one page and one dictionary.

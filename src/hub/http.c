@@ -50,7 +50,7 @@ static const char *authority_of(size_t *n, int *scheme, const char *url) {
   return NULL;
 }
 
-/* Without the port that the scheme has anyway. */
+/* Without the scheme's default port. */
 static size_t without_default_port(const char *authority, size_t n, int scheme) {
   const char *const port = scheme ? ":443" : ":80";
   const size_t length = strlen(port);

@@ -94,7 +94,7 @@ void cq_batch_free(cq_batch *b) {
   cq_free(b);
 }
 
-/* Makes an array by own number as long as the vocabulary is, new places zero. */
+/* Grows an array by own number to the vocabulary's size, with zeros. */
 static bool by_term(uint32_t **array, size_t *capacity, size_t n) {
   const size_t before = *capacity;
   if (n <= before) return true;

@@ -81,7 +81,7 @@ static void enter_block(cursor *c, uint32_t block) {
   if (!c->ended) c->bound = bound_of_block(c, block, &c->last);
 }
 
-/* Passes over blocks that end before the window, and bounds those that are in it. */
+/* Skips blocks that end before the window, and bounds those in it. */
 static void enter_window(cursor *c, uint32_t from, uint32_t to) {
   while (!c->ended && c->last < from) enter_block(c, c->block + 1);
   c->window_bound = 0;

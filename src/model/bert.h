@@ -30,12 +30,12 @@ typedef struct cq_bert {
   const char *dim, *n_layers, *n_heads, *feed_forward, *activation, *dropout,
       *attention_dropout; /* keys of config.json */
   bool positions_after_pad, token_types, relative_bias, attention_output_dropout;
-  double norm_eps;        /* when the config has none */
-  const char *projection; /* the layer after word embeddings of embedding_size; NULL: the architecture has none */
+  double norm_eps;        /* when the config says nothing */
+  const char *projection; /* the layer behind word embeddings of embedding_size; NULL: the architecture has none */
   bool always_projects;   /* also where embedding_size is hidden_size */
 } cq_bert;
 
-/* The values of config.json. */
+/* What config.json says. */
 typedef struct cq_bert_sizes {
   int64_t dim, n_layers, n_heads, feed_forward, n_positions, n_types, vocab, pad_id, n_buckets;
   int64_t embedding_dim, n_groups, group_size, n_tasks;

@@ -101,7 +101,7 @@ bool cq_bert_is_deberta(const cq_bert *a) {
 
 /* ---- reading config.json ---- */
 
-/* Additions of ALBERT, ELECTRA and ERNIE. */
+/* What ALBERT, ELECTRA and ERNIE add. */
 static cq_status read_more_sizes(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
                                  cq_error *error) {
   cq_status status = CQ_OK;

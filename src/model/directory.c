@@ -107,7 +107,7 @@ static bool is_text(const json_t *value, const char *text) {
   return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
 }
 
-/* A value that has no effect: null, false, an empty list or object. */
+/* A value that asks for nothing: null, false, an empty list or object. */
 static bool is_void(const json_t *value) {
   return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
          (json_is_array(value) && json_array_size(value) == 0);
@@ -241,7 +241,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (!type->has_body) return CQ_OK;
 
-  /* From the configuration, else from the tokenizer; never more than there are positions. */
+  /* What the configuration says, else the tokenizer; never more than there are positions. */
   if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
   if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
   if (length > INT32_MAX) length = 0;
@@ -289,7 +289,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task per call, ours when they are opened. */
+/* kwargs ["task"] of jina-embeddings-v3's own module: it is told the task, as ours are when they are opened. */
 static bool is_told_task(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");
@@ -327,7 +327,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
-/* model2vec's own setting: whether the vectors are scaled to length 1. *is_one: this is such a file. */
+/* What model2vec writes beside its files: whether the vectors are scaled to length 1. *is_one: this is such a file. */
 static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
   json_t *config;
   cq_status status = cq_json_read(&config, path, error);
@@ -387,7 +387,7 @@ static bool is_quantized(const cq_encoder *e) {
   return false;
 }
 
-/* The requested precision, if the processor supports it. */
+/* What is requested, as far as the processor has it. */
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;

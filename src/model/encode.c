@@ -51,7 +51,7 @@ static cq_status check_encode(const void *options, cq_error *error) {
 const cq_option_group cq_group_encode = {
     .name = "encode", CQ_ROWS(cq_encode_options, option_rows), .check = check_encode};
 
-/* A thread's memory for encoding, kept with the context between calls so that later calls allocate nothing. */
+/* What a thread encodes with, kept with the context from call to call: a call that finds some allocates nothing. */
 typedef struct encode_memory {
   cq_worker worker;
   cq_token_memory *tokens;
@@ -257,7 +257,7 @@ static cq_status check_sentences(const cq_slice *sentences, size_t n, cq_error *
   return CQ_OK;
 }
 
-/* With few blocks, each thread gets equally many: otherwise all would wait for one thread's last block. */
+/* Where blocks are few, there are as many for each thread: else all would wait for one thread's last block. */
 static int64_t count_blocks(int64_t n_tokens, int64_t n_threads) {
   const int64_t n = n_tokens > BLOCK_TOKENS ? (n_tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS : 1;
   if (n >= 4 * n_threads) return n;
@@ -451,7 +451,8 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   return status;
 }
 
-/* Splits a text's ids, before truncation, into windows, each with the prompt and special tokens around it. */
+/* A text's ids before truncation are cut into windows behind what every sequence begins with, and before what it ends
+ * with. */
 static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
                                 size_t n_tail, cq_error *error) {
   const size_t max = (size_t)encoder->max_seq_length;

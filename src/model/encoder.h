@@ -41,7 +41,7 @@ static inline int cq_encoder_full_dim(const cq_encoder *e) {
 /* Whether queries and documents have prompts or modules of their own. */
 bool cq_encoder_has_tasks(const cq_encoder *encoder);
 
-/* Reports to notice, if there is one, that n_truncated of n sentences were truncated. */
+/* Tells notice, when there is one, that n_truncated of n sentences were. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
 
 /* The directory of a model's name: the name itself when it is one, else its snapshot in the local Hugging Face cache.
@@ -49,12 +49,12 @@ void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, 
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
 /* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
- * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a complete encoder (a Dense to a
+ * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense behind a
  * student) is legal until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
 
-/* As cq_encoder_save, into a directory that exists, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
+/* What cq_encoder_save does, into a directory that exists, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
  * cq_weights_save. */
 CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                        const char *card, cq_error *error);
@@ -78,8 +78,8 @@ const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
                                           cq_slice sentence, bool *truncated, cq_error *error);
 
-/* The prompt before every sentence, from the options or the model ("": none), and how many leading tokens pooling then
- * leaves out (0 when it includes the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
+/* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens
+ * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
                                         const cq_encode_options *options, cq_error *error);

@@ -65,8 +65,8 @@ struct cq_module_type {
   bool has_unit_length;  /* its vectors have length 1 */
   bool has_states;       /* its last states can start a decoder's */
   bool is_projection;    /* a linear map of vectors, which several encoders may share */
-  /* On failure *out is either still NULL or what was begun, for the caller to free. A module that takes text and opens
-   * no tokenizer itself gets its directory's. */
+  /* On failure *out is NULL or an incomplete module for the caller to free. A module that takes text and opens no
+   * tokenizer itself gets its directory's. */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
   /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
    * type has its own where sentence-transformers truncates or splits differently. The sentence is well-formed UTF-8. */

@@ -1,7 +1,6 @@
-/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the
- * module types see it: tensors are taken by name and shape, and unused ones are detected. Values stay in the mapping
- * when they are f32 there, and matrices whose readers take narrow rows; other half precision is widened into the
- * arena. */
+/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the module types see it: tensors are asked
+ * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there,
+ * and matrices whose readers take narrow rows; other half precision is widened into the arena. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -174,7 +173,7 @@ cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, 
 
 enum { QUANTIZATION_VERSION = 1 };
 
-/* Models quantized by calque record how. */
+/* What calque has quantized says how. */
 static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_error *error) {
   char path[MAX_PATH];
   json_t *json;

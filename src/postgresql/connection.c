@@ -58,7 +58,7 @@ static int say(cq_pg_problem *problem, const char *sqlstate, const char *message
   return 1;
 }
 
-/* libpq's message about an address that it cannot read has the address in it, and so its password. */
+/* libpq's message about a malformed address contains the address, and so its password. */
 static int check_address(const char *address, cq_pg_problem *problem) {
   char *reason = NULL;
   PQconninfoOption *parsed = PQconninfoParse(address, &reason);

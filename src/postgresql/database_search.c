@@ -64,7 +64,7 @@ static void take_counts(searching *s, const cq_pg_result *r, bool has_snapshot) 
   "SELECT " CQ_DATABASE_TIMEOUT ", set_config('hnsw.iterative_scan', 'strict_order', true), "                          \
   "set_config('hnsw.ef_search', $1::text, true), n_documents, n_passages, n_occurrences, is_whole"
 
-/* All that can be asked at once is one message. */
+/* Sends everything that can be sent at once as one message. */
 static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
   const cq_index_searching *of = context;
   const cq_search_options *o = of->options;

@@ -294,7 +294,7 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
 void cq_pg_give(cq_pg *pg) {
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;
-  /* outside of a transaction a notice says so, which nobody hears */
+  /* outside of a transaction this only gives a notice, which is ignored */
   const bool is_fine = cq_pg_send_rollback(pg);
   pthread_mutex_lock(&pool->mutex);
   if (is_fine) {

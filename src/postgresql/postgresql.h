@@ -45,7 +45,7 @@ typedef struct cq_pg_statement {
 /* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
  * a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
-void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
+void cq_pg_pool_close(cq_pg_pool *pool);             /* no connection may be in use */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
 const char *cq_pg_pool_schema(const cq_pg_pool *pool);
 /* The schema's name as SQL has it: in quotation marks. */
@@ -61,8 +61,8 @@ cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
  * again, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-/* Gives a connection back. Sends ROLLBACK without waiting for its end: the next one to take the connection does. A
- * statement whose result was not received is waited for here. NULL is legal. */
+/* Returns a connection to the pool. Sends ROLLBACK without waiting; the next cq_pg_take waits for its reply. Waits here
+ * only for a statement whose result was not received. NULL is legal. */
 void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
@@ -82,7 +82,7 @@ CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg,
 /* Several statements without values; the last one's rows as text. out may be NULL. */
 CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
-bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have been done */
+bool cq_pg_is_lost(const cq_pg *pg); /* the last request may or may not have been carried out */
 /* The SQLSTATE of the statement that failed last: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 

@@ -1,4 +1,4 @@
-/* Whether all ranks are about to do the same: rank 0's lines are sent to all, and each compares its own. */
+/* Checks that all ranks agree: rank 0's lines are sent to all, and each compares its own. */
 #include "ranks/ranks.h"
 
 #include "base/error.h"

@@ -1,9 +1,9 @@
 /* Lists that a pass over all cosines fills (pass.c).
  *
  * All threads share the lists, each guarded by one of some locks. A list's bound is its lowest cosine, so
- * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million meets some
- * dozens of places that matter. Adversaries (all rows alike) cost time, never exactness. Within one matrix a pair is
- * offered to both its rows. */
+ * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million has only
+ * some dozens of relevant columns. Adversarial input (all rows alike) costs time, never exactness. Within one matrix a
+ * pair is offered to both its rows. */
 #include "search/fill.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* Nearest neighbors: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides
- * (fill.c), whose state is on disk meanwhile. Several ranks: ring.c. */
+ * (fill.c), whose state is saved to disk on the way. Several ranks: ring.c. */
 #include "calque/nearest.h"
 
 #include "base/clock.h"

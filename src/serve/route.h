@@ -23,9 +23,9 @@ struct serve_route {
   void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
   const char *summary;
   const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
-  const char *arguments;     /* names of the query's, blanks between them, "*" after a required one; NULL: none */
+  const char *arguments;     /* names of query arguments, separated by blanks, "*" after a required one; NULL: none */
   const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
-  const char *answer_schema; /* of what is answered; NULL: no JSON */
+  const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
 enum { SERVE_MAX_ROUTES = 48 };

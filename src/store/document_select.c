@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Digits in a text count as a number: tables have nothing else. */
+/* Texts of digits count as numbers: tables have only text. */
 #define AS_NUMBER                                                                                                      \
   "(CASE WHEN %s IN ('integer', 'real') THEN %s WHEN %s GLOB '*[0-9]*' AND NOT %s GLOB '*[^-+.0-9eE]*' THEN "          \
   "CAST(%s AS REAL) END)"

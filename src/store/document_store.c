@@ -83,7 +83,7 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   pthread_mutex_init(&s->mutex, NULL);
   s->path = cq_strdup(path ? path : "documents in memory");
   cq_status status = s->path ? CQ_OK : cq_fail_memory(error, "documents");
-  /* A reader too may have to roll back what a killed writer had begun; where it may not write, SQLite only reads. */
+  /* A reader, too, may have to roll back a killed writer's transaction; without write permission, SQLite only reads. */
   const int flags = SQLITE_OPEN_READWRITE | (writing || !path ? SQLITE_OPEN_CREATE : 0);
   if (!status) {
     const int code = sqlite3_open_v2(path ? path : ":memory:", &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);

@@ -2,9 +2,9 @@
  *
  *   document(first INTEGER PRIMARY KEY, id, language, title, url, text, metadata, check_of_all)
  *
- * Rows are only added, in the order of their records. Which of them count, and which are deleted, says the index's
- * manifest: a reader reads as many records as the manifest counts, so it need not know what a writer is appending. Each
- * call that writes is one transaction, on disk when it returns.
+ * Rows are only added, in the order of their records. The index's manifest says which of them are valid and which
+ * are deleted: a reader reads as many records as the manifest counts, and ignores a writer's appends. Each call that
+ * writes is one transaction, on disk when it returns.
  *
  * Threads: calls on one store wait for each other. */
 #ifndef STORE_DOCUMENT_STORE_H

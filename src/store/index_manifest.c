@@ -43,7 +43,7 @@ cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory
   return CQ_OK;
 }
 
-/* --- its own check: of all other values, each followed by a newline --- */
+/* --- the manifest's own check: of all other values, each followed by a newline --- */
 
 static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq_error *error) {
   cq_builder all = {0};

@@ -47,7 +47,7 @@ typedef struct cq_index_hub {
   uint32_t check; /* of it, the lower half, numbered by the record */
 } cq_index_hub;
 
-/* A part of the index by words: words-NUMBER has the next n records. */
+/* A part of the lexical index: words-NUMBER has the next n records. */
 typedef struct cq_index_words {
   int64_t number, n;
 } cq_index_words;
@@ -127,7 +127,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
 
 /* Whether a record's vector, passage and hubness are as they were written; compared once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
-/* The CQ_ERR_FORMAT of a record that is not. */
+/* CQ_ERR_FORMAT for a malformed record. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
 /* Compares all vectors, passages and documents. Errors: CQ_ERR_FORMAT for the first that is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify(const cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);

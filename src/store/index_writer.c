@@ -1,4 +1,4 @@
-/* Changes of an index: appended to what counts, and counted by the next manifest. */
+/* Changes of an index: appended to the valid records, and made valid by the next manifest. */
 #include "store/index_writer.h"
 
 #include "base/error.h"

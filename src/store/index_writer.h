@@ -55,7 +55,7 @@ CQ_MUST_USE cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int6
 CQ_MUST_USE cq_status cq_index_prepare_hubness(cq_index_store *s, cq_error *error);
 /* Before a commit: what the manifest says of it, on disk. */
 CQ_MUST_USE cq_status cq_index_commit_hubness(cq_index_manifest *next, const cq_index_store *s, cq_error *error);
-/* The queries that count as those of another generation. */
+/* Writes the valid hubness queries as those of another generation. */
 CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t generation, cq_error *error);
 
 /* --- */

@@ -182,7 +182,7 @@ static void find_directions(analysis *a, size_t k, cq_context *ctx) {
 static void fix_sign(double *v, size_t dim) {
   size_t largest = 0;
   for (size_t d = 1; d < dim; d++)
-    if (fabs(v[d]) > fabs(v[largest]) * (1 + 1e-9)) largest = d; /* of equal ones the first, whatever rounding did */
+    if (fabs(v[d]) > fabs(v[largest]) * (1 + 1e-9)) largest = d; /* the first of equal ones, despite rounding */
   const double sign = v[largest] < 0 ? -1 : 1;
   for (size_t d = 0; d < dim; d++) v[d] *= sign;
 }

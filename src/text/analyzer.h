@@ -36,7 +36,7 @@ void cq_analysis_free(cq_analysis *analysis);
  * neighbors, of two words to max_words: names that ICU's dictionary does not have are cut apart, and whole among these.
  * A joined word is not stemmed apart. */
 void cq_analysis_join(cq_analysis *analysis, size_t max_words);
-/* Whether a term was first met joined, and the terms that it then began and ended with. */
+/* Whether a term first occurred as a joined word, and its first and last terms. */
 bool cq_analysis_is_joined(const cq_analysis *analysis, uint32_t id, uint32_t *first, uint32_t *last);
 
 /* The terms of a text as numbers into cq_analysis_terms: *ids[*n], valid until the next call. Errors: CQ_ERR_MEMORY. */

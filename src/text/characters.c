@@ -1,4 +1,4 @@
-/* Shared by transformations of text and normal forms: appending a character, and whether text is ASCII. */
+/* What transformations of text and normal forms both need: appending a character, and whether text is ASCII. */
 #include "base/utf8.h"
 #include "text/unicode.h"
 

@@ -1,4 +1,4 @@
-/* Shared by the files of this folder.
+/* What the files of this folder share.
  *
  *   text
  *    | added.c            tokens that are cut out of the text as it is
@@ -74,7 +74,7 @@ static inline cq_slice cq_words_text(const cq_words *words, const cq_word *word)
 
 /* --- the stages: a table row each, made from their JSON --- */
 
-/* The place of a component, for error messages. */
+/* Where a component stands, for error messages. */
 typedef struct cq_place {
   const char *path;  /* file */
   const char *where; /* "normalizer", "pre_tokenizer" */
@@ -113,8 +113,8 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
-/* The maximum length after normalizing n bytes: a normalizer that makes more is hostile. Unicode's forms make at most
- * 11 bytes of one. */
+/* What may become of a text of n bytes, in bytes: a normalizer that makes more of it is a hostile one. Unicode's forms make
+ * 11 bytes of one at most. */
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }
@@ -143,17 +143,16 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Splits words[0]; *out is whichever of the two holds the result. Errors: those of normalizers, and CQ_ERR_STOPPED for
- * a regular expression that takes too long. */
+/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
+ * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before
- * it. */
+/* A regular expression that our own tokenizers split by: a mark of punctuation or a symbol, with the U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);
-/* The byte that a character represents; -1: none. */
+/* The byte a character stands for, -1 for none. */
 int cq_byte_level_byte(uint32_t c);
 
 /* --- added tokens --- */
@@ -187,7 +186,7 @@ typedef struct cq_model {
   int32_t unk_id;
   /* WordPiece */
   size_t max_word_chars;
-  uint32_t continuation; /* the trie's node after the prefix; CQ_TRIE_NONE: no such pieces */
+  uint32_t continuation; /* the trie's node behind the prefix; CQ_TRIE_NONE: no such pieces */
   cq_slice prefix;
   /* Unigram */
   double *scores;
@@ -202,7 +201,7 @@ typedef struct cq_model {
   cq_word_counts *counts;
 } cq_model;
 
-/* Which pieces may not be used where in a text. {0}: all may. */
+/* Which pieces may not be used at which places of a text. {0}: all may. */
 typedef struct cq_piece_dropout {
   uint64_t share; /* of 2^53 */
   uint64_t key;
@@ -241,8 +240,8 @@ bool cq_ids_put(cq_ids *ids, int32_t id);
 
 /* --- the tokenizer --- */
 
-/* A file of the tokenizer, to be saved unchanged: mapped if it came from a directory (so that it takes no memory, and
- * survives the directory's replacement), owned if it was made here. */
+/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory,
+ * and stays what it was when the directory is replaced), owned where it was made here. */
 typedef struct cq_origin_file {
   char *name;
   cq_slice bytes;
@@ -274,8 +273,8 @@ struct cq_tokenizer {
 const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name);
 /* t->document with the model's vocabulary and merges put in; NULL: out of memory. */
 json_t *cq_complete_document(const cq_tokenizer *t);
-/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out
- * of memory. */
+/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out of
+ * memory. */
 json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
 
 /* Sets those switches of a tokenizer.json that its class in tokenizer_config.json sets anew. */

@@ -59,8 +59,8 @@ static json_int_t added_id(const json_t *document, const char *content) {
   return -1;
 }
 
-/* Llama's and Gemma's classes obey add_bos_token and add_eos_token, whatever tokenizer.json says. Nonzero: out of
- * memory. */
+/* Llama's and Gemma's classes put the tokens around a text that add_bos_token and add_eos_token ask for, whatever
+ * tokenizer.json says. Nonzero: out of memory. */
 static int apply_ends(json_t *document, const json_t *config, bool gemma) {
   static const char *const switches[] = {"add_bos_token", "add_eos_token"}, *const keys[] = {"bos_token", "eos_token"},
                            *const usual[2][2] = {{"<s>", "</s>"}, {"<bos>", "<eos>"}};
@@ -129,7 +129,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = cq_tokenizer_apply_class(document, config, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
-    /* Files for older readers are copied along. */
+    /* What older readers use instead travels along. */
     static const char *const beside[] = {"vocab.txt",       "sentencepiece.bpe.model",
                                          "spiece.model",    "spm.model",
                                          "tokenizer.model", "vocab.json",

@@ -1,4 +1,4 @@
-/* The text of a piece without its marker, and whether it begins a word. */
+/* What a piece says about words: the text without its marker, and whether it begins a word. */
 #include "token/internal.h"
 
 #include "base/error.h"

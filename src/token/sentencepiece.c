@@ -1,5 +1,6 @@
 /* SentencePiece models: turned into a tokenizer.json document and assembled from it, as the readers in Python do, so
- * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json saved with it.
+ * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json that is saved beside
+ * it.
  *
  *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which is what "remove extra white space" and "add a
  *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
@@ -102,7 +103,7 @@ static json_t *added_token(int32_t id, cq_slice text, bool special, bool lstrip)
 static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* XLM-R's first four and its last are ours; the others are one place after the file's. */
+    /* XLM-R's first four and its last are ours; the others are one place behind the file's. */
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
@@ -171,7 +172,7 @@ static json_t *template_json(const cq_tokenizer *t, const char *before, const ch
                    "special_tokens", specials);
 }
 
-/* The special tokens that a tokenizer class puts around a sentence. */
+/* What a tokenizer class puts around a sentence. */
 static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, const char *class,
                                 const json_t *config, const char *path, cq_error *error) {
   *before = *after = NULL;
@@ -236,7 +237,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                             "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
                             "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
                             template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
-    /* XLM-R's own class reads any model as a Unigram. */
+    /* XLM-R's own class makes a Unigram of whatever it is given. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
                          : cq_fail_memory(error, "tokenizer document");

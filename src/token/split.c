@@ -75,7 +75,7 @@ static bool end_segments(segments *s) {
   return fine && (!s->held || cq_split_put(s->out, s->word, s->start, s->end));
 }
 
-/* --- boundaries --- */
+/* --- what is split by --- */
 
 bool cq_split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior) {
   for (size_t w = 0; w < in->n; w++) {

@@ -1,4 +1,4 @@
-/* Parsing shared by normalizers and pre-tokenizers: a step, or a Sequence of them. */
+/* What normalizers and pre-tokenizers have in common where their JSON is parsed: a step, or a Sequence of them. */
 #include "token/internal.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A tokenizer's parts, and encoding with it. Opening one from a directory is open_tokenizer.c. */
+/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open.c. */
 #include "token/internal.h"
 
 #include "base/error.h"

@@ -29,7 +29,7 @@ typedef struct cq_tokenizer_info {
   int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
   int n_special;                                   /* tokens put around a single sentence */
   int64_t model_max_length;                        /* tokenizer_config.json's; 0: not given or absurdly large */
-  int64_t truncation;                              /* tokenizer.json's max_length, for callers that obey it; 0: none */
+  int64_t truncation;                              /* tokenizer.json's max_length, for who heeds it; 0: none */
   bool truncates_start;                            /* it leaves out the beginning of what is longer, not the end */
   bool lowercase;
 } cq_tokenizer_info;
@@ -43,13 +43,13 @@ CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *director
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
-/* A tokenizer's scratch memory, kept from sentence to sentence so that nothing is allocated for each. For one thread at
- * a time, and any tokenizer. */
+/* What a tokenizer works in, kept from sentence to sentence so that nothing is allocated for each. Of one thread at a
+ * time, for any tokenizer. */
 typedef struct cq_token_memory cq_token_memory;
 cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
 /* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place:
- * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no
- * more. Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
+ * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no more.
+ * Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
 void cq_token_memory_drop_pieces(cq_token_memory *memory, double share, uint64_t key);
 size_t cq_token_memory_bytes(const cq_token_memory *memory);
 void cq_token_memory_free(cq_token_memory *memory);
@@ -57,7 +57,7 @@ void cq_token_memory_free(cq_token_memory *memory);
 /* Appends one sentence's ids to out.
  *   memory       NULL: some for this call
  *   add_special  put the special tokens around (static models do without)
- *   max_length   keep at most this many ids, special ones included (0: no limit): the end is truncated
+ *   max_length   keep at most so many ids, special ones included (0: no limit): the end is truncated
  *   truncated    set to whether it was; may be NULL
  * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,
@@ -89,9 +89,9 @@ void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int
 
 /* --- trimming the vocabulary to a text --- */
 
-/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that
- * a merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as
- * cq_tokenizer_encode's. Errors: CQ_ERR_MEMORY. */
+/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that a
+ * merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as cq_tokenizer_encode's.
+ * Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                         cq_slice text, bool add_special, cq_error *error);
 
@@ -134,8 +134,8 @@ typedef struct cq_words_training {
 } cq_words_training;
 
 /* Counts the words of sentences and makes the most frequent ones a tokenizer: <s> 0, <pad> 1, </s> 2, <unk> 3, then by
- * count, words as frequent by their bytes. Words are separated by blanks; punctuation marks and symbols
- * are words of their own; one after a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
+ * count, words as frequent by their bytes. A word is what stands between blanks, but marks of punctuation and symbols
+ * are words of their own; one behind a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
  * and with one blank for any white space. The text must have blanks between words: Chinese or Thai needs them put in
  * before. It is saved as a tokenizer.json that Hugging Face's tokenizers reads.
  *   next  gives sentence after sentence; false at the end. Those that are not UTF-8 are left out. A failed read is

@@ -3,7 +3,7 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The decoder and padding are not read, as neither is done here; truncation is only reported, as the length is the
+ * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
  * caller's. */
 #include "token/internal.h"
 
@@ -61,7 +61,7 @@ static cq_status begin_vocab(void *context, size_t n, bool scored) {
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
 
-/* Ids may be in any order. cq_vocab_parse and Unigram's parse_vocab refuse what is invalid. */
+/* What cq_vocab_parse and Unigram's parse_vocab would not take is theirs to refuse; ids may be in any order. */
 static cq_status put_piece(void *context, const char *text, size_t n, int64_t id, double score) {
   const vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;

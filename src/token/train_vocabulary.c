@@ -28,7 +28,7 @@ enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
 #define TRAINER_BYTES          ((size_t)320 << 20)
 #define TRAINER_BYTES_PER_BYTE 64
 
-/* The source of sentences: the caller's function, or the sample drawn from it. */
+/* Where sentences come from: the caller's function, or the sample drawn from it. */
 typedef struct source {
   bool (*next)(void *context, cq_slice *sentence);
   void *context;
@@ -104,8 +104,8 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less
- * the mark. 0: the message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less the
+ * mark. 0: the message says something else. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;
@@ -125,8 +125,8 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   return status;
 }
 
-/* The likely share of text of an old vocabulary's piece: pieces are ordered by frequency, which follows Zipf's law. 10
- * is about the sum of 1 / (rank + 3) over a vocabulary. */
+/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls
+ * as Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
 static float score_by_rank(int64_t rank) {
   return (float)-log(10 * ((double)rank + 3));
 }
@@ -187,7 +187,7 @@ cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
   cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
   snprintf(threads, sizeof threads, "%d", N_THREADS);
   snprintf(longest, sizeof longest, "%d",
-           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark after each byte */
+           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark behind each byte */
   const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
   char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};

@@ -28,7 +28,7 @@ struct cq_word_counts {
   size_t capacity;
 };
 
-/* Longer words are left out, and unknown later. */
+/* What is longer is no word; left out, it is unknown later. */
 static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
                        const cq_piece_dropout *dropout) {
   (void)dropout;

@@ -1,8 +1,8 @@
-/* WordPiece: the longest piece that begins a word, then the longest "##" piece that follows, to the word's end; a word
+/* WordPiece: the longest piece that begins a word, then the longest "##" piece that goes on, to the word's end; a word
  * that cannot be covered is one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019 for the variant
  * used here.
  *
- * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node after "##". */
+ * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node behind "##". */
 #include "token/internal.h"
 
 #include "base/error.h"

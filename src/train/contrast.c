@@ -17,7 +17,7 @@ typedef struct search {
   float *lengths[2];   /* [n] that they had */
   float *columns[2];   /* the same, packed as the right side of units units^T */
   float *rows[2];      /* and of weights units */
-  double *log_sums[2]; /* [n] log of the softmax's denominator, of a row that is to find something */
+  double *log_sums[2]; /* [n] log of the softmax's denominator, for rows with a positive */
   double *own;         /* [n[0]] a pair's similarity over the temperature */
   float *blocks;       /* [workers][BLOCK_ROWS, n[1] + dim] */
 } search;

@@ -56,7 +56,7 @@ typedef struct cq_shard {
   cq_batch batch;
   uint64_t *keys; /* [n] */
   cq_tape tape;
-  double sums[CQ_SHARD_SUMS]; /* what passes add up: losses */
+  double sums[CQ_SHARD_SUMS]; /* sums over passes: losses */
   cq_status status;
   cq_error error;
 } cq_shard;

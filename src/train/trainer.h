@@ -60,7 +60,7 @@ uint64_t cq_trainer_updates(const cq_trainer *t);
 /* Brings all parameters to the current step, so that the encoder may be evaluated or saved. Training may continue.
  * Called by all ranks. Errors: the exchange's, where tables are shared out. */
 CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
-/* Before rank 0 saves: it gets what others keep of tables. Called by all ranks. Errors: the exchange's. */
+/* Call on all ranks before rank 0 saves: it receives the others' parts of tables. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_trainer_collect(cq_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an

@@ -1,4 +1,4 @@
-/* calque cache check, info, clear: what training and mining keep of vectors. */
+/* calque cache check, info, clear: the cached vectors of training and mining. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

@@ -101,7 +101,7 @@ static uint64_t hash_of_ranges(const cli_encode_job *j) {
   return hash;
 }
 
-/* Adds the ranges that --calibration gives to what must be the same: neither ranks nor a resumed run may mix two
+/* Adds the ranges of --calibration to the values that must agree: neither ranks nor a resumed run may mix two
  * contents of that file. */
 static int agree_on_calibration(char **lines, cli_encode_job *j) {
   cq_error error = {0};

@@ -57,7 +57,7 @@ static const char *parsing_row_name(const void *context, size_t i) {
   return cq_options_row(((const parsing *)context)->options, i)->name;
 }
 
-/* The number of the option of a name or letter; *n receives how many there are. */
+/* The index of the option with a name or letter; *n receives the number of options. */
 static size_t find_option(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
   size_t found = SIZE_MAX;
   const cq_option *row;

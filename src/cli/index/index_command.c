@@ -1,4 +1,4 @@
-/* calque index: documents to be searched. The larger commands (add, copy, hubness) have files of their own. */
+/* calque index: documents for search. The larger commands (add, copy, hubness) are in their own files. */
 #include "cli/index/index_command.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

@@ -151,7 +151,7 @@ static int demo_failed(demo *d) {
   return cli_fail_error(&d->error);
 }
 
-/* What was chosen is part of the story; tables of the training are not: there is one of test sentences. */
+/* Prints the choices, but not the training's tables: the demo has its own, of test sentences. */
 static bool watch_demo_training(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];

@@ -97,7 +97,7 @@ typedef struct cq_autoencoder_report {
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
-/* Brings all parameters to the present step and packs them: for evaluating and saving. */
+/* Brings all parameters to the current step and packs them, for evaluating and saving. */
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:

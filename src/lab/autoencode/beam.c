@@ -23,7 +23,7 @@ typedef struct writing {
   int32_t end;
   int64_t vocabulary;
 
-  int64_t n;                /* beginnings, sentence after sentence */
+  int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
   int32_t *tokens, *behind; /* [sentences * beam, max_tokens] what each has written, and room for the next step's */
   cq_decoder_state state, moved;
@@ -93,7 +93,7 @@ static int extend_sentence(writing *w, int64_t first, int64_t end, const float *
   return kept;
 }
 
-/* The states of the rows that the next beginnings come from, in their order. */
+/* The states of the rows that the next hypotheses extend, in their order. */
 static void move_beam_states(writing *w) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   const size_t n_bytes = (size_t)s->hidden_dim * sizeof(float);

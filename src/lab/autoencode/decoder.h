@@ -77,7 +77,7 @@ CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker,
 /* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
 CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
-/* The same, but only best [n], the most probable of what follows, of equals the first; may be ids. */
+/* The same, but only best [n], the most probable next token, ties going to the first; may be ids. */
 CQ_MUST_USE cq_status cq_decoder_step_greedy(int32_t *best, cq_worker *worker, const cq_decoder *decoder,
                                              cq_decoder_state *state, const int32_t *ids, cq_tensor latent,
                                              cq_error *error);

@@ -35,7 +35,7 @@ typedef struct cq_discriminator_options {
 
 typedef struct cq_discriminator_report {
   double loss;      /* cross-entropy, the mean over both languages' vectors */
-  double accuracy;  /* share of the vectors whose language it has right */
+  double accuracy;  /* share of the vectors whose language it predicts correctly */
   double adversary; /* what the encoders make less, unweighted */
 } cq_discriminator_report;
 

@@ -142,7 +142,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 
 /* --- a trial's values --- */
 
-/* In four digits or, where these do not read as the same number, as few as do. */
+/* In four digits or, if that changes the number, as few as read back as it. */
 static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {

@@ -51,7 +51,7 @@ enum { CLI_CLIR_COGNATES = 3 };
 
 /* Opens the collections; says on standard error why not, or that judgements are of documents that are not there. */
 int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
-/* Says on standard error if nothing was learned of letters. */
+/* Warns on standard error if nothing was learned about letters. */
 void cli_clir_note_letters(const cq_clir_cognates *cognates);
 /* These two say what is wrong on standard error, before anything is learned, and return an exit code. */
 int cli_clir_check_tag(const char *tag);

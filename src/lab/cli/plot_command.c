@@ -157,7 +157,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighborhood */
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity is no neighborhood */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();
@@ -169,7 +169,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   return CLI_OK;
 }
 
-/* A figure as high as the points of places [n, 2] are to their width, within reason. */
+/* A figure with the aspect ratio of places [n, 2], within limits. */
 static int height_of(const double *places, size_t n) {
   double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
   for (size_t i = 0; i < 2 * n; i++) {

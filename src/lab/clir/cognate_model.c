@@ -30,7 +30,7 @@ static const struct schedule {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
-static const double min_over_chance = 1.5; /* contrasts below this multiple of what is learned by chance are nonsense */
+static const double min_over_chance = 1.5; /* contrasts below this multiple of the chance level are meaningless */
 static const double near_best = 0.75;      /* a contrast of this share of the best one's is near it */
 
 #define O cq_cognate_options
@@ -63,7 +63,7 @@ typedef struct between {
   const cq_clir_side *from, *to;
   const cq_bags *from_plain, *to_plain;
   const bool *held_out;
-  bool of_queries; /* words that only queries of `from` have, too */
+  bool of_queries; /* including words that only `from`'s queries have */
   const cq_cognate_options *o;
   cq_word_table table;
   double contrast, chance;

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are no names */
+enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are not names */
 
 /* Words that more documents have than these, and than this share of them, begin and end no name. */
 static const double frequent_documents = 10, frequent_share = 0.05;

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-  MAX_LETTERS = 24,               /* letters of a word that count */
+  MAX_LETTERS = 24,               /* letters of a word that are used */
   MAX_ALPHABET = 1000,            /* different ones of a language */
   MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
   SHARDS = 16,                    /* of the pairs, each with counts of its own that are added in order */
@@ -38,7 +38,7 @@ typedef struct spellings {
   double *noise;     /* [n] log probability of the word under it */
 } spellings;
 
-/* The probabilities of steps; or their expected counts. */
+/* Probabilities of steps, or their expected counts. */
 typedef struct steps {
   double *p11, *p10, *p01, *p21, *p12; /* one block; p21 and p12 NULL: none of two letters */
   size_t n, n_single;                  /* all of the block; its part without p21 and p12 */
@@ -485,7 +485,7 @@ typedef struct contrasting {
   double *sums; /* [n] */
 } contrasting;
 
-/* Matches that the sources of one group find among the targets of another. */
+/* Matches of one group's sources among another's targets. */
 static double matches_between(const cq_cognates *c, const cq_cognate_group *a, const cq_cognate_group *b) {
   double sum = 0;
   for (size_t i = 0; i < cq_min(a->n_sources, SALIENT); i++) {

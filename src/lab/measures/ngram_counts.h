@@ -14,7 +14,7 @@ typedef struct cq_ngrams {
   cq_u32_array units;
   size_t *ends; /* [n_texts] of the texts within units */
   size_t n_texts, ends_capacity;
-  size_t order;     /* of what follows; 0: none was counted yet */
+  size_t order;     /* of the counts below; 0: none yet */
   uint32_t n_kinds; /* different n-grams */
   uint32_t *counts; /* [n_texts, n_kinds] */
   size_t counts_capacity;

@@ -1,6 +1,5 @@
-/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and
- * what its blocks are made of; what a row cannot say (which layers are local) is one short function that fills in the
- * plan.
+/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and what
+ * its blocks are made of; what a row cannot say (which layers are local) is one short function that fills in the plan.
  *
  *   config.json ──row's keys, row's plan()──▶ cq_plan ──row's names──▶ parameters, cq_block options
  *
@@ -18,7 +17,7 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
-/* BERT's names, which many later architectures share. */
+/* Those of BERT, which many that came after have as well. */
 #define CQ_KEYS_OF_BERT                                                                                                \
   .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
   .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
@@ -63,7 +62,7 @@ typedef struct cq_layer_plan {
   bool no_first_norm; /* before_attention is left out */
 } cq_layer_plan;
 
-/* The architecture that config.json describes. A row's plan() changes what the keys have filled in. */
+/* What config.json asks for. A row's plan() changes what the keys have filled in. */
 typedef struct cq_plan {
   int64_t dim, n_layers, n_heads, feed_forward, vocab, n_kv_heads, head_dim, n_positions, n_types, pad_id;
   int64_t first_position; /* of learned positions */
@@ -76,13 +75,13 @@ typedef struct cq_plan {
   bool ungated;        /* the feed-forward layer is plain, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
-  unsigned biases;     /* parts that have them: a missing bias is refused, and so is an extra one */
+  unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
   cq_rotary rotary[2];
   int n_rotary;
   cq_layer_plan *layers; /* [n_layers] */
 } cq_plan;
 
-/* The input of plan(). */
+/* What plan() reads from. */
 typedef struct cq_config_source {
   const json_t *json;
   const char *path; /* of config.json, for errors */
@@ -97,7 +96,7 @@ struct cq_family {
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal;       /* norms are RMSNorm; they follow the sum; a token sees only earlier ones */
+  bool rms, post, causal;       /* norms are RMSNorm; they stand behind the sum; a token sees those before it */
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */
@@ -137,7 +136,7 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
-/* The keys of a rotation in config.json, old format or new (see rotary.c). */
+/* Where config.json has a rotation, old format or new (see rotary.c). */
 typedef struct cq_rotary_keys {
   const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
   const char *theta;      /* key of the base in config.json itself */
@@ -150,8 +149,8 @@ CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source 
                                           cq_error *error);
 /* sliding_window, 4096 where config.json says nothing; null: 0, none. */
 CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
-/* If config.json has layer_types, takes from them which layers have the window. Errors: CQ_ERR_UNSUPPORTED for an
- * unknown type, CQ_ERR_FORMAT for fewer types than layers. */
+/* Where config.json has layer_types, they say which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
+ * type, CQ_ERR_FORMAT for fewer than layers. */
 CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
                                           cq_error *error);
 

@@ -49,7 +49,7 @@ struct cq_divided {
   double *counts;      /* [n, N_COUNTS] */
   size_t next;         /* range to look at */
   size_t given;        /* the range given last */
-  size_t n_open;       /* ranges that were not done at the beginning and come before `next` */
+  size_t n_open;       /* ranges before `next` that were unfinished at the beginning */
   size_t unsaved;      /* ranges that are done since the last save: this one and the ones marked after it */
   bool has_unsaved;
   double saved; /* when */
@@ -422,7 +422,7 @@ static cq_status copy_range(int fd, uint64_t at, const char *path, const cq_divi
   return status;
 }
 
-/* Rows of any length: where a range begins is known now. Each rank copies some. */
+/* Rows of variable length: the ranges' offsets are known only now. Each rank copies some. */
 static cq_status put_together(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   uint64_t at = 0;

@@ -1,4 +1,4 @@
-/* Reading a monolingual corpus: distinct sentences, and the lines that each stands in. See sentences.h. */
+/* Reading a monolingual corpus: distinct sentences, and the lines of each. See sentences.h. */
 #include "recipe/encode/sentences.h"
 
 #include "base/error.h"

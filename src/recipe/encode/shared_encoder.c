@@ -1,4 +1,4 @@
-/* Encoding that several ranks share: rank 0 sends batches out and takes the vectors back. See shared_encoder.h. */
+/* Encoding shared by several ranks: rank 0 sends batches and receives the vectors. See shared_encoder.h. */
 #include "recipe/encode/shared_encoder.h"
 
 #include "base/error.h"

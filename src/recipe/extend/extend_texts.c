@@ -267,7 +267,7 @@ static cq_status gloss_language(const cq_extend_texts *t, const cq_extend_file *
   return cq_fail(
       error, CQ_ERR_FORMAT,
       "%s: %llu of %llu sentences have %.0f %% of their words in the dictionary, expected %d or more, as there "
-      "are not translations: are its columns swapped, or the languages of the texts?",
+      "are no translations: are its columns swapped, or the languages of the texts?",
       f->given.label, (unsigned long long)counts.n_written, (unsigned long long)counts.n_read, 100 * MIN_KNOWN,
       MIN_GLOSSES);
 }

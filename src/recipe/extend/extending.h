@@ -1,4 +1,4 @@
-/* A model that is being extended: what its parts share. */
+/* An extension under way, shared by its parts. */
 #ifndef RECIPE_EXTEND_EXTENDING_H
 #define RECIPE_EXTEND_EXTENDING_H
 

@@ -61,7 +61,7 @@ typedef struct cq_index_making {
   bool tasks;
   size_t passage_tokens, passage_overlap;
   bool is_half;  /* vectors of 16 bits, in a database */
-  bool for_copy; /* the index is filled by copy(); nothing is done where there is one */
+  bool for_copy; /* the index will be filled by copy(); an existing one is left alone */
 } cq_index_making;
 
 /* Plugin and library share structures: both must be of one version of calque. */

@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_i
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
 
-/* --- what is opened for a snapshot: index_held.c --- */
+/* --- files open for a snapshot: index_held.c --- */
 
 /* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
 CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
@@ -89,7 +89,7 @@ void cq_index_word_set_free(cq_index_word_set *words);
 struct cq_index_searching;
 CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
 
-/* --- hubness, as it is written: index_hubness_queries.c --- */
+/* --- computing hubness: index_hubness_queries.c --- */
 
 /* Before a commit: the numbers of records that have none yet, where others do. */
 CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);

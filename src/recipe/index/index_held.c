@@ -1,4 +1,4 @@
-/* Files that searches keep open for a snapshot: its approximation and its lexical index, shared by all users. */
+/* What searches have open for a snapshot: its approximation and its index by words, shared by those that use them. */
 #include "recipe/index/index.h"
 
 #include "base/error.h"

@@ -16,7 +16,7 @@ typedef struct writing_words {
   cq_index_words *parts; /* as they are to be */
   size_t n_parts, capacity;
   int64_t next;                  /* number of a part's file */
-  cq_index_snapshot *compacting; /* only what lives in it, renumbered; NULL: all */
+  cq_index_snapshot *compacting; /* only its live records, renumbered; NULL: all */
   /* texts of the part at hand */
   cq_slice *texts;
   size_t n_texts, texts_capacity, n_bytes;
@@ -154,7 +154,7 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   return status;
 }
 
-/* The words of what stays are written before the manifest counts the new generation: no reader finds an index
+/* The words of live records are written before the manifest names the new generation: no reader finds an index
  * without. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};

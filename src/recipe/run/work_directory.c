@@ -16,7 +16,7 @@ static bool is_name_or_temporary(const char *entry, const char *name) {
   return !strncmp(entry, name, n) && (entry[n] == '\0' || !strncmp(entry + n, ".tmp-", 5));
 }
 
-/* Only what a run itself puts there may be in the way. */
+/* The directory may contain only a run's own files. */
 static cq_status check_is_ours(const char *path, cq_error *error) {
   static const char *const ours[] = {"checkpoint", "best", "log.jsonl"};
   cq_status status = CQ_OK;

@@ -194,7 +194,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
-/* Checks prefixes against the dimensions that the student is to have in the end. */
+/* Checks prefixes against the student's final dimensions. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
   const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
@@ -404,7 +404,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
   if (!status) status = read_files(r, error);
-  /* Rank 0 asks the teacher; the others come when it has let go of the cache, and find the vectors there. */
+  /* Rank 0 runs the teacher; the others wait until it has released the cache, and find the vectors there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,

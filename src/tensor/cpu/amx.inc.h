@@ -6,7 +6,7 @@
  *
  * A row of A's register is 64 bytes of a row, whose rest narrow.inc.h filled with zeros; a row of B's is GROUP elements
  * of each of 16 columns, as they lie in a panel. The last groups of a panel that do not fill a register are copied,
- * since what follows them may be no number. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
+ * since the bytes after them may be NaN. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
  *
  * AMX_HEADER, if defined, has the instructions as functions in C, for tests where the processor has none. */
 
@@ -51,7 +51,7 @@ INLINE void amx_sums(sums out[AMX_BLOCK][2], const narrow *a, int64_t a_stride, 
         for (int v = 0; v < 1 + second; v++)
           memcpy(rest[v][i], from + (i * width + v * LANES) * GROUP, sizeof rest[v][i]);
       from = rest[0][0], b_bytes = sizeof rest[0][0], next = AMX_GROUPS * LANES * GROUP;
-      __asm__ volatile("" ::: "memory"); /* the instructions of gcc 12 do not say that they read memory */
+      __asm__ volatile("" ::: "memory"); /* gcc 12's instructions do not declare that they read memory */
     }
     _tile_loadd(4, a + p * GROUP, a_bytes);
     _tile_loadd(6, from, b_bytes);

@@ -48,7 +48,7 @@ INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, 
   return bf16_run(v_load_n(b, n), n > LANES ? v_load_n(b + LANES, n - LANES) : v_set(0.0f));
 }
 
-/* Rows that lie in memory, of a panel: two side by side, element by element. */
+/* Panel rows as they are in memory: two interleaved, element by element. */
 INLINE void pack_rows(narrow_b *packed, const float *b, int64_t stride, int64_t k, int64_t columns) {
   for (int64_t p = 0; p < k; p += GROUP)
     for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {

@@ -9,7 +9,7 @@ INLINE float *take(float **scratch, int64_t n) {
 
 /* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
 typedef struct score_row {
-  float *scores; /* [n_tokens] from the first that is looked at, rounded up to whole vectors */
+  float *scores; /* [n_tokens] from the first in the window, rounded up to whole vectors */
   int64_t n_tokens;
   float factor, shift;
   uint64_t key; /* of dropout, and the row's first element there */
