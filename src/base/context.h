@@ -1,4 +1,5 @@
-/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its making. */
+/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its
+ * making. */
 #ifndef BASE_CONTEXT_H
 #define BASE_CONTEXT_H
 
@@ -14,9 +15,9 @@
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
-/* --- spares: objects that a call makes, such as a worker's memory, and leaves to later calls --- */
+/* --- spares: objects that a call makes, such as a worker's memory, kept for later calls --- */
 
-/* What objects are interchangeable, known by its address. */
+/* A kind of interchangeable objects, identified by its address. */
 typedef struct cq_spare_kind {
   void (*free)(void *object);
 } cq_spare_kind;

@@ -1,5 +1,5 @@
-/* Parallel text from any file format to tab-separated columns: the table of formats, cleaning, and counts of what was
- * left out. */
+/* Parallel text from any file format to tab-separated columns: the table of formats, cleaning, and counts of dropped
+ * rows. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"

@@ -21,7 +21,7 @@ typedef struct cq_delta {
 
 /* False: no such header. */
 bool cq_delta_start(cq_delta *d, const unsigned char *bytes, size_t n);
-/* False: there are no more, or the bytes end too early. */
+/* False: no more values, or the bytes end too early. */
 bool cq_delta_next(int64_t *out, cq_delta *d);
 /* What follows the values of one that was just started; NULL: the bytes end too early. */
 const unsigned char *cq_delta_end(const cq_delta *d);

@@ -12,8 +12,7 @@ typedef struct tuple {
   uint32_t term, document, frequency;
 } tuple;
 
-/* What one thread has to itself. Its analysis has numbers of its own for terms: `shared` says which they are for all.
- * */
+/* One thread's data. Its analysis has its own numbers for terms; `shared` maps them to the common ones. */
 typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;
@@ -95,7 +94,7 @@ void cq_batch_free(cq_batch *b) {
   cq_free(b);
 }
 
-/* Makes an array by own number as long as the vocabulary is, new places zero. */
+/* Grows an array by own number to the vocabulary's size, with zeros. */
 static bool by_term(uint32_t **array, size_t *capacity, size_t n) {
   const size_t before = *capacity;
   if (n <= before) return true;

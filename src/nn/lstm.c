@@ -228,7 +228,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
       k->gather(cq_f32(dhidden), cq_f32(dy), side, n, dim, false);
     else
       clear_tensor(dhidden);
-    /* What comes back along a sequence; a row stays at its final state's gradient until the sequence's last step. */
+    /* The gradient flowing back through time. It starts as the final state's gradient, at each sequence's last step. */
     read_state(k, dcell, from.cell, plan, d);
     read_state(k, dstep, from.hidden, plan, d);
     cq_status status = CQ_OK;

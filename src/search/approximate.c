@@ -137,7 +137,7 @@ static bool is_candidate_allowed(const void *context, size_t row) {
   return !v->allowed || v->allowed(v->context, v->first + row);
 }
 
-/* Puts what was found for one query into its list; row i stands for rows[i] or, without rows, first + i. */
+/* Puts the results of one query into its list; row i is rows[i] or, without rows, first + i. */
 static void take_over(cq_neighbors *out, size_t q, const cq_neighbors *found, size_t from, const int64_t *rows,
                       size_t first) {
   for (size_t at = from * found->k; at < (from + 1) * found->k && found->index[at] != UINT32_MAX; at++) {

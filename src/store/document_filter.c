@@ -33,7 +33,7 @@ static bool is_plain(char c) {
   return !cq_is_blank(c) && !strchr("()[],=!<>\"'", c);
 }
 
-/* What stands between quotation marks, without the backslashes before marks and backslashes. */
+/* The text between quotation marks, with escaped marks and backslashes resolved. */
 static cq_status read_quoted(parser *p) {
   const char mark = p->text.data[p->at];
   size_t end = p->at + 1, n = 0;

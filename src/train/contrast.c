@@ -17,7 +17,7 @@ typedef struct search {
   float *lengths[2];   /* [n] that they had */
   float *columns[2];   /* the same, packed as the right side of units units^T */
   float *rows[2];      /* and of weights units */
-  double *log_sums[2]; /* [n] log of the softmax's denominator, of a row that is to find something */
+  double *log_sums[2]; /* [n] log of the softmax's denominator, for rows with a positive */
   double *own;         /* [n[0]] a pair's similarity over the temperature */
   float *blocks;       /* [workers][BLOCK_ROWS, n[1] + dim] */
 } search;
@@ -89,7 +89,7 @@ static void sum_rows(void *context, size_t item, int worker) {
   }
 }
 
-/* What a row wants of its similarity x to another: its probability less 1 where that is its own. */
+/* The gradient of a row's similarity x to another: its probability, less 1 for the positive. */
 static double similarity_gradient(const search *b, int side, int64_t row, double x, bool is_own) {
   return is_seeking(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
 }

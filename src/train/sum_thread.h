@@ -13,7 +13,7 @@ typedef cq_status (*cq_sum_fn)(void *context, float *values, int64_t n, cq_error
 
 /* The thread itself begins with the first sum. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sum_thread_new(cq_sum_thread **out, cq_sum_fn sum, void *context, cq_error *error);
-/* Waits for the sum that is under way, and leaves those behind it. */
+/* Waits for the sum under way and drops those queued. */
 void cq_sum_thread_free(cq_sum_thread *t);
 
 /* By any thread. The values are the sum's until cq_sum_thread_finish. */

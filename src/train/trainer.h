@@ -35,9 +35,10 @@ typedef struct cq_step_report {
   int64_t n_gradients; /* of the last update: floats, of tables the touched rows */
 } cq_step_report;
 
-/* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each sentence
- * should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or the
- * gradient is not finite (the model is spoilt in the latter case), CQ_ERR_MEMORY; an accumulation cannot go on then. */
+/* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each
+ * sentence should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or
+ * the gradient is not finite (the model is spoiled in the latter case), CQ_ERR_MEMORY; an accumulation cannot continue
+ * then. */
 CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
                                       cq_step_report *report, cq_error *error);
 
@@ -56,10 +57,10 @@ void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 uint64_t cq_trainer_batches(const cq_trainer *t);
 uint64_t cq_trainer_updates(const cq_trainer *t);
 
-/* Brings all parameters to the present step, so that the encoder may be evaluated or saved. Training goes on unharmed.
+/* Brings all parameters to the current step, so that the encoder may be evaluated or saved. Training may continue.
  * Called by all ranks. Errors: the exchange's, where tables are shared out. */
 CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
-/* Before rank 0 saves: it gets what others keep of tables. Called by all ranks. Errors: the exchange's. */
+/* Call on all ranks before rank 0 saves: it receives the others' parts of tables. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_trainer_collect(cq_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an

@@ -163,7 +163,7 @@ static cq_identity add_path_to_key(cq_identity key, const char *path) {
   return cq_hash128_add(key, name, strlen(name));
 }
 
-/* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
+/* The place of the search's saved state: named by the files, the model and the options that matter. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
   char name[CQ_IDENTITY_HEX], directory[PATH_MAX];
   cq_identity key = add_path_to_key(cq_hash128(&o->k, sizeof o->k), o->source);
