@@ -282,7 +282,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, canceled */
-      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
+      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock was not available in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
       {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */

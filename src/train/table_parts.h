@@ -1,5 +1,5 @@
-/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of its
- * part up to date (nn/optimizer.h), and has the memory of no more than these and the rows of a few batches.
+/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of
+ * its part up to date (nn/optimizer.h), so its memory is its own part plus the rows of a few batches.
  *
  *   before a batch  own rows caught up ──share──▶ the batch's rows on all ranks ──▶ forward, backward
  *   after it        gradients of the batch's rows on all ranks ──▶ each updates its own; others' are given up
