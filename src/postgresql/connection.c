@@ -35,7 +35,7 @@ static int explain(cq_pg *pg, const PGresult *result, cq_pg_problem *problem) {
   const bool is_fatal = severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
   *problem = (cq_pg_problem){.is_lost = is_fatal || PQstatus(pg->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  /* without the detail, which may have the row in it: messages go to clients that may not see the document */
+  /* without the detail, which may contain the row: messages go to clients that may not see the document */
   take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(pg->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;

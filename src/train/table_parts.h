@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_table_parts_fetch(cq_table_parts *t, const cq_param *ta
 CQ_MUST_USE cq_status cq_table_parts_fetch_all(cq_table_parts *t, cq_error *error);
 /* All rows of all tables and their state, on rank 0. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_table_parts_collect(cq_table_parts *t, cq_error *error);
-/* After an update: gives others' rows up, if they are many, or in any case. */
+/* After an update: frees others' rows, if they are many, or in any case. */
 void cq_table_parts_give_up(cq_table_parts *t, bool always);
 
 #endif
