@@ -31,7 +31,7 @@ typedef struct cq_bert {
       *attention_dropout; /* keys of config.json */
   bool positions_after_pad, token_types, relative_bias, attention_output_dropout;
   double norm_eps;        /* when the config says nothing */
-  const char *projection; /* the layer behind word embeddings of embedding_size; NULL: the architecture has none */
+  const char *projection; /* the layer after word embeddings of embedding_size; NULL: the architecture has none */
   bool always_projects;   /* also where embedding_size is hidden_size */
 } cq_bert;
 

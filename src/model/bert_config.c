@@ -132,19 +132,9 @@ const char *cq_bert_activation(const cq_bert *a) {
   return cq_bert_is_albert(a) ? "gelu_new" : "gelu";
 }
 
-cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
-                             cq_error *error) {
+static cq_status read_integers(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
+                               cq_error *error) {
   const int64_t max = INT32_MAX;
-  const bool distil = a->names == &distilbert_names;
-  const char *position_kind = "absolute";
-  bool decoder = false;
-  *out = (cq_bert_sizes){.n_positions = 512,
-                         .n_types = a->token_types && !cq_bert_is_deberta(a) ? 2 : 0,
-                         .pad_id = a->positions_after_pad ? 1 : 0,
-                         .n_buckets = 32,
-                         .norm_eps = a->norm_eps,
-                         .dropout = 0.1,
-                         .attention_dropout = 0.1};
   const struct {
     int64_t *value;
     const char *key;
@@ -160,37 +150,16 @@ cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_
                 {&out->pad_id, "pad_token_id", 0, max, false},
                 {&out->n_buckets, "relative_attention_num_buckets", 4, 511, false} /* the far ones end at 128 */};
   for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-    cq_status status =
+    const cq_status status =
         cq_json_get_int(wanted[i].value, config, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
     if (status) return status;
     if (wanted[i].required && !cq_json_has(config, wanted[i].key))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
   }
-  if (!a->token_types) out->n_types = 0;
-  cq_status status = read_more_sizes(out, config, a, path, error);
-  if (!status && cq_bert_is_deberta(a)) {
-    status = cq_distance_sizes_read(&out->distances, config, out->dim, out->n_positions, path, error);
-  }
-  if (!status) status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
-  if (!status) status = cq_json_get_number(&out->dropout, config, a->dropout, path, error);
-  if (!status) status = cq_json_get_number(&out->attention_dropout, config, a->attention_dropout, path, error);
-  if (!status)
-    status = cq_config_activation(&out->activation, config, a->activation, cq_bert_activation(a), path, error);
-  if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
-  if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
-  if (status) return status;
-  if (distil) out->norm_eps = a->norm_eps; /* fixed in the original */
-  if (strcmp(position_kind, "absolute") != 0)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "position_embedding_type '%s' is not supported",
-                        position_kind);
-  if (decoder)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "is_decoder is not supported: an encoder is expected");
-  const double rates[] = {out->dropout, out->attention_dropout};
-  for (int i = 0; i < 2; i++) {
-    if (!(rates[i] >= 0 && rates[i] < 1))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is %g, expected 0 to less than 1",
-                          i ? a->attention_dropout : a->dropout, rates[i]);
-  }
+  return CQ_OK;
+}
+
+static cq_status check_sizes(const cq_bert_sizes *out, const cq_bert *a, const char *path, cq_error *error) {
   if (!(out->norm_eps > 0 && out->norm_eps < 1))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'layer_norm_eps' is %g, expected between 0 and 1",
                         out->norm_eps);
@@ -202,4 +171,40 @@ cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%s %lld is not a multiple of %s %lld", a->dim, (long long)out->dim,
                         a->n_heads, (long long)out->n_heads);
   return CQ_OK;
+}
+
+cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
+                             cq_error *error) {
+  const bool distil = a->names == &distilbert_names;
+  const char *position_kind = "absolute";
+  bool decoder = false;
+  *out = (cq_bert_sizes){.n_positions = 512,
+                         .n_types = a->token_types && !cq_bert_is_deberta(a) ? 2 : 0,
+                         .pad_id = a->positions_after_pad ? 1 : 0,
+                         .n_buckets = 32,
+                         .norm_eps = a->norm_eps,
+                         .dropout = 0.1,
+                         .attention_dropout = 0.1};
+  cq_status status = read_integers(out, config, a, path, error);
+  if (status) return status;
+  if (!a->token_types) out->n_types = 0;
+  status = read_more_sizes(out, config, a, path, error);
+  if (!status && cq_bert_is_deberta(a)) {
+    status = cq_distance_sizes_read(&out->distances, config, out->dim, out->n_positions, path, error);
+  }
+  if (!status) status = cq_json_get_number(&out->norm_eps, config, "layer_norm_eps", path, error);
+  if (!status) status = cq_config_rate(&out->dropout, config, a->dropout, path, error);
+  if (!status) status = cq_config_rate(&out->attention_dropout, config, a->attention_dropout, path, error);
+  if (!status)
+    status = cq_config_activation(&out->activation, config, a->activation, cq_bert_activation(a), path, error);
+  if (!status) status = cq_json_get_string(&position_kind, config, "position_embedding_type", path, error);
+  if (!status) status = cq_json_get_bool(&decoder, config, "is_decoder", path, error);
+  if (status) return status;
+  if (distil) out->norm_eps = a->norm_eps; /* fixed in the original */
+  if (strcmp(position_kind, "absolute") != 0)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "position_embedding_type '%s' is not supported",
+                        position_kind);
+  if (decoder)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "is_decoder is not supported: an encoder is expected");
+  return check_sizes(out, a, path, error);
 }

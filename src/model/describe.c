@@ -34,6 +34,20 @@ int64_t cq_encoder_n_parameters(const cq_encoder *e) {
   return n;
 }
 
+bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id) {
+  const cq_tokenizer *tokenizer = cq_encoder_text_module(encoder)->tokenizer;
+  cq_piece_kind kind;
+  if (!tokenizer || !cq_tokenizer_piece(text, &kind, tokenizer, id)) return false;
+  if (special) *special = kind == CQ_PIECE_SPECIAL;
+  return true;
+}
+
+int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
+  const cq_module *text = cq_encoder_text_module(encoder);
+  return text->tokenizer ? cq_tokenizer_describe(text->tokenizer)->vocab_size
+                         : cq_encoder_word_table(NULL, encoder)->rows;
+}
+
 const char *cq_simd_level(void) {
   return cq_kernels_best()->name;
 }

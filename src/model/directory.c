@@ -81,6 +81,29 @@ cq_status cq_encoder_limit(cq_encoder *e, int length, cq_error *error) {
   return CQ_OK;
 }
 
+cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *e) {
+  const cq_module *text = cq_encoder_text_module(e);
+  if (row_of) *row_of = text->row_of;
+  for (size_t i = 0; i < text->n_params && (row_of || !text->n_ids); i++)
+    if (text->params[i].table) return &text->params[i];
+  return NULL;
+}
+
+cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, const float *rows, cq_error *error) {
+  cq_module *m = e->modules[0];
+  cq_param *table = cq_encoder_word_table(NULL, e);
+  if (m->type->has_body) return cq_transformer_set_vocabulary((cq_transformer *)m, tokenizer, rows, &e->arena, error);
+  const size_t n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size * (size_t)table->cols;
+  float *copy = cq_arena_array(&e->arena, n, sizeof *copy);
+  if (!copy) return cq_fail_memory(error, "word embeddings");
+  memcpy(copy, rows, n * sizeof *copy);
+  table->value = copy, table->narrow = (cq_narrow_rows){0};
+  table->rows = cq_tokenizer_describe(tokenizer)->vocab_size;
+  cq_tokenizer_free(m->tokenizer);
+  m->tokenizer = tokenizer;
+  return CQ_OK;
+}
+
 /* --- the small configuration files --- */
 
 /* Reads directory/name when it is there and holds an object; *out stays NULL when it is not. */
@@ -107,7 +130,7 @@ static bool is_text(const json_t *value, const char *text) {
   return json_is_string(value) && strcmp(json_string_value(value), text) == 0;
 }
 
-/* A value that asks for nothing: null, false, an empty list or object. */
+/* A value that changes nothing: null, false, an empty list or object. */
 static bool is_void(const json_t *value) {
   return json_is_null(value) || json_is_false(value) || (json_is_object(value) && json_object_size(value) == 0) ||
          (json_is_array(value) && json_array_size(value) == 0);
@@ -289,8 +312,8 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it is told the task, as ours are when they are opened. */
-static bool is_told_task(const char *type, const json_t *extra) {
+/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task, as ours do when they are opened. */
+static bool is_task_argument(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");
 }
@@ -312,7 +335,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
     if (!path_stays_inside(path))
       return cq_fail_file(error, CQ_ERR_FORMAT, list_path, "module %zu lies outside of the directory: '%s'", i, path);
     const json_t *extra = json_object_get(item, "kwargs");
-    if (extra && !is_void(extra) && !is_told_task(type_name, extra))
+    if (extra && !is_void(extra) && !is_task_argument(type_name, extra))
       return cq_unsupported_key(list_path, "kwargs", extra, error);
     if (cq_is_router(type_name)) {
       if ((status = open_router(e, path, options, error))) return status;

@@ -1,4 +1,4 @@
-/* Running an encoder: text -> ids -> blocks of whole sequences -> vectors.
+/* Running an encoder: ids (token_ids.c) -> blocks of whole sequences -> vectors.
  *
  * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens, fewer where threads would idle. One worker
  * takes a block through all modules: no barrier inside the stack, and a sentence's arithmetic is the same in every
@@ -6,8 +6,6 @@
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/options.h"
-#include "base/utf8.h"
 #include "model/encoder.h"
 
 #include <inttypes.h>
@@ -17,86 +15,42 @@
 #define BLOCK_TOKENS     256
 #define MIN_BLOCK_TOKENS 64 /* fewer are not worth a second thread: most of their time is reading the weights */
 
-/* ---- text to ids ---- */
-
-cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice sentence,
-                              bool *truncated, cq_error *error) {
-  const cq_module *text = cq_encoder_text_module(encoder);
-  if (text->type->tokenize)
-    return text->type->tokenize(out, text, memory, sentence, (size_t)encoder->max_seq_length, truncated, error);
-  return cq_tokenizer_encode(out, text->tokenizer, memory, sentence, text->add_special, (size_t)encoder->max_seq_length,
-                             truncated, error);
+static void free_worker(void *object) {
+  cq_worker *w = object;
+  cq_workspace_free(&w->workspace);
+  cq_free(w);
 }
 
-/* ---- encode ---- */
-
-#define O cq_encode_options
-static const cq_option option_rows[] = {
-    CQ_PROMPT_ROW(O),
-    {CQ_TEXT(O, "prompt-name", prompt_name, CHANGES, "NAME", "use the model's prompt of this name")},
-    {CQ_FLAG(O, "normalize", normalize, CHANGES, "scale each vector to length 1"), .letter = 'n'},
-    {CQ_INT(O, "truncate-dim", truncate_dim, CHANGES, 0, 0, 0, "N", "keep the first N dimensions"),
-     .otherwise = "the model's"},
-    {CQ_FLAG(O, "strict", strict, KEEPS,
-             "fail at a sentence longer than the maximum sequence length, instead of truncating it")},
-};
-#undef O
-
-static cq_status check_encode(const void *options, cq_error *error) {
-  const cq_encode_options *o = options;
-  if (!o->prompt || !o->prompt_name) return CQ_OK;
-  return cq_fail(error, CQ_ERR_ARGUMENT, "prompt and prompt-name exclude each other");
-}
-
-const cq_option_group cq_group_encode = {
-    .name = "encode", CQ_ROWS(cq_encode_options, option_rows), .check = check_encode};
-
-/* What a thread encodes with, kept with the context from call to call: a call that finds some allocates nothing. */
-typedef struct encode_memory {
-  cq_worker worker;
-  cq_token_memory *tokens;
-  cq_builder with_prompt;
-  cq_ids ids;
-} encode_memory;
-
-static void encode_memory_free(void *object) {
-  encode_memory *m = object;
-  cq_workspace_free(&m->worker.workspace);
-  cq_token_memory_free(m->tokens);
-  cq_builder_free(&m->with_prompt);
-  cq_free(m->ids.ids);
-  cq_free(m);
-}
-
-static const cq_spare_kind encode_memory_kind = {encode_memory_free};
+/* Workers are kept with the context from call to call: a call that finds some allocates nothing. */
+static const cq_spare_kind worker_kind = {free_worker};
 
 /* NULL: out of memory. */
-static encode_memory *take_memory(cq_context *ctx, const cq_encoder *encoder) {
-  encode_memory *m = cq_context_take(ctx, &encode_memory_kind);
-  if (!m && (m = cq_alloc_zeroed(sizeof *m)) && !(m->tokens = cq_token_memory_new())) cq_free(m), m = NULL;
-  if (m) m->worker.kernels = encoder->kernels;
-  return m;
+static cq_worker *take_worker(cq_context *ctx, const cq_encoder *encoder) {
+  cq_worker *w = cq_context_take(ctx, &worker_kind);
+  if (!w) w = cq_alloc_zeroed(sizeof *w);
+  if (w) w->kernels = encoder->kernels;
+  return w;
 }
 
-static void put_memory(cq_context *ctx, encode_memory *m) {
-  cq_context_put(ctx, &encode_memory_kind, m,
-                 sizeof *m + cq_workspace_bytes(&m->worker.workspace) + cq_token_memory_bytes(m->tokens) +
-                     m->with_prompt.capacity + m->ids.capacity * sizeof *m->ids.ids);
+static void put_worker(cq_context *ctx, cq_worker *w) {
+  if (w) cq_context_put(ctx, &worker_kind, w, sizeof *w + cq_workspace_bytes(&w->workspace));
 }
 
 /* One call's state, in the calling thread's workspace. Items of the first round are runs of sentences to tokenize,
  * those of the second are blocks to compute. */
 typedef struct encoding {
   const cq_encoder *encoder;
-  const cq_encode_options *options;
+  cq_encode_options options;
   const cq_slice *sentences;
   size_t n;
   cq_context *ctx;
-  encode_memory *memory; /* the calling thread's, worker 0; other workers take theirs for each item */
+  /* The calling thread's, worker 0; other workers take theirs for each item. */
+  cq_worker *worker;
+  cq_text_memory *text;
   cq_slice prompt;
   int32_t n_prompt; /* tokens pooling leaves out; 0: none */
 
-  cq_ids *ids; /* one a run of sentences; the first run's are kept in memory */
+  cq_ids *ids; /* one a run of sentences; those of the first are text->ids */
   int64_t *lengths;
   bool *truncated;
 
@@ -134,37 +88,20 @@ static cq_status first_failure(const encoding *e, size_t n_items, int n_workers,
   return CQ_OK;
 }
 
-static encode_memory *memory_of(const encoding *e, int worker) {
-  return worker == 0 ? e->memory : take_memory(e->ctx, e->encoder);
-}
-
-static void done_with(const encoding *e, int worker, encode_memory *m) {
-  if (worker > 0 && m) put_memory(e->ctx, m);
-}
-
 static void tokenize_run(void *context, size_t item, int worker) {
   encoding *e = context;
-  encode_memory *m = memory_of(e, worker);
+  cq_text_memory *m = worker ? cq_text_memory_take(e->ctx) : e->text;
   cq_error error = {0};
   cq_status status = m ? CQ_OK : cq_fail_memory(&error, "token ids");
   const size_t last = (item + 1) * RUN < e->n ? (item + 1) * RUN : e->n;
   for (size_t s = item * RUN; !status && s < last; s++) {
     cq_slice text = e->sentences[s];
-    if (e->prompt.n) {
-      cq_builder_clear(&m->with_prompt);
-      cq_builder_bytes(&m->with_prompt, e->prompt.data, e->prompt.n);
-      cq_builder_bytes(&m->with_prompt, text.data, text.n);
-      if (m->with_prompt.failed) {
-        status = cq_fail_memory(&error, "prompt");
-        break;
-      }
-      text = (cq_slice){m->with_prompt.data, m->with_prompt.n};
-    }
     const size_t before = e->ids[item].n;
-    status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], &error);
+    status = cq_prepend_prompt(&text, m, e->prompt, &error);
+    if (!status) status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], &error);
     e->lengths[s] = (int64_t)(e->ids[item].n - before);
   }
-  done_with(e, worker, m);
+  if (worker) cq_text_memory_put(e->ctx, m);
   if (status) fail_item(e, item, worker, status, &error);
 }
 
@@ -189,72 +126,24 @@ static cq_status encode_block(encoding *e, cq_worker *worker, size_t block, cq_e
   float *rows = e->out + (int64_t)first * e->dim;
   for (size_t s = 0; s < n; s++)
     worker->kernels->scale(rows + (int64_t)s * e->dim, cq_f32(cq_tensor_rows(y, (int64_t)s, 1)), 1.0f, e->dim);
-  if (e->options->normalize) worker->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
+  if (e->options.normalize) worker->kernels->normalize(rows, NULL, rows, (int64_t)n, e->dim);
   return CQ_OK;
 }
 
 static void run_block(void *context, size_t item, int worker) {
   encoding *e = context;
-  encode_memory *m = memory_of(e, worker);
+  cq_worker *w = worker ? take_worker(e->ctx, e->encoder) : e->worker;
   cq_error error = {0};
   cq_status status;
-  if (m) {
-    const cq_mark mark = cq_workspace_mark(&m->worker.workspace);
-    status = encode_block(e, &m->worker, item, &error);
-    cq_workspace_release(&m->worker.workspace, mark);
-    done_with(e, worker, m);
+  if (w) {
+    const cq_mark mark = cq_workspace_mark(&w->workspace);
+    status = encode_block(e, w, item, &error);
+    cq_workspace_release(&w->workspace, mark);
   } else {
     status = cq_fail_memory(&error, "batch");
   }
+  if (worker) put_worker(e->ctx, w);
   if (status) fail_item(e, item, worker, status, &error);
-}
-
-/* Tokens at a sequence's start that are the prompt's: its own ids, the closing special token not counted. */
-static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_ids *ids,
-                              cq_token_memory *memory, cq_error *error) {
-  bool truncated;
-  const cq_module *text = cq_encoder_text_module(encoder);
-  ids->n = 0;
-  cq_status status = cq_encoder_tokenize(ids, encoder, memory, prompt, &truncated, error);
-  if (status) return status;
-  const cq_tokenizer_info *info = cq_tokenizer_describe(text->tokenizer);
-  const bool closed = ids->n && text->add_special && info->sep_id >= 0 && ids->ids[ids->n - 1] == info->sep_id;
-  *out = (int32_t)(ids->n - closed);
-  return CQ_OK;
-}
-
-static cq_status find_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
-                             cq_ids *ids, cq_token_memory *memory, cq_error *error) {
-  const char *text = o->prompt, *name = o->prompt_name ? o->prompt_name : encoder->task_prompt_name;
-  if (!name) name = encoder->default_prompt_name;
-  *out = (cq_slice){"", 0};
-  *n_left_out = 0;
-  if (!text && name) {
-    text = json_string_value(json_object_get(encoder->prompts, name));
-    if (!text)
-      return cq_fail(error, CQ_ERR_ARGUMENT, "the model %s has no prompt named '%s'", encoder->directory, name);
-  }
-  if (text) *out = cq_slice_of(text);
-  return out->n && !encoder->include_prompt ? count_prompt(n_left_out, encoder, *out, ids, memory, error) : CQ_OK;
-}
-
-cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder, const cq_encode_options *o,
-                            cq_error *error) {
-  cq_ids ids = {0};
-  const cq_status status = find_prompt(out, n_left_out, encoder, o, &ids, NULL, error);
-  cq_free(ids.ids);
-  return status;
-}
-
-static cq_status check_sentences(const cq_slice *sentences, size_t n, cq_error *error) {
-  for (size_t s = 0; s < n; s++) {
-    const size_t at = cq_utf8_invalid_at(sentences[s].data, sentences[s].n);
-    if (at == sentences[s].n) continue;
-    cq_status status = cq_fail(error, CQ_ERR_FORMAT, "sentence %zu is not UTF-8 at byte %zu", s + 1, at);
-    if (error) error->line = s + 1;
-    return status;
-  }
-  return CQ_OK;
 }
 
 /* Where blocks are few, there are as many for each thread: else all would wait for one thread's last block. */
@@ -282,7 +171,7 @@ static void divide_blocks(encoding *e) {
 static cq_status make_blocks(encoding *e, size_t n_runs, cq_error *error) {
   e->starts[0] = 0;
   for (size_t s = 0; s < e->n; s++) e->starts[s + 1] = e->starts[s] + e->lengths[s];
-  int32_t *flat = cq_workspace_take(&e->memory->worker.workspace, (size_t)e->starts[e->n] * sizeof *flat);
+  int32_t *flat = cq_workspace_take(&e->worker->workspace, (size_t)e->starts[e->n] * sizeof *flat);
   if (!flat) return cq_fail_memory(error, "token ids");
   for (size_t r = 0; r < n_runs; r++) {
     if (e->ids[r].n) memcpy(flat + e->starts[r * RUN], e->ids[r].ids, e->ids[r].n * sizeof *flat);
@@ -296,7 +185,7 @@ static cq_status count_truncated(const encoding *e, cq_encode_stats *stats, cq_e
   bool first = true;
   for (size_t s = 0; s < e->n; s++) {
     if (!e->truncated[s]) continue;
-    if (e->options->strict) {
+    if (e->options.strict) {
       cq_status status = cq_fail(error, CQ_ERR_LIMIT, "sentence %zu is longer than the model's %d tokens", s + 1,
                                  e->encoder->max_seq_length);
       if (error) error->line = s + 1;
@@ -321,7 +210,7 @@ cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder
 
 /* Arrays by sentence, run, item and worker. */
 static cq_status take_arrays(encoding *e, size_t n_runs, int n_workers, cq_error *error) {
-  cq_workspace *w = &e->memory->worker.workspace;
+  cq_workspace *w = &e->worker->workspace;
   e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
   e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
   e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
@@ -343,11 +232,11 @@ static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, int n_wor
   const size_t n_runs = (e->n + RUN - 1) / RUN;
   cq_status status = take_arrays(e, n_runs, n_workers, error);
   if (status) return status;
-  e->ids[0] = e->memory->ids, e->ids[0].n = 0;
+  e->ids[0] = e->text->ids, e->ids[0].n = 0;
   cq_context_run(e->ctx, n_runs, tokenize_run, e);
   status = first_failure(e, n_runs, n_workers, error);
   if (!status) status = make_blocks(e, n_runs, error);
-  e->memory->ids = e->ids[0];
+  e->text->ids = e->ids[0];
   for (size_t r = 1; r < n_runs; r++) cq_free(e->ids[r].ids);
   if (!status) status = count_truncated(e, stats, error);
   if (status) return status;
@@ -360,84 +249,62 @@ int cq_encoder_encode_dim(const cq_encoder *encoder, const cq_encode_options *op
   return kept <= 0 ? cq_encoder_dim(encoder) : kept < full ? kept : full; /* more is refused by encoding */
 }
 
-/* All that a call needs but its text; a call of cq_encoder_encode without options skips them. */
-static cq_status begin_encoding(encoding *e, cq_encode_options *taken, const cq_encode_options *options,
-                                cq_error *error) {
-  static const cq_encode_options defaults = {.size = sizeof defaults}; /* all zero */
-  const cq_status status = options ? cq_options_take(taken, &cq_group_encode, options, error) : CQ_OK;
+static cq_status begin_encoding(encoding *e, const cq_encode_options *options, cq_error *error) {
+  cq_status status = cq_encoder_take_options(&e->options, e->encoder, options, error);
+  if (!status && e->sentences) status = cq_check_sentences(e->sentences, e->n, error);
   if (status) return status;
-  e->options = options ? taken : &defaults;
-  const int dim = cq_encoder_full_dim(e->encoder), kept = e->options->truncate_dim;
-  if (kept > dim) return cq_fail(error, CQ_ERR_ARGUMENT, "truncate-dim is %d, expected 0 to the model's %d", kept, dim);
-  e->dim = cq_encoder_encode_dim(e->encoder, e->options);
-  return CQ_OK;
-}
-
-static cq_status begin_prompt(encoding *e, cq_error *error) {
-  e->memory = take_memory(e->ctx, e->encoder);
-  if (!e->memory) return cq_fail_memory(error, "encoding");
-  return find_prompt(&e->prompt, &e->n_prompt, e->encoder, e->options, &e->memory->ids, e->memory->tokens, error);
+  e->dim = cq_encoder_encode_dim(e->encoder, &e->options);
+  e->worker = take_worker(e->ctx, e->encoder);
+  e->text = cq_text_memory_take(e->ctx);
+  if (!e->worker || !e->text) return cq_fail_memory(error, "encoding");
+  return cq_encoder_prompt(&e->prompt, &e->n_prompt, e->encoder, &e->options, e->text, error);
 }
 
 static void end_encoding(encoding *e) {
-  if (!e->memory) return;
-  cq_workspace_release(&e->memory->worker.workspace, (cq_mark){0, 0});
-  put_memory(e->ctx, e->memory);
+  if (e->worker) cq_workspace_release(&e->worker->workspace, (cq_mark){0, 0});
+  put_worker(e->ctx, e->worker);
+  cq_text_memory_put(e->ctx, e->text);
 }
 
 cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats, const cq_encoder *encoder,
                                    const cq_slice *sentences, size_t n, const cq_encode_options *options,
                                    cq_context *ctx, cq_error *error) {
   encoding e = {.encoder = encoder, .sentences = sentences, .n = n, .ctx = ctx, .out = out, .states = states};
-  cq_encode_options taken;
-  cq_status status = begin_encoding(&e, &taken, options, error);
-  if (!status) status = check_sentences(sentences, n, error);
-  if (!status) status = begin_prompt(&e, error);
+  cq_status status = begin_encoding(&e, options, error);
   if (!status && n > 0) status = encode_sentences(&e, stats, cq_context_n_threads(ctx), error);
   end_encoding(&e);
   return status;
 }
 
-/* ---- ids that somebody has already ---- */
-
-static cq_status fail_sequence(cq_error *error, cq_status status, size_t i) {
-  if (error) error->line = i + 1;
-  return status;
-}
+/* ---- ids instead of text ---- */
 
 static cq_status check_ids(const encoding *e, const int32_t *ids, const size_t *starts, cq_error *error) {
   const cq_module *text = cq_encoder_text_module(e->encoder);
   const int64_t n_ids = cq_tokenizer_describe(text->tokenizer)->vocab_size;
   const size_t max = (size_t)e->encoder->max_seq_length, min = text->add_special || e->n_prompt ? 1 : 0;
-  for (size_t i = 0; i < e->n; i++) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < e->n; i++) {
     const size_t length = starts[i + 1] - starts[i];
     if (length < min + (size_t)e->n_prompt)
-      return fail_sequence(error,
-                           cq_fail(error, CQ_ERR_ARGUMENT, "sequence %zu has %zu tokens, expected at least %zu", i + 1,
-                                   length, min + (size_t)e->n_prompt),
-                           i);
-    if (max && length > max)
-      return fail_sequence(
-          error, cq_fail(error, CQ_ERR_LIMIT, "sequence %zu has %zu tokens, the model takes %zu", i + 1, length, max),
-          i);
-    for (size_t t = starts[i]; t < starts[i + 1]; t++) {
-      if (ids[t] >= 0 && ids[t] < n_ids) continue;
-      return fail_sequence(error,
-                           cq_fail(error, CQ_ERR_ARGUMENT, "token %zu of sequence %zu is %d, expected 0 to %lld",
-                                   t - starts[i] + 1, i + 1, (int)ids[t], (long long)n_ids - 1),
-                           i);
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "sequence %zu has %zu tokens, expected at least %zu", i + 1, length,
+                       min + (size_t)e->n_prompt);
+    else if (max && length > max)
+      status = cq_fail(error, CQ_ERR_LIMIT, "sequence %zu has %zu tokens, the model takes %zu", i + 1, length, max);
+    for (size_t t = starts[i]; !status && t < starts[i + 1]; t++) {
+      if (ids[t] < 0 || ids[t] >= n_ids)
+        status = cq_fail(error, CQ_ERR_ARGUMENT, "token %zu of sequence %zu is %d, expected 0 to %lld",
+                         t - starts[i] + 1, i + 1, (int)ids[t], (long long)n_ids - 1);
     }
+    if (status && error) error->line = i + 1;
   }
-  return CQ_OK;
+  return status;
 }
 
 cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,
                                 size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
   encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
-  cq_encode_options taken;
   const int n_workers = cq_context_n_threads(ctx);
-  cq_status status = begin_encoding(&e, &taken, options, error);
-  if (!status) status = begin_prompt(&e, error);
+  cq_status status = begin_encoding(&e, options, error);
   if (!status && n > 0) status = check_ids(&e, ids, starts, error);
   if (!status && n > 0) status = take_arrays(&e, 1, n_workers, error);
   if (!status && n > 0) {
@@ -449,117 +316,6 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   }
   end_encoding(&e);
   return status;
-}
-
-/* A text's ids before truncation are cut into windows behind what every sequence begins with, and before what it ends
- * with. */
-static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
-                                size_t n_tail, cq_error *error) {
-  const size_t max = (size_t)encoder->max_seq_length;
-  if (max && n_head + n_tail >= max) return cq_fail(error, CQ_ERR_ARGUMENT, "the prompt leaves no room for text");
-  const size_t room = max ? max - n_head - n_tail : SIZE_MAX, n_before = out->n ? out->starts[out->n] : 0;
-  const size_t n_inside = whole->n - n_head - n_tail, n_windows = n_inside ? (n_inside - 1) / room + 1 : 1;
-  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + n_inside + n_windows * (n_head + n_tail),
-                  sizeof *out->ids) ||
-      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + n_windows + 1, sizeof *out->starts))
-    return cq_fail_memory(error, "token ids");
-  size_t at = n_before;
-  out->starts[out->n] = at;
-  for (size_t w = 0; w < n_windows; w++) {
-    const size_t first = w * room, n = n_inside - first < room ? n_inside - first : room;
-    memcpy(out->ids + at, whole->ids, n_head * sizeof *out->ids), at += n_head;
-    memcpy(out->ids + at, whole->ids + n_head + first, n * sizeof *out->ids), at += n;
-    memcpy(out->ids + at, whole->ids + whole->n - n_tail, n_tail * sizeof *out->ids), at += n_tail;
-    out->starts[++out->n] = at;
-  }
-  return CQ_OK;
-}
-
-cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_t *starts, size_t n, cq_error *error) {
-  const size_t n_before = out->n ? out->starts[out->n] : 0, n_ids = starts[n] - starts[0];
-  if (!cq_reserve((void **)&out->ids, &out->ids_capacity, n_before + n_ids, sizeof *out->ids) ||
-      !cq_reserve((void **)&out->starts, &out->starts_capacity, out->n + n + 1, sizeof *out->starts))
-    return cq_fail_memory(error, "token ids");
-  if (n_ids) memcpy(out->ids + n_before, ids + starts[0], n_ids * sizeof *ids);
-  for (size_t s = 0; s <= n; s++) out->starts[out->n + s] = n_before + starts[s] - starts[0];
-  out->n += n;
-  return CQ_OK;
-}
-
-/* memory holds the prompt with the text, if there is one. */
-static cq_status append_text(cq_token_ids *out, bool *is_long, encoding *e, cq_slice text, bool windows,
-                             cq_error *error) {
-  encode_memory *m = e->memory;
-  const cq_encoder *encoder = e->encoder;
-  const cq_module *module = cq_encoder_text_module(encoder);
-  int32_t n_head = 0;
-  cq_status status = windows ? count_prompt(&n_head, encoder, e->prompt, &m->ids, m->tokens, error) : CQ_OK;
-  if (status) return status;
-  if (e->prompt.n) {
-    cq_builder_clear(&m->with_prompt);
-    cq_builder_bytes(&m->with_prompt, e->prompt.data, e->prompt.n);
-    cq_builder_bytes(&m->with_prompt, text.data, text.n);
-    if (m->with_prompt.failed) return cq_fail_memory(error, "prompt");
-    text = (cq_slice){m->with_prompt.data, m->with_prompt.n};
-  }
-  m->ids.n = 0;
-  status = cq_encoder_tokenize(&m->ids, encoder, m->tokens, text, is_long, error);
-  if (status || !windows || !*is_long)
-    return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
-  m->ids.n = 0; /* again, and all of it */
-  bool ignored;
-  status = module->type->tokenize ? module->type->tokenize(&m->ids, module, m->tokens, text, 0, &ignored, error)
-                                  : cq_tokenizer_encode(&m->ids, module->tokenizer, m->tokens, text,
-                                                        module->add_special, 0, &ignored, error);
-  if (status) return status;
-  const cq_tokenizer_info *info = cq_tokenizer_describe(module->tokenizer);
-  const size_t n_tail =
-      m->ids.n && module->add_special && info->sep_id >= 0 && m->ids.ids[m->ids.n - 1] == info->sep_id;
-  return append_windows(out, encoder, &m->ids, cq_min((size_t)n_head, m->ids.n - n_tail), n_tail, error);
-}
-
-cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encoder *encoder, cq_slice text,
-                               cq_long_text long_text, const cq_encode_options *options, cq_context *ctx,
-                               cq_error *error) {
-  encoding e = {.encoder = encoder, .ctx = ctx};
-  cq_encode_options taken;
-  bool longer = false;
-  cq_status status = begin_encoding(&e, &taken, options, error);
-  if (!status) status = check_sentences(&text, 1, error);
-  if (!status) status = begin_prompt(&e, error);
-  if (!status) status = append_text(out, &longer, &e, text, long_text == CQ_LONG_WINDOWS, error);
-  if (!status && is_long) *is_long = longer;
-  end_encoding(&e);
-  return status;
-}
-
-void cq_token_ids_free(cq_token_ids *ids) {
-  if (!ids) return;
-  cq_free(ids->ids);
-  cq_free(ids->starts);
-  *ids = (cq_token_ids){0};
-}
-
-bool cq_encoder_token(cq_slice *text, bool *special, const cq_encoder *encoder, int32_t id) {
-  const cq_tokenizer *tokenizer = cq_encoder_text_module(encoder)->tokenizer;
-  cq_piece_kind kind;
-  if (!tokenizer || !cq_tokenizer_piece(text, &kind, tokenizer, id)) return false;
-  if (special) *special = kind == CQ_PIECE_SPECIAL;
-  return true;
-}
-
-int64_t cq_encoder_vocab_size(const cq_encoder *encoder) {
-  const cq_module *text = cq_encoder_text_module(encoder);
-  return text->tokenizer ? cq_tokenizer_describe(text->tokenizer)->vocab_size
-                         : cq_encoder_word_table(NULL, encoder)->rows;
-}
-
-const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder) {
-  const cq_module *text = cq_encoder_text_module(encoder);
-  if (row_of) *row_of = text->row_of;
-  for (size_t i = 0; i < text->n_params; i++)
-    if (text->params[i].table) return &text->params[i];
-  return NULL;
 }
 
 void cq_encoder_tell_truncated(const cq_encoder *e, uint64_t n_truncated, uint64_t n) {

@@ -10,8 +10,7 @@
 
 struct cq_encoder {
   char *directory; /* of the modules */
-  char *
-      language; /* directory of another tokenizer and other word embeddings (model/model_language.h); NULL: the model's */
+  char *language;  /* directory of another tokenizer and word embeddings (model/model_language.h); NULL: its own */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
@@ -49,7 +48,7 @@ void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, 
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
 /* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
- * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense behind a
+ * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense after a
  * student) is legal until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
@@ -71,8 +70,31 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
-/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. */
-const cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
+/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. row_of
+ * NULL: a table where id i has row i. NULL: there is none. */
+cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
+
+/* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The
+ * tokenizer becomes the model's on success only. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_encoder_put_vocabulary(cq_encoder *encoder, cq_tokenizer *tokenizer, const float *rows,
+                                                cq_error *error);
+
+/* --- text to ids: token_ids.c --- */
+
+/* What a thread tokenizes with, kept with the context from call to call. */
+typedef struct cq_text_memory {
+  cq_token_memory *tokens;
+  cq_builder with_prompt;
+  cq_ids ids;
+} cq_text_memory;
+cq_text_memory *cq_text_memory_take(cq_context *ctx); /* NULL: out of memory */
+void cq_text_memory_put(cq_context *ctx, cq_text_memory *memory);
+
+/* The options, or the defaults where they are NULL, checked for this encoder. */
+CQ_MUST_USE cq_status cq_encoder_take_options(cq_encode_options *taken, const cq_encoder *encoder,
+                                              const cq_encode_options *options, cq_error *error);
+/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, whose number error->line has. */
+CQ_MUST_USE cq_status cq_check_sentences(const cq_slice *sentences, size_t n, cq_error *error);
 
 /* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
@@ -82,7 +104,11 @@ CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder
  * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
-                                        const cq_encode_options *options, cq_error *error);
+                                        const cq_encode_options *options, cq_text_memory *memory, cq_error *error);
+/* Puts the prompt before the text, in memory. */
+CQ_MUST_USE cq_status cq_prepend_prompt(cq_slice *text, cq_text_memory *memory, cq_slice prompt, cq_error *error);
+
+/* --- running the modules --- */
 
 /* Sentence vectors of a batch: *y [n_seqs, dim] in the worker's workspace. saved: [n_modules] tapes for backward, with
  * inputs [n_modules]; NULL when not training. */

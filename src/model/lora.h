@@ -1,9 +1,9 @@
 /* LoRA adapters (Hu et al. 2021), one for each task, stored in the model's own file: as jina-embeddings-v3 has them.
  *
- *   config.json         "lora_adaptations": ["retrieval.query", "retrieval.passage", ...], "lora_rank": 4, "lora_alpha": 1
- *   X.weight is         X.parametrizations.weight.original    [rows, cols]
- *   of each task's      X.parametrizations.weight.0.lora_A    linear layers [n_tasks, rank, cols], tables [n_tasks, rows, rank]
- *                       X.parametrizations.weight.0.lora_B    linear layers [n_tasks, rows, rank], tables [n_tasks, rank, cols]
+ *   config.json     "lora_adaptations": ["retrieval.query", "retrieval.passage", ...], "lora_rank": 4, "lora_alpha": 1
+ *   X.weight        X.parametrizations.weight.original  [rows, cols]
+ *   for each task   X.parametrizations.weight.0.lora_A  linear [n_tasks, rank, cols], tables [n_tasks, rows, rank]
+ *                   X.parametrizations.weight.0.lora_B  linear [n_tasks, rows, rank], tables [n_tasks, rank, cols]
  *
  * A model is opened for one task: its weights are the original's + lora_alpha / lora_rank times the product. */
 #ifndef MODEL_LORA_H

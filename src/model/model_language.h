@@ -4,8 +4,8 @@
  *   MODEL/languages/tr/tokenizer.json ...  a tokenizer's files
  *   MODEL/languages/tr/model.safetensors   embeddings.word_embeddings.weight [vocabulary, width of MODEL's] alone
  *
- * MODEL/languages/tr is the name of a model: MODEL with that tokenizer and those word embeddings. Since MODEL's files are
- * what they were without it, so are its vectors, and those of its other languages. */
+ * MODEL/languages/tr is the name of a model: MODEL with that tokenizer and those word embeddings. Since MODEL's files
+ * are what they were without it, so are its vectors, and those of its other languages. */
 #ifndef MODEL_MODEL_LANGUAGE_H
 #define MODEL_MODEL_LANGUAGE_H
 
@@ -28,7 +28,7 @@ CQ_MUST_USE cq_status cq_language_list(json_t **out, const char *model, cq_error
 CQ_MUST_USE cq_status cq_language_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                         cq_error *error);
 
-/* Writes the languages of an open model, their word embeddings of that type, into another directory of the same body. */
+/* Writes the languages of an open model, with word embeddings of that type, into a directory of the same body. */
 CQ_MUST_USE cq_status cq_languages_write(const cq_encoder *model, cq_dtype weights, const char *directory,
                                          cq_error *error);
 

@@ -29,7 +29,7 @@ typedef struct cq_transformer {
   cq_distances distances;        /* DeBERTa's; table NULL: none */
   cq_disentangled *disentangled; /* [n_layers]; NULL: an architecture without */
   cq_linear *of_distances; /* [2 n_layers] projections of their own for keys and queries, where they have weights */
-  /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times; NULL: the stack's blocks instead */
+  /* [n_layers] with parameters of their own: groups of group_size, run `repeats` times; NULL: the stack's blocks */
   cq_transformer_layer *layers;
   cq_stack stack;
   bool is_stack;

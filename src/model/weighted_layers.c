@@ -3,8 +3,8 @@
  *   config.json        {"embedding_dimension" | "word_embedding_dimension", "layer_start", "num_hidden_layers"}
  *   model.safetensors  layer_weights [num_hidden_layers + 1 - layer_start]: of the embeddings (0) and the layers (1...)
  *
- * The Transformer before it makes the mean while it goes from layer to layer, so that not all have to be kept. It is for
- * encoding; there is no gradient. */
+ * The Transformer before it makes the mean while it goes from layer to layer, so that not all have to be kept. It is
+ * for encoding; there is no gradient. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

@@ -1,6 +1,6 @@
-/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the module types see it: tensors are asked
- * for by name and shape, and what was never asked for is found out. Values stay in the mapping when they are f32 there,
- * and matrices whose readers take narrow rows; other half precision is widened into the arena. */
+/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the
+ * module types see it: they take tensors by name and shape, and what none has taken is found out. Values stay in the
+ * mapping when they are f32 there, and matrices whose readers take narrow rows; other half precision is widened. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"

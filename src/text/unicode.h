@@ -10,6 +10,7 @@
 #define TEXT_UNICODE_H
 
 #include "base/slice.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,7 +45,13 @@ int cq_char_fold(uint32_t out[3], uint32_t c);
 
 /* --- text --- */
 
-bool cq_text_is_ascii(cq_slice text);
+static inline bool cq_text_is_ascii(cq_slice text) {
+  uint64_t any = 0, eight;
+  size_t i = 0;
+  for (; text.n - i >= sizeof eight; i += sizeof eight) memcpy(&eight, text.data + i, sizeof eight), any |= eight;
+  for (; i < text.n; i++) any |= (unsigned char)text.data[i];
+  return (any & 0x8080808080808080u) == 0;
+}
 
 void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
 /* Whether what is in front of a character and what begins with it can take their normal forms apart. */
@@ -76,6 +83,9 @@ void cq_text_bert_strip(cq_builder *out, cq_slice text, const cq_bert_rules *rul
 size_t cq_grapheme_length(const char *text, size_t n);
 
 /* Appends a character. */
-void cq_builder_code(cq_builder *b, uint32_t c);
+static inline void cq_builder_code(cq_builder *b, uint32_t c) {
+  char bytes[4];
+  cq_builder_bytes(b, bytes, cq_utf8_encode(bytes, c));
+}
 
 #endif

@@ -3,7 +3,7 @@
  * Those with normalized = false are looked for in the text as it is, the others, themselves normalized, in the
  * normalized text. Where several matches begin at the first place, the longest counts. lstrip and rstrip make a
  * token swallow the white space beside it; single_word forbids word characters on both sides. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -109,7 +109,7 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     if (found < 0) continue;
     const cq_added_token *match = &added->tokens[found];
     if (match->single_word && (is_word_before(text, at) || is_word_after(text, stop))) {
-      at = stop - 1; /* the match is spent, as it is where the search goes on behind it */
+      at = stop - 1; /* the match is spent: the search continues after it */
       continue;
     }
     *token = match;

@@ -5,7 +5,7 @@
  *
  * Short words look for their best pair by going through them; long ones (a whole sentence, where the vocabulary has no
  * pre-tokenizer) keep the pairs in a heap. Both take the lowest rank and, among equals, the leftmost pair. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/heap.h"
@@ -260,7 +260,7 @@ static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last)
 
 enum { SHORT_WORD = 48 };
 
-static bool encode_bpe_traced(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
+static bool encode_bpe_traced(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory,
                               cq_ids *trace) {
   const cq_model *m = &t->model;
   if (m->ignore_merges) {
@@ -271,9 +271,9 @@ static bool encode_bpe_traced(cq_ids *out, const cq_tokenizer *t, cq_slice word,
   if (word.n > INT32_MAX / 4 || !cq_checked_mul(&n_bytes, word.n + 1, sizeof(symbol))) return false;
   n_bytes = (n_bytes + 63) & ~(size_t)63;
   if (word.n > SHORT_WORD && !cq_checked_mul(&heap_bytes, word.n + 1, 3 * sizeof(candidate))) return false;
-  if (!cq_reserve(scratch, scratch_size, n_bytes + heap_bytes, 1)) return false;
-  symbol *s = *scratch;
-  candidate *heap = (candidate *)((char *)*scratch + n_bytes);
+  if (!cq_reserve(&memory->scratch, &memory->scratch_size, n_bytes + heap_bytes, 1)) return false;
+  symbol *s = memory->scratch;
+  candidate *heap = (candidate *)((char *)s + n_bytes);
   size_t n = 0;
   bool unknown = false; /* the last symbol is an unknown one */
   for (size_t i = 0; i < word.n;) {
@@ -307,16 +307,12 @@ static bool encode_bpe_traced(cq_ids *out, const cq_tokenizer *t, cq_slice word,
   return true;
 }
 
-static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                       const cq_piece_dropout *dropout) {
-  (void)dropout;
-  return encode_bpe_traced(out, t, word, scratch, scratch_size, NULL);
+static bool encode_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  return encode_bpe_traced(out, t, word, memory, NULL);
 }
 
-static bool trace_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                      const cq_piece_dropout *dropout) {
-  (void)dropout;
-  return encode_bpe_traced(out, t, word, scratch, scratch_size, out);
+static bool trace_bpe(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  return encode_bpe_traced(out, t, word, memory, out);
 }
 
 const cq_model_kind cq_bpe_kind = {"BPE", parse_bpe, encode_bpe, trace_bpe};

@@ -1,5 +1,5 @@
-/* A tokenizer.json read by simdjson (C++), for its speed: of the 17 megabytes that one of 250,000 pieces has, nearly all
- * is the vocabulary, which goes straight to where it belongs. What is left is a Jansson document as any other. */
+/* A tokenizer.json read by simdjson (C++), for its speed: of the 17 megabytes that one of 250,000 pieces has, nearly
+ * all is the vocabulary, which goes straight to where it belongs. What is left is a Jansson document as any other. */
 #ifndef TOKEN_LARGE_JSON_H
 #define TOKEN_LARGE_JSON_H
 
@@ -24,8 +24,8 @@ typedef struct cq_vocab_sink {
 
 /* *rest: the document without model.vocab, whose pieces the sink has been given in the file's order. CQ_ERR_MEMORY, or
  * CQ_ERR_FORMAT when the text is not JSON, the vocabulary not of the form that belongs to the model's type, or one of a
- * few things is in it that simdjson and Jansson see differently: it is Jansson's then to say what is wrong, if anything.
- * In either case *rest is NULL, and what the sink was given is to be forgotten. */
+ * few things is in it that simdjson and Jansson see differently: it is Jansson's then to say what is wrong, if
+ * anything. In either case *rest is NULL, and what the sink was given is to be forgotten. */
 CQ_MUST_USE cq_status cq_large_json_read(json_t **rest, const char *text, size_t n, const cq_vocab_sink *sink);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* The normalizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat. */
-#include "token/internal.h"
+#include "token/normalizer.h"
 
 #include "base/base64.h"
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* Opening a tokenizer: which of a directory's files says what it is, and which reader takes it. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -48,17 +48,6 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* --- the choice --- */
 
-/* The id of an added token, -1 for none. */
-static json_int_t added_id(const json_t *document, const char *content) {
-  const json_t *list = json_object_get(document, "added_tokens"), *token;
-  size_t i;
-  json_array_foreach(list, i, token) {
-    const char *other = json_string_value(json_object_get(token, "content"));
-    if (other && !strcmp(other, content)) return json_integer_value(json_object_get(token, "id"));
-  }
-  return -1;
-}
-
 /* Llama's and Gemma's classes put the tokens around a text that add_bos_token and add_eos_token ask for, whatever
  * tokenizer.json says. Nonzero: out of memory. */
 static int apply_ends(json_t *document, const json_t *config, bool gemma) {
@@ -68,7 +57,8 @@ static int apply_ends(json_t *document, const json_t *config, bool gemma) {
   for (int end = 0; end < 2; end++) {
     const json_t *wish = json_object_get(config, switches[end]);
     const char *text = cq_special_text(config, NULL, keys[end], usual[gemma][end]);
-    const json_int_t id = added_id(document, text);
+    const json_t *token = cq_find_added_json(json_object_get(document, "added_tokens"), text);
+    const json_int_t id = token ? json_integer_value(json_object_get(token, "id")) : -1;
     if (json_is_boolean(wish) ? json_is_true(wish) : end == 0) {
       if (id < 0) { /* not one of the tokens: what the file says */
         json_decref(single);

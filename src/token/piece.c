@@ -1,7 +1,6 @@
 /* What a piece says about words: the text without its marker, and whether it begins a word. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 

@@ -2,7 +2,7 @@
  *
  * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. Split is
  * split.c. */
-#include "token/split.h"
+#include "token/pre_tokenizer.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -3,7 +3,6 @@
 
 #include "base/error.h"
 #include "base/map.h"
-#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/unicode.h"
 #include "text/variants.h"

@@ -1,8 +1,7 @@
 /* Writing a tokenizer so that others load the same one: the files it came from as they are, tokenizer_config.json with
  * the new length, and whatever of tokenizer.json, special_tokens_map.json and tokenizer_config.json there was not. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 

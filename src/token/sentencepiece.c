@@ -6,7 +6,7 @@
  *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
  *   ids          as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask>
  *   BPE          a merge for every way to make a piece of two others, best scores first */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/base64.h"
 #include "base/error.h"
@@ -91,24 +91,15 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 
 /* --- the document --- */
 
-static json_t *text_json(cq_slice text) {
-  return json_stringn(text.data, text.n);
-}
-
-static json_t *added_token(int32_t id, cq_slice text, bool special, bool lstrip) {
-  return json_pack("{s:i, s:o, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", text_json(text), "single_word", 0,
-                   "lstrip", lstrip, "rstrip", 0, "normalized", 0, "special", special);
-}
-
 static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* XLM-R's first four and its last are ours; the others are one place behind the file's. */
+    /* XLM-R's first four and its last are ours; the others come one place after the file's. */
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
-    cq_json_push(&list, added_token((int32_t)id, cq_vocab_piece(&t->vocab, (int32_t)id), type != CQ_SP_USER_DEFINED,
-                                    xlmr && id + 1 == t->vocab.n));
+    cq_json_push(&list, cq_added_token_json((int64_t)id, cq_vocab_piece(&t->vocab, (int32_t)id),
+                                            type != CQ_SP_USER_DEFINED, xlmr && id + 1 == t->vocab.n, false));
   }
   return list;
 }
@@ -227,11 +218,12 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
   if (!status && bpe) status = make_merges(t, error);
   if (!status && !xlmr) status = special_tokens(&before, &after, t, class, config, path, error);
   if (!status) {
-    int unk = xlmr ? 3 : (int)find_unknown(&m);
+    const int unk = xlmr ? 3 : (int)find_unknown(&m);
+    const cq_slice unknown = cq_vocab_piece(&t->vocab, unk);
     json_t *model =
-        bpe ? json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
-                        text_json(cq_vocab_piece(&t->vocab, unk)), "continuing_subword_prefix", "end_of_word_suffix",
-                        "fuse_unk", 1, "byte_fallback", m.byte_fallback, "ignore_merges", 0)
+        bpe ? json_pack("{s:s, s:n, s:s%, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
+                        unknown.data, unknown.n, "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 1,
+                        "byte_fallback", m.byte_fallback, "ignore_merges", 0)
             : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
     t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
                             "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
@@ -256,28 +248,25 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   if (!status && cq_file_exists(config_path)) status = cq_json_read(&model_config, config_path, error);
   if (status) return status;
   const char *type = json_string_value(json_object_get(model_config, "model_type"));
+  const bool roberta = type && !strcmp(type, "xlm-roberta");
+  json_decref(model_config);
   bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
   bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
   /* ALBERT's class lower-cases and strips accents before the model sees the text, unless both are turned off. */
   if (class && !strncmp(class, "Albert", 6) &&
       (!json_is_false(json_object_get(config, "do_lower_case")) ||
-       !json_is_true(json_object_get(config, "keep_accents")))) {
-    json_decref(model_config);
+       !json_is_true(json_object_get(config, "keep_accents"))))
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                         "%s without tokenizer.json is supported with do_lower_case false and keep_accents true only",
                         class);
-  }
   if (!class && !strcmp(name, "spm.model")) class = "DebertaV2Tokenizer"; /* whose directories often name no class */
   for (int i = 0; class && !strncmp(class, "DebertaV2", 9) && i < 2; i++) {
     static const char *const keys[] = {"do_lower_case", "split_by_punct"};
-    if (json_is_true(json_object_get(config, keys[i]))) {
-      json_decref(model_config);
+    if (json_is_true(json_object_get(config, keys[i])))
       return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' of tokenizer_config.json without tokenizer.json",
                           keys[i]);
-    }
   }
-  if (general && (!strcmp(name, "sentencepiece.bpe.model") || (type && !strcmp(type, "xlm-roberta")))) xlmr = true;
-  json_decref(model_config);
+  if (general && (!strcmp(name, "sentencepiece.bpe.model") || roberta)) xlmr = true;
   cq_slice bytes;
   status = cq_file_read(&bytes, path, error);
   if (status) return status;

@@ -9,15 +9,24 @@
  *   Contiguous             a -- b       neighbors of one kind
  *
  * invert: what lies between is taken for the matches. Source: the library tokenizers, NormalizedString::split. */
-#include "token/split.h"
+#include "token/pre_tokenizer.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "text/regex.h"
 #include "text/unicode.h"
 
 static const char *const behavior_names[] = {"Removed", "Isolated", "MergedWithPrevious", "MergedWithNext",
                                              "Contiguous"};
+
+bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start) {
+  if (words->n >= words->capacity &&
+      !cq_reserve((void **)&words->words, &words->capacity, words->n + 1, sizeof *words->words))
+    return false;
+  words->words[words->n++] = (cq_word){start, n, at_start};
+  return true;
+}
 
 bool cq_split_put(cq_words *out, const cq_word *word, size_t start, size_t end) {
   return end <= start || cq_words_put(out, word->start + start, end - start, word->at_start && start == 0);
@@ -143,20 +152,6 @@ static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_toke
 }
 
 /* --- parsing --- */
-
-cq_status cq_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names, int n_names) {
-  const char *name = NULL;
-  cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
-  if (status || !name) return status;
-  for (int i = 0; i < n_names; i++) {
-    if (!strcmp(name, names[i])) {
-      *out = i;
-      return CQ_OK;
-    }
-  }
-  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
-                      key, name);
-}
 
 cq_status cq_split_parse_behavior(int *out, const cq_step_parser *p) {
   return cq_step_choice(out, p, "behavior", behavior_names, sizeof behavior_names / sizeof *behavior_names);

@@ -1,5 +1,5 @@
-/* What normalizers and pre-tokenizers have in common where their JSON is parsed: a step, or a Sequence of them. */
-#include "token/internal.h"
+/* What normalizers and pre-tokenizers share: parsing a step, or a Sequence of them, and the error of one that fails. */
+#include "token/steps.h"
 
 #include "base/error.h"
 
@@ -41,4 +41,29 @@ cq_status cq_step_text(cq_slice *out, const cq_step_parser *p, const char *text,
 
 cq_status cq_step_bool(bool *out, const cq_step_parser *p, const char *key) {
   return cq_json_get_bool(out, p->json, key, p->place->path, p->error);
+}
+
+cq_status cq_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names, int n_names) {
+  const char *name = NULL;
+  cq_status status = cq_json_get_string(&name, p->json, key, p->place->path, p->error);
+  if (status || !name) return status;
+  for (int i = 0; i < n_names; i++) {
+    if (!strcmp(name, names[i])) {
+      *out = i;
+      return CQ_OK;
+    }
+  }
+  return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: %s '%s' is not supported", p->place->where,
+                      key, name);
+}
+
+cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
+  if (status == CQ_ERR_STOPPED)
+    return cq_fail(error, CQ_ERR_LIMIT,
+                   "the regular expression that the tokenizer splits by takes too long with a text of %zu bytes", n);
+  return status == CQ_ERR_LIMIT
+             ? cq_fail(error, CQ_ERR_LIMIT,
+                       "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",
+                       cq_normal_limit(n), n)
+             : cq_fail_memory(error, "token ids");
 }

@@ -1,25 +1,21 @@
-/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open.c. */
-#include "token/internal.h"
+/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open_tokenizer.c. */
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "text/unicode.h"
 
-#include <stdlib.h>
-
 /* --- encoding --- */
 
 struct cq_token_memory {
   cq_builder lowered, normal, other[2];
   cq_words words[2];
-  void *scratch;
-  size_t scratch_size;
-  cq_piece_dropout dropout;
+  cq_model_memory model;
 };
 
 void cq_token_memory_drop_pieces(cq_token_memory *m, double share, uint64_t key) {
-  m->dropout = (cq_piece_dropout){share > 0 ? (uint64_t)(share * 0x1p53) : 0, key};
+  m->model.dropout = (cq_piece_dropout){share > 0 ? (uint64_t)(share * 0x1p53) : 0, key};
 }
 
 static void release_memory(cq_token_memory *m) {
@@ -31,7 +27,7 @@ static void release_memory(cq_token_memory *m) {
     cq_builder_free(&m->words[i].text);
     cq_free(m->words[i].words);
   }
-  cq_free(m->scratch);
+  cq_free(m->model.scratch);
 }
 
 cq_token_memory *cq_token_memory_new(void) {
@@ -41,24 +37,13 @@ cq_token_memory *cq_token_memory_new(void) {
 size_t cq_token_memory_bytes(const cq_token_memory *m) {
   size_t n = sizeof *m + m->lowered.capacity + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
   for (int i = 0; i < 2; i++) n += m->words[i].text.capacity + m->words[i].capacity * sizeof *m->words[i].words;
-  return n + m->scratch_size;
+  return n + m->model.scratch_size;
 }
 
 void cq_token_memory_free(cq_token_memory *m) {
   if (!m) return;
   release_memory(m);
   cq_free(m);
-}
-
-cq_status cq_fail_encoding(cq_error *error, cq_status status, size_t n) {
-  if (status == CQ_ERR_STOPPED)
-    return cq_fail(error, CQ_ERR_LIMIT,
-                   "the regular expression that the tokenizer splits by takes too long with a text of %zu bytes", n);
-  return status == CQ_ERR_LIMIT
-             ? cq_fail(error, CQ_ERR_LIMIT,
-                       "the tokenizer makes more than %zu bytes of a text of %zu: its rules are not to be trusted",
-                       cq_normal_limit(n), n)
-             : cq_fail_memory(error, "token ids");
 }
 
 /* Normalized text between added tokens. */
@@ -78,9 +63,7 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
   if (words->text.failed || !cq_words_put(words, 0, text.n, at_start)) return CQ_ERR_MEMORY;
   cq_status status = cq_pre_tokenizers_run(&words, w->words, &t->pre_tokenizers);
   for (size_t i = 0; !status && i < words->n && out->n <= limit; i++)
-    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->scratch, &w->scratch_size,
-                               &w->dropout))
-      status = CQ_ERR_MEMORY;
+    if (!t->model.kind->encode(out, t, cq_words_text(words, &words->words[i]), &w->model)) status = CQ_ERR_MEMORY;
   return status;
 }
 
@@ -212,51 +195,6 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   if (status) return status;
   info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
   return CQ_OK;
-}
-
-/* Puts a token, which is taken over, into a document's list of added tokens, in place of one with the same id. */
-static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
-  for (size_t i = 0; token && i < json_array_size(list); i++)
-    if (json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id")))
-      return json_array_set_new(list, i, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
-  return json_array_append_new(list, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
-}
-
-static bool is_added(const json_t *list, const char *content) {
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
-    if (other && !strcmp(other, content)) return true;
-  }
-  return false;
-}
-
-cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
-  json_t *list = json_object_get(t->document, "added_tokens"), *value;
-  json_t *decoder = json_object_get(config, "added_tokens_decoder");
-  const char *key;
-  cq_status status = CQ_OK;
-  json_object_foreach(t->legacy_added, key, value) {
-    if (!json_is_integer(value))
-      return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
-    if (is_added(list, key)) continue;
-    status = put_added(list,
-                       json_pack("{s:O, s:s, s:b, s:b, s:b, s:b, s:b}", "id", value, "content", key, "single_word", 0,
-                                 "lstrip", 0, "rstrip", 0, "normalized", 1, "special", 0),
-                       error);
-    if (status) return status;
-  }
-  json_object_foreach(decoder, key, value) {
-    char *end;
-    long id = strtol(key, &end, 10);
-    if (!json_is_object(value) || !*key || *end)
-      return cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
-                          "added_tokens_decoder: '%s' is not an id and its token", key);
-    json_t *token = cq_json_copy(value);
-    cq_json_set(&token, "id", json_integer(id));
-    status = put_added(list, token, error);
-    if (status) return status;
-  }
-  return cq_tokenizer_assemble(t, t->document, path, error);
 }
 
 cq_tokenizer *cq_tokenizer_new(void) {

@@ -43,13 +43,13 @@ CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *director
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
-/* What a tokenizer works in, kept from sentence to sentence so that nothing is allocated for each. Of one thread at a
- * time, for any tokenizer. */
+/* What a tokenizer works in, kept from sentence to sentence so that nothing is allocated for each. One thread at a
+ * time may use it, for any tokenizer. */
 typedef struct cq_token_memory cq_token_memory;
 cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
 /* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place:
- * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no more.
- * Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
+ * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no
+ * more. Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
 void cq_token_memory_drop_pieces(cq_token_memory *memory, double share, uint64_t key);
 size_t cq_token_memory_bytes(const cq_token_memory *memory);
 void cq_token_memory_free(cq_token_memory *memory);
@@ -89,9 +89,9 @@ void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int
 
 /* --- trimming the vocabulary to a text --- */
 
-/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that a
- * merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as cq_tokenizer_encode's.
- * Errors: CQ_ERR_MEMORY. */
+/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that
+ * a merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as
+ * cq_tokenizer_encode's. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                         cq_slice text, bool add_special, cq_error *error);
 
@@ -135,7 +135,7 @@ typedef struct cq_words_training {
 
 /* Counts the words of sentences and makes the most frequent ones a tokenizer: <s> 0, <pad> 1, </s> 2, <unk> 3, then by
  * count, words as frequent by their bytes. A word is what stands between blanks, but marks of punctuation and symbols
- * are words of their own; one behind a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
+ * are words of their own; one after a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
  * and with one blank for any white space. The text must have blanks between words: Chinese or Thai needs them put in
  * before. It is saved as a tokenizer.json that Hugging Face's tokenizers reads.
  *   next  gives sentence after sentence; false at the end. Those that are not UTF-8 are left out. A failed read is

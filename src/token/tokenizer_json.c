@@ -3,21 +3,21 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The decoder and padding are not read, as neither is done here; what truncation says is only told, as the length is the
- * caller's. */
-#include "token/internal.h"
+ * The decoder and padding are not read, as neither is done here. Truncation is only reported: the caller chooses the
+ * length. */
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "token/large_json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* A few ids may be left to added tokens, but nobody's memory is filled with holes. */
+/* A few ids may be left to added tokens, but memory is not filled with holes. */
 static int64_t id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
@@ -143,13 +143,12 @@ static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, c
   const json_t *single = json_object_get(json, "single"), *specials = json_object_get(json, "special_tokens");
   if (!json_is_array(single))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: TemplateProcessing needs an array 'single'");
-  bool behind = false;
+  bool after = false;
   for (size_t i = 0; i < json_array_size(single); i++) {
     const json_t *item = json_array_get(single, i), *special = json_object_get(item, "SpecialToken");
     if (json_object_get(item, "Sequence")) {
-      if (behind)
-        return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
-      behind = true;
+      if (after) return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "post_processor: a template with the text twice");
+      after = true;
       continue;
     }
     const char *name = json_string_value(json_object_get(special, "id"));
@@ -158,11 +157,11 @@ static cq_status parse_template(template_ids around[2], const cq_tokenizer *t, c
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: the template's '%s' is not in special_tokens",
                           name ? name : "?");
     for (size_t k = 0; k < json_array_size(ids); k++) {
-      cq_status status = put_id(&around[behind], json_array_get(ids, k), t, path, error);
+      cq_status status = put_id(&around[after], json_array_get(ids, k), t, path, error);
       if (status) return status;
     }
   }
-  if (!behind) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
+  if (!after) return cq_fail_file(error, CQ_ERR_FORMAT, path, "post_processor: a template without the text");
   return CQ_OK;
 }
 
@@ -234,4 +233,55 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   cq_free(around[0].ids);
   cq_free(around[1].ids);
   return status;
+}
+
+/* --- what other files add to the added tokens --- */
+
+/* Puts a token, which is taken over, into a document's list of added tokens, in place of one with the same id. */
+static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
+  for (size_t i = 0; token && i < json_array_size(list); i++)
+    if (json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id")))
+      return json_array_set_new(list, i, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
+  return json_array_append_new(list, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
+}
+
+json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized) {
+  return json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
+                   json_stringn(content.data, content.n), "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized",
+                   normalized, "special", special);
+}
+
+const json_t *cq_find_added_json(const json_t *list, const char *content) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
+    if (other && !strcmp(other, content)) return json_array_get(list, i);
+  }
+  return NULL;
+}
+
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
+  json_t *list = json_object_get(t->document, "added_tokens"), *value;
+  json_t *decoder = json_object_get(config, "added_tokens_decoder");
+  const char *key;
+  cq_status status = CQ_OK;
+  json_object_foreach(t->legacy_added, key, value) {
+    if (!json_is_integer(value))
+      return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
+    if (cq_find_added_json(list, key)) continue;
+    status =
+        put_added(list, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
+    if (status) return status;
+  }
+  json_object_foreach(decoder, key, value) {
+    char *end;
+    long id = strtol(key, &end, 10);
+    if (!json_is_object(value) || !*key || *end)
+      return cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
+                          "added_tokens_decoder: '%s' is not an id and its token", key);
+    json_t *token = cq_json_copy(value);
+    cq_json_set(&token, "id", json_integer(id));
+    status = put_added(list, token, error);
+    if (status) return status;
+  }
+  return cq_tokenizer_assemble(t, t->document, path, error);
 }

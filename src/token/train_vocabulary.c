@@ -2,7 +2,7 @@
  *
  * Two things keep the result a function of text and options alone: the sample is drawn here (the library seeds its own
  * from the system), and the library always runs the same number of threads, as its sums are split by thread. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -22,7 +22,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { N_THREADS = 8, MAX_SENTENCE_BYTES = 1 << 16 };
+#define N_THREADS "8"
+enum { MAX_SENTENCE_BYTES = 1 << 16 };
 /* The trainer's threads end the process where memory is short, so it starts only if there is room for it: its stacks
  * and arenas, and its structures for each byte of text (25 bytes were measured). */
 #define TRAINER_BYTES          ((size_t)320 << 20)
@@ -104,8 +105,8 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less the
- * mark. 0: the message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less
+ * the mark. 0: the message says something else. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;
@@ -171,83 +172,92 @@ static cq_status keep_words(char **model, size_t *n_bytes, const cq_tokenizer *o
   return status;
 }
 
+static cq_status check_training(const cq_sentencepiece_training *o, cq_error *error) {
+  if (o->vocab_size < 6 || o->vocab_size > 1 << 22)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 6 to %d", o->vocab_size, 1 << 22);
+  if (!(o->character_coverage > 0 && o->character_coverage <= 1))
+    return cq_fail(error, CQ_ERR_ARGUMENT, "character_coverage is %g, expected more than 0 and at most 1",
+                   o->character_coverage);
+  return CQ_OK;
+}
+
+/* Runs SentencePiece's trainer. rules: a file of normalization rules; NULL: the library's own, base. */
+static cq_status run_trainer(char **model, size_t *n_bytes, int *largest, source *s, const char *base,
+                             const char *rules, const cq_sentencepiece_training *o, cq_error *error) {
+  char size[16], coverage[32], longest[16], message[512] = "";
+  /* <pad> and <mask> are not in the file, and the mark between words does not stay in it. */
+  snprintf(size, sizeof size, "%d", o->vocab_size - 1);
+  cq_snprintf(coverage, sizeof coverage, "%.10g", o->character_coverage);
+  /* A mark may follow each byte. */
+  snprintf(longest, sizeof longest, "%d", MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1);
+  const char *rules_key = rules ? "normalization_rule_tsv" : "normalization_rule_name";
+  const char *keys[] = {"vocab_size",  "model_type",          "character_coverage",     rules_key,
+                        "num_threads", "max_sentence_length", "shuffle_input_sentence", "user_defined_symbols",
+                        "minloglevel"};
+  const char *values[] = {
+      size, o->bpe ? "bpe" : "unigram", coverage, rules ? rules : base, N_THREADS, longest, "false", CQ_WORD_MARK, "4"};
+  const int failed = cq_sp_train(model, n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, s,
+                                 message, sizeof message);
+  *largest = largest_vocabulary(message);
+  if (!failed) return CQ_OK;
+  if (s->no_room) return cq_fail_memory(error, "SentencePiece's trainer");
+  return cq_fail(error, CQ_ERR_ARGUMENT,
+                 "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>, with a mark "
+                 "between words): %s",
+                 o->vocab_size, o->vocab_size - 1, s->any ? own_message(message) : "no usable sentence");
+}
+
+/* Trains on the source, or on a sample of it. */
+static cq_status train_on_source(char **model, size_t *n_bytes, int *largest, source *s,
+                                 const cq_sentencepiece_training *o, cq_error *error) {
+  const char *base = o->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
+  char *rules = NULL;
+  cq_status status = o->fold_variants ? write_rules(&rules, base, error) : CQ_OK;
+  if (!status) status = cq_word_marks_open(&s->marks, error);
+  if (!status && s->max_sentences && !draw_sample(s)) status = cq_fail_memory(error, "a sample of sentences");
+  if (!status) status = run_trainer(model, n_bytes, largest, s, base, rules, o, error);
+  if (rules) unlink(rules);
+  cq_temporary_release(rules);
+  for (size_t i = 0; i < s->n; i++) cq_free((void *)s->sample[i].data);
+  cq_free(s->sample);
+  cq_word_marks_close(&s->marks);
+  return status;
+}
+
+/* A tokenizer from a model's bytes. It keeps a copy, to be saved as if it had been opened from that file. */
+static cq_status open_trained(cq_tokenizer **out, const char *model, size_t n_bytes, cq_error *error) {
+  static const char file[] = "sentencepiece.bpe.model";
+  cq_status status;
+  cq_tokenizer *t = cq_tokenizer_new();
+  char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
+  if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
+    t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
+    status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
+    if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
+  } else {
+    cq_free(bytes);
+    cq_free(name);
+    status = cq_fail_memory(error, "tokenizer");
+  }
+  if (status) cq_tokenizer_free(t);
+  if (!status) *out = t;
+  return status;
+}
+
 cq_status cq_tokenizer_train_sentencepiece(cq_tokenizer **out, int *largest,
                                            bool (*next)(void *context, cq_slice *sentence), void *context,
                                            const cq_sentencepiece_training *options, cq_error *error) {
-  static const char file[] = "sentencepiece.bpe.model";
-  *out = NULL, *largest = 0;
-  if (options->vocab_size < 6 || options->vocab_size > 1 << 22)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "vocab_size is %d, expected 6 to %d", options->vocab_size, 1 << 22);
-  if (!(options->character_coverage > 0 && options->character_coverage <= 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "character_coverage is %g, expected more than 0 and at most 1",
-                   options->character_coverage);
-  char size[16], coverage[32], threads[16], longest[16];
-  /* <pad> and <mask> are not in the file, and the mark between words does not stay in it. */
-  snprintf(size, sizeof size, "%d", options->vocab_size - 1);
-  cq_snprintf(coverage, sizeof coverage, "%.10g", options->character_coverage);
-  snprintf(threads, sizeof threads, "%d", N_THREADS);
-  snprintf(longest, sizeof longest, "%d",
-           MAX_SENTENCE_BYTES * (int)sizeof CQ_WORD_MARK + 1); /* a mark behind each byte */
-  const char *base = options->lowercase ? "nmt_nfkc_cf" : "nmt_nfkc";
-  char *rules = NULL;
   source s = {.next = next, .context = context, .max_sentences = options->max_sentences};
-  char *model = NULL, message[512] = "";
+  char *model = NULL;
   size_t n_bytes = 0;
-  cq_status status = CQ_OK;
-  cq_tokenizer *t = NULL;
-  if (options->fold_variants) status = write_rules(&rules, base, error);
-  const char *keys[] = {"vocab_size",
-                        "model_type",
-                        "character_coverage",
-                        rules ? "normalization_rule_tsv" : "normalization_rule_name",
-                        "num_threads",
-                        "max_sentence_length",
-                        "shuffle_input_sentence",
-                        "user_defined_symbols",
-                        "minloglevel"};
-  const char *values[] = {
-      size, options->bpe ? "bpe" : "unigram", coverage, rules ? rules : base, threads, longest, "false", CQ_WORD_MARK,
-      "4"};
-  if (!status) status = cq_word_marks_open(&s.marks, error);
-  if (!status && s.max_sentences && !draw_sample(&s)) status = cq_fail_memory(error, "a sample of sentences");
-  if (!status && cq_sp_train(&model, &n_bytes, keys, values, sizeof keys / sizeof *keys, next_training_sentence, &s,
-                             message, sizeof message))
-    status =
-        s.no_room
-            ? cq_fail_memory(error, "SentencePiece's trainer")
-            : cq_fail(
-                  error, CQ_ERR_ARGUMENT,
-                  "cannot train a vocabulary of %d pieces (%d to SentencePiece, without <pad> and <mask>, with a mark "
-                  "between words): %s",
-                  options->vocab_size, options->vocab_size - 1, s.any ? own_message(message) : "no usable sentence");
-  *largest = largest_vocabulary(message);
+  *out = NULL, *largest = 0;
+  cq_status status = check_training(options, error);
+  if (!status) status = train_on_source(&model, &n_bytes, largest, &s, options, error);
   if (!status) status = cq_sp_model_drop_piece(model, &n_bytes, cq_slice_of(CQ_WORD_MARK), error);
   if (!status) status = cq_sp_model_drop_rules_name(model, &n_bytes, error);
   if (!status && options->keep && !options->bpe)
     status = keep_words(&model, &n_bytes, options->keep, options->lowercase, error);
-  if (!status) {
-    t = cq_tokenizer_new();
-    char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
-    if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
-      t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
-      status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
-      if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
-    } else {
-      cq_free(bytes);
-      cq_free(name);
-      status = cq_fail_memory(error, "tokenizer");
-    }
-  }
-  if (rules) unlink(rules);
-  cq_temporary_release(rules);
+  if (!status) status = open_trained(out, model, n_bytes, error);
   free(model);
-  for (size_t i = 0; i < s.n; i++) cq_free((void *)s.sample[i].data);
-  cq_free(s.sample);
-  cq_word_marks_close(&s.marks);
-  if (status) {
-    cq_tokenizer_free(t);
-    return status;
-  }
-  *out = t;
-  return CQ_OK;
+  return status;
 }

@@ -6,7 +6,7 @@
  *
  * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training splits
  * text as encoding does. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/intern.h"
@@ -29,13 +29,9 @@ struct cq_word_counts {
 };
 
 /* What is longer is no word; left out, it is unknown later. */
-static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                       const cq_piece_dropout *dropout) {
-  (void)dropout;
+static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)out, (void)memory;
   cq_word_counts *c = t->model.counts;
-  (void)out;
-  (void)scratch;
-  (void)scratch_size;
   if (word.n > MAX_WORD_BYTES) return true;
   const uint32_t n_before = c->words.n, number = cq_intern_put(&c->words, word);
   if (number == CQ_INTERN_NONE) return false;
@@ -128,8 +124,7 @@ static json_t *words_metaspace_json(void) {
 static json_t *document_json(bool lowercase) {
   json_t *added = json_array();
   for (int id = 0; id < N_SPECIAL; id++)
-    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", specials[id],
-                                   "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(specials[id]), true, false, false));
   json_t *pre_tokenizers =
       json_pack("{s:s, s:[o, {s:s, s:{s:s}, s:s, s:b}]}", "type", "Sequence", "pretokenizers", words_metaspace_json(),
                 "type", "Split", "pattern", "Regex", CQ_SPLIT_PUNCTUATION, "behavior", "Isolated", "invert", 0);

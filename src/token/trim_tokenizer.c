@@ -8,10 +8,9 @@
  *                      first at each turn
  *
  * Added tokens, special ones and single bytes stay. Ids keep their order. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The vocabulary, and the small growing arrays of this folder. */
-#include "token/internal.h"
+/* The vocabulary: the pieces' bytes one after another, and a trie that finds their ids. */
+#include "token/vocab.h"
 
 #include "base/memory.h"
 
@@ -60,19 +60,4 @@ void cq_vocab_free(cq_vocab *vocab) {
   cq_trie_free(&vocab->index);
   cq_trie_free(&vocab->added);
   *vocab = (cq_vocab){0};
-}
-
-bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start) {
-  if (words->n >= words->capacity &&
-      !cq_reserve((void **)&words->words, &words->capacity, words->n + 1, sizeof *words->words))
-    return false;
-  words->words[words->n++] = (cq_word){start, n, at_start};
-  return true;
-}
-
-bool cq_ids_put(cq_ids *ids, int32_t id) {
-  if (ids->n >= ids->capacity && !cq_reserve((void **)&ids->ids, &ids->capacity, ids->n + 1, sizeof *ids->ids))
-    return false;
-  ids->ids[ids->n++] = id;
-  return true;
 }

@@ -2,7 +2,7 @@
  *
  *   vocab.json   {"piece": id, ...}
  *   merges.txt   "#version: ..." first, then "left right" a line, the earliest learned first */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -65,8 +65,7 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merg
     const char *text = cq_special_text(config, specials, keys[i], usual[i]);
     int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
     if (id < 0) continue;
-    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", text, "single_word", 0,
-                                   "lstrip", i == 4, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, i == 4, false));
   }
   bool has_unk = cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
   t->document = json_pack("{s:s, s:n, s:n, s:o, s:n, s:{s:s, s:b, s:b, s:b}, s:{s:s, s:[s, i], s:[s, i], s:b, s:b}, "

@@ -1,5 +1,5 @@
 /* vocab.txt: one piece a line, the line's number (from 0) is its id. tokenizer_config.json holds BERT's switches. */
-#include "token/internal.h"
+#include "token/tokenizer_files.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -51,9 +51,7 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *con
     if (id < 0 && i != 0 && i != 4) /* pad and mask may be missing */
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the %s '%s' is not in the vocabulary", keys[i], names[i]);
     if (id < 0) continue;
-    bool strip = mpnet && i == 4;
-    cq_json_push(&added, json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b}", "id", id, "content", names[i], "single_word",
-                                   0, "lstrip", strip, "rstrip", 0, "normalized", 0, "special", 1));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(names[i]), true, mpnet && i == 4, false));
   }
   if (status) {
     json_decref(added);

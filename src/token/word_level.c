@@ -1,6 +1,6 @@
 /* WordLevel: a word is one token, or the unknown one. What a word is, the pre-tokenizers say; where they put the mark
  * U+2581 for the blank before a word, it is part of the vocabulary's words, and the text can be put together again. */
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 
@@ -19,11 +19,8 @@ static cq_status parse_word_level(cq_tokenizer *t, const json_t *model, const ch
   return CQ_OK;
 }
 
-static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                              const cq_piece_dropout *dropout) {
-  (void)dropout;
-  (void)scratch;
-  (void)scratch_size;
+static bool encode_word_level(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)memory;
   const int32_t id = cq_trie_get(&t->vocab.index, word);
   return cq_ids_put(out, id >= 0 ? id : t->model.unk_id);
 }

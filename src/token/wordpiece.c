@@ -1,9 +1,9 @@
-/* WordPiece: the longest piece that begins a word, then the longest "##" piece that goes on, to the word's end; a word
- * that cannot be covered is one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019 for the variant
- * used here.
+/* WordPiece: the longest piece that begins a word, then the longest "##" piece that continues it, to the word's end; a
+ * word that cannot be covered is one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019 for the
+ * variant used here.
  *
- * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node behind "##". */
-#include "token/internal.h"
+ * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node after "##". */
+#include "token/tokenizer_parts.h"
 
 #include "base/error.h"
 #include "base/utf8.h"
@@ -53,9 +53,8 @@ static bool match_pieces(cq_ids *out, bool *whole, const cq_tokenizer *t, cq_sli
   return true;
 }
 
-static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                             const cq_piece_dropout *dropout) {
-  (void)scratch, (void)scratch_size, (void)dropout;
+static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)memory;
   const size_t first = out->n;
   bool whole;
   if (!match_pieces(out, &whole, t, word)) return false;
@@ -65,10 +64,8 @@ static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, 
 }
 
 /* Those of an unknown word, too: without its first pieces others might cover it. */
-static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, void **scratch, size_t *scratch_size,
-                            const cq_piece_dropout *dropout) {
-  (void)dropout;
-  (void)scratch, (void)scratch_size;
+static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  (void)memory;
   bool whole;
   return match_pieces(out, &whole, t, word);
 }

@@ -54,7 +54,10 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   cq_status status = t->workers ? CQ_OK : cq_fail_memory(error, "trainer");
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 1, encoder->kernels, options->exchange, error);
   /* The student's default prompt: it is trained as it will be used. */
-  if (!status) status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, error);
+  cq_text_memory memory = {0};
+  if (!status)
+    status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, &memory, error);
+  cq_free(memory.ids.ids);
   if (!status) status = cq_encoder_make_trainable(encoder, ctx, error);
   cq_optimizer_options optimizer = options->optimizer;
   if (shares_tables) optimizer.part = options->exchange->rank, optimizer.n_parts = options->exchange->n_ranks;

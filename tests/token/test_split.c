@@ -3,7 +3,7 @@
 #include "golden.h"
 
 #include "text/regex.h"
-#include "token/internal.h"
+#include "token/tokenizer_parts.h"
 
 #include <pthread.h>
 

@@ -1,5 +1,5 @@
-/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and what
- * its blocks are made of; what a row cannot say (which layers are local) is one short function that fills in the plan.
+/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and
+ * what its blocks are made of; what a row cannot say (which layers are local) is a function that fills in the plan.
  *
  *   config.json ──row's keys, row's plan()──▶ cq_plan ──row's names──▶ parameters, cq_block options
  *
@@ -62,7 +62,7 @@ typedef struct cq_layer_plan {
   bool no_first_norm; /* before_attention is left out */
 } cq_layer_plan;
 
-/* What config.json asks for. A row's plan() changes what the keys have filled in. */
+/* What config.json says. A row's plan() changes what the keys have filled in. */
 typedef struct cq_plan {
   int64_t dim, n_layers, n_heads, feed_forward, vocab, n_kv_heads, head_dim, n_positions, n_types, pad_id;
   int64_t first_position; /* of learned positions */
@@ -96,7 +96,7 @@ struct cq_family {
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal;       /* norms are RMSNorm; they stand behind the sum; a token sees those before it */
+  bool rms, post, causal;       /* norms are RMSNorm; they stand after the sum; a token sees those before it */
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */

@@ -1,5 +1,5 @@
-/* jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions, and a LoRA adapter of all weights for each
- * task (model/lora.h). Post-norm, plain feed-forward layers. As published its model_type is xlm-roberta's; as
+/* jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions, and a LoRA adapter of all weights for
+ * each task (model/lora.h). Post-norm, plain feed-forward layers. As published its model_type is xlm-roberta's; as
  * transformers saves it, without the adapters, it has one of its own. */
 #include "model/families/family.h"
 

@@ -1,11 +1,11 @@
 /* The frequencies of rotary positions, from config.json:
  *
- *   "rope_theta": 10000, "rope_scaling": {"rope_type": "llama3", "factor": 8, ...}     up to transformers 4
- *   "rope_parameters": {"rope_theta": 10000, "rope_type": "default", ...}              from 5 on, or one such object for
- *                                                                                      each of "layer_types"
+ *   "rope_theta": 10000, "rope_scaling": {"rope_type": "llama3", "factor": 8, ...} up to transformers 4
+ *   "rope_parameters": {"rope_theta": 10000, "rope_type": "default", ...}          from 5 on, or one such object for
+ *                                                                                  each of "layer_types"
  *
- * Kinds: default, linear (Chen et al. 2023), ntk (Su 2023, with a fixed factor), llama3 (Llama Team 2024), yarn (Peng et
- * al. 2023). */
+ * Kinds: default, linear (Chen et al. 2023), ntk (Su 2023, with a fixed factor), llama3 (Llama Team 2024), yarn (Peng
+ * et al. 2023). */
 #include "model/families/family.h"
 
 #include "base/error.h"

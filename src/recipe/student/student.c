@@ -20,7 +20,6 @@
 #include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
 #include "recipe/student/student_text.h"
-#include "recipe/student/vocabulary.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -216,7 +215,7 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
 static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_context *ctx,
                                    cq_error *error) {
   const cq_module *m = e->modules[0];
-  const cq_param *table = cq_student_word_table(e->modules[0]);
+  const cq_param *table = cq_encoder_word_table(NULL, e);
   cq_tokenizer *tokenizer = NULL;
   cq_carry_stats stats;
   if (!m->tokenizer || !table)
@@ -237,7 +236,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
                                 o->carry_over, o->text, o->n_text, random, &stats, error);
   if (!status && o->carry_over == CQ_CARRY_FOCUS)
     status = cq_focus_rows(&stats.n_focus, rows, table->cols, origins, tokenizer, o, ctx, error);
-  if (!status) status = cq_student_put_vocabulary(e, tokenizer, rows, error);
+  if (!status) status = cq_encoder_put_vocabulary(e, tokenizer, rows, error);
   if (status)
     cq_tokenizer_free(tokenizer);
   else
@@ -387,8 +386,8 @@ static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, c
   sizes.dim = cq_encoder_dim(teacher);
   status = fresh_static(e, &sizes, tokenizer, random, error);
   if (!status)
-    status = cq_static_rows(cq_student_word_table(e->modules[0])->value, e->modules[0]->tokenizer, teacher, o, random,
-                            &stats, ctx, error);
+    status = cq_static_rows(cq_encoder_word_table(NULL, e)->value, e->modules[0]->tokenizer, teacher, o, random, &stats,
+                            ctx, error);
   cq_encoder_free(teacher);
   if (!status) {
     char line[160];

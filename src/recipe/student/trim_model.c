@@ -16,7 +16,6 @@
 #include "model/encoder.h"
 #include "model/model_language.h"
 #include "recipe/student/student_text.h"
-#include "recipe/student/vocabulary.h"
 
 #include <string.h>
 
@@ -156,7 +155,7 @@ static cq_status trim_rows(trimming *t, const cq_param *table, cq_error *error) 
   cq_status status = old ? CQ_OK : cq_fail_memory(error, "word embeddings");
   for (int64_t id = 0; !status && id < n_old; id++)
     if (t->new_ids[id] >= 0) memcpy(rows + t->new_ids[id] * dim, old + id * dim, (size_t)dim * sizeof *rows);
-  if (!status) status = cq_student_put_vocabulary(t->encoder, t->trimmed, rows, error);
+  if (!status) status = cq_encoder_put_vocabulary(t->encoder, t->trimmed, rows, error);
   if (!status) t->trimmed = NULL; /* the encoder's now */
   cq_free(made);
   cq_free(rows);
@@ -183,7 +182,7 @@ static cq_status find_axes(double *axes, trimming *t, int dim, cq_context *ctx, 
  * axes is short. Behind a table only modules without weights can follow: they take what comes. */
 static cq_status cut_dimensions(trimming *t, const char *model, cq_context *ctx, cq_error *error) {
   cq_encoder *e = t->encoder;
-  cq_param *table = cq_student_word_table(e->modules[0]);
+  cq_param *table = cq_encoder_word_table(NULL, e);
   const size_t dim = (size_t)t->o->dimensions, old_dim = (size_t)table->cols;
   bool is_bare = e->modules[0]->type->is_static;
   for (size_t i = 1; i < e->n_modules; i++) is_bare = is_bare && e->modules[i]->n_params == 0;
@@ -217,7 +216,7 @@ static cq_status cut_dimensions(trimming *t, const char *model, cq_context *ctx,
 
 static cq_status check_model(const cq_encoder *e, const char *model, cq_error *error) {
   const cq_module *m = e->modules[0];
-  const cq_param *table = cq_student_word_table(e->modules[0]);
+  const cq_param *table = cq_encoder_word_table(NULL, e);
   if (!m->tokenizer || !table)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s without a tokenizer's vocabulary cannot be trimmed", model,
                    m->type->name);
@@ -252,7 +251,7 @@ static cq_status trim_encoder(trimming *t, const char *directory, const char *mo
   cq_status status = check_model(e, model, error);
   if (status) return status;
   cq_module *m = e->modules[0];
-  const cq_param *table = cq_student_word_table(m);
+  const cq_param *table = cq_encoder_word_table(NULL, e);
   const cq_dtype type = stored_type(e, table);
   const bool lowercase = m->lowercase;
   cq_directory_writer w = {0};

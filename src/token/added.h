@@ -1,0 +1,28 @@
+/* Added tokens: strings that are cut out of the text before anything else looks at it. */
+#ifndef TOKEN_ADDED_H
+#define TOKEN_ADDED_H
+
+#include "format/json.h"
+#include "token/tokenizer.h"
+#include "token/trie.h"
+
+typedef struct cq_added_token {
+  int32_t id;
+  bool special, single_word, lstrip, rstrip, normalized;
+} cq_added_token;
+
+typedef struct cq_added {
+  cq_added_token *tokens;
+  size_t n, capacity;
+  cq_trie raw, normalized; /* text -> index in tokens */
+  bool first_raw[256], first_normalized[256];
+} cq_added;
+
+cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error);
+/* The next added token in text at or after from: false when there is none. [*start, *end) is what it covers, white
+ * space that it swallows included. */
+bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, const cq_added *added, bool normalized,
+                   cq_slice text, size_t from);
+void cq_added_free(cq_added *added);
+
+#endif

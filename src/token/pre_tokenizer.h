@@ -1,0 +1,74 @@
+/* Pre-tokenizers: splitting normalized text into words. */
+#ifndef TOKEN_PRE_TOKENIZER_H
+#define TOKEN_PRE_TOKENIZER_H
+
+#include "token/steps.h"
+
+typedef struct cq_word {
+  size_t start, n;
+  bool at_start; /* begins where the sentence begins */
+} cq_word;
+
+typedef struct cq_words {
+  cq_builder text;
+  cq_word *words;
+  size_t n, capacity;
+  bool is_stopped; /* a regular expression took too long */
+} cq_words;
+
+bool cq_words_put(cq_words *words, size_t start, size_t n, bool at_start);
+static inline cq_slice cq_words_text(const cq_words *words, const cq_word *word) {
+  return (cq_slice){words->text.data + word->start, word->n};
+}
+
+typedef struct cq_pre_tokenizer cq_pre_tokenizer;
+struct cq_pre_tokenizer {
+  /* Fills out from in; when `rewrites` is false, out's words refer to in's text. */
+  bool (*run)(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step);
+  bool rewrites;
+  bool flags[4];
+  int behavior, scheme;
+  cq_slice text;
+  struct cq_regex *regex;
+};
+typedef struct cq_pre_tokenizers {
+  cq_pre_tokenizer *steps;
+  size_t n, capacity;
+  bool byte_level, metaspace; /* has one of them */
+} cq_pre_tokenizers;
+cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
+                                  cq_error *error);
+void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
+/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
+ * regular expression that takes too long. */
+CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
+
+/* A regular expression that our own tokenizers split by: punctuation or a symbol, with the U+2581 before it. */
+#define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
+
+/* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
+uint32_t cq_byte_level_char(unsigned char byte);
+/* The byte a character stands for, -1 for none. */
+int cq_byte_level_byte(uint32_t c);
+
+/* --- Split (split.c): text is divided at the matches of a string or of a regular expression, and a behavior says what
+ * becomes of the matches. Splits of characters of a class (Punctuation, Digits) behave the same. --- */
+
+typedef enum cq_split_behavior {
+  CQ_SPLIT_REMOVED,
+  CQ_SPLIT_ISOLATED,
+  CQ_SPLIT_MERGED_WITH_PREVIOUS,
+  CQ_SPLIT_MERGED_WITH_NEXT,
+  CQ_SPLIT_CONTIGUOUS,
+} cq_split_behavior;
+
+/* Reads `behavior` where it stands. */
+CQ_MUST_USE cq_status cq_split_parse_behavior(int *out, const cq_step_parser *p);
+
+CQ_MUST_USE cq_status cq_split_parse(cq_pre_tokenizer *step, const cq_step_parser *p);
+/* Splits each word at the characters of a class. */
+bool cq_split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior);
+/* Puts bytes [start, end) of a word, if there are any. */
+bool cq_split_put(cq_words *out, const cq_word *word, size_t start, size_t end);
+
+#endif
