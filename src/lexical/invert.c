@@ -17,7 +17,7 @@ typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;
   size_t n_shared, shared_capacity;
-  uint32_t *seen;  /* by own number: the tuple of the document at hand, plus one */
+  uint32_t *seen;  /* by own number: the tuple of the current document, plus one */
   uint32_t *count; /* by own number, of a batch; zero between batches */
   size_t seen_capacity, count_capacity;
   tuple *tuples;

@@ -187,7 +187,7 @@ CQ_MUST_USE cq_status cq_index_store_visit(const cq_index_store *store, int64_t 
 /* A record of these, committed or not. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_passages(cq_index_passage *out, const cq_index_store *store, int64_t from,
                                               int64_t n, cq_error *error);
-/* From the next commit on: the parts of the index by words, whose files are there. What is no longer named is removed
+/* Sets the parts of the lexical index from the next commit on; their files exist. Files no longer named are removed
  * after it. */
 CQ_MUST_USE cq_status cq_index_store_set_words(cq_index_store *store, const cq_index_words *words, size_t n,
                                                cq_error *error);

@@ -42,7 +42,7 @@ typedef struct run {
   cq_autoencoder model;
   cq_params params[N_STAGES]; /* own the model's values, each what its stage has trained */
   cq_run course;
-  int stage;        /* at hand */
+  int stage;        /* the current one */
   uint64_t n_epoch; /* steps of it */
   cq_autoencoder_trainer *trainer;
   double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the best model; NaN: there is none yet */
