@@ -87,7 +87,7 @@ CQ_MUST_USE cq_status cq_directory_copy(const char *from, const char *to, cq_err
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;
-  int lock; /* an open file that tells other processes that this writer is at work; 0: none */
+  int lock; /* an open, locked file that shows other processes that this writer is active; 0: none */
 } cq_directory_writer;
 
 CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace,

@@ -1,5 +1,5 @@
-/* Files of as many lines, the n-th of each saying the same: Moses pairs, and Europarl, whose files have lines of markup
- * (<SPEAKER ID=3 NAME="...">) between. */
+/* Files whose n-th lines are translations: Moses pairs, and Europarl, whose files also have lines of markup
+ * (<SPEAKER ID=3 NAME="...">). */
 #include "corpus/format.h"
 
 #include "base/error.h"

@@ -22,7 +22,7 @@ typedef struct tei {
   size_t depth;
   bool in_entry, taking, swapped, under_way;
   size_t next_input;
-  uint64_t n_before; /* rows counted before the current file */
+  uint64_t n_before; /* rows counted before the file at hand */
 } tei;
 
 static void open_citation(tei *t, const char **attributes) {

@@ -2,8 +2,8 @@
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
- * A unit gives a row if it has all languages that are requested, of several segments in a language the first. "en"
- * stands for "en-GB" as well. What <bpt>, <ept>, <it>, <ph> and <ut> hold is the layout's, not the text's. */
+ * A unit gives a row if it has all languages that are requested, of several segments in a language the first. "en" stands
+ * for "en-GB" as well. What <bpt>, <ept>, <it>, <ph> and <ut> hold is the layout's, not the text's. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
@@ -21,7 +21,7 @@ typedef struct tmx {
   int hidden;        /* how deep in the layout's */
   bool in_segment;
   size_t next_input;
-  uint64_t n_before; /* rows counted before the current file */
+  uint64_t n_before; /* rows counted before the file at hand */
 } tmx;
 
 static bool is_layout(const char *name) {

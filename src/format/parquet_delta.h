@@ -15,7 +15,7 @@ typedef struct cq_delta {
   uint64_t value, lowest;
   bool is_first;
   const unsigned char *widths; /* of the block's miniblocks */
-  size_t mini, n_in_mini;      /* which is read, and how many of its values are to come */
+  size_t mini, n_in_mini;      /* the current one, and how many of its values are left */
   size_t bit;                  /* of the miniblock, which begins at p */
 } cq_delta;
 

@@ -94,7 +94,7 @@ typedef struct cq_parquet_cursor {
   size_t n_streams, at; /* BYTE_STREAM_SPLIT: the length of a stream, and the place in each */
   cq_runs indices;
   cq_delta lengths, prefixes;
-  cq_builder text;        /* DELTA_BYTE_ARRAY: the value before */
+  cq_builder text;        /* DELTA_BYTE_ARRAY: the previous value */
   unsigned char plain[8]; /* a value that does not lie in the page as PLAIN has it */
 } cq_parquet_cursor;
 

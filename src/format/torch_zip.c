@@ -138,7 +138,7 @@ static cq_status push_container(struct machine *m, enum kind kind, size_t n) {
   return status ? status : push_value(m, (struct value){.kind = kind, .as.list = list});
 }
 
-/* How many values stand above the topmost MARK, which is taken away. */
+/* The number of values above the topmost MARK, which is removed. */
 static cq_status above_mark(size_t *n, struct machine *m) {
   size_t i = m->n_stack;
   while (i > 0 && m->stack[i - 1].kind != MARK) i--;

@@ -16,7 +16,7 @@ enum { READ_BYTES = 1 << 16, MAX_UPLOAD_HEADERS = 5 };
 
 /* --- what there is --- */
 
-/* Both hashes: which of them the hub goes by is for it to say. */
+/* Both hashes: the hub says which of them it uses. */
 static cq_status hash_upload(cq_hub_upload *u, cq_error *error) {
   char head[40];
   cq_sha large, small;

@@ -17,7 +17,7 @@ typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;
   size_t n_shared, shared_capacity;
-  uint32_t *seen;  /* by own number: the tuple of the document at hand, plus one */
+  uint32_t *seen;  /* by own number: the tuple of the current document, plus one */
   uint32_t *count; /* by own number, of a batch; zero between batches */
   size_t seen_capacity, count_capacity;
   tuple *tuples;
@@ -267,7 +267,7 @@ static int by_prefix(const void *a, const void *b) {
 }
 
 static void sort_run(sorted_term *run, size_t n, const cq_slice *terms) {
-  /* Few and short: terms of one prefix. A heap sort would be safe for any number; this is one. */
+  /* Few and short: terms of one prefix. A heap sort, which is safe for any number. */
   for (size_t start = n / 2 + 1, end = n; end > 1;) {
     if (start > 1) {
       start--;

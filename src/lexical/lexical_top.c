@@ -125,7 +125,7 @@ static void offer_hit(searching *s, double score, uint64_t document) {
     cq_heap_push(s->heap, s->n_heap++, sizeof it, &it, is_worse);
 }
 
-/* What a document must come over; documents come in ascending order, so that an equal score does not do. */
+/* The score that a document must exceed; documents come in ascending order, so a tie does not suffice. */
 static double score_threshold(const searching *s) {
   return s->n_heap < s->options->k ? -INFINITY : s->heap[0].score;
 }

@@ -123,7 +123,7 @@ void cq_weights_close(cq_weights *w); /* parameters borrowed from it become inva
  * naming file, tensor, shape found and shape expected, or what is missing. */
 CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
                                       cq_arena *arena, cq_error *error);
-/* The same, but a matrix that is not f32 stays as it lies (p->narrow), and 8 bits are taken besides: "NAME_scale"
+/* The same, but a matrix that is not f32 stays in its format (p->narrow), and 8 bits are taken besides: "NAME_scale"
  * [rows] holds the rows' scales then. */
 CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows,
                                              int64_t cols, cq_arena *arena, cq_error *error);

@@ -35,7 +35,7 @@ static int explain(cq_pg *pg, const PGresult *result, cq_pg_problem *problem) {
   const bool is_fatal = severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
   *problem = (cq_pg_problem){.is_lost = is_fatal || PQstatus(pg->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  /* without the detail, which may have the row in it: messages go to clients that may not see the document */
+  /* without the detail, which may contain the row: messages go to clients that may not see the document */
   take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(pg->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;
@@ -282,7 +282,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
       {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, canceled */
-      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
+      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock was not available in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
       {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */

@@ -101,7 +101,7 @@ cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, 
   cq_approximate *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, path);
   cq_status status = load_faiss(&a->faiss, error);
-  FILE *file = status ? NULL : fopen(path, "rbe"); /* once it is open it does not matter whether it is replaced */
+  FILE *file = status ? NULL : fopen(path, "rbe"); /* once open, it may be replaced */
   if (!status && !file) status = cq_fail_errno(error, path, "cannot open");
   if (!status && a->faiss->read(&a->index, file, &n_in_file, &dim_in_file, message, sizeof message))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "FAISS: %s", message);

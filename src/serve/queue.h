@@ -50,7 +50,7 @@ struct serve_work {
 };
 
 serve_work *serve_work_new(serve_model *model); /* NULL: out of memory */
-/* A work is in two hands: its request's and the queue's. The second to call this frees it. NULL is legal. */
+/* A work has two owners, its request and the queue. The second to call this frees it. NULL is legal. */
 void serve_work_free(serve_work *work);
 size_t serve_work_n_tokens(const serve_work *work);
 /* The vectors of a text's windows become their mean, weighted by their tokens. */

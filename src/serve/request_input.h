@@ -20,7 +20,7 @@ bool serve_take_inputs(serve_request *request, const json_t *value, const char *
 /* The same with a single string. */
 bool serve_take_text(serve_request *request, const json_t *value, const char *field,
                      const serve_input_options *options);
-/* The same, with a name for the place and the text at hand. */
+/* The same, with a name for the place and the current text. */
 bool serve_add_text(serve_request *request, cq_slice text, const char *field, const char *place,
                     const serve_input_options *options);
 

@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 64, MAX_VALUES = 1000, MAX_CONDITIONS = 200 };
 
 typedef struct parser {
   cq_slice text;
-  size_t at; /* of the word at hand */
+  size_t at; /* of the current word */
   cq_slice word;
   bool is_quoted; /* `word` is what stood between quotation marks */
   size_t next;    /* after it */

@@ -202,7 +202,7 @@ static cq_slice column(sqlite3_stmt *row, int i) {
   return (cq_slice){data ? data : "", data ? (size_t)sqlite3_column_bytes(row, i) : 0};
 }
 
-/* The row at hand, borrowed until the next. */
+/* The current row, borrowed until the next. */
 static cq_status borrow_row(cq_document *out, const cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
   const sqlite3_int64 first = sqlite3_column_int64(row, 0);
   *out = (cq_document){.id = column(row, 1),

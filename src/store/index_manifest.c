@@ -1,4 +1,4 @@
-/* The manifest of an index: what counts of its files, and the checks of those that are written whole. */
+/* The manifest of an index: the valid sizes of its files, and the checks of those that are written whole. */
 #include "store/index_snapshot.h"
 
 #include "base/error.h"

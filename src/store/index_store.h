@@ -187,7 +187,7 @@ CQ_MUST_USE cq_status cq_index_store_visit(const cq_index_store *store, int64_t 
 /* A record of these, committed or not. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_passages(cq_index_passage *out, const cq_index_store *store, int64_t from,
                                               int64_t n, cq_error *error);
-/* From the next commit on: the parts of the index by words, whose files are there. What is no longer named is removed
+/* Sets the parts of the lexical index from the next commit on; their files exist. Files no longer named are removed
  * after it. */
 CQ_MUST_USE cq_status cq_index_store_set_words(cq_index_store *store, const cq_index_words *words, size_t n,
                                                cq_error *error);
@@ -196,8 +196,8 @@ void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_
 /* A number that no part has. */
 int64_t cq_index_store_next_words(const cq_index_store *store);
 
-/* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT
- * where records have no hubness and others do. */
+/* Commits the changes atomically, in a new snapshot. A failed call changes nothing. Errors: CQ_ERR_ARGUMENT if some
+ * records have hubness and others do not. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
 /* Rewrites all files without what is deleted, and makes that count, with these parts of the index by words [n]: of the
  * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all

@@ -127,7 +127,7 @@ static bool is_cased(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & U_GC_LC_MASK) != 0;
 }
 
-/* Characters that do not end a word when the case of its neighbors is looked at. */
+/* Characters that do not end a word in the test of its neighbors' case. */
 static bool is_case_ignorable(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK | U_GC_LM_MASK | U_GC_SK_MASK)) !=
              0 ||

@@ -40,13 +40,13 @@ typedef struct block {
   float *gradient;  /* [m, dim], room only */
 } block;
 
-/* Rows i of the first and j of the second side that are not each other's, but might as well be. */
+/* Whether row j of the second side is a false negative of row i of the first: the same text, or a partner of it. */
 static bool is_no_answer(const cq_contrast *c, int64_t i, int64_t j) {
   if (!c->ids[0] || i == j) return false;
   return c->ids[1][i] == c->ids[1][j] || (j < c->n[0] && c->ids[0][i] == c->ids[0][j]);
 }
 
-/* Cosines that count for nothing, as far from everything as can be. */
+/* Takes false negatives out of the softmax: cosine -INFINITY. */
 static void drop_no_answers(const cq_contrast *c, const block *k) {
   for (int64_t r = 0; c->ids[0] && r < k->m; r++)
     for (int64_t j = 0; j < k->n; j++)

@@ -49,7 +49,7 @@ typedef cq_status (*cq_joint_loss)(void *context, double *loss, float *gradients
 CQ_MUST_USE cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss,
                                               void *context, cq_step_report *report, cq_error *error);
 
-/* From now on the first n sentences of each batch are split without a share of their pieces (token/tokenizer.h), by the
+/* From now on the first n sentences of each batch are tokenized with piece dropout (token/tokenizer.h), by the
  * trainer's seed and the batch's number. */
 void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 

@@ -80,7 +80,7 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
       if (in->next_path == n_paths) return CQ_OK;
       if ((status = open_next(in, error))) return status;
     }
-    /* A program that writes line by line and waits for each answer gets it. */
+    /* Returns early, for programs that write line by line and wait for each answer. */
     if (in->n > 0 && is_standard_input(in) && !cq_lines_ready(in->lines)) return CQ_OK;
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {

@@ -42,7 +42,7 @@ typedef struct run {
   cq_autoencoder model;
   cq_params params[N_STAGES]; /* own the model's values, each what its stage has trained */
   cq_run course;
-  int stage;        /* at hand */
+  int stage;        /* the current one */
   uint64_t n_epoch; /* steps of it */
   cq_autoencoder_trainer *trainer;
   double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the best model; NaN: there is none yet */
@@ -72,7 +72,7 @@ static cq_status add_code(run *r, const char *code, cq_error *error) {
   return CQ_OK;
 }
 
-/* Nothing is learned of languages that are joined, nor does what is measured of them change. */
+/* Text of joined languages alone is refused: nothing can be learned from it. */
 static cq_status has_new_language(const run *r, const cq_autoencode_text *text, cq_error *error) {
   for (int s = 0; s < 2; s++)
     for (size_t i = r->n_joined; text->languages[s] && i < r->n_codes; i++)

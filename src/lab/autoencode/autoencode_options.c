@@ -19,7 +19,7 @@ static const char *const latents[] = {"both", "state", "every-step", "encoder-st
 enum { MAX_SIZE = 1 << 16, MAX_EPOCHS = 1000000 };
 
 #define O cq_autoencode_options
-/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone is of the languages that the options name for all. */
+/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone has the languages of --languages. */
 static cq_status parse_text(void *item, const char *option, char *text, cq_error *error) {
   cq_autoencode_text *out = item;
   char *equals = cq_option_label_end(text);

@@ -86,8 +86,8 @@ static int extend_sentence(writing *w, int64_t first, int64_t end, const float *
     to[length - 1] = c->last;
     w->next[n_next + kept++] = *c;
   }
-  /* Nothing still open is better, at the length it has, than what has ended. Without a length penalty nothing can
-   * become so, as probabilities only fall; with one it might, at the price of writing on to max_tokens each time. */
+  /* Stops when no open hypothesis, at its current length, beats the finished ones. Without a length penalty none can
+   * later, since probabilities only fall; with one it might, but then every search would run to max_tokens. */
   const double best = w->best[w->open[first].sentence];
   if (kept && best > -INFINITY && w->next[n_next].score <= best * pow((double)length, w->o->length_penalty)) kept = 0;
   return kept;

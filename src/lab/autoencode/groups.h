@@ -12,7 +12,7 @@ typedef struct cq_text_group {
   int language[2]; /* indices into the codes; the second -1: text of one language */
   cq_parallel text;
   cq_sampler sampler;
-  bool in_use; /* by the stage at hand: others are not drawn from */
+  bool in_use; /* by the current stage: others are not drawn from */
 } cq_text_group;
 
 typedef struct cq_text_groups {

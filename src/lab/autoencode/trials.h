@@ -1,4 +1,4 @@
-/* Trainings that belong together, each made once, and their table.
+/* The trainings of a search or an ablation, each made once, and their table.
  *
  *   OUTPUT/trials.txt   "calque autoencode trials", then the names of all that were begun, a line each, in that order
  *
@@ -25,7 +25,7 @@ typedef struct cq_trial {
 
 typedef struct cq_trials {
   const cq_autoencode_options *base;
-  cq_trial *items; /* all that were ever begun in the directory */
+  cq_trial *items; /* all that were ever started in the directory */
   size_t n, capacity;
   int lock;     /* held on the directory; 0: not yet */
   bool refused; /* the last run was CQ_ERR_ARGUMENT: no model can be made with its options */

@@ -49,7 +49,7 @@ enum { CLI_CLIR_COGNATES = 3 };
 #define CLI_CLIR_HOLD_OUT_OPTION(help, none)                                                                           \
   { CQ_INT(cli_clir_args, "hold-out", fold, CHANGES, 0, 0, 1000, "FOLD", help), .otherwise = none }
 
-/* Opens the collections; says on standard error why not, or that judgements are of documents that are not there. */
+/* Opens the collections; prints errors, and a warning about judgements of missing documents. */
 int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
 /* Warns on standard error if nothing was learned about letters. */
 void cli_clir_note_letters(const cq_clir_cognates *cognates);

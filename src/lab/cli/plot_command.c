@@ -371,7 +371,7 @@ static size_t round_steps(size_t n) {
   return n <= power ? power : n <= 2 * power ? 2 * power : 5 * power;
 }
 
-/* "Training of fr, it and en", or of how many where the names are too long for a title. */
+/* "Training of fr, it and en", or the number of languages if the names are too long for a title. */
 static void make_title(char *out, size_t size, const cq_autoencode_log *log) {
   const size_t n = log->n_languages;
   size_t at = (size_t)snprintf(out, size, "Training of ");

@@ -54,8 +54,8 @@ void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query
 CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
                                        const double *allowed, cq_error *error);
 
-/* The squared cosine of one bag of a with each of b over log(1 + weight) idf, [b->n] times `weight` added to sums;
- * both are over the same words, and idf [n_words] is given. */
+/* Adds to sums [b->n] `weight` times the squared cosine of one bag of a with each of b, over log(1 + weight) idf. Both
+ * are over the same words; idf [n_words]. */
 void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_bags *b, const double *idf,
                          double weight, double *scratch);
 

@@ -36,7 +36,8 @@ size_t cq_ngrams_length(const cq_ngrams *g, size_t text); /* units */
 size_t cq_ngrams_total(const cq_ngrams *g, size_t text);  /* n-grams of this order */
 /* How many of text a's n-grams text b has. */
 size_t cq_ngrams_matches(const cq_ngrams *g, size_t a, size_t b);
-/* How many of the first text's n-grams any one of the others has: each is counted as often as where it is commonest. */
+/* Clipped matches: the first text's n-grams that the others have, each at most as often as in the text with most of
+ * it. */
 size_t cq_ngrams_clipped(const cq_ngrams *g);
 
 #endif

@@ -166,7 +166,7 @@ static double share_of_all(const double *d, size_t n, double reach) {
   return (double)n_reaching / ((double)n_first * (double)n_second);
 }
 
-/* A random bit for each difference: 1 keeps it. The sum under random signs is twice what is kept, less all. */
+/* A random bit for each difference: 1 keeps it. The sum under random signs is twice the kept sum minus the total. */
 static double share_of_samples(const double *d, size_t n, double sum, double reach, uint64_t n_samples, uint64_t seed) {
   uint64_t n_reaching = 0;
   for (uint64_t sample = 0; sample < n_samples; sample++) {

@@ -54,7 +54,7 @@ void cq_tsne_neighbors(double *p, size_t n, size_t self, double perplexity) {
   p[self] = INFINITY; /* exp(-beta * that) is 0 */
   for (size_t j = 0; j < n; j++) min = fmin(min, p[j]);
   for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - min) / (double)(n - 1);
-  /* From the nearest on and in units of the mean, so that beta begins near to where it ends. */
+  /* Relative to the nearest and in units of the mean, so that beta starts near its final value. */
   for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - min) / mean : 0;
   for (int i = 0; i < MAX_HALVINGS; i++) {
     double weighted = 0;

@@ -27,7 +27,7 @@ typedef struct cq_extend_texts {
   cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then what is made of them: names, inflected forms */
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
-  uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX until somebody asks */
+  uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not counted yet */
   cq_extend_news *news;
 } cq_extend_texts;
 

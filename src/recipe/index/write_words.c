@@ -17,7 +17,7 @@ typedef struct writing_words {
   size_t n_parts, capacity;
   int64_t next;                  /* number of a part's file */
   cq_index_snapshot *compacting; /* only its live records, renumbered; NULL: all */
-  /* texts of the part at hand */
+  /* texts of the current part */
   cq_slice *texts;
   size_t n_texts, texts_capacity, n_bytes;
   cq_arena arena;

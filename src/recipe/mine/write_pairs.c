@@ -13,7 +13,7 @@ typedef struct writer {
   const cq_mining *mining;
   const cq_pair_writing *how;
   cq_text_writer out[2]; /* the second: the other side's own file */
-  cq_builder text;       /* of the pair at hand */
+  cq_builder text;       /* of the current pair */
 } writer;
 
 /* --- names of files --- */

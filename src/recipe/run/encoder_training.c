@@ -406,7 +406,7 @@ static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
   return status;
 }
 
-/* The kept model under its card. */
+/* Writes the kept model with its card. */
 static cq_status finish_training(void *context, const char *best, cq_error *error) {
   cq_training *r = context;
   cq_encoder *kept = NULL;

@@ -77,7 +77,7 @@ typedef struct cq_run {
   cq_run_task task;
   cq_work_directory work;
   cq_run_log log;
-  cq_run_stage stage; /* at hand */
+  cq_run_stage stage; /* the current one */
   cq_schedule_plan plan;
   cq_run_state state;
   cq_checkpoint *resumed;     /* until its stage has begun; NULL: none */

@@ -1,4 +1,4 @@
-/* Opens, locks, and removes a run's work directory; nothing but a run's own files may lie in it. */
+/* Opens, locks, and removes a run's work directory, which may contain only the run's own files. */
 #include "recipe/run/work_directory.h"
 
 #include "base/error.h"

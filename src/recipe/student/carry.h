@@ -39,8 +39,8 @@ CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *origins, co
                                          const cq_training_data *pairs, size_t n_pairs, cq_random *random,
                                          cq_carry_stats *stats, cq_error *error);
 
-/* ALIGN onto rows that say already what the pieces mean in the source: those of pieces in translations are mixed with
- * it. old [n_old, dim] is anything that the old pieces mean. */
+/* ALIGN on top of rows that already have the pieces' source meaning: the rows of pieces in translations are mixed with
+ * it. old [n_old, dim] is any embedding of the old pieces. */
 CQ_MUST_USE cq_status cq_carry_over_meanings(float *rows, const cq_tokenizer *new_tokenizer, const float *old,
                                              int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer,
                                              const cq_training_data *pairs, size_t n_pairs, cq_carry_stats *stats,

@@ -88,7 +88,7 @@ typedef struct run {
   uint32_t *target_ids, *negative_ids; /* [ranked targets] */
   cq_label_head *head;                 /* NULL: no labels */
   cq_worker worker;                    /* of the ranking */
-  cq_pair *pairs;                      /* [batch_pairs] the batch at hand */
+  cq_pair *pairs;                      /* [batch_pairs] the current batch */
   cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
   uint32_t *labels_now;                /* [batch_pairs] */
   float *scores_now;                   /* [batch_pairs] */

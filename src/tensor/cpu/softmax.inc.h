@@ -7,7 +7,7 @@ INLINE float *take(float **scratch, int64_t n) {
   return run;
 }
 
-/* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
+/* A row of scores being turned into probabilities, 2^(factor score + shift): factor and shift include log2 e. */
 typedef struct score_row {
   float *scores; /* [n_tokens] from the first in the window, rounded up to whole vectors */
   int64_t n_tokens;
