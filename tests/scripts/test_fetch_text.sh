@@ -1,10 +1,10 @@
 # scripts/text-pairs on small packages of each format, and what scripts/fetch-text says.
 . "$(dirname "$0")/../cli/common.sh"
 
-pairs() { # FORMAT: of files/, to out/
+pairs() { # FORMAT [HELD_OUT]: of files/, to out/
   last="text-pairs $1"
   rm -rf out
-  python3 "$SOURCE/scripts/text-pairs" "$1" files out >stdout 2>stderr || fail "exit code $?"
+  python3 "$SOURCE/scripts/text-pairs" "$1" files out "${@:2}" >stdout 2>stderr || fail "exit code $?"
   gzip -dc out/en-tr.tsv.gz >rows || fail "no rows"
 }
 row() { grep -qxF "$1	$2" rows || fail "no row '$1', '$2' in: $(cat rows)"; }
@@ -26,6 +26,11 @@ row "Open the door for $letter" "$letter için kapıyı aç"
 row "3 old books" "3 eski kitap"
 lines_are rows 2
 [ "$(gzip -dc out/tr.txt.gz)" = "Burada yalnız bir cümle var." ] || fail "text without English"
+
+printf 'Something else\t3 Eski, kitap!\n' | gzip >held_out.tsv.gz
+pairs json held_out.tsv.gz
+no_row "old books"
+lines_are rows 1
 
 # A long row becomes as many as it has sentences, if both sides have equally many.
 python3 - <<'END'
