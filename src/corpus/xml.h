@@ -1,4 +1,4 @@
-/* XML files, plain or gzipped, read a piece at a time: expat pushes, and what hears it may ask for a pause, so that its
+/* XML files, plain or gzipped, read a piece at a time: the parser pushes, and the handler may pause it, so that its
  * caller can pull.
  *
  *   cq_xml_open(&xml, path, (cq_xml_handler){open_tag, close_tag, text, context}, &err);
@@ -23,7 +23,7 @@ typedef struct cq_xml_handler {
 CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error);
 /* Reads to the next pause or to the end, where *more is false. Errors: CQ_ERR_FORMAT with the line; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_xml_read(bool *more, cq_xml *xml, cq_error *error);
-/* For the handler: cq_xml_read returns after this tag. */
+/* For the handler: cq_xml_read returns after this tag, and the text after it may have come, too. */
 void cq_xml_pause(cq_xml *xml);
 /* For the handler: cq_xml_read returns this error; a NULL format is out of memory. */
 void cq_xml_refuse(cq_xml *xml, const char *format, ...) CQ_PRINTF(2, 3);
