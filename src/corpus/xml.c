@@ -15,28 +15,24 @@
 enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024), MAX_ENTITIES = 8 << 20 };
 
 struct cq_xml {
-  char *path;
+  const char *const *paths;
+  size_t n_paths, next;
+  const char *path;
   cq_input *file;
   xmlParserCtxtPtr parser;
   cq_xml_handler handler;
-  bool paused, over;
+  bool paused, over, had_pause;   /* the last two of the file */
   cq_error refusal;               /* what the handler has against the file */
   uint64_t n_read, n_of_entities; /* bytes */
   size_t n, at;                   /* bytes of the chunk, and how many of them the parser has */
   char chunk[CHUNK];
 };
 
-/* The reader, unless it has stopped. */
-static cq_xml *reading(void *parser) {
-  cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
-  if (x->paused) cq_xml_refuse(x, "two records of one entity, or an encoding that is not read");
-  return x->refusal.status ? NULL : x;
-}
-
 static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
   static const char *none[] = {NULL};
-  const cq_xml *x = reading(parser);
-  if (x && x->handler.open_tag)
+  cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  if (x->paused) cq_xml_refuse(x, "two records of one entity, or an encoding that is not read");
+  if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
 }
 
@@ -64,7 +60,14 @@ static xmlEntityPtr get_entity(void *parser, const xmlChar *name) {
   return x->refusal.status ? NULL : entity;
 }
 
-cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error) {
+static void close_file(cq_xml *x) {
+  cq_input_close(x->file);
+  if (x->parser) xmlFreeDoc(x->parser->myDoc);
+  xmlFreeParserCtxt(x->parser);
+  x->file = NULL, x->parser = NULL;
+}
+
+static cq_status open_file(cq_xml *x, cq_error *error) {
   xmlSAXHandler events = {.startDocument = xmlSAX2StartDocument,
                           .internalSubset = xmlSAX2InternalSubset,
                           .entityDecl = xmlSAX2EntityDecl,
@@ -73,25 +76,26 @@ cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq
                           .endElement = end_element,
                           .characters = characters,
                           .ignorableWhitespace = characters};
-  *out = NULL;
-  cq_xml *x = cq_alloc_zeroed(sizeof *x);
-  if (!x) return cq_fail_memory(error, path);
-  cq_status status = CQ_OK;
-  x->handler = handler;
-  x->path = cq_strdup(path);
-  x->parser = x->path ? xmlCreatePushParserCtxt(&events, NULL, NULL, 0, NULL) : NULL;
-  if (x->parser)
-    status = cq_input_open(&x->file, path, error);
-  else
-    status = cq_fail_memory(error, path);
-  if (status) {
-    cq_xml_close(x);
-    return status;
-  }
+  close_file(x);
+  x->path = x->paths[x->next++], x->over = x->had_pause = false;
+  x->parser = xmlCreatePushParserCtxt(&events, NULL, NULL, 0, NULL);
+  if (!x->parser) return cq_fail_memory(error, x->path);
   x->parser->_private = x;
   xmlCtxtUseOptions(x->parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET);
-  *out = x;
-  return CQ_OK;
+  return cq_input_open(&x->file, x->path, error);
+}
+
+cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq_xml_handler handler, cq_error *error) {
+  *out = NULL;
+  cq_xml *x = cq_alloc_zeroed(sizeof *x);
+  if (!x) return cq_fail_memory(error, paths[0]);
+  x->paths = paths, x->n_paths = n_paths, x->handler = handler;
+  const cq_status status = open_file(x, error);
+  if (status)
+    cq_xml_close(x);
+  else
+    *out = x;
+  return status;
 }
 
 /* In this thread: an entity has a parser of its own, whose lack of memory loses text. */
@@ -123,9 +127,14 @@ static size_t piece(const char *begin, size_t n) {
 cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
   x->paused = false;
   xmlResetLastError();
-  while (!x->paused && !x->over) {
+  while (!x->paused) {
+    if (x->over && !x->had_pause && x->handler.missing)
+      return cq_fail_file(error, CQ_ERR_FORMAT, x->path, "%s", x->handler.missing);
+    if (x->over && x->next == x->n_paths) break;
+    cq_status status = x->over ? open_file(x, error) : CQ_OK;
+    if (status) return status;
     if (x->at == x->n) {
-      const cq_status status = cq_input_read(&x->n, x->file, x->chunk, CHUNK, error);
+      status = cq_input_read(&x->n, x->file, x->chunk, CHUNK, error);
       if (status) return status;
       x->n_read += x->n, x->at = 0, x->over = x->n == 0;
     }
@@ -140,7 +149,7 @@ cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
 }
 
 void cq_xml_pause(cq_xml *x) {
-  x->paused = true;
+  x->paused = x->had_pause = true;
 }
 
 void cq_xml_refuse(cq_xml *x, const char *format, ...) {
@@ -155,11 +164,7 @@ void cq_xml_refuse(cq_xml *x, const char *format, ...) {
 }
 
 void cq_xml_close(cq_xml *x) {
-  if (!x) return;
-  cq_input_close(x->file);
-  if (x->parser) xmlFreeDoc(x->parser->myDoc);
-  xmlFreeParserCtxt(x->parser);
-  cq_free(x->path);
+  if (x) close_file(x);
   cq_free(x);
 }
 
