@@ -2,8 +2,8 @@
  * as a model's card they are an error on line 1, or become a card that stays what it is when it is published again. */
 #include "fuzz.h"
 
-#include "hub/hub_card.h"
-#include "hub/listing.h"
+#include "curl/hub_card.h"
+#include "curl/listing.h"
 
 #include <string.h>
 

@@ -23,6 +23,10 @@ bool cq_hub_environment_is_true(const char *name) {
   return false;
 }
 
+bool cq_hub_is_offline(void) {
+  return cq_hub_environment_is_true("HF_HUB_OFFLINE") || cq_hub_environment_is_true("TRANSFORMERS_OFFLINE");
+}
+
 /* A directory of the environment followed by a path; "~/" is the home, which shells leave alone in quotes. */
 static bool place(char out[CQ_HUB_PATH], const char *directory, const char *behind) {
   const char *home = directory[0] == '~' && (directory[1] == '/' || !directory[1]) ? cq_hub_environment("HOME") : NULL;

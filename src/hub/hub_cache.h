@@ -21,6 +21,7 @@ enum { CQ_HUB_PATH = 4096, CQ_HUB_NAME = 512 };
 const char *cq_hub_environment(const char *name);
 /* Whether it says yes, as huggingface_hub reads it: 1, on, yes, true. */
 bool cq_hub_environment_is_true(const char *name);
+bool cq_hub_is_offline(void); /* HF_HUB_OFFLINE says so */
 
 /* False when there is no home to look in, or the path is too long. */
 bool cq_hub_cache_directory(char out[CQ_HUB_PATH]);

@@ -6,10 +6,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/options.h"
-#include "base/walk.h"
 #include "corpus/rows.h"
-#include "hub/listing.h"
-#include "hub/name.h"
+#include "hub/hub_plugin.h"
 #include "recipe/dataset/dataset_files.h"
 
 #include <stdio.h>
@@ -43,14 +41,12 @@ const cq_option_group cq_group_dataset = {
 /* The files of one revision, from the hub's list or from the cache. */
 typedef struct revision {
   char name[CQ_HUB_NAME + 300]; /* "ORG/NAME@REVISION" */
-  cq_hub_listing listing;
   cq_walk walk;
   const char **files; /* [n] */
   size_t n;
 } revision;
 
 static void revision_close(revision *r) {
-  cq_hub_listing_free(&r->listing);
   cq_walk_free(&r->walk);
   cq_free(r->files);
   *r = (revision){0};
@@ -63,44 +59,30 @@ static cq_hub_options hub_options(const cq_dataset_options *o) {
   return hub;
 }
 
-static cq_status list_online(revision *r, const cq_hub_name *name, const char *at, const cq_hub_options *hub,
-                             cq_error *error) {
-  cq_hub_session session;
-  int code;
-  cq_status status = cq_hub_session_open(&session, hub, name->repository, error);
-  if (status) return status;
-  status = cq_hub_list(&r->listing, &code, &session, "datasets", name->repository, at, error);
-  cq_hub_session_close(&session);
-  if (status) return status;
-  r->files = cq_alloc_array(r->listing.n + 1, sizeof *r->files);
-  if (!r->files) return cq_fail_memory(error, r->name);
-  for (; r->n < r->listing.n; r->n++) r->files[r->n] = r->listing.files[r->n].name;
-  return CQ_OK;
+static cq_status list_online(cq_walk *files, const cq_hub_name *name, const cq_hub_options *hub, cq_error *error) {
+  const cq_hub_plugin *plugin;
+  const cq_status status = cq_hub_plugin_load(&plugin, error);
+  return status ? status : plugin->list(files, name, hub, error);
 }
 
 static cq_status list_offline(revision *r, const cq_hub_options *hub, cq_error *error) {
   char *directory;
   cq_status status = cq_hub_get(&directory, r->name, hub, error);
-  if (status) return status;
-  status = cq_walk_add(&r->walk, directory, error);
+  if (!status) status = cq_walk_add(&r->walk, directory, error);
   cq_free(directory);
-  if (status) return status;
-  r->files = cq_alloc_array(r->walk.n + 1, sizeof *r->files);
-  if (!r->files) return cq_fail_memory(error, r->name);
-  for (; r->n < r->walk.n; r->n++) r->files[r->n] = r->walk.files[r->n].name;
-  return CQ_OK;
+  return status;
 }
 
 /* Lists a revision's files and chooses those of the config and split. */
-static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name, const char *at,
-                            const cq_dataset_options *o, cq_error *error) {
+static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name, const cq_dataset_options *o,
+                            cq_error *error) {
   const cq_hub_options hub = hub_options(o);
   *r = (revision){0};
-  snprintf(r->name, sizeof r->name, "%s@%s", name->repository, at);
-  const bool offline =
-      cq_hub_environment_is_true("HF_HUB_OFFLINE") || cq_hub_environment_is_true("TRANSFORMERS_OFFLINE");
-  *is_there = !offline; /* the cache may have the other revision */
-  cq_status status = offline ? list_offline(r, &hub, error) : list_online(r, name, at, &hub, error);
+  snprintf(r->name, sizeof r->name, "%s@%s", name->repository, name->revision);
+  *is_there = !cq_hub_is_offline(); /* the cache may have the other revision */
+  cq_status status = *is_there ? list_online(&r->walk, name, &hub, error) : list_offline(r, &hub, error);
+  if (!status && !(r->files = cq_alloc_array(r->walk.n + 1, sizeof *r->files))) status = cq_fail_memory(error, r->name);
+  for (; !status && r->n < r->walk.n; r->n++) r->files[r->n] = r->walk.files[r->n].name;
   if (!status) status = cq_dataset_choose(r->files, &r->n, is_there, name->repository, o->config, o->split, error);
   return status;
 }
@@ -109,11 +91,13 @@ static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name
 static cq_status find_revision(revision *r, const cq_hub_name *name, const cq_dataset_options *o, bool is_given,
                                cq_error *error) {
   bool is_there;
-  cq_status status = find_files(r, &is_there, name, name->revision, o, error);
+  cq_status status = find_files(r, &is_there, name, o, error);
   if (!status || is_there || is_given) return status;
   revision_close(r);
   cq_error why = {0};
-  const cq_status converted = find_files(r, &is_there, name, CONVERTED, o, &why);
+  cq_hub_name other = *name;
+  snprintf(other.revision, sizeof other.revision, CONVERTED);
+  const cq_status converted = find_files(r, &is_there, &other, o, &why);
   if (converted != CQ_ERR_IO && converted != CQ_OK && error) *error = why;
   return converted == CQ_ERR_IO ? status : converted;
 }

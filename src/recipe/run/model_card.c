@@ -2,8 +2,8 @@
 #include "recipe/run/model_card.h"
 
 #include "base/file.h"
+#include "hub/card_value.h"
 #include "hub/hub_cache.h"
-#include "hub/hub_card.h"
 #include "model/encoder.h"
 
 #include <math.h>

@@ -1,15 +1,12 @@
-/* The interface to libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
- * or sent, so that offline use needs neither libcurl nor its TLS library.
- *
- * One exchange is one request and its answer; redirections are the caller's. */
-#ifndef HUB_CURL_PLUGIN_H
-#define HUB_CURL_PLUGIN_H
+/* One request and its answer, by libcurl; redirections are the caller's. Proxies are those of libcurl's own variables
+ * (https_proxy, all_proxy, no_proxy); trusted certificates the system's, or the file of CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE
+ * or SSL_CERT_FILE. */
+#ifndef CURL_EXCHANGE_H
+#define CURL_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { CQ_CURL_PLUGIN_VERSION = 1 };
 
 typedef enum cq_curl_result {
   CQ_CURL_OK,      /* there was an answer, whatever its code */
@@ -33,15 +30,12 @@ typedef struct cq_curl_exchange {
   long connect_s, stall_s; /* give up connecting; give up after this long with less than 100 bytes a second */
 } cq_curl_exchange;
 
-typedef struct cq_curl_plugin {
-  int version; /* CQ_CURL_PLUGIN_VERSION */
-  /* Connections that are kept from exchange to exchange; NULL: out of memory. */
-  void *(*open)(void);
-  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what
-   * the answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
-  cq_curl_result (*perform)(void *session, const cq_curl_exchange *exchange, int *code, long *retry_after_s,
-                            char *redirect, size_t redirect_size, char *message, size_t message_size);
-  void (*close)(void *session);
-} cq_curl_plugin;
+/* Connections that are kept from exchange to exchange; NULL: out of memory. */
+void *cq_curl_open(void);
+void cq_curl_close(void *session);
+/* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what the
+ * answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
+cq_curl_result cq_curl_perform(void *session, const cq_curl_exchange *x, int *code, long *retry_after_s, char *redirect,
+                               size_t redirect_size, char *message, size_t message_size);
 
 #endif

@@ -1,11 +1,11 @@
 /* Large files go to a store of their own (Git LFS): the hub names the address for each, and is notified when the upload
  * is done. */
-#include "hub/upload.h"
+#include "curl/upload.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "hub/hub_card.h"
+#include "curl/hub_card.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* The card of a published model: its README.md, whose front matter the hub reads. */
-#ifndef HUB_HUB_CARD_H
-#define HUB_HUB_CARD_H
+#ifndef CURL_HUB_CARD_H
+#define CURL_HUB_CARD_H
 
 #include "base/slice.h"
 #include "calque/hub.h"
@@ -10,8 +10,5 @@
  * front matter that does not end; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_card_write(cq_builder *out, const char *directory, const char *repository,
                                         const cq_hub_put_options *options, cq_error *error);
-
-/* A text as YAML reads it back, in quotes where it needs them. */
-void cq_hub_card_value(cq_builder *out, const char *text);
 
 #endif

@@ -1,11 +1,10 @@
 /* Requests to the hub. Some failures are worth another try after a pause; redirections are followed here and not by
  * libcurl, so that the token stays with the hub. See http.h. */
-#include "hub/http.h"
+#include "curl/http.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/plugin.h"
 #include "calque/version.h"
 #include "hub/hub_cache.h"
 
@@ -109,7 +108,7 @@ cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options
   int scheme;
   *out =
       (cq_hub_session){.progress = options->progress, .progress_context = options->progress_context, .what = purpose};
-  if (cq_hub_environment_is_true("HF_HUB_OFFLINE") || cq_hub_environment_is_true("TRANSFORMERS_OFFLINE"))
+  if (cq_hub_is_offline())
     return cq_fail_file(error, CQ_ERR_IO, purpose, "HF_HUB_OFFLINE is set: the hub is not asked");
   if (!endpoint) endpoint = "https://huggingface.co";
   if (!authority_of(&n, &scheme, endpoint) || strlen(endpoint) >= sizeof out->endpoint)
@@ -117,18 +116,14 @@ cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options
   snprintf(out->endpoint, sizeof out->endpoint, "%.*s", (int)cq_path_length(endpoint), endpoint);
   out->request_s = seconds_of("HF_HUB_ETAG_TIMEOUT", 10);
   out->download_s = seconds_of("HF_HUB_DOWNLOAD_TIMEOUT", 10);
-  const void *table;
-  cq_status status = cq_plugin_load(&table, "curl", CQ_CURL_PLUGIN_VERSION,
-                                    "the Hugging Face hub needs calque's plugin for libcurl", error);
-  out->plugin = table;
-  if (!status) status = find_token(out, error);
-  if (!status && !(out->curl = out->plugin->open())) status = cq_fail_memory(error, "libcurl");
+  cq_status status = find_token(out, error);
+  if (!status && !(out->curl = cq_curl_open())) status = cq_fail_memory(error, "libcurl");
   if (status) cq_hub_session_close(out);
   return status;
 }
 
 void cq_hub_session_close(cq_hub_session *s) {
-  if (s->curl) s->plugin->close(s->curl);
+  if (s->curl) cq_curl_close(s->curl);
   cq_free(s->token);
   *s = (cq_hub_session){0};
 }
@@ -323,7 +318,7 @@ cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_requ
       headers[e.n_headers++] = r->headers[i];
     cq_hub_answer_free(a);
     const cq_curl_result result =
-        s->plugin->perform(s->curl, &e, &a->code, &a->retry_after_s, next, CQ_HUB_URL, message, sizeof message);
+        cq_curl_perform(s->curl, &e, &a->code, &a->retry_after_s, next, CQ_HUB_URL, message, sizeof message);
     if (result != CQ_CURL_OK) {
       status = explain_failure(&x, result, message, error);
       break;

@@ -1,5 +1,5 @@
 /* Lists the files of a repository at a commit, page by page, and chooses those that a download wants. */
-#include "hub/listing.h"
+#include "curl/listing.h"
 
 #include "base/error.h"
 #include "base/memory.h"

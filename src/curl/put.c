@@ -6,32 +6,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "calque/version.h"
-#include "hub/name.h"
-#include "hub/upload.h"
-
-#define O cq_hub_put_options
-static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, as the hub calls it: apache-2.0, cc-by-4.0"),
-     .otherwise = "the directory's card's"},
-    {CQ_TEXTS(O, "base-model", base_models, n_base_models, CHANGES, "NAME",
-              "the card's base model: what it was made from"),
-     .otherwise = "the directory's card's"},
-    {CQ_TEXTS(O, "language", languages, n_languages, CHANGES, "CODE", "the card's languages"),
-     .otherwise = "the directory's card's", .flags = CQ_OPTION_COMMAS},
-    {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by the hub's names"),
-     .otherwise = "the directory's card's"},
-    {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "what the commit says"), .otherwise = "which model, and calque"},
-    {CQ_FLAG(O, "private", is_private, CHANGES, "a repository that is created is private")},
-    {CQ_FLAG(O, "replace", replace, CHANGES, "replace files that are there with other contents")},
-};
-#undef O
-
-const cq_option_group cq_group_hub_put = {
-    .name = "hub_put",
-    CQ_ROWS(cq_hub_put_options, option_rows),
-    CQ_FIELDS(CQ_CALLBACK(cq_hub_put_options, progress), CQ_CALLBACK(cq_hub_put_options, notice))};
+#include "curl/upload.h"
 
 enum { SAMPLE_BYTES = 512 };
 
@@ -237,18 +213,6 @@ static bool has_been_committed(char **out, cq_hub_session *s, const cq_hub_uploa
 
 /* --- the whole --- */
 
-static cq_status take_arguments(cq_hub_put_options *o, cq_hub_name *name, const char *repository,
-                                const cq_hub_put_options *options, cq_error *error) {
-  cq_status status = cq_options_take(o, &cq_group_hub_put, options, error);
-  if (!status) status = cq_hub_name_parse(name, repository, error);
-  if (!status && !strchr(name->repository, '/'))
-    status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "'%.200s' has no organization: expected ORGANIZATION/NAME, where yours is "
-                     "the name of your account",
-                     repository);
-  return status;
-}
-
 static cq_status put_online(char **url, cq_hub_session *s, cq_hub_uploads *u, const cq_hub_name *name,
                             const cq_hub_put_options *o, cq_error *error) {
   cq_hub_listing l = {0};
@@ -273,35 +237,26 @@ static cq_status put_online(char **url, cq_hub_session *s, cq_hub_uploads *u, co
   return status;
 }
 
-cq_status cq_hub_put(char **url, const char *directory, const char *repository, const cq_hub_put_options *options,
-                     cq_error *error) {
-  cq_hub_put_options o;
-  cq_hub_name name;
+cq_status cq_hub_publish(char **url, const char *directory, const cq_hub_name *name, const cq_hub_put_options *o,
+                         cq_error *error) {
   cq_hub_session s = {0};
   cq_hub_uploads u = {0};
-  *url = NULL;
-  cq_status status = take_arguments(&o, &name, repository, options, error);
-  if (status) return status;
-  const cq_hub_options network = {.progress = o.progress, .progress_context = o.progress_context};
-  status = cq_hub_session_open(&s, &network, name.repository, error);
+  const cq_hub_options network = {.progress = o->progress, .progress_context = o->progress_context};
+  cq_status status = cq_hub_session_open(&s, &network, name->repository, error);
   if (!status && !s.token)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "sending needs a token that may write: set HF_TOKEN, or 'hf auth login'");
-  if (!status) status = cq_hub_uploads_collect(&u, directory, name.repository, &o, true, error);
-  if (!status) status = put_online(url, &s, &u, &name, &o, error);
+  if (!status) status = cq_hub_uploads_collect(&u, directory, name->repository, o, true, error);
+  if (!status) status = put_online(url, &s, &u, name, o, error);
   cq_hub_uploads_free(&u);
   cq_hub_session_close(&s);
   return status;
 }
 
-cq_status cq_hub_put_preview(char **text, const char *directory, const char *repository,
-                             const cq_hub_put_options *options, cq_error *error) {
-  cq_hub_put_options o;
-  cq_hub_name name;
+cq_status cq_hub_publish_preview(char **text, const char *directory, const cq_hub_name *name,
+                                 const cq_hub_put_options *o, cq_error *error) {
   cq_hub_uploads u = {0};
   cq_builder out = {0};
-  *text = NULL;
-  cq_status status = take_arguments(&o, &name, repository, options, error);
-  if (!status) status = cq_hub_uploads_collect(&u, directory, name.repository, &o, false, error);
+  cq_status status = cq_hub_uploads_collect(&u, directory, name->repository, o, false, error);
   for (size_t i = 0; !status && i < u.n; i++)
     cq_builder_printf(&out, "%12llu  %s\n", (unsigned long long)u.files[i].n_bytes, u.files[i].name);
   if (!status) {

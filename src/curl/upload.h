@@ -1,10 +1,11 @@
 /* A model's files on their way to the hub. */
-#ifndef HUB_UPLOAD_H
-#define HUB_UPLOAD_H
+#ifndef CURL_UPLOAD_H
+#define CURL_UPLOAD_H
 
 #include "base/sha.h"
 #include "base/walk.h"
-#include "hub/listing.h"
+#include "curl/listing.h"
+#include "hub/name.h"
 
 typedef struct cq_hub_upload {
   const char *path; /* on this disk; NULL: text instead */
@@ -33,6 +34,12 @@ void cq_hub_uploads_free(cq_hub_uploads *u);
 /* Sends the contents of large files that the hub has not. Errors: those of asking. */
 CQ_MUST_USE cq_status cq_hub_uploads_send(cq_hub_session *s, cq_hub_uploads *u, const char *repository,
                                           cq_error *error);
+
+/* For cq_hub_put and cq_hub_put_preview, whose options were checked. */
+CQ_MUST_USE cq_status cq_hub_publish(char **url, const char *directory, const cq_hub_name *name,
+                                     const cq_hub_put_options *o, cq_error *error);
+CQ_MUST_USE cq_status cq_hub_publish_preview(char **text, const char *directory, const cq_hub_name *name,
+                                             const cq_hub_put_options *o, cq_error *error);
 
 /* POSTs a JSON object, which is released, and reads another (*out may not be NULL). */
 CQ_MUST_USE cq_status cq_hub_post_json(json_t **out, int *code, cq_hub_session *s, const char *url, json_t *body,

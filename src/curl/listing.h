@@ -1,9 +1,9 @@
 /* The files of a repository at one commit, and which of them are wanted. */
-#ifndef HUB_LISTING_H
-#define HUB_LISTING_H
+#ifndef CURL_LISTING_H
+#define CURL_LISTING_H
 
+#include "curl/http.h"
 #include "format/json.h"
-#include "hub/http.h"
 
 typedef struct cq_hub_file {
   const char *name; /* "1_Pooling/config.json": relative, within its directory */

@@ -4,33 +4,18 @@
  *   all of them there ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
  *
  * refs/ names a snapshot only when it is complete, so that a model is never found with files missing. */
-#include "calque/hub.h"
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/options.h"
 #include "base/temporary.h"
-#include "hub/blob.h"
-#include "hub/name.h"
+#include "curl/blob.h"
+#include "curl/upload.h"
+#include "hub/hub_plugin.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
-
-#define O cq_hub_options
-static const char *const types[] = {"model", "dataset", NULL};
-static const cq_option option_rows[] = {
-    {CQ_CHOICE(O, "type", type, CHANGES, CQ_HUB_MODEL, types, "TYPE", "what the repository is")},
-    {CQ_TEXTS(O, "file", files, n_files, CHANGES, "PATTERN",
-              "fetch the files that match, * and ? as in a shell, DIRECTORY/ for all in it"),
-     .otherwise = "what calque reads of a model, all of a data set"},
-};
-#undef O
-
-const cq_option_group cq_group_hub = {
-    .name = "hub", CQ_ROWS(cq_hub_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_hub_options, progress))};
 
 static const char *const kinds[] = {"models", "datasets"};
 
@@ -175,21 +160,7 @@ static cq_status get_listed(char **directory, cq_hub_listing *l, cq_hub_session 
 
 /* --- the whole --- */
 
-/* Finds the files in the cache, when nothing may be fetched. */
-static cq_status get_offline(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
-  char cache[CQ_HUB_PATH], looked[CQ_HUB_PATH], path[CQ_HUB_PATH];
-  const char *revision = strcmp(name->revision, "main") != 0 ? name->revision : NULL;
-  const bool is_bare = o->type == CQ_HUB_MODEL && !strchr(name->repository, '/');
-  if (cq_hub_cache_directory(cache) &&
-      ((is_bare && cq_hub_find_snapshot(path, sizeof path, looked, cache, kinds[o->type], "sentence-transformers",
-                                        name->repository, revision)) ||
-       cq_hub_find_snapshot(path, sizeof path, looked, cache, kinds[o->type], NULL, name->repository, revision)))
-    return (*directory = cq_strdup(path)) ? CQ_OK : cq_fail_memory(error, name->repository);
-  return cq_fail_file(error, CQ_ERR_IO, name->repository,
-                      "HF_HUB_OFFLINE is set, and the cache has no snapshot of it at %s", name->revision);
-}
-
-static cq_status get_online(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
+static cq_status get(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
   char with_organization[CQ_HUB_NAME + 32];
   const char *repository = name->repository;
   cq_hub_session s;
@@ -213,14 +184,27 @@ static cq_status get_online(char **directory, const cq_hub_name *name, const cq_
   return status;
 }
 
-cq_status cq_hub_get(char **directory, const char *repository, const cq_hub_options *options, cq_error *error) {
-  cq_hub_options o;
-  cq_hub_name name;
-  *directory = NULL;
-  cq_status status = cq_options_take(&o, &cq_group_hub, options, error);
-  if (!status) status = cq_hub_name_parse(&name, repository, error);
+/* The names of a repository's files, as if its directory had been walked. */
+static cq_status list(cq_walk *files, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
+  cq_hub_session s;
+  cq_hub_listing l = {0};
+  int code;
+  cq_status status = cq_hub_session_open(&s, o, name->repository, error);
   if (status) return status;
-  if (cq_hub_environment_is_true("HF_HUB_OFFLINE") || cq_hub_environment_is_true("TRANSFORMERS_OFFLINE"))
-    return get_offline(directory, &name, &o, error);
-  return get_online(directory, &name, &o, error);
+  status = cq_hub_list(&l, &code, &s, kinds[o->type], name->repository, name->revision, error);
+  for (size_t i = 0; !status && i < l.n; i++) {
+    char *path = cq_strdup(l.files[i].name);
+    if (path && cq_reserve((void **)&files->files, &files->capacity, files->n + 1, sizeof *files->files)) {
+      files->files[files->n++] = (cq_walked){.path = path, .name = path, .is_inside = true};
+    } else {
+      cq_free(path);
+      status = cq_fail_memory(error, name->repository);
+    }
+  }
+  cq_hub_listing_free(&l);
+  cq_hub_session_close(&s);
+  return status;
 }
+
+extern __attribute__((visibility("default"))) const cq_hub_plugin cq_curl_plugin_table;
+const cq_hub_plugin cq_curl_plugin_table = {CQ_HUB_PLUGIN_VERSION, get, list, cq_hub_publish, cq_hub_publish_preview};

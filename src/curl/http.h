@@ -2,17 +2,16 @@
  *
  * HF_ENDPOINT (https://huggingface.co) is the hub; HF_TOKEN, or the file that `hf auth login` leaves, the token; it is
  * sent to the hub's own scheme, host and port only, never to where a redirection leads. */
-#ifndef HUB_HTTP_H
-#define HUB_HTTP_H
+#ifndef CURL_HTTP_H
+#define CURL_HTTP_H
 
 #include "base/slice.h"
 #include "calque/hub.h"
-#include "hub/curl_plugin.h"
+#include "curl/exchange.h"
 
 enum { CQ_HUB_URL = 8192, CQ_HUB_ETAG = 129, CQ_HUB_TRIES = 5 };
 
 typedef struct cq_hub_session {
-  const cq_curl_plugin *plugin;
   void *curl;
   char endpoint[1024];        /* without a slash at the end */
   char *token;                /* NULL: none */
@@ -25,8 +24,8 @@ typedef struct cq_hub_session {
   uint64_t done, n_all;
 } cq_hub_session;
 
-/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is no URL; CQ_ERR_IO when
- * HF_HUB_OFFLINE forbids it, which `purpose` says of what; CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_ARGUMENT for an endpoint that is no URL; CQ_ERR_IO when HF_HUB_OFFLINE forbids it, which `purpose`
+ * says of what; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options, const char *purpose,
                                           cq_error *error);
 void cq_hub_session_close(cq_hub_session *s);

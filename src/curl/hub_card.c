@@ -4,11 +4,12 @@
  *   - sentence-transformers          belongs to the key above
  *   ---
  *   # The card's text */
-#include "hub/hub_card.h"
+#include "curl/hub_card.h"
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "hub/card_value.h"
 
 #include <ctype.h>
 
@@ -55,31 +56,6 @@ static bool has_key(cq_slice matter, const char *key) {
 }
 
 /* --- values --- */
-
-/* Words that YAML reads as something else than text, of those that could be a value here: "no" is Norwegian. */
-static bool is_plain(const char *text) {
-  static const char *const words[] = {"no", "on", "off", "yes", "true", "false", "null", "y", "n"};
-  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (!strcmp(text, words[i])) return false;
-  if (!isalpha((unsigned char)text[0])) return false;
-  for (const char *c = text; *c; c++)
-    if (!isalnum((unsigned char)*c) && !strchr("-_./", *c)) return false;
-  return true;
-}
-
-void cq_hub_card_value(cq_builder *out, const char *text) {
-  if (is_plain(text)) {
-    cq_builder_text(out, text);
-    return;
-  }
-  cq_builder_char(out, '"');
-  for (const char *c = text; *c; c++)
-    if ((unsigned char)*c < ' ')
-      cq_builder_printf(out, "\\x%02x", (unsigned char)*c);
-    else
-      cq_builder_printf(out, *c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
-  cq_builder_char(out, '"');
-}
 
 static void write_list(cq_builder *out, const char *key, const char *const *values, size_t n) {
   cq_builder_printf(out, "%s:\n", key);

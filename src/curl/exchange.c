@@ -1,6 +1,5 @@
-/* The functions of hub/curl_plugin.h, by libcurl. Proxies are those of libcurl's own variables (https_proxy, all_proxy,
- * no_proxy); trusted certificates the system's, or the file of CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or SSL_CERT_FILE. */
-#include "hub/curl_plugin.h"
+/* Exchanges over HTTP by libcurl. See exchange.h. */
+#include "curl/exchange.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -51,7 +50,7 @@ static int tick(void *context, curl_off_t down_all, curl_off_t down, curl_off_t 
   return 1;
 }
 
-static void *open_session(void) {
+void *cq_curl_open(void) {
   if (curl_global_init(CURL_GLOBAL_DEFAULT)) return NULL;
   return curl_easy_init();
 }
@@ -98,8 +97,8 @@ static void set_method(CURL *curl, const cq_curl_exchange *x) {
   }
 }
 
-static cq_curl_result perform(void *session, const cq_curl_exchange *x, int *code, long *retry_after_s, char *redirect,
-                              size_t redirect_size, char *message, size_t message_size) {
+cq_curl_result cq_curl_perform(void *session, const cq_curl_exchange *x, int *code, long *retry_after_s, char *redirect,
+                               size_t redirect_size, char *message, size_t message_size) {
   CURL *curl = session;
   run r = {.exchange = x};
   struct curl_slist *headers = NULL;
@@ -154,9 +153,6 @@ static cq_curl_result perform(void *session, const cq_curl_exchange *x, int *cod
   return r.stopped ? CQ_CURL_STOPPED : kind_of(result);
 }
 
-static void close_session(void *session) {
+void cq_curl_close(void *session) {
   curl_easy_cleanup(session);
 }
-
-extern __attribute__((visibility("default"))) const cq_curl_plugin cq_curl_plugin_table;
-const cq_curl_plugin cq_curl_plugin_table = {CQ_CURL_PLUGIN_VERSION, open_session, perform, close_session};

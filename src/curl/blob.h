@@ -1,9 +1,9 @@
 /* Contents of the hub's cache: one file fetched whole and verified, or not at all. */
-#ifndef HUB_BLOB_H
-#define HUB_BLOB_H
+#ifndef CURL_BLOB_H
+#define CURL_BLOB_H
 
+#include "curl/listing.h"
 #include "hub/hub_cache.h"
-#include "hub/listing.h"
 
 typedef struct cq_hub_store {
   cq_hub_session *session;

@@ -1,5 +1,5 @@
 /*   HEAD ──▶ ETag, size ──▶ lock ──▶ GET, from where ETAG.incomplete ends ──▶ hash ──▶ sync, rename to ETAG */
-#include "hub/blob.h"
+#include "curl/blob.h"
 
 #include "base/error.h"
 #include "base/file.h"
