@@ -7,7 +7,7 @@
 
 #include "base/slice.h"
 #include "calque/hub.h"
-#include "curl/exchange.h"
+#include "curl/curl_exchange.h"
 
 enum { CQ_HUB_URL = 8192, CQ_HUB_ETAG = 129, CQ_HUB_TRIES = 5 };
 

@@ -1,5 +1,5 @@
-/* Exchanges over HTTP by libcurl. See exchange.h. */
-#include "curl/exchange.h"
+/* Exchanges over HTTP by libcurl. See curl_exchange.h. */
+#include "curl/curl_exchange.h"
 
 #include <curl/curl.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* One request and its answer, by libcurl; redirections are the caller's. Proxies are those of libcurl's own variables
  * (https_proxy, all_proxy, no_proxy); trusted certificates the system's, or the file of CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE
  * or SSL_CERT_FILE. */
-#ifndef CURL_EXCHANGE_H
-#define CURL_EXCHANGE_H
+#ifndef CURL_CURL_EXCHANGE_H
+#define CURL_CURL_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
