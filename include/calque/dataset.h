@@ -24,7 +24,7 @@ typedef struct cq_dataset_options {
   size_t size;
   const char *config; /**< NULL: the only one */
   const char *split;
-  const char *const *columns; /**< as of cq_corpus_convert_options */
+  const char *const *columns; /**< as in cq_corpus_convert_options */
   size_t n_columns;
   const char *output;
   bool skip_bad;

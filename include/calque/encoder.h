@@ -147,7 +147,7 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_lo
                                                   cq_slice text, cq_long_text long_text,
                                                   const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
-/** Encodes n sequences of ids: the vectors have the bits of cq_encoder_encode() on their texts. Nothing is truncated.
+/** Encodes n sequences of ids, bit-identical to cq_encoder_encode() on their texts. Nothing is truncated.
  * @param ids,starts  as in cq_token_ids; starts may begin anywhere
  * @param options     those that the ids were made with; each sequence has the tokens of a prompt that pooling leaves
  *                    out

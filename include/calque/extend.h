@@ -87,7 +87,7 @@ CQ_API void cq_extend_recipe(const cq_extend_options *options, cq_student_option
                              cq_training_options *run);
 
 /** Trains to the end. `resume` continues a stopped run, by default with the steps chosen then, and is refused
- * (CQ_ERR_ARGUMENT) for other options or changed files. result: as of cq_distill(); may be NULL. @errors Those of
+ * (CQ_ERR_ARGUMENT) for other options or changed files. result: as in cq_distill(); may be NULL. @errors Those of
  * cq_student_new() and cq_distill(). */
 CQ_API CQ_MUST_USE cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx,
                                        cq_error *error);

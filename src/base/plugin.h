@@ -20,8 +20,8 @@
 CQ_MUST_USE cq_status cq_plugin_load(const void **out, const char *name, int version, const char *need,
                                      cq_error *error);
 
-/* The directory of the library that this function is in, or of the program where it is linked into one. False when it is
- * not known, or has size bytes or more. */
+/* The directory of the library that this function is in, or of the program that it is linked into. False when it is
+ * unknown or has size bytes or more. */
 bool cq_library_directory(char *out, size_t size);
 
 #endif

@@ -26,7 +26,7 @@ static inline int cq_slice_compare(cq_slice a, cq_slice b) {
 static inline bool cq_is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
-/* Without blanks at either end; of blanks alone nothing is left. */
+/* Strips blanks at both ends; a slice of blanks becomes empty. */
 static inline cq_slice cq_slice_trimmed(cq_slice s) {
   while (s.n && cq_is_blank(s.data[s.n - 1])) s.n--;
   while (s.n && cq_is_blank(*s.data)) s.data++, s.n--;

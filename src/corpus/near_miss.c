@@ -417,7 +417,7 @@ static bool helps(const maker *m, size_t i) {
          (is_one_of(next, subjects) && (i == 0 || is_one_of(plain_at(m, i - 1), question_words)));
 }
 
-/* Negates the first auxiliary; false: there is none. Where its subject follows, "not" is not between them. */
+/* Negates the first auxiliary; false if there is none. In a question it is contracted ("can't"). */
 static bool insert_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];

@@ -2,13 +2,13 @@
  *
  * Documents are taken in windows of 4,096. In each window
  *
- *   a term's bound     the best score that any of its blocks there can give (its entries' pairs say)
- *   non-essential      the terms of the lowest bounds, as many as together cannot lift a document over the k-th best score so far
- *   essential          the others: their postings are added up, term after term, in an array of the window's scores
- *   candidates         documents among them that could still come over that score; if they are few, the non-essential terms are
- *                      looked up for them alone, and only in blocks that a candidate lies in
+ *   a term's bound     the best score that any of its blocks there can give (from the bounds in their entries)
+ *   non-essential      the terms with the lowest bounds, whose sum does not exceed the k-th best score so far
+ *   essential          the others: their postings are added, term by term, to an array of the window's scores
+ *   candidates         documents that could still exceed that score; if they are few, the non-essential terms are looked up
+ *                      for them alone, and only in blocks with a candidate
  *
- * Scores are exact sums (score.h), so that it does not matter which terms are added first.
+ * Scores are exact sums (score.h), so the order in which terms are added does not matter.
  * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
 #include "base/context.h"
 #include "base/error.h"

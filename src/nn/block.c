@@ -74,7 +74,7 @@ cq_status cq_block_forward(cq_worker *worker, const cq_block *l, const cq_batch 
   return status;
 }
 
-/* dy, the gradient of the half's output, becomes that of its input. */
+/* Replaces dy, the gradient with respect to the half's output, by that with respect to its input. */
 static cq_status backward_half(cq_worker *worker, const half *h, const cq_batch *batch, cq_gradients *gradients,
                                cq_tensor dy, const cq_block_inputs *inputs, const cq_half_saved *saved,
                                const cq_block_saved *all, cq_error *error) {

@@ -30,7 +30,7 @@ static bool tell_ranges(cq_variant_fn each, void *context) {
   return true;
 }
 
-/* The simplified form of a traditional character; itself where it is both. */
+/* The simplified form of a traditional character, or the character itself if it has none. */
 static UChar simplified(const UTransliterator *t, UChar c, UErrorCode *code) {
   UChar text[8] = {c};
   int32_t n = 1, limit = 1;

@@ -48,7 +48,7 @@ static const cq_model_kind counting = {"counting", NULL, count_word, NULL};
 static cq_status count_sentences(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
                                  cq_error *error) {
   const cq_model_kind *kind = t->model.kind;
-  cq_ids ids = {0}; /* special tokens that the text spells out, and nothing else */
+  cq_ids ids = {0}; /* only special tokens that the text spells out */
   cq_slice sentence;
   cq_status status = CQ_OK;
   t->model.kind = &counting;

@@ -80,7 +80,7 @@ static cq_status has_new_language(const run *r, const cq_autoencode_text *text, 
   return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "is of languages that are in the joined model already");
 }
 
-/* Opens what is joined, so that its languages come first. */
+/* Opens the model to join first, so that its languages get the first numbers. */
 static cq_status list_languages(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
   cq_autoencoder *joined = NULL;

@@ -1,12 +1,12 @@
-/* Reading what autoencode.c logs, a JSON object a line, the run's first:
+/* Reads the log of autoencode.c, one JSON object per line, the run's first:
  *
  *   {"type":"run","languages":["fr","it","en"]}
  *   {"type":"step","stage":"together","step":1,"nll":{"fr":8.1,"it":8.3},"contrast":4.2,"distance":1.9,
- *    "distillation":0.8,"discriminator":0.61,"gradient_norm":6.7}   nll of one or two languages, or of none: {}; the
- *                                                                   losses between vectors where there are any
+ *    "distillation":0.8,"discriminator":0.61,"gradient_norm":6.7}   nll of up to two languages; losses between
+ *                                                                   vectors if there are any
  *   {"type":"dev","stage":"decoders","epoch":1.0,"ways":{"fr-it":{"bleu":1.2,"chrf":9.5,"meteor":4.1},"it-fr":{...}}}
  *
- * Steps are counted anew in each stage; here they are counted through. Lines of other types are passed over. */
+ * The log counts steps from 1 in each stage; here they are numbered through all stages. Other types are skipped. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"

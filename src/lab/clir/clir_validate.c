@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One training: a fold's with one kappa and window, validated for every tau; or the fold's last, which is tested. */
+/* One training run of a fold: for one kappa and window, validated for every tau; or the last, which is tested. */
 typedef struct trial {
   int fold, kappa, window;
   double *maps; /* [n_taus] */

@@ -14,7 +14,7 @@ enum {
   MAX_LETTERS = 24,               /* letters of a word that are used */
   MAX_ALPHABET = 1000,            /* different ones of a language */
   MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
-  SHARDS = 16,                    /* of the pairs, each with counts of its own that are added in order */
+  SHARDS = 16,                    /* parts of the pairs; each is counted separately, and counts are added in order */
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,

@@ -118,7 +118,7 @@ CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out,
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }
-/* Orders candidates, for qsort: best first, ties by their numbers. */
+/* Orders candidates, for qsort: best first, ties by number. */
 int cq_index_best_first(const void *a, const void *b);
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,
