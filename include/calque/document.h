@@ -47,7 +47,7 @@ typedef struct cq_document {
 CQ_API CQ_MUST_USE cq_status cq_document_copy(cq_document **out, const cq_document *document, cq_error *error);
 
 typedef enum cq_document_format {
-  CQ_DOCUMENTS_AUTO, /**< by the name's ending, else by how the file begins */
+  CQ_DOCUMENTS_AUTO, /**< by the file extension, else by how the file begins */
   CQ_DOCUMENTS_LINES,
   CQ_DOCUMENTS_TSV,
   CQ_DOCUMENTS_CSV,

@@ -67,7 +67,7 @@ typedef struct cq_hub_put_options {
   size_t n_base_models;
   const char *const *languages; /**< ISO 639: "de" */
   size_t n_languages;
-  const char *const *datasets; /**< training data, by the hub's names */
+  const char *const *datasets; /**< training data, by their names on the hub */
   size_t n_datasets;
   const char *message; /**< of the commit; NULL: one with the model and calque's version */
   bool is_private;     /**< create the repository as a private one */

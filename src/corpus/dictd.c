@@ -101,7 +101,7 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   return CQ_OK;
 }
 
-/* NAME.dict.dz or NAME.dict beside NAME.index. */
+/* NAME.dict.dz or NAME.dict next to NAME.index. */
 static cq_status open_text(dictd *d, const char *index, cq_error *error) {
   static const char ending[] = ".index";
   const size_t n = strlen(index), n_name = n - (sizeof ending - 1);
@@ -112,7 +112,7 @@ static cq_status open_text(dictd *d, const char *index, cq_error *error) {
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index, "the path is too long");
   if (!cq_file_exists(path)) path[strlen(path) - 3] = '\0';
   if (!cq_file_exists(path))
-    return cq_fail_file(error, CQ_ERR_IO, index, "there is neither %s.dz nor %s beside it", path, path);
+    return cq_fail_file(error, CQ_ERR_IO, index, "there is neither %s.dz nor %s next to it", path, path);
   return cq_lines_open(&d->text, path, error);
 }
 
@@ -236,7 +236,7 @@ const cq_format cq_format_dictd = {
               .max_inputs = 1,
               .has_columns = true,
               .help = "dictionaries of the DICT server, such as FreeDict's in Debian (dict-freedict-eng-deu), "
-                      "NAME.dict.dz beside the index: a word, a translation; --columns 2,1: the translation first"},
+                      "NAME.dict.dz next to the index: a word, a translation; --columns 2,1: the translation first"},
     .size = sizeof(dictd),
     .open = open_dictd,
     .next = next_dictd_row,

@@ -32,8 +32,9 @@ static const cq_option option_rows[] = {
              "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
              "are metadata"),
      .otherwise = "the usual names"},
-    {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "of documents that do not say theirs; auto: identified by the text, as calque data language does; none"),
+    {CQ_TEXT(
+         O, "language", language, CHANGES, "CODE",
+         "language of documents that do not state theirs; auto: identified from the text (calque data language); none"),
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
@@ -140,7 +141,7 @@ void cq_documents_close(cq_documents *d) {
 
 /* --- which format a file has --- */
 
-/* A name's ending in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
+/* A file extension in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
 static void find_ending(char ending[16], const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t n = strlen(name) - cq_compression_ending(name);
@@ -190,7 +191,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By the requested format or the name's ending; NULL: unknown. */
+/* By the requested format or the file extension; NULL: unknown. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)

@@ -233,9 +233,8 @@ const serve_route serve_document_routes[] = {
      .path = "/api/documents",
      .flags = SERVE_FILE,
      .prepare = post_documents,
-     .summary =
-         "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The ending of its "
-         "name (notes.md) tells the format; language is that of documents that do not say theirs",
+     .summary = "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The extension "
+                "(notes.md) decides the format; language is that of documents that do not state theirs",
      .arguments = "name language",
      .answer_schema = ADDED},
     {0},

@@ -304,7 +304,7 @@ cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const
   const cq_status status = cq_index_file_check(&check, path, error);
   if (status || check == s->m.approximate_check) return status;
   return cq_fail_file(error, CQ_ERR_FORMAT, path,
-                      "it is damaged: it does not fit its check ('calque index approximate' makes it anew, 'search "
+                      "it is damaged: it does not fit its check ('calque index approximate' rebuilds it, 'search "
                       "--exact' does without)");
 }
 

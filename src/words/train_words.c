@@ -22,7 +22,8 @@
 #define O cq_words_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "dim", dim, CHANGES, 100, 1, 1 << 16, "N", "dimensions of a vector")},
-    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N", "words on either side, of which each word takes 1 to N"),
+    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N",
+            "context window: up to N words on either side, drawn from 1 to N for each word"),
      .letter = 'w'},
     {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MAX_NEGATIVES, "N", "negative samples for each pair")},
     {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
@@ -457,8 +458,7 @@ cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_
   }
   if (!status) cq_context_run(ctx, q.t.jobs.n, measure_job, &q);
   for (size_t i = 0; !status && i < q.t.jobs.n; i++) sum += q.sums[i], n_pairs += q.n_pairs[i];
-  if (!status && n_pairs == 0)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no two words beside each other");
+  if (!status && n_pairs == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no two adjacent words");
   if (!status) *loss = sum / (double)n_pairs;
   cq_free(q.sums);
   cq_free(q.n_pairs);

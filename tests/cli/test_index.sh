@@ -141,7 +141,7 @@ stderr_has "nothing.txt"
 cp -r docs.index old.index
 sed -i 's/"calque index 3"/"calque index 2"/' old.index/manifest.json
 expect 1 search old.index "a cat"
-stderr_has '"calque index 2", not "calque index 3": make the index anew'
+stderr_has '"calque index 2", not "calque index 3": build the index again'
 rm -r old.index
 
 # Replacing and removing.

@@ -275,7 +275,7 @@ static void broken_files_are_named(void **state) {
              formats[i]);
     write_text(test_path("five/manifest.json"), text);
     assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "not \"calque index 3\": make the index anew"));
+    assert_non_null(strstr(error.message, "not \"calque index 3\": build the index again"));
     assert_non_null(strstr(error.message, formats[i]));
   }
   write_text(test_path("five/manifest.json"),

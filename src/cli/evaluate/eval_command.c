@@ -360,7 +360,7 @@ static const cli_command eval_mse = {
     .summary = "mean squared error (MSE) against a teacher's vectors",
     OF_FILES,
     .description = "Mean squared error (MSE), times 100, of the model's vectors of both columns against a teacher's "
-                   "vectors of the first. The teacher's own variance is printed beside it: a model that gives every "
+                   "vectors of the first. The teacher's own variance is printed next to it: a model that gives every "
                    "sentence the same vector reaches that figure, so only an MSE well below it is good.",
     .example = "calque eval mse --model multilingual --teacher all-MiniLM-L6-v2 de=dev/en-de.tsv.gz",
     CLI_OPTIONS(struct args, mse_options),

@@ -280,7 +280,7 @@ static const cli_command index_compact = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Writes the index anew without documents that were removed or replaced. Searches under way "
+    .description = "Rewrites the index without documents that were removed or replaced. Searches under way "
                    "keep the old state. An approximation (ANN) is dropped: build it again afterwards.",
     .example = "calque index compact news.index",
     CLI_THREADS_ONLY,

@@ -210,8 +210,8 @@ static void write_common(FILE *out, bool is_program) {
       {"CALQUE_SIMD",
        "The highest level of SIMD instructions to compute with: avx512, avx2, neon, portable or reference. "
        "Without it, the highest that the processor has."},
-      {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not beside the program."},
-      {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models beside the library."},
+      {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not next to the program."},
+      {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models next to the library."},
       {"HF_HUB_CACHE, HF_HOME",
        "Where models are looked for by name: in the directory HF_HUB_CACHE, else in hub below "
        "HF_HOME, else in huggingface/hub below XDG_CACHE_HOME or ~/.cache. calque model get fetches them there."},

@@ -62,7 +62,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_AUTOENCODE_PIECES, vocabularies, "UNITS",
                "vocabulary of a language: SentencePiece pieces or whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 8000, 8, 1 << 20, "N",
-            "vocabulary size of each language; a smaller one where its text makes no more")},
+            "vocabulary size of each language; smaller if its text yields fewer pieces")},
     {CQ_INT(O, "embedding", embedding_dim, CHANGES, 256, 1, MAX_SIZE, "N", "dimensions of a token's embedding")},
     {CQ_INT(O, "hidden", hidden_dim, CHANGES, 320, 1, MAX_SIZE, "N",
             "hidden size of an LSTM layer, in each direction")},

@@ -28,7 +28,7 @@ static const cq_option options[] = {
      .otherwise = "none"},
     {CQ_TEXT(struct args, "curve", curve, CHANGES, "FILE.svg", "draw the precision-recall curve of the last PAIRS")},
     {CQ_NUMBER(struct args, "min-score", min_score, CHANGES, -INFINITY, -INFINITY, 0, "X",
-               "leave out pairs with a lower score: then the threshold on the cosine is one beside it"),
+               "leave out pairs with a lower score; the threshold on the cosine is then an additional one"),
      .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_CSV(struct args, csv),

@@ -33,7 +33,7 @@ static const cq_option search_options[] = {
     {CQ_INT(ARGS, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
             "how often the best are trained again, for longer; 1: plain random search")},
     {CQ_NUMBER(ARGS, "eta", eta, CHANGES, 3, 1.01, 100, "X",
-               "one trial of X goes to the next rung, and is trained X times as long")},
+               "one in X trials goes to the next rung, where it is trained X times as long")},
     {CQ_TEXTS(ARGS, "range", ranges, ranges.n, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
      .otherwise = "--list's"},
     {CQ_FLAG(ARGS, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},

@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "query-share", query_share, CHANGES, 0.3, 0, 1, "X", "weight of the query against source feedback")},
     {CQ_NUMBER(O, "similar-share", similar_share, CHANGES, 0.5, 0, 1e6, "X",
-               "weight of documents like the source's, beside both"),
+               "weight of documents like the source's, in addition to both"),
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_NUMBER(O, "first-share", first_share, CHANGES, 0.25, 0, 1, "X", "weight of all that against target feedback")},
     {CQ_INT(O, "source-documents", n_source, CHANGES, 6, 1, 0, "N", "documents of source feedback")},

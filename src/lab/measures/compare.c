@@ -26,7 +26,7 @@ static const cq_option option_rows[] = {
      .otherwise = "map"},
     {CQ_COUNT(O, "group", topics_per_group, CHANGES, 0, 0, 0, "N",
               "test means over groups of N consecutive topic numbers: 1 to N, N + 1 to 2 N and so on"),
-     .letter = 'g', .otherwise = "topics are tested"},
+     .letter = 'g', .otherwise = "test single topics"},
     {CQ_FLAG(O, "all-pairs", all_pairs, CHANGES, "compare every two runs; else all to the first"), .letter = 'a'},
     {CQ_COUNT(O, "samples", n_samples, CHANGES, 100000, 1, 0, "N",
               "random signs to try where there are more than 20 differences")},

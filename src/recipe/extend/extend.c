@@ -84,7 +84,7 @@ static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   if (!status && names)
     cq_extend_choose(
         &e->news,
-        "%zu languages beside the model's files are left out: they are for its layers as they are, and these will "
+        "%zu languages in the model's directory are left out: they are for its layers as they are, and these will "
         "be trained (--own-vocabulary adds a language instead)",
         json_array_size(names));
   json_decref(names);

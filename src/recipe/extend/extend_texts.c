@@ -353,7 +353,7 @@ static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
     const double share = t->files[i].is_beside ? gloss_share : has_glosses ? 1 - gloss_share : 1;
     t->train[i].weight = t->files[i].given.weight * share * data->sets[i].n_pairs / of_kind;
     if (t->files[i].is_beside)
-      cq_extend_choose(t->news, "glosses beside translations of %s: %g of the pairs drawn (--gloss-share)",
+      cq_extend_choose(t->news, "glosses in addition to translations of %s: %g of the pairs drawn (--gloss-share)",
                        t->files[i].given.label, gloss_share);
   }
 }

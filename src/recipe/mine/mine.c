@@ -41,7 +41,7 @@ static const cq_option option_rows[] = {
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
              "dimension of the vectors in files of raw f32 numbers (as LASER writes them)"),
-     .otherwise = "a .npy file says it"},
+     .otherwise = "from a .npy file's header"},
     {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbors to take the margin over"), .letter = 'k'},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the pairs are the same")},

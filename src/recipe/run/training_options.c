@@ -88,7 +88,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "figures of the run as JSON lines (the learning curve)"),
      .otherwise = "DIR/log.jsonl"},
     {CQ_FLAG(O, "freeze-body", freeze_body, CHANGES,
-             "train the vocabulary's embeddings alone: all other weights keep their bits, and a step takes less time")},
+             "train only the vocabulary's embeddings: all other weights stay the same, and steps are faster")},
 };
 
 static cq_status check_training(const void *options, cq_error *error) {

@@ -94,7 +94,7 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
                         "a run is under way here: resume it, or remove the directory");
   if (cq_file_exists(output) && !replace && !out->under_way)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output,
-                        resume ? "already exists, and no run is under way beside it: it is finished"
+                        resume ? "already exists, and no run is under way next to it: it is finished"
                                : "already exists (--replace overwrites it)");
   struct stat info;
   if (log_path && !out->under_way && !replace && stat(log_path, &info) == 0 && S_ISREG(info.st_mode) &&

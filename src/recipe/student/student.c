@@ -48,14 +48,14 @@ static const cq_option option_rows[] = {
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 32000, 8, 1 << 24, "N",
-            "size of the vocabulary; a smaller one where the text makes no more")},
+            "size of the vocabulary; smaller if the text yields fewer pieces")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
-    {CQ_FLAG(
-        O, "keep-words", keep_words, CHANGES,
-        "the words of --from's vocabulary stay, beside --vocab-size pieces, so that text of its language is split as "
-        "it was (new-vocabulary, unigram)")},
+    {CQ_FLAG(O, "keep-words", keep_words, CHANGES,
+             "keep the words of --from's vocabulary, in addition to --vocab-size pieces, so that text of its language "
+             "is split as "
+             "it was (new-vocabulary, unigram)")},
     {CQ_FLAG(O, "fold-variants", fold_variants, CHANGES,
              "read spelling variants as one: Arabic alefs, vowel points, traditional and simplified Chinese, Cyrillic "
              "io, typographic quotation marks and dashes (unigram, bpe)")},

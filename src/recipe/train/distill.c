@@ -45,13 +45,13 @@ static const cq_option option_rows[] = {
              "weight 2 is drawn from twice as often (weights imply --balanced)")},
     {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
              "text of the teacher's language without translations, a sentence a line: the student learns the teacher's "
-             "vectors of it; beside --train, or alone to make a smaller model that reads as the teacher does")},
+             "vectors of it; with --train, or alone to make a smaller model that reads as the teacher does")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
     {CQ_NUMBER(
         O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
-        "weight of a contrastive loss with the teacher's similarities as soft labels, beside the squared distance "
+        "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance "
         "(0: none)")},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "that weight at the end, to which it falls or rises as the learning rate falls"),
@@ -61,16 +61,17 @@ static const cq_option option_rows[] = {
              "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
     {CQ_FLAG(
         O, "near-misses", near_misses, CHANGES,
-        "near misses of English sources (another number, another name, a negation more or less, clauses swapped) are "
+        "near misses of English sources (another number or name, a negation added or removed, clauses swapped) are "
         "further candidates of the contrastive loss, too")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
-               "share of each batch's source sentences that are trained on, beside all translations: a student that "
-               "reads the teacher's language as the teacher does needs few, and a step takes less time")},
-    {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
-               "subword regularization: split translations without a share of the vocabulary's pieces, drawn anew each "
-               "time (Unigram vocabularies)")},
+               "share of each batch's source sentences to train on, in addition to all translations: few are enough if "
+               "the student already reads the teacher's language as the teacher does, and steps are faster")},
+    {CQ_NUMBER(
+        O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
+        "subword regularization: split translations without a share of the vocabulary's pieces, drawn again each "
+        "time (Unigram vocabularies)")},
     {CQ_INTS(
          O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
          "also compute the contrastive loss on the student's first N dimensions, so that vectors can be truncated to "
