@@ -21,7 +21,7 @@ void cq_options_defaults(void *out, const cq_option_group *group);
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
 /* The same, unchecked, for owners that fill in the rest. */
 CQ_MUST_USE cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error);
-/* Sets an option that is no text and of one value. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
+/* Sets an option of one value that is not text. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
 CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
                                    cq_error *error);
 /* The same for a group within a group, from its owner's struct: NULL there stands for what the part has as defaults. */

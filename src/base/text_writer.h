@@ -5,7 +5,7 @@
  *   cq_text_writer_put(&w, "a\tb\n", 4, &err);
  *   cq_text_writer_commit(&w, &err);                      // it appears whole, or not at all
  *
- * What is no regular file (a pipe, a device) is written as it stands; a link stays one, and what it leads to is
+ * Anything but a regular file (a pipe, a device) is written as it stands; a link stays one, and what it leads to is
  * written. */
 #ifndef BASE_TEXT_WRITER_H
 #define BASE_TEXT_WRITER_H

@@ -95,7 +95,7 @@ static bool add_gloss(void *context, const cq_row *row) {
 /* --- weights --- */
 
 /* How often text has a translation: a phrase as often as its rarest word, and less for each word more. What
- * explains a word is no translation of it. */
+ * explains a word is not a translation of it. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");

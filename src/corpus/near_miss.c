@@ -466,7 +466,7 @@ static const char *const joining[] = {"because", "although", "though", "unless",
 static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
 static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};
 
-/* Words that begin sentences and are no names: within a sentence they have no capital. */
+/* Words that begin sentences and are not names: within a sentence they have no capital. */
 static const char *const beginnings[] = {"a",     "all",  "an",   "at",    "every", "he",    "her",  "his",   "if",
                                          "in",    "it",   "its",  "it's",  "he's",  "she's", "many", "most",  "my",
                                          "no",    "on",   "our",  "she",   "some",  "that",  "the",  "their", "there",

@@ -87,7 +87,7 @@ static void sentence_text(void *context, const char *bytes, int n) {
   add_opus_text(&d->texts, d->begin, bytes, (size_t)n);
 }
 
-/* Whether a name from a file is no path down from a directory. */
+/* Whether a name from a file leads out of the directory. */
 static bool leads_out(const char *name) {
   for (const char *p = name; p; p = (p = strchr(p, '/')) ? p + 1 : NULL)
     if (!strncmp(p, "..", 2) && (p[2] == '/' || p[2] == '\0')) return true;

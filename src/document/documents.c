@@ -32,9 +32,8 @@ static const cq_option option_rows[] = {
              "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
              "are metadata"),
      .otherwise = "the usual names"},
-    {CQ_TEXT(
-         O, "language", language, CHANGES, "CODE",
-         "language of documents that do not state theirs; auto: identified from the text (calque data language); none"),
+    {CQ_TEXT(O, "language", language, CHANGES, "CODE",
+             "language of documents that state none; auto: identified from the text (calque data language); none"),
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
@@ -166,7 +165,7 @@ static bool begins_like(cq_slice bytes, const char *text) {
   return bytes.n >= n && !strncasecmp(bytes.data, text, n);
 }
 
-/* By its first bytes; NULL: it is no text. */
+/* By its first bytes; NULL: it is not text. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;

@@ -51,7 +51,7 @@ typedef struct cq_collection_document {
 } cq_collection_document;
 
 /* Both lie in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document
- * without an id, with two, with one that has blanks in it, or that is no JSON; CQ_ERR_MEMORY. */
+ * without an id, with two, with one that has blanks in it, or that is not JSON; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *raw,
                                        const char *const *fields, size_t n_fields, cq_builder *room, cq_error *error);
 

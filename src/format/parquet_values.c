@@ -40,7 +40,7 @@ static cq_status fail_memory(const cq_parquet_cursor *c, cq_error *error) {
   return cq_parquet_fail(c, CQ_ERR_MEMORY, error, "out of memory");
 }
 
-/* The next of PLAIN values that are no bits; false: truncated. */
+/* The next of PLAIN values that are not bits; false: truncated. */
 static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsigned char *end, size_t size) {
   size_t left = (size_t)(end - *p), n = size;
   if (size == 0) {

@@ -37,7 +37,7 @@ void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes) {
       cq_builder_printf(out, "%%%02X", *c);
 }
 
-/* The host and port of a URL, and how long they are; NULL for what is no http(s) URL, or names a user. */
+/* The host and port of a URL, and how long they are; NULL unless it is an http(s) URL without a user. */
 static const char *authority_of(size_t *n, int *scheme, const char *url) {
   static const char *const schemes[] = {"http://", "https://"};
   for (int i = 0; i < 2; i++) {

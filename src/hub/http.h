@@ -25,7 +25,7 @@ typedef struct cq_hub_session {
   uint64_t done, n_all;
 } cq_hub_session;
 
-/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is no URL; CQ_ERR_IO when
+/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is not a URL; CQ_ERR_IO when
  * HF_HUB_OFFLINE forbids it, which `purpose` says of what; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options, const char *purpose,
                                           cq_error *error);
@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const
 /* Waits before the next attempt, after *tries of them. False: there is none; *status CQ_ERR_STOPPED: the
  * caller's progress said so. */
 bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
-/* Up to five tries; an answer that is no success is an error that says what the hub said. */
+/* Up to five tries; an answer that is not a success is an error that says what the hub said. */
 CQ_MUST_USE cq_status cq_hub_ask(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
 /* The error for an answer that is none of success. */
 cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const char *url, cq_error *error);

@@ -21,7 +21,8 @@ typedef struct cq_hub_listing {
   size_t n;
 } cq_hub_listing;
 
-/* An answer of the hub's interface as a JSON object; *code (may be NULL) receives the answer's, 0: there is none. Errors: those of asking; CQ_ERR_FORMAT for what is none. */
+/* An answer of the hub's interface as a JSON object; *code (may be NULL) = the answer's code, 0: none. Errors: the request's;
+ * CQ_ERR_FORMAT for another answer. */
 CQ_MUST_USE cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r,
                                       cq_error *error);
 

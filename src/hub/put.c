@@ -13,8 +13,7 @@
 
 #define O cq_hub_put_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "license", license, CHANGES, "NAME",
-             "the card's license, by its name on the hub: apache-2.0, cc-by-4.0"),
+    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, by its name on the hub: apache-2.0"),
      .otherwise = "from the directory's card"},
     {CQ_TEXTS(O, "base-model", base_models, n_base_models, CHANGES, "NAME",
               "the card's base model: what it was made from"),

@@ -142,7 +142,7 @@ static PGresult *take_result(cq_pg *pg) {
   return last;
 }
 
-/* The result of the next statement; preparations before it are no results. */
+/* The result of the next statement; preparations before it are not results. */
 static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   int code = 0;
   for (*out = NULL; pg->n_received < pg->n_sent;) {

@@ -117,7 +117,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot,
 CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
                                              cq_error *error);
 /* The live records that fulfil a filter (store/document_filter.h), a bit each, [(n + 7) / 8]; the caller's, released
- * with cq_free. Errors: CQ_ERR_ARGUMENT for what is no filter; as above. */
+ * with cq_free. Errors: CQ_ERR_ARGUMENT for text that is not a filter; as above. */
 CQ_MUST_USE cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *snapshot,
                                                const char *filter, cq_error *error);
 /* Calls `found` with each language code of live documents, as many times as it has documents; codes ascending. */

@@ -112,7 +112,7 @@ typedef struct cq_kernels {
   /* ---- search ---- */
 
   /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i]
-   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit.
+   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits: room for m * n. NaN is not a hit.
    * */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
@@ -214,7 +214,7 @@ typedef struct cq_kernels {
    * (1 - s) onehot(id) + s / n instead of onehot(id): Szegedy et al. 2016, section 7, as PyTorch has it.
    *   gradient  [rows, n] of the logits' stride = factor * (softmax - target); may be the logits; NULL: not wanted
    *   ids       [rows] in [0, n)
-   * What is no finite number passes as in log_softmax. */
+   * Numbers that are not finite pass as in log_softmax. */
   double (*cross_entropy)(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
                           float smoothing, int64_t rows, int64_t n);
 

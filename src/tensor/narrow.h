@@ -19,7 +19,7 @@ typedef struct cq_narrow_rows {
 /* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
 #define CQ_INT8_MIN_RANGE 1e-30f
 
-/* The scale of a row or column of a weight, from its largest magnitude; NaN if something in it is no finite number. */
+/* The scale of a row or column of a weight, from its largest magnitude; NaN if an element is not finite. */
 typedef struct cq_int8_scale {
   float scale, inverse;
 } cq_int8_scale;

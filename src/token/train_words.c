@@ -28,7 +28,7 @@ struct cq_word_counts {
   size_t capacity;
 };
 
-/* What is longer is no word; left out, it is unknown later. */
+/* Anything longer is not a word; it is left out and unknown later. */
 static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   (void)out, (void)memory;
   cq_word_counts *c = t->model.counts;

@@ -5,7 +5,7 @@
  *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's of the sentence
  *   loss = mean over y of -sum_j q_j log p_j
  *
- * The same sentence twice in a batch, or a paraphrase, is no wrong answer: it has its share of q. Low temperatures make
+ * A repeated sentence or a paraphrase in a batch is not a wrong answer: it has its share of q. Low temperatures make
  * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et
  * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
  *

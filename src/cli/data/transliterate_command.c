@@ -22,7 +22,7 @@ const cli_command cli_data_transliterate = {
         "names, which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are "
         "written is learned from words of the dictionary that sound like their translations (a joint n-gram model of "
         "transliteration); some of what is written is wrong. Languages of one script need none of it, and nothing is "
-        "written for them. Use it in addition to the dictionary, as 'calque extend' does. Each FILE is a dictionary, "
+        "written for them. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, "
         "its "
         "translations in the second column and those after it; without any, standard input.",
     .example = "calque data transliterate --text english.txt en-bg.dictionary.tsv -o en-bg.names.tsv",

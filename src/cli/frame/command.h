@@ -173,7 +173,7 @@ const char *cli_label_end(const char *argument);
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
 
-/* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
+/* Fills `values` from argv[0..argc); what is not an option goes to arguments (room for argc), counted in *n_arguments.
  * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help);
@@ -189,7 +189,7 @@ void cli_help(const cli_command *command, const char *path);
 /* The help on an option: its text, choices, default and, if requested, the range of numbers. The caller frees it; NULL:
  * out of memory. */
 char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
-/* The values that an option takes, NULL-terminated; NULL: it is no choice. */
+/* The values that an option takes, NULL-terminated; NULL: it is not a choice. */
 const char *const *cli_option_choices(const cq_option *row);
 
 #endif

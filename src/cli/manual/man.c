@@ -121,7 +121,7 @@ static void write_arguments(FILE *out, const char *text) {
     else
       write_escaped(out, text, 1);
   }
-  fputs(italic ? "\\fR\n" : "\\&\n", out); /* dots at its end are no end of a sentence */
+  fputs(italic ? "\\fR\n" : "\\&\n", out); /* dots at its end do not end a sentence */
 }
 
 static void write_synopsis(FILE *out, const cli_page *page) {

@@ -46,7 +46,7 @@ static cq_status read_run(reader *r, json_t *record, cq_error *error) {
   json_error_t problem;
   if (json_unpack_ex(record, &problem, 0, "{s:o}", "languages", &codes)) return fail_record(r, &problem, error);
   if (log->n_languages > 0) return FAIL("another run begins");
-  const size_t n = json_array_size(codes); /* 0 of what is no list */
+  const size_t n = json_array_size(codes); /* 0 of what is not a list */
   if (n == 0) return FAIL("key 'languages' is not a list of codes");
   if (!(log->languages = cq_alloc_array(n, sizeof *log->languages))) return cq_fail_memory(error, log->path);
   for (; log->n_languages < n; log->n_languages++) {
@@ -155,7 +155,7 @@ static cq_status read_log_record(reader *r, json_t *record, cq_error *error) {
 }
 
 static cq_status read_log_lines(reader *r, cq_error *error) {
-  cq_error broken = {0}; /* a line that is no JSON: forgiven to the last one */
+  cq_error broken = {0}; /* a line that is not JSON: forgiven to the last one */
   for (;;) {
     cq_slice line;
     cq_status status = cq_lines_next(&line, r->lines, error);

@@ -18,7 +18,7 @@ typedef struct cq_trial {
   char sum[CQ_IDENTITY_HEX];    /* of its options and data */
   double dev[CQ_AUTOENCODE_N_MEASURES];
   double loss, epochs, seconds;
-  bool failed;  /* its loss was no number */
+  bool failed;  /* its loss was not a number */
   bool is_done; /* there is a record of it; otherwise only the name is valid */
   bool is_made; /* by this call */
 } cq_trial;
@@ -39,7 +39,7 @@ CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_option
 void cq_trials_free(cq_trials *t); /* legal on {0} */
 
 /* Trains as o says, unless that was done before, and adds what came of it to the trials and their table. The pointer is
- * good until the next. Errors: cq_autoencode's but a loss that is no number; CQ_ERR_ARGUMENT when the trial was made
+ * good until the next. Errors: cq_autoencode's but a loss that is not a number; CQ_ERR_ARGUMENT when the trial was made
  * with other options or data. */
 CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
                                     const cq_autoencode_options *o, cq_context *ctx, cq_error *error);

@@ -157,7 +157,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity is no neighborhood */
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity would take in everything */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();

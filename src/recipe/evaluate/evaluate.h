@@ -18,7 +18,7 @@ typedef struct cq_rows {
 } cq_rows;
 
 /* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, also after an
- * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is no number or
+ * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is not a number or
  * invalid UTF-8 (with options->skip_bad these are counted instead); CQ_ERR_ARGUMENT when no rows are left; CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_eval_options *options,

@@ -55,7 +55,7 @@ typedef struct cq_training {
     double best_mse;      /* its mean squared error to the teacher; NaN: there is none */
     double highest;       /* score so far */
     uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
-    uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is no mean */
+    uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is not a mean */
   } measured;             /* as a checkpoint has it */
   double gradient_norm;   /* the last update's */
   double started;         /* seconds: of the teacher's work, or of the steps' */

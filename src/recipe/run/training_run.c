@@ -129,7 +129,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
     const cq_param *p = params->items[i];
     if (!p->value) continue; /* narrow, which is frozen */
     const int64_t n = cq_param_floats(p);
-    double sum = 0; /* of zeros, unless something is no number */
+    double sum = 0; /* of zeros, unless something is not a number */
     for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
     if (isnan(sum))
       return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are not numbers after step %llu (%s)%s", p->name,

@@ -68,10 +68,9 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
                "share of each batch's source sentences to train on, in addition to all translations: few are enough if "
                "the student already reads the teacher's language as the teacher does, and steps are faster")},
-    {CQ_NUMBER(
-        O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
-        "subword regularization: split translations without a share of the vocabulary's pieces, drawn again each "
-        "time (Unigram vocabularies)")},
+    {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
+               "subword regularization: split translations without a random share of the vocabulary's pieces each "
+               "time (Unigram vocabularies)")},
     {CQ_INTS(
          O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
          "also compute the contrastive loss on the student's first N dimensions, so that vectors can be truncated to "
