@@ -104,7 +104,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_encoder(const cq_encoder **out, const cq_i
 /** The name of the prompt with which that model encodes queries, for callers that encode them (query_vectors of a
  * search); NULL: the model's default. False: queries are encoded in another way; leave it to cq_index_search(). */
 CQ_API bool cq_index_query_prompt(const char **name, const cq_index *index);
-/** How many documents, the first ones, including removed ones, are searched by an approximation; 0: there is none. */
+/** The number of documents, removed ones included, that the approximation covers, from the first on; 0: none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 /** The number of queries for the passages' hubness (cq_index_hubness()); 0: the index has none. */
 CQ_API size_t cq_index_n_hubness_queries(const cq_index *index);
@@ -167,7 +167,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximat
 CQ_API CQ_MUST_USE cq_status cq_index_hubness(cq_index *index, const cq_slice *queries, size_t n_queries, size_t k,
                                               cq_context *ctx, cq_error *error);
 
-/** The document with an id, as it was added: `*out` is released with cq_free(); NULL: there is none. @errors
+/** The document with an id, as it was added: `*out` is released with cq_free(); NULL if there is none. @errors
  * CQ_ERR_FORMAT for a damaged one, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
 

@@ -177,7 +177,7 @@ CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *optio
 CQ_API void *cq_options_struct(cq_options *options);
 
 /** Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages
- * that do not know the struct. NULL: there is none of that name. */
+ * that do not know the struct. NULL: none has that name. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
 /** All rows, those of groups within it after its own; NULL beyond the last. */

@@ -43,7 +43,7 @@ typedef struct cell {
 typedef struct cq_joint_scratch {
   letters source, target;
   double forward[N][N], backward[N][N];
-  uint32_t units[N][N][N_SHAPES]; /* that come to a place; CQ_MULTIMAP_NONE: there is none */
+  uint32_t units[N][N][N_SHAPES]; /* that come to a place; CQ_MULTIMAP_NONE: none */
   cell cells[N];
   hypothesis *hypotheses;
   size_t n_hypotheses, capacity;

@@ -476,7 +476,7 @@ static bool is_tail(const word *w, const char *tail) {
   return cq_slice_equal(tail_of(w), cq_slice_of(tail));
 }
 
-/* The word between the two clauses of a sentence that is nothing else; 0: there is none. */
+/* The conjunction of a sentence with just two clauses; 0: none. */
 static size_t find_joining(const maker *m) {
   enum { MIN_WORDS = 2 }; /* of a clause */
   size_t found = 0;

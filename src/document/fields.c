@@ -88,7 +88,7 @@ static bool put_value(cq_builder *out, const json_t *value) {
   return ok;
 }
 
-/* The member that plays a role best; NULL: there is none. */
+/* The member that fits a role best; NULL: none. */
 static const char *best_member(const cq_document_fields *fields, cq_document_role role, const json_t *object) {
   const char *key, *best = NULL;
   json_t *value;

@@ -32,7 +32,7 @@ typedef struct cq_parquet_leaf {
 
 /* A column in a row group, as the footer says; checked when it is read. */
 typedef struct cq_parquet_chunk {
-  int64_t data_at, dictionary_at; /* bytes in the file; dictionary_at 0: there is none */
+  int64_t data_at, dictionary_at; /* bytes in the file; dictionary_at 0: none */
   int64_t n_bytes, n_values;
   int32_t type, codec;
   bool is_elsewhere, is_encrypted;

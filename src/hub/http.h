@@ -65,7 +65,7 @@ typedef struct cq_hub_request {
 
 /* One try, redirections followed. CQ_OK: there is an answer, of any code; a->lost with an error: try again. */
 CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
-/* Waits before the next attempt, after *tries of them. False: there is none; *status CQ_ERR_STOPPED: the
+/* Waits before the next attempt, after *tries of them. False: no more; *status CQ_ERR_STOPPED: the
  * caller's progress said so. */
 bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
 /* Up to five tries; an answer that is not a success is an error that says what the hub said. */

@@ -71,7 +71,7 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
 }
 
 /* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. row_of
- * NULL: a table where id i has row i. NULL: there is none. */
+ * NULL: a table where id i has row i. NULL: none. */
 cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
 
 /* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The

@@ -29,7 +29,7 @@ typedef struct cq_database_search {
   int64_t n_documents, n_passages, n_occurrences;
   bool is_whole;            /* terms are counted */
   char effort[24];          /* hnsw.ef_search */
-  char snapshot[64];        /* its name, for a second connection; "": there is none */
+  char snapshot[64];        /* its name, for a second connection; "": none */
   cq_builder condition;     /* on d; empty: none */
   cq_pg_values values;      /* $1, $2, ... of the condition; others follow */
   cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */

@@ -46,7 +46,7 @@ struct serve_request {
   serve_model *model; /* used by the request */
   const serve_route *route;
   const char *rest; /* of the path, after a route that ends in a slash */
-  const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
+  const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: none */
   const char *if_none_match, *accept_encoding;
   cq_builder body;
   uint64_t begun_ms;

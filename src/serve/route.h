@@ -39,7 +39,7 @@ extern const serve_route *const serve_all_routes[];
 /* The i-th route of tables; NULL beyond the last. */
 const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
 size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
-/* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path after a
+/* NULL if there is none; then *other_method says whether another method has one. *rest: the path after a
  * route that ends in a slash. */
 const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
                                     const char **rest, bool *other_method);

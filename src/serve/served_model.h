@@ -12,7 +12,7 @@
 typedef struct serve_model {
   const cq_encoder *encoder; /* the index's, where there is one */
   cq_encoder *own;           /* NULL: it is the index's */
-  cq_index *index;           /* NULL: there is none */
+  cq_index *index;           /* NULL: none */
   bool is_shared;            /* the index is in a database, where others may change it */
   uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
   char *name;                /* as clients call it: the last component of the path */

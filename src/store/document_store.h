@@ -49,7 +49,7 @@ CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64
  * not fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_store *store, int64_t first,
                                              cq_error *error);
-/* The first record of the newest document with this id among the first n_records; -1 if there is none. */
+/* The first record of the newest document with this id among the first n_records; -1: none. */
 CQ_MUST_USE cq_status cq_document_store_find(int64_t *first, cq_document_store *store, cq_slice id, int64_t n_records,
                                              cq_error *error);
 /* Calls `found` with each document's first record, before n_records, that fulfils a filter, ascending. */

@@ -18,7 +18,7 @@ typedef struct compacting {
   cq_index_passage *passages; /* [RECORDS] */
   float *vectors;             /* [RECORDS, dim] */
   float *hubs;                /* [RECORDS], if there are any */
-  int hubs_file;              /* -1: there are none */
+  int hubs_file;              /* -1: none */
   size_t n_waiting;
   int64_t n; /* records of the new generation */
 } compacting;

@@ -21,9 +21,9 @@ typedef struct cq_index_manifest {
   int64_t generation;             /* of deleted-G */
   int64_t n_deleted_bytes;        /* of it */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
-  int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: there are none; nearest ones */
+  int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: none; nearest ones */
   uint64_t queries_check;        /* of the whole file */
-  uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
+  uint64_t deleted_check, approximate_check; /* of the whole files; 0: none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
   size_t n_words;
   int64_t last_words; /* the highest number of any file of words so far */
@@ -58,7 +58,7 @@ struct cq_index_snapshot {
   cq_index_manifest m;
   cq_mapping vectors, checks, passages_file;
   cq_mapping hubs_file;
-  const cq_index_hub *hubs;         /* [n]; NULL: there are none */
+  const cq_index_hub *hubs;         /* [n]; NULL: none */
   const cq_index_passage *passages; /* [n] */
   cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */

@@ -113,7 +113,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot,
                                               cq_status (*visit)(void *context, int64_t first,
                                                                  const cq_document *document, cq_error *error),
                                               void *context, cq_error *error);
-/* The first record of the live document with an id; -1: there is none. */
+/* The first record of the live document with this id; -1: none. */
 CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
                                              cq_error *error);
 /* The live records that fulfil a filter (store/document_filter.h), a bit each, [(n + 7) / 8]; the caller's, released

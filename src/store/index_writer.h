@@ -28,7 +28,7 @@ struct cq_index_store {
   size_t n_words, words_capacity;
   int64_t last_words;
   bool changed_words;
-  int hubs; /* a descriptor of hubness-H; -1: there is none */
+  int hubs; /* a descriptor of hubness-H; -1: none */
   int64_t hubness, n_queries, k, n_hubs;
   uint64_t queries_check;
 };

@@ -11,7 +11,7 @@
 
 /* Rows of a matrix. An element of CQ_I8 stands for itself times its row's scale. */
 typedef struct cq_narrow_rows {
-  const void *data; /* in any alignment; NULL: there are none */
+  const void *data; /* in any alignment; NULL: none */
   cq_dtype dtype;   /* CQ_BF16, CQ_F16 or CQ_I8 */
   const float *scales;
 } cq_narrow_rows;

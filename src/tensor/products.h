@@ -37,7 +37,7 @@ struct cq_products {
   size_t (*transposed_bytes)(int64_t m, int64_t n, int64_t k);
   void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
                              int64_t b_stride, int64_t m, int64_t n, int64_t k, void *scratch);
-  /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: there is none. scratch: floats of
+  /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: none. scratch: floats of
    * it for a sequence. */
   int64_t (*attention_scratch)(int64_t n_tokens, int64_t head_dim);
   void (*attention)(float *out, const float *q, const float *k, const float *v, const cq_attention_shape *shape,

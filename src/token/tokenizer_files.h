@@ -18,7 +18,7 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
 /* The same from t->document, with what added_tokens.json and config's added_tokens_decoder add to its added tokens. */
 cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error);
 
-/* A token for the document's list of added tokens, and the one of the list that has a text; NULL: there is none. */
+/* A token for the document's list of added tokens, and the one of the list that has a text; NULL: none. */
 json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized);
 const json_t *cq_find_added_json(const json_t *list, const char *content);
 

@@ -15,7 +15,7 @@ typedef struct cq_trainer_options {
   uint64_t seed;  /* of dropout */
   bool dropout;   /* use the model's dropouts */
   cq_optimizer_options optimizer;
-  const cq_exchange *exchange; /* with other processes; NULL: there are none */
+  const cq_exchange *exchange; /* with other processes; NULL: none */
   bool shard_tables;           /* among them (train/table_parts.h) */
 } cq_trainer_options;
 

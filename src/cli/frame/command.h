@@ -75,7 +75,7 @@ struct cli_command {
   int max_arguments;                          /* and may be; -1: any number */
   const char *description;                    /* a paragraph or more of help */
   const char *example;                        /* lines as they are typed, without indentation */
-  const char *list_title;                     /* of a list in help; NULL: there is none */
+  const char *list_title;                     /* of a list in help; NULL: none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
   /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's
    * struct in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes

@@ -65,7 +65,7 @@ typedef struct search {
   bool several; /* queries, each of which is named above its hits */
 } search;
 
-/* hits NULL: there are none. */
+/* hits NULL: none. */
 static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;

@@ -41,7 +41,7 @@ typedef struct cq_autoencoder_options {
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
   double distillation;                       /* of mean squared distances from a batch's targets */
-  double adversary; /* of the encoders' against a discriminator of two languages; 0: there is none */
+  double adversary; /* of the encoders' against a discriminator of two languages; 0: none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
@@ -57,7 +57,7 @@ typedef struct cq_autoencoder_options {
   bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
                            taken; all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
-  const cq_exchange *exchange; /* with other processes; NULL: there are none */
+  const cq_exchange *exchange; /* with other processes; NULL: none */
 } cq_autoencoder_options;
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;

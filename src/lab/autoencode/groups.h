@@ -27,7 +27,7 @@ typedef struct cq_autoencode_data {
   cq_slice *sentences[2];
 } cq_autoencode_data;
 
-/* -1: there is none of that name, or name is NULL. */
+/* -1: no group has that name, or name is NULL. */
 int cq_name_index(const char *const *names, size_t n, const char *name);
 
 /* Called for each file that was read; an error ends the loading. */

@@ -59,7 +59,7 @@ typedef struct language {
   bool no_stems;
 } language;
 
-/* The pattern with each % replaced by the language's code; NULL: there is none, or out of memory. */
+/* The pattern with each % replaced by the language's code; NULL: none, or out of memory. */
 static const char *fill_pattern(cq_arena *arena, const char *pattern, const char *code) {
   size_t n = 1;
   for (const char *p = pattern; p && *p; p++) n += *p == '%' ? strlen(code) : 1;

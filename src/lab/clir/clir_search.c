@@ -67,7 +67,7 @@ static bool add_source(source_query *q, uint32_t word, double weight) {
   return true;
 }
 
-/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: there are none. */
+/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: none. */
 static cq_status find_feedback_words(double *words, const asking *a, size_t topic, cq_error *error) {
   cq_lexical_hit *hits = NULL;
   cq_clir_options o = *a->o;

@@ -24,7 +24,7 @@ typedef struct cq_family_keys {
   .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
   .attention_dropout = "attention_probs_dropout_prob"
 
-/* Names of tensors without ".weight" and ".bias". NULL: there is none. */
+/* Names of tensors without ".weight" and ".bias". NULL: none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;
   const char *layer; /* printf pattern of the layer's prefix, for what follows */

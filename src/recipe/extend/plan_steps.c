@@ -25,7 +25,7 @@ enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 
 typedef struct costs {
   double step;   /* of training */
   double source; /* the teacher's vector, averaged over cached and new ones */
-  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: there is none */
+  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: none */
 } costs;
 
 typedef struct trial {

@@ -43,7 +43,7 @@ typedef struct cq_index_searching {
   const float *vectors; /* [n_queries, dim]; NULL for a ranking by words */
   size_t n_queries;
   /* begin() sets: */
-  size_t n_allowed;  /* passages that may be found, or a number that is no less; 0: there are none */
+  size_t n_allowed;  /* passages that may be found, or a number that is no less; 0: none */
   bool has_passages; /* some documents have several */
   void *state;       /* the member's, until end() */
 } cq_index_searching;

@@ -39,7 +39,7 @@ typedef struct cq_training {
   cq_context *ctx;
   cq_training_task task;
   cq_encoder *encoder;              /* that learns */
-  const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
+  const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: none */
   cq_trainer *trainer;
   cq_average average; /* of the last evaluations' weights; {0}: none is wanted */
   bool keeps_average; /* keep is to save it, not the weights */
@@ -52,7 +52,7 @@ typedef struct cq_training {
   bool has_before;
   struct {
     double best_score;    /* of what is kept */
-    double best_mse;      /* its mean squared error to the teacher; NaN: there is none */
+    double best_mse;      /* its mean squared error to the teacher; NaN: none */
     double highest;       /* score so far */
     uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
     uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is not a mean */

@@ -73,7 +73,7 @@ typedef struct task {
   size_t n_files;
   cq_parallel data;
   cq_sampler sampler;
-  uint64_t n_pairs; /* 0: there are none */
+  uint64_t n_pairs; /* 0: none */
   uint64_t n_dealt; /* batches */
 } task;
 
