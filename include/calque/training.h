@@ -87,7 +87,7 @@ typedef struct cq_training_options {
    * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; with LAST it is
    * the model. 0, 1: none */
   int average;
-  bool freeze_body; /**< train only the vocabulary's embeddings; the rest keeps its bits */
+  bool freeze_body; /**< train only the vocabulary's embeddings; the rest does not change */
   cq_ranks *ranks;  /**< that train together (calque/ranks.h); NULL: this process alone */
   /** The precision of gradients between ranks. BF16: half the bytes, rounded at each rank, so that the model depends on
    * the number of ranks */

@@ -1,5 +1,5 @@
 /** @file Trimming a model to a text: the pieces of the vocabulary and embedding rows that the text never needs are
- * removed; the text's vectors keep their bits. A static model's vectors can also be projected on the text's principal
+ * removed; the text's vectors do not change. A static model's vectors can also be projected on the text's principal
  * axes.
  *
  *      const char *const files[] = {"corpus.txt"};

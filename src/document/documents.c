@@ -26,7 +26,7 @@ static const cq_option option_rows[] = {
                "of the files; auto: by their names, else by their first bytes; lines: a document a line; tsv, csv: a "
                "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
                "parquet: a row")},
-    {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
+    {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
              "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "

@@ -21,8 +21,8 @@ typedef struct cq_hub_listing {
   size_t n;
 } cq_hub_listing;
 
-/* An answer of the hub's API as a JSON object; *code (may be NULL) is its HTTP status, 0 without an answer. Errors: those
- * of the request; CQ_ERR_FORMAT for any other answer. */
+/* An answer of the hub's API as a JSON object; *code (may be NULL) is its HTTP status, 0 without an answer. Errors:
+ * those of the request; CQ_ERR_FORMAT for any other answer. */
 CQ_MUST_USE cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r,
                                       cq_error *error);
 

@@ -37,8 +37,8 @@ typedef struct cq_lexical_set cq_lexical_set;
 CQ_MUST_USE cq_status cq_lexical_set_open(cq_lexical_set **out, const cq_analyzer *analyzer, const char *const *paths,
                                           size_t n, const cq_lexical_set *shared, cq_error *error);
 void cq_lexical_set_free(cq_lexical_set *set);
-/* Compares all postings with their checks; what else there is was compared when its segment was opened. Errors:
- * CQ_ERR_FORMAT, with the file, for the first that are damaged. */
+/* Compares all postings with their checks; everything else was compared when its segment was opened. Errors:
+ * CQ_ERR_FORMAT, with the file, for the first damage. */
 CQ_MUST_USE cq_status cq_lexical_set_verify(const cq_lexical_set *set, cq_error *error);
 
 uint64_t cq_lexical_set_n_documents(const cq_lexical_set *set);

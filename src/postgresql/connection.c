@@ -185,7 +185,7 @@ static int receive(cq_pg_result **results, cq_pg *pg, size_t n, cq_pg_problem *p
   return code;
 }
 
-/* *slot: which kept statement it is, prepared if need be; -1: there is no room for it. */
+/* *slot: the number of the kept statement, prepared if necessary; -1: no room for it. */
 static int keep(int *slot, cq_pg *pg, const cq_pg_statement *s, cq_pg_problem *problem) {
   char name[16];
   int i = 0, unused = -1;

@@ -10,7 +10,7 @@ enum {
   CQ_APOSTROPHE_ENDS = 1, /* words end at an apostrophe */
   CQ_DOTLESS_I = 2,
   CQ_ARABIC_FORMS = 4,
-  CQ_ALIKE_FORMS = 8, /* letters for which others are written, in several languages */
+  CQ_ALIKE_FORMS = 8, /* letters often written in place of others, in several languages */
   CQ_STEM_BY_SCRIPT = 16
 };
 

@@ -94,7 +94,7 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* XLM-R's first four and its last are ours; the others come one place after the file's. */
+    /* We add XLM-R's first four tokens and its last; the id of any other is the file's plus one. */
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;

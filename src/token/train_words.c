@@ -102,7 +102,7 @@ static json_t *replace_json(const char *kind, const char *pattern, const char *c
   return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", kind, pattern, "content", content);
 }
 
-/* Soft hyphens vanish; the zero-width space and the byte-order mark are blanks, and the blank's own mark is one. */
+/* Removes soft hyphens; turns zero-width spaces, byte order marks and the character that marks blanks into blanks. */
 static json_t *words_normalizer_json(bool lowercase) {
   json_t *steps = json_array();
   cq_json_push(&steps, json_pack("{s:s}", "type", "NFKC"));

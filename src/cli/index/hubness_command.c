@@ -26,7 +26,7 @@ static const cq_option options[] = {
     {CQ_FLAG(struct args, "remove", remove, CHANGES, "drop the numbers, and do no more")},
     CLI_INDEX_MODEL(struct args),
     {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
-             "encodes the queries: the one that searches will have"),
+             "model for the queries: the one that searches will use"),
      .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
     CLI_THREADS(struct args, threads),

@@ -53,7 +53,7 @@ CQ_MUST_USE cq_status cq_discriminator_forward(cq_discriminator *d, cq_discrimin
 /* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoiled then). */
 CQ_MUST_USE cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
-/* Weight and bias of the first layer, and of the second. To be packed when they were changed. */
+/* Weight and bias of both layers, first to last. Pack them after a change. */
 const cq_params *cq_discriminator_params(const cq_discriminator *d);
 CQ_MUST_USE cq_status cq_discriminator_pack(cq_discriminator *d, cq_error *error);
 

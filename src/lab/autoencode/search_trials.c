@@ -113,8 +113,8 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "eta", eta, CHANGES, 3, 1, 100, "X",
                "one of N trials goes to the next rung, and is trained N times longer"),
      .flags = CQ_OPTION_ABOVE_MIN},
-    {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
-     .otherwise = "--list's"},
+    {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "range to draw an option's values from"),
+     .otherwise = "as --list prints"},
     {CQ_TEXTS(O, "fixed", fixed, n_fixed, CHANGES, "OPTION", "do not search an option's value")},
     {CQ_FLAG(O, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
 };

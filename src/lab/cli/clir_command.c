@@ -32,7 +32,7 @@ static const char *const not_of_build[] = {"method", "tau",        "weighted", "
                                            "csls",   "keep-words", "lexical",  NULL};
 
 static const cq_option build_options[] = {
-    CLI_CLIR_HOLD_OUT_OPTION("learn nothing from the topics of this fold, from 1, but their queries in --from", "none"),
+    CLI_CLIR_HOLD_OUT_OPTION("learn only from the --from queries of this fold's topics, from 1", "none"),
     {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the held-out queries"),
      .otherwise = "the first"},
     {CQ_INT(cli_clir_args, "threads", threads, CHANGES, 1, 1, 1024, "N",

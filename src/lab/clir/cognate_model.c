@@ -85,7 +85,7 @@ static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
          (s->n_relevant[a] == 0 || !memcmp(s->relevant[a], s->relevant[b], s->n_relevant[a] * sizeof **s->relevant));
 }
 
-/* Topics of one article share their documents: one of them stands for all. */
+/* Topics of one article share their documents, so one topic represents them all. */
 static cq_status choose_group_topics(grouping *g, const between *c, cq_error *error) {
   g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
   if (!g->topics) return cq_fail_memory(error, "topics");

@@ -155,7 +155,7 @@ static size_t all_sums(double *sums, const double *d, size_t n) {
   return n_sums;
 }
 
-/* Every sum is one of the first half's and one of the second's. */
+/* Every sum is a sum of the first half plus one of the second. */
 static double share_of_all(const double *d, size_t n, double reach) {
   double first[1 << HALF], second[1 << (CQ_RANDOMIZATION_EXACT - HALF)];
   const size_t split = cq_min(n, HALF), n_first = all_sums(first, d, split),

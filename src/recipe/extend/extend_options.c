@@ -53,7 +53,7 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(
         O, "own-vocabulary", own_vocabulary, CHANGES,
         "one language: give it a tokenizer and word embeddings of its own and leave everything else of the model as "
-        "it is, so that no other language's vectors change by a bit. DIR is a copy of MODEL with "
+        "it is, so that other languages' vectors do not change. DIR is a copy of MODEL with "
         "languages/LANGUAGE, and DIR/languages/LANGUAGE a model's name for every command")},
 };
 #undef O

@@ -158,8 +158,8 @@ static bool is_glossed(const cq_extend_texts *t, const char *label) {
   return is;
 }
 
-/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but
- * no translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
+/* Adds each language's dictionaries: if sentences are glossed, also a file for their names; with text but without
+ * translations (which show the meaning of forms better), also one for inflected forms of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t n = o->lemmas_only ? 0 : o->n_dictionaries;

@@ -63,10 +63,9 @@ static const cq_option option_rows[] = {
      .otherwise = "the model's"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
                "mixed precision: multiply in this while training; weights and the optimizer stay f32")},
-    {CQ_CHOICE(
-        O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
-        "with mpirun: gradients travel between ranks in this; bf16: half the bytes, rounded on their way, and the "
-        "model depends on the number of ranks")},
+    {CQ_CHOICE(O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
+               "with mpirun: type of the gradients sent between ranks; bf16: half the bytes, but rounded, and the "
+               "model depends on the number of ranks")},
     {CQ_FLAG(O, "shard-tables", shard_tables, KEEPS,
              "with mpirun: each rank keeps a part of the word embeddings and of their optimizer's state")},
     {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, -1, 0, "STEPS",
