@@ -5,7 +5,7 @@
  *      cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
  *      printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
  *
- * Each measure comes twice: on vectors, and on a model and a file. @source Reimers & Gurevych 2020, section 3.
+ * Each measure has two functions: on vectors, and on a model and a file. @source Reimers & Gurevych 2020, section 3.
  *
  * @threads Calls are independent of one another, and may share an encoder. */
 #ifndef CALQUE_EVAL_H

@@ -14,13 +14,13 @@
  *   (cq_corpus_transliterate()), and, without translations, with inflected forms from the language's labeled `text`
  *   (cq_corpus_inflect())
  * - glosses: with a dictionary, sentences in the teacher's language (`text` and `to`) are translated word by word, by
- *   each translation's frequency in text (cq_corpus_gloss()). Where there are translations, glosses are trained on only
- *   if those are fewer than 30,000 lines and the dictionary has 10,000 or more
+ *   each translation's frequency in text (cq_corpus_gloss()). If there are translations, glosses are used only if those
+ *   are fewer than 30,000 lines and the dictionary has 10,000 or more
  * - dev set: 5 % of each file's sources, at most 1,000, chosen by hash. None of its sentences is in the training set,
  *   on either side, in any file
  * - vocabulary: 20,000 pieces, 12,000 more for each of up to eight languages and up to eight dictionaries; twice as
  *   many for word vectors, up to 212,000; never more than the text has. Languages with less text are repeated (by the
- *   ratio to the largest to the power 0.7); a dictionary's words are added where there are fewer than 50,000 lines
+ *   ratio to the largest to the power 0.7); a dictionary's words are added if there are fewer than 50,000 lines
  * - recipe: the options of `distill` and of the run, by kind of student: cq_extend_recipe()
  * - steps: as many as fit into the time, by the speeds of teacher and student measured in a few steps of training
  *   first; no more epochs than ever helped

@@ -111,7 +111,7 @@ CQ_API size_t cq_index_n_hubness_queries(const cq_index *index);
 
 /** Adds documents, which replace those with the same ids, and removes documents by id, of which `*n_removed` existed,
  * with the next commit. A failed call changes nothing. @errors CQ_ERR_ARGUMENT for an index that is not open for
- * writing, for an id that is empty or comes twice before a commit, and for a tab or newline in id or language or a
+ * writing, for an id that is empty or appears twice before a commit, and for a tab or newline in id or language or a
  * newline in text; those of encoding; CQ_ERR_IO (a full disk). */
 CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx,
                                           cq_error *error);

@@ -75,7 +75,7 @@ typedef struct cq_option {
   double number;              /**< any other default: a choice's index, a bool's 0 or 1 */
   double min, max;            /**< for numbers; both 0: any */
   size_t offset;              /**< of the value in the group's struct */
-  size_t count_offset;        /**< of the count, where there are several values */
+  size_t count_offset;        /**< of the count, if there are several values */
   cq_option_type type;
   cq_option_effect effect;
   unsigned flags;               /**< CQ_OPTION_REQUIRED ... */
@@ -176,8 +176,8 @@ CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *optio
 /** The struct, for the function that takes it, valid as long as the options. Changes to it are seen by name, too. */
 CQ_API void *cq_options_struct(cq_options *options);
 
-/** Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages
- * that do not know the struct. NULL: none has that name. */
+/** The address of a field without a row (a pointer), in the struct or in that of a group within it; NULL: no field has
+ * that name. For languages that do not know the struct. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
 /** All rows, those of groups within it after its own; NULL beyond the last. */

@@ -84,7 +84,7 @@ typedef struct cq_training_options {
   cq_training_progress_fn progress;
   void *progress_context;
   /** Stochastic weight averaging: the mean of the weights at this many last evaluations (every evaluate_every steps and
-   * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; with LAST it is
+   * the end, even without dev and sts) is a candidate for the best model beside the weights themselves; with LAST it is
    * the model. 0, 1: none */
   int average;
   bool freeze_body; /**< train only the vocabulary's embeddings; the rest does not change */

@@ -49,7 +49,7 @@ static bool read_base64(uint64_t *out, cq_slice digits) {
   return digits.n > 0;
 }
 
-/* "00-database-info" and the like, also without the hyphens. */
+/* "00-database-info" and the like, even without the hyphens. */
 static bool is_about_dictionary(cq_slice word) {
   static const char *const begins[] = {"00-database", "00database"};
   for (size_t i = 0; i < 2; i++) {

@@ -126,7 +126,7 @@ static void replace_bytes(maker *m, const char *from, const char *to, const char
   put(m, between(to, end_of(m->sentence)));
 }
 
-/* The same, with a capital where there was one. */
+/* The same, with a capital if there was one. */
 static void replace_word(maker *m, cq_slice core, const char *text) {
   const size_t at = m->text.n + (size_t)(core.data - m->sentence.data);
   replace_bytes(m, core.data, end_of(core), text);

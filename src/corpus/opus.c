@@ -116,7 +116,7 @@ static cq_status read_document(document *d, const char *name, const char *root, 
 
 /* --- links --- */
 
-/* The texts of the sentences whose ids are listed, a blank between; false: one of them is not there. */
+/* The texts of the sentences whose ids are listed, a blank between; false: one of them is missing. */
 static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   cq_builder_clear(out);
   while ((ids = cq_slice_trimmed(ids)).n > 0) {
@@ -131,7 +131,7 @@ static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   return true;
 }
 
-/* A row of a link that is counted; n is 0 when it gives none. */
+/* The row of a counted link; n is 0 if the link gives no row. */
 static cq_status follow_link(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
   out->n = 0;
   cq_status status = CQ_OK;

@@ -64,7 +64,7 @@ CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_cor
 
 /* --- reading --- */
 
-/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it is there twice. */
+/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it appears twice. */
 CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
                                              size_t n_more, cq_error *error);
 

@@ -45,7 +45,7 @@ typedef struct cq_document_file {
   const char *path; /* "<stdin>" for "-" */
   const cq_document_fields *fields;
   cq_lines *lines; /* formats of records */
-  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 but for HTML that says its own encoding */
+  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 except for HTML that says its own encoding */
   bool is_utf8;    /* what bytes are */
   uint64_t line;   /* where the document begins */
   cq_document_room *room;

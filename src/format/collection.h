@@ -35,10 +35,10 @@ typedef struct cq_raw_document {
 
 typedef struct cq_collection cq_collection;
 
-/* Errors: CQ_ERR_IO for a path that is not there. */
+/* Errors: CQ_ERR_IO for a missing path. */
 CQ_MUST_USE cq_status cq_collection_open(cq_collection **out, const char *const *paths, size_t n_paths,
                                          cq_error *error);
-/* TREC's documents in lines that are open already, and are taken over, also where this fails. Errors: CQ_ERR_MEMORY. */
+/* TREC's documents in lines that are open already, and are taken over, even if this fails. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_collection_of_lines(cq_collection **out, cq_lines *lines, cq_error *error);
 void cq_collection_close(cq_collection *collection);
 
@@ -58,7 +58,7 @@ CQ_MUST_USE cq_status cq_document_read(cq_collection_document *out, const cq_raw
 /* --- topics --- */
 
 typedef struct cq_topic {
-  cq_slice id, title, description, narrative; /* empty where there is none */
+  cq_slice id, title, description, narrative; /* empty if there is none */
 } cq_topic;
 
 typedef struct cq_topics {
@@ -70,7 +70,7 @@ typedef struct cq_topics {
 /* Topics in TREC's format, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
  * in front (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken
  * off. Or TSV of id and title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
- * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that comes twice, or none at all; those
+ * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that appears twice, or none at all; those
  * above. */
 CQ_MUST_USE cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error);
 void cq_topics_free(cq_topics *topics);

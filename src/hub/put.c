@@ -24,7 +24,7 @@ static const cq_option option_rows[] = {
      .otherwise = "from the directory's card"},
     {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "what the commit says"), .otherwise = "which model, and calque"},
     {CQ_FLAG(O, "private", is_private, CHANGES, "a repository that is created is private")},
-    {CQ_FLAG(O, "replace", replace, CHANGES, "replace files that are there with other contents")},
+    {CQ_FLAG(O, "replace", replace, CHANGES, "replace existing files with other contents")},
 };
 #undef O
 
@@ -70,7 +70,7 @@ static bool is_same(const cq_hub_upload *file, const cq_hub_file *there) {
                        : there->git_hash && !strcmp(there->git_hash, file->git_hash);
 }
 
-/* Which files are there already; one with other contents is an error. */
+/* Finds the files that exist already; one with other contents is an error. */
 static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const char *repository,
                                const cq_hub_put_options *o, cq_error *error) {
   for (size_t i = 0; i < u->n; i++) {

@@ -51,8 +51,8 @@ void cq_lexical_set_count(uint64_t *n_documents, uint64_t *n_occurrences, const 
 
 /* Writes one segment of n consecutive ones of a set, from number `first` on, without their text: documents in the same
  * order. `dead` (NULL: none are) has a bit for each document of the set, document d's in byte d / 8, the lowest for
- * d % 8 = 0: the dead ones become documents of no text, so that all numbers stay. The bytes are those of a segment
- * written at once. In memory are 4 bytes a document and the postings of one term.
+ * d % 8 = 0: the dead ones become empty documents, so that all numbers stay. The bytes are those of a segment
+ * written at once. Memory: 4 bytes per document and the postings of one term.
  * Errors: CQ_ERR_FORMAT, with the file, for damaged postings; CQ_ERR_ARGUMENT for more than CQ_MAX_SEGMENT_TEXTS
  * documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lexical_segments_merge(const char *path, const cq_lexical_set *set, size_t first, size_t n,

@@ -106,7 +106,7 @@ cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
 
 /* --- the small configuration files --- */
 
-/* Reads directory/name when it is there and holds an object; *out stays NULL when it is not. */
+/* Reads directory/name if it exists and holds an object; otherwise *out stays NULL. */
 static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
                                cq_error *error) {
   cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);

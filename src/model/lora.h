@@ -22,7 +22,7 @@ typedef struct cq_lora {
 } cq_lora;
 
 /* What config.json says. task: one of its names; "query" and "document" stand for retrieval.query and
- * retrieval.passage, and for no adapter where there are none of these; NULL: none. Errors: CQ_ERR_FORMAT;
+ * retrieval.passage, and for no adapter if there are none of these; NULL: none. Errors: CQ_ERR_FORMAT;
  * CQ_ERR_ARGUMENT for another task that it does not have. */
 CQ_MUST_USE cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, const char *path,
                                    cq_error *error);

@@ -4,7 +4,7 @@
  *                       "bidirectional"}
  *   model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
  *
- * dropout works between layers, as in PyTorch; the states that a layer ends in, where they are wanted, are before it.
+ * dropout works between layers, as in PyTorch; the states that a layer ends in, if they are wanted, are before it.
  */
 #include "nn/lstm.h"
 

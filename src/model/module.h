@@ -113,7 +113,7 @@ static inline bool cq_is_transformer(const cq_module *module) {
 
 typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been requested */
 
-/* Opens directory/model.safetensors, or pytorch_model.bin where there is none. */
+/* Opens directory/model.safetensors, or pytorch_model.bin if there is none. */
 CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error);
 void cq_weights_close(cq_weights *w); /* parameters borrowed from it become invalid */
 

@@ -1,6 +1,6 @@
 /* Which directory a model's name means: itself, one that calque ships, or one in the cache of Hugging Face.
  *
- *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, where it is set
+ *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, if it is set
  *   models/NAME                                       beside a static program
  *
  *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h) */

@@ -89,7 +89,7 @@ static bool may_be_shown(const char *message) {
 }
 
 static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *problem) {
-  /* If a name comes twice, the last one counts: the address goes before the first and is overruled by the last. A
+  /* If a name appears twice, the last one counts: the address goes before the first and is overruled by the last. A
    * server that is cut off from the network is noticed within seconds. */
   const char *limit = getenv("PGCONNECT_TIMEOUT");
   const char *const names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",

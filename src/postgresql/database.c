@@ -288,7 +288,7 @@ static cq_status append_documents(cq_index *index, const cq_index_addition *addi
     const cq_document *d = additions[i].document;
     status = cq_database_check_document(d, error);
     if (!status && cq_map_get(&ids, d->id) != CQ_MAP_NONE)
-      status = cq_fail(error, CQ_ERR_ARGUMENT, "the id '%.*s' comes twice", (int)cq_min(d->id.n, 200), d->id.data);
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "the id '%.*s' appears twice", (int)cq_min(d->id.n, 200), d->id.data);
     if (!status) status = wait_for_commit(db, &additions[i], vectors, dim, error);
     if (!status && !cq_map_put_borrowed(&ids, db->waiting[db->n_waiting - 1].document->id, db->n_waiting - 1))
       status = cq_fail_memory(error, "documents");

@@ -1,4 +1,4 @@
-/* Passages by their vectors: candidates by pgvector (HNSW where there is one, else all), in order of its inner products
+/* Passages by their vectors: candidates by pgvector (HNSW if there is one, else all), in order of its inner products
  * ──▶ their vectors ──▶ cosines in double precision. A hybrid ranking, which needs no more than ranks of a long list,
  * keeps pgvector's order; its hits get their cosines later. With `exact` no index of vectors is used. */
 #include "postgresql/database_search.h"

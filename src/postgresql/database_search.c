@@ -115,7 +115,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
   set_effort(s, of->options);
   if (!status) status = cq_pg_begin(&s->pg, of->index->database->pool, begin_snapshot, of, error);
   if (status) return status;
-  of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end where there are no more */
+  of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end when there are no more */
   of->has_passages = s->n_documents < s->n_passages;
   return CQ_OK;
 }

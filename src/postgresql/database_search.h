@@ -34,14 +34,14 @@ typedef struct cq_database_search {
   cq_pg_values values;      /* $1, $2, ... of the condition; others follow */
   cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
   /* A hybrid search of one query requests both lists at once: neighbors when it begins, words on a second connection
-   * where there is one. */
+   * if there is one. */
   bool is_asked;           /* neighbors were requested on pg, and not received yet */
   cq_pg_result *neighbors; /* received already; may be NULL */
   cq_pg *second;           /* NULL: words are looked for on pg */
   bool has_begun;          /* second, its transaction */
 } cq_database_search;
 
-/* A statement of `sql`, whose values are those of the condition, then `more`; kept where there is no condition, since
+/* A statement of `sql`, whose values are those of the condition, then `more`; kept if there is no condition, since
  * with one each statement is another. Good as long as sql and room are; room has CQ_DATABASE_MAX_VALUES. */
 enum { CQ_DATABASE_MAX_VALUES = CQ_PG_MAX_VALUES + 4 };
 cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_search *s, const cq_builder *sql,

@@ -212,7 +212,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
-/* The connection that was given back last, and has ended its transaction. With the mutex, which is left meanwhile. */
+/* The connection returned last whose transaction has ended. Called with the mutex held, which is released meanwhile. */
 static cq_pg *take_waiting(cq_pg_pool *pool) {
   for (cq_pg *pg; (pg = pool->idle);) {
     pool->idle = pg->next;

@@ -13,7 +13,8 @@ typedef struct cq_approximate cq_approximate;
 CQ_MUST_USE cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim,
                                            cq_context *ctx, cq_error *error);
 /* Opens one that was made of the first n rows of a matrix. Any number of threads may search it at once. Errors:
- * CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO for a file that is not there; CQ_ERR_FORMAT for a file that is none, or of another matrix' size. */
+ * CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO for a missing file;
+ * CQ_ERR_FORMAT for another format or another matrix's size. */
 CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, size_t dim,
                                           cq_error *error);
 void cq_approximate_free(cq_approximate *a);

@@ -17,7 +17,7 @@ CQ_MUST_USE cq_status cq_search_save(const char *path, cq_identity key, size_t d
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y,
                                      cq_neighbors *of_x, cq_neighbors *of_y, cq_error *error);
-/* Whether a file is there, and of this search. */
+/* Whether a file exists and belongs to this search. */
 bool cq_search_is_of(const char *path, cq_identity key);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-  PAUSE_MS = 20, /* between looks for room, where there are too many connections or open files */
+  PAUSE_MS = 20, /* between looks for room, if there are too many connections or open files */
 };
 
 struct serve_acceptor {

@@ -142,7 +142,7 @@ static void prepare_map(serve_request *r) {
     (void)serve_take_inputs(r, s->of[0], "texts", &o);
 }
 
-/* In the plane of the index, where there is one. */
+/* In the plane of the index, if there is one. */
 static void answer_map(serve_request *r) {
   const sides *s = r->state;
   const size_t n = s->n[0], dim = r->model->dim;

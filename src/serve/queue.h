@@ -40,7 +40,7 @@ struct serve_work {
 
   serve_outcome outcome;
   cq_error error;
-  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, but for the mean of windows */
+  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, except means of windows */
 
   /* the queue's */
   serve_work *next;

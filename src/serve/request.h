@@ -102,7 +102,7 @@ json_t *serve_body_json(serve_request *request);
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
                    int64_t max);
-/* *out: the index of the word; stays where there is none. words: NULL-terminated. */
+/* *out: the index of the word; stays if there is none. words: NULL-terminated. */
 bool serve_get_choice(int *out, serve_request *request, const json_t *object, const char *field,
                       const char *const *words);
 bool serve_get_text(const char **out, serve_request *request, const json_t *object, const char *field);

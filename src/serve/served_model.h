@@ -10,7 +10,7 @@
 #include <stdatomic.h>
 
 typedef struct serve_model {
-  const cq_encoder *encoder; /* the index's, where there is one */
+  const cq_encoder *encoder; /* the index's, if there is one */
   cq_encoder *own;           /* NULL: it is the index's */
   cq_index *index;           /* NULL: none */
   bool is_shared;            /* the index is in a database, where others may change it */

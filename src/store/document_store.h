@@ -45,7 +45,7 @@ void cq_document_batch_free(cq_document_batch *batch);
 /* Removes all but the first n_records. */
 CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64_t n_records, cq_error *error);
 
-/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does
+/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is missing or does
  * not fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_store *store, int64_t first,
                                              cq_error *error);

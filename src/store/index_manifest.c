@@ -77,7 +77,7 @@ static json_t *pack_words(const cq_index_manifest *m) {
   return list;
 }
 
-/* Only where there is one: older versions read the others. */
+/* Only if there is one: older versions read the others. */
 static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
   char check[CHECK_HEX];
   if (!json || !m->hubness) return json;

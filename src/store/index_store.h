@@ -153,7 +153,7 @@ CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, 
 
 /* Writes documents and the vectors of their passages, one after the other, after what counts; a live document of the
  * same id is to be deleted. What is new is not found before the commit; a failed call leaves all as it was. Errors:
- * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
+ * CQ_ERR_ARGUMENT for an id that is empty or appears twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_addition *additions, size_t n,
                                             const float *vectors, cq_error *error);
 /* Deletes the documents of these ids, of which *n_removed were there. */

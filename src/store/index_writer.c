@@ -183,7 +183,7 @@ static cq_status check_id(int64_t *replaced, const cq_index_store *s, cq_map *id
   const cq_status status = cq_document_store_find(replaced, s->files.documents, id, INT64_MAX, error);
   if (status) return status;
   if (*replaced >= s->newest->m.n || cq_map_get(ids, id) != CQ_MAP_NONE)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' comes twice", (int)id.n, id.data);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice", (int)id.n, id.data);
   return cq_map_put_borrowed(ids, id, 1) ? CQ_OK : cq_fail_memory(error, "ids");
 }
 
@@ -309,7 +309,7 @@ cq_status cq_index_store_set_words(cq_index_store *s, const cq_index_words *word
 
 /* --- committing --- */
 
-/* The manifest to come, but for the list of deletions; its strings are borrowed. */
+/* The manifest to come, except for the list of deletions; its strings are borrowed. */
 static cq_index_manifest next_manifest(const cq_index_store *s) {
   cq_index_manifest next = s->newest->m;
   next.n += s->n_new, next.n_documents = s->n_documents;

@@ -1,6 +1,6 @@
 /* Products with a packed right-hand side, in one precision at one level.
  *
- *   const cq_products *p = cq_products_of(kernels, CQ_PRECISION_BF16); // or the next wider that there is
+ *   const cq_products *p = cq_products_of(kernels, CQ_PRECISION_BF16); // or the next wider available
  *   p->pack(packed, weight, 1, in, in, out);                           // once
  *   p->convert(left, x, x_stride, n, in);                              // once for all products of x
  *   p->product(y, y_stride, left, packed, n, out, in, &epilogue);

@@ -13,7 +13,7 @@ enum { CQ_SCRIPT_NONE = 0, CQ_N_SCRIPTS = 256 };
  * any. */
 int cq_char_script(uint32_t c);
 
-/* The script that most characters of a text have; of two that have as many, the one that comes first. */
+/* The script of most characters of a text; on a tie, the one that appears first. */
 int cq_script_of(cq_slice text);
 
 /* "Latin", "Cyrillic"; "none". */

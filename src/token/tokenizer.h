@@ -84,7 +84,7 @@ typedef enum cq_piece_kind {
 bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer *tokenizer, int32_t id);
 
 /* Appends the text that ids [n] stand for: words apart by one space, special tokens and single bytes left out, unknown
- * ones as U+2047. What SentencePiece has split is put together again as it was, but for its normalization. */
+ * ones as U+2047. What SentencePiece has split is put together again as it was, except for its normalization. */
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n);
 
 /* --- trimming the vocabulary to a text --- */

@@ -11,7 +11,7 @@ cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_er
  * document. */
 cq_status cq_tokenizer_read_json(json_t **out, cq_tokenizer *t, cq_slice text, const char *path, cq_error *error);
 
-/* Builds a tokenizer from a tokenizer.json document. Where document.model has no vocab, t->vocab (and the model's
+/* Builds a tokenizer from a tokenizer.json document. If document.model has no vocab, t->vocab (and the model's
  * scores or merges) are filled already. path names the file in errors. */
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error);
 

@@ -86,7 +86,7 @@ static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   return m->unk_id < 0 || cq_ids_put(out, m->unk_id);
 }
 
-/* Single characters always may be used, so that there is a way. */
+/* Single characters may always be used, so that a path exists. */
 static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
   return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
 }

@@ -9,8 +9,8 @@
 
 /* The positive of row i of the first vectors is row i of the second; further rows of the second are negatives only.
  *
- * Where rows have ids, equal ones of a side are the same text. What is the same as one's own, or belongs to the same as
- * oneself, is then no wrong answer: it is not among the candidates. */
+ * If rows have ids, equal ids on a side mean the same text. A row that repeats the positive, or whose positive repeats
+ * the anchor, is then not a negative: it is left out of the candidates. */
 typedef struct cq_contrast {
   const float *vectors[2]; /* [n[0], dim], [n[1], dim] */
   float *gradients[2];     /* the same, added to */

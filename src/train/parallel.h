@@ -52,7 +52,7 @@ typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
   CQ_THIRD_LABEL,    /* any text; later columns are ignored */
   CQ_THIRD_SCORE,    /* a number from 0 to max_score; later columns are ignored */
-  CQ_THIRD_NEGATIVE, /* where there is one: a sentence that the source must not be taken for */
+  CQ_THIRD_NEGATIVE, /* if there is one: a sentence that the source must not be taken for */
 } cq_third;
 
 typedef struct cq_parallel_options {

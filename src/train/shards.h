@@ -32,7 +32,7 @@ typedef struct cq_sequences {
   double piece_dropout; /* of the first n_dropout sentences (token/tokenizer.h) */
   size_t n_dropout;
   uint64_t dropout_key;   /* of the batch */
-  cq_token_memory *token; /* made where there is dropout */
+  cq_token_memory *token; /* made if there is dropout */
 } cq_sequences;
 
 /* Tokenizes n sentences and makes room for their vectors and for states of that width, always the same, whose gradient

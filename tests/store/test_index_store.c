@@ -121,10 +121,10 @@ static void bad_documents_are_refused(void **state) {
   assert_string_equal(error.message, "a document's id is empty");
   const test_record twice[] = {record("t", "", "x"), record("t", "", "y")};
   assert_int_equal(test_append(s, twice, 2, vectors, &error), CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "document 't' comes twice");
+  assert_string_equal(error.message, "document 't' appears twice");
   assert_int_equal(test_append(s, twice, 1, vectors, NULL), CQ_OK);
   assert_int_equal(test_append(s, twice + 1, 1, vectors, &error), CQ_ERR_ARGUMENT); /* in another call */
-  assert_string_equal(error.message, "document 't' comes twice");
+  assert_string_equal(error.message, "document 't' appears twice");
   assert_int_equal(test_append(s, &odd, 1, vectors, NULL), CQ_OK); /* old formats had no place for it */
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_true(is(document_of(newest(s), 1).text, "x\ny"));

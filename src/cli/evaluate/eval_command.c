@@ -386,7 +386,7 @@ static const cli_command eval_xsim = {
                    "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
-                   "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
+                   "rules: 3/10: of ten near misses of a kind, three are taken for the sentence.",
     .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, xsim_options),
     .groups = parts,

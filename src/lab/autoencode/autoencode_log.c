@@ -52,7 +52,7 @@ static cq_status read_run(reader *r, json_t *record, cq_error *error) {
   for (; log->n_languages < n; log->n_languages++) {
     const char *code = json_string_value(json_array_get(codes, log->n_languages));
     if (!code || !cq_autoencoder_is_code(code)) return FAIL("a language without code");
-    if (name_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' is there twice", code);
+    if (name_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' appears twice", code);
     if (!(log->languages[log->n_languages] = cq_strdup(code))) return cq_fail_memory(error, log->path);
   }
   return CQ_OK;

@@ -150,7 +150,7 @@ static double contrast_rate(const void *context, uint64_t step, bool table) {
   return o->contrast_rate * o->optimizer.learning_rate(o->optimizer.context, step, table);
 }
 
-/* One or two; two where there are both kinds of losses to share out. */
+/* One or two; two if there are both kinds of losses to share out. */
 static cq_status make_updates(cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   const bool writing = trains_decoders(t), between = o->contrast + o->distance + o->distillation + o->adversary > 0;

@@ -86,7 +86,7 @@ typedef struct cq_autoencoder_report {
   double distillation[2];    /* of each language; unweighted */
   cq_discriminator_report discriminator;
   double gradient_norm;
-  double space_gradient_norm; /* of the first of two updates; 0 where there is one */
+  double space_gradient_norm; /* of the first of two updates; 0 if there is one */
   uint64_t n_tokens;
 } cq_autoencoder_report;
 

@@ -42,7 +42,7 @@ const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *decoder);
 cq_param *cq_decoder_params(size_t *n, cq_decoder *decoder);
 /* Packs all weights: of a fresh decoder, after every update. training: for that too, else for writing, which leaves
  * what was packed for training; greedy writing after packing for training alone is slower, and may differ where two
- * tokens are equally probable but for rounding. Errors: CQ_ERR_MEMORY. */
+ * tokens are equally probable except for rounding. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_error *error);
 
 /* --- training --- */

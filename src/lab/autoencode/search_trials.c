@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- searchable options: from Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
+/* --- searchable options: from Dore's table 5, except for alpha and beta, which are best beyond its ranges --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 
@@ -122,7 +122,7 @@ static const cq_option option_rows[] = {
 const cq_option_group cq_group_autoencode_search = {
     .name = "autoencode-search", CQ_ROWS(cq_autoencode_search_options, option_rows), .check = check_search};
 
-/* The usual ranges but for what is fixed, under the given ones. */
+/* The usual ranges, without fixed values, overridden by the given ones. */
 static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_search_options *s, cq_error *error) {
   cq_status status = CQ_OK;
   size_t v;

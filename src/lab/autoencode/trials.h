@@ -43,7 +43,7 @@ void cq_trials_free(cq_trials *t); /* legal on {0} */
  * with other options or data. */
 CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
                                     const cq_autoencode_options *o, cq_context *ctx, cq_error *error);
-/* Removes a trial's model, if it is there. */
+/* Removes a trial's model, if it exists. */
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
 /* Whether a is better than b by base's best_by; failed trials are worst. */
 bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b);

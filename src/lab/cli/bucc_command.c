@@ -137,7 +137,7 @@ static int report_sweep(report *r, const cq_labeled *l, const char *set, int n) 
   return code;
 }
 
-/* Precision over recall, by score and, where it is known, by cosine. */
+/* Precision over recall, by score and, if it is known, by cosine. */
 static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   cq_error error = {0};
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};

@@ -331,7 +331,7 @@ static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
   return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
+/* One line for each loss present. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
 static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
                                    const cq_autoencode_log *log, size_t smooth) {
   const size_t n_languages = log->n_languages, room = room_of(log, smooth);

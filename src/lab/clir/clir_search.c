@@ -25,7 +25,7 @@ static bool is_topic_asked(const asking *a, size_t topic) {
 
 /* --- by words --- */
 
-/* Adds a word to a query; one that is there already gains weight, if words are weighted. */
+/* Adds a word to a query; a repeated word gains weight, if words are weighted. */
 static void add_query_term(cq_lexical_query *query, cq_slice word, double weight, bool weighted) {
   for (size_t i = 0; i < query->n; i++) {
     if (!cq_slice_equal(query->terms[i].term, word)) continue;

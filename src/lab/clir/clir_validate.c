@@ -60,7 +60,7 @@ static const cq_option_part validation_parts[] = {{.group = &cq_group_clir_folds
 const cq_option_group cq_group_clir_validation = {
     .name = "clir-validation", CQ_ROWS(cq_clir_validation, validation_rows), .parts = validation_parts, .n_parts = 1};
 
-/* The options of a validation, with the usual grid where there is none. */
+/* The options of a validation, with the usual grid if there is none. */
 static cq_status take_validation(validation *v, const cq_clir_validation *given, cq_error *error) {
   static const int kappas[] = {5, 10, 20}, windows[] = {10, 25, 50}, taus[] = {5, 10, 15};
   cq_clir_validation *how = &v->how;

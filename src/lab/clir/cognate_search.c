@@ -159,7 +159,7 @@ static int best_entry_first(const void *a, const void *b) {
   return cq_slice_compare(p->to, q->to);
 }
 
-/* One word's entries, after the n that are there. */
+/* Appends one word's entries to the n present ones. */
 static bool add_entries(cq_clir_word **out, size_t *n, size_t *capacity, const cq_clir_cognates *c, uint32_t word) {
   const size_t before = *n;
   for (size_t i = c->table.starts[word]; i < c->table.starts[word + 1]; i++) {

@@ -258,8 +258,8 @@ static bool word_at(search *s, size_t i, uint64_t key) {
   return keep_states(s, max_states);
 }
 
-/* The states that are left with the slack as it is, none when it is too small. At the end nothing counts as taken, so
- * that they differ in loss and in the last word alone. */
+/* The states that remain with the present slack; none if it is too small. At the end nothing counts as taken, so the
+ * states differ only in loss and in the last word. */
 static bool run_alignment(search *s, const uint64_t *keys) {
   s->n_now = 1;
   memset(s->now, 0, s->stride);

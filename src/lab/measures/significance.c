@@ -95,7 +95,7 @@ static double gamma_ratio(double a) {
 
 /* With front = x^a y^b / B(a, b), y = 1 - x and b = 1/2: front / I_x(a, b), as n[0] + m[1] / (n[1] + m[2] / ...), which
  * is the even part of DLMF 8.17.22. It wants y (a + 2) not much below 1.5, and converges within some multiple of
- * sqrt(a) terms. Where x is near 1, n[0] of that fraction as it stands is a small difference; in y it is none. */
+ * sqrt(a) terms. Near x = 1, n[0] of the published fraction is a small difference; written in y it is not. */
 static double beta_fraction(double x, double y, double a) {
   const double b = 0.5;
   const double first = a * ((a + b) * y + 1 - b) / (a + 1);

@@ -38,9 +38,9 @@ typedef struct cq_run {
   cq_arena text;
 } cq_run;
 
-/* in_f32: scores are rounded to f32 first, as trec_eval 9 keeps them, so that what it takes for equal is equal.
+/* in_f32: scores are rounded to f32 first, as in trec_eval 9, so that the same scores are equal.
  * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is not a number, or
- * invalid UTF-8, and for a document that comes twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Release both, also
+ * invalid UTF-8, and for a document that appears twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Free both, even
  * after an error. */
 CQ_MUST_USE cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *error);
 void cq_judgements_free(cq_judgements *judgements);

@@ -31,7 +31,7 @@ static cq_status read_row(cq_word_vectors *v, cq_slice line, const cq_lines *at,
   const uint32_t before = v->words.n, id = cq_intern_put(&v->words, word);
   if (id == CQ_INTERN_NONE) return cq_fail_memory(error, cq_lines_path(at));
   if (id != before)
-    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at), "the word '%.*s' comes twice",
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at), "the word '%.*s' appears twice",
                         (int)word.n, word.data);
   for (int i = 0; i < v->dim; i++) {
     double x;

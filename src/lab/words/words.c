@@ -133,7 +133,7 @@ static cq_status read_vocabulary(state *s, const char *path, cq_error *error) {
     if (id == CQ_INTERN_NONE || !cq_reserve((void **)&s->counts, &s->capacity, s->words.n, sizeof *s->counts))
       status = cq_fail_memory(error, path);
     else if (id != before)
-      status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "a word that comes twice");
+      status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "a word that appears twice");
     if (status) break;
     s->counts[id] = (uint64_t)count;
   }

@@ -136,20 +136,20 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
-/* Where config.json has a rotation, old format or new (see rotary.c). */
+/* The place of a rotation in config.json, in the old format or the new one (see rotary.c). */
 typedef struct cq_rotary_keys {
   const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
   const char *theta;      /* key of the base in config.json itself */
-  double otherwise;       /* the base where there is none */
+  double otherwise;       /* the base if there is none */
   bool is_scaled;         /* rope_scaling is of these layers */
 } cq_rotary_keys;
 
 /* Adds it, as cq_plan_rotary does. All columns of a head are turned. */
 CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,
                                           cq_error *error);
-/* sliding_window, 4096 where config.json says nothing; null: 0, none. */
+/* sliding_window; 4096 if config.json lacks it; 0 (none) if it is null. */
 CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
-/* Where config.json has layer_types, they say which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
+/* If config.json has layer_types, they decide which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
  * type, CQ_ERR_FORMAT for fewer than layers. */
 CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
                                           cq_error *error);

@@ -1,5 +1,5 @@
 /* NAME ──▶ its files at main ──▶ those of config and split ──▶ the cache ──▶ rows
- *      └─▶ where there are none: at refs/convert/parquet, which the hub makes of data sets of any format ─┘ */
+ *      └─▶ if none: at refs/convert/parquet, the hub's conversion of any format ────────────────────┘ */
 #include "calque/dataset.h"
 
 #include "base/error.h"

@@ -80,7 +80,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The configs that there are, in order: names are sorted, so that those of one lie together but for "default". */
+/* The configs, in order: names are sorted, so a config's files are adjacent, except those of "default". */
 static void list_configs(cq_builder *out, const char *const *names, size_t n, const char *split) {
   cq_slice last = {0};
   for (size_t i = 0; i < n; i++) {

@@ -373,7 +373,7 @@ static cq_status sync_file(const char *path, cq_error *error) {
   return status;
 }
 
-/* First the rows, then that they are there. */
+/* First the rows, then the note that they are written. */
 static cq_status save_done(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   cq_builder bytes = {0};

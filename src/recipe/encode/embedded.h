@@ -40,7 +40,7 @@ typedef struct cq_embedding {
 
 /* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is
  * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
- * Release both, also after an error. */
+ * Release both, even after an error. */
 CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                                        const cq_embedding *how, cq_context *ctx, cq_error *error);
 void cq_embedded_close(cq_embedded *embedded);

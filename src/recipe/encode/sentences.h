@@ -28,8 +28,8 @@ typedef struct cq_sentences {
 } cq_sentences;
 
 /* Reads a file ("-": standard input). Errors: CQ_ERR_FORMAT with the line for invalid UTF-8, a line without an id in a
- * file of ids, an id that comes twice (skip_bad: counted instead); CQ_ERR_ARGUMENT for a file without a sentence;
- * CQ_ERR_IO, CQ_ERR_MEMORY. Release with cq_sentences_free, also after an error. */
+ * file of ids, an id that appears twice (skip_bad: counted instead); CQ_ERR_ARGUMENT for a file without a sentence;
+ * CQ_ERR_IO, CQ_ERR_MEMORY. Release with cq_sentences_free, even after an error. */
 CQ_MUST_USE cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error);
 void cq_sentences_free(cq_sentences *corpus);
 

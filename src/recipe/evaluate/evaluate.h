@@ -17,7 +17,7 @@ typedef struct cq_rows {
   size_t n, n_skipped;
 } cq_rows;
 
-/* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, also after an
+/* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, even after an
  * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is not a number or
  * invalid UTF-8 (with options->skip_bad these are counted instead); CQ_ERR_ARGUMENT when no rows are left; CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
@@ -33,7 +33,7 @@ CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, c
                                        const cq_slice *sentences, size_t n, const cq_eval_options *options,
                                        cq_error *error);
 
-/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, also after an error. */
+/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, even after an error. */
 CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder,
                                      cq_context *ctx, const char *file, int n_columns, const cq_eval_options *options,
                                      cq_error *error);

@@ -81,7 +81,7 @@ struct cq_index_backend {
                          void *context, cq_error *error); /* ascending; a code may come again and again */
   cq_status (*get)(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
 
-  /* Changes. The caller has index->shared->writing, but for check_writing. */
+  /* Changes. The caller has index->shared->writing, except for check_writing. */
   cq_status (*check_writing)(const cq_index *index, cq_error *error);
   cq_status (*append)(cq_index *index, const cq_index_addition *additions, size_t n, const float *vectors,
                       cq_error *error);

@@ -96,7 +96,7 @@ CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, c
 
 /* --- writing the lexical index: write_words.c --- */
 
-/* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */
+/* Before a commit: indexes the records that have no part yet, and merges parts if there are many. */
 CQ_MUST_USE cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error);
 
 #endif

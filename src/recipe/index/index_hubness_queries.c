@@ -1,7 +1,7 @@
 /* Hubness of an index's passages: the mean cosine of each and its k nearest queries, which CSLS takes away.
  *
- * The queries are kept in the index, so that a passage that is added later gets its number by the same ones. Where no
- * queries are known, passages of the index stand for them; then a passage is not a neighbor of itself. */
+ * The queries are kept in the index, so that a passage that is added later gets its number from the same ones.
+ * Without queries, passages of the index take their place; then a passage is not its own neighbor. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

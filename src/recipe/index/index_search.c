@@ -5,7 +5,7 @@
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
  * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
- * made longer, until it has k documents or nothing more is there. */
+ * made longer, until it has k documents or nothing is left. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

@@ -16,7 +16,7 @@ typedef struct cq_classifying {
 } cq_classifying;
 
 /* Reads its files before the search, which takes long. Errors: those of opening the model, and of reading gold
- * and classifier. Release with cq_classifying_close, also after an error. */
+ * and classifier. Release with cq_classifying_close, even after an error. */
 CQ_MUST_USE cq_status cq_classifying_open(cq_classifying *out, const cq_mining *mining, const cq_mine_options *options,
                                           cq_error *error);
 void cq_classifying_close(cq_classifying *classifying);

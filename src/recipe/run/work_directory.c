@@ -123,8 +123,8 @@ void cq_work_directory_close(cq_work_directory *w) {
   w->lock = 0;
 }
 
-/* The log beside the model. Linked, not moved: until the directory is gone a resumed run finds it whole. Where there
- * are no links it is copied. */
+/* Puts the log next to the model: linked, not moved, so that a resumed run finds it whole until the directory is gone.
+ * Copied if the file system has no links. */
 static cq_status place_log(const char *log, const char *place, cq_error *error) {
   cq_mapping text;
   if (link(log, place) == 0 || errno == EEXIST) return cq_sync_name(place, error);
