@@ -62,7 +62,7 @@ CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
            "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},              \
   {                                                                                                                    \
     CQ_SIZE(owner, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",                                   \
-            "tokens at the end of a passage that the next one may begin with, whole sentences")                        \
+            "tokens that consecutive passages may share, in whole sentences")                                          \
   }
 
 /** Makes an empty index for options->model. @errors CQ_ERR_ARGUMENT when the directory exists; those of opening the

@@ -15,15 +15,15 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "of every side")},
     {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "of every side; 0: any number")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
-               "of the longer side's characters to the shorter's, ten added to both; 0: any")},
+               "max ratio of the longer side's characters to the shorter's, ten added to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
               "language codes of the columns: drop rows in another script"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
     {CQ_FLAG(O, "keep-identical", keep_identical, CHANGES, "keep rows with two sides of the same letters and digits")},
     CQ_CORPUS_OUTPUT_ROWS(O),
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
-               "drop rows with a side that is identified, with a probability of P or more, as in another language than "
-               "--languages says; 0: none. 0.9 drops 3 right ones in 1,000")},
+               "drop rows if a side is identified, with a probability of P or more, as a language other than in "
+               "--languages; 0: none. 0.9 drops 3 right ones in 1,000")},
 };
 #undef O
 static cq_status check_filter_options(const void *options, cq_error *error) {

@@ -21,12 +21,12 @@ static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "FILE", "rows of a word and its translations"),
      .letter = 'd', .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
-              "text of the other language, every column of it: translations are drawn in proportion to how often it "
-              "has them"),
+              "text of the other language, every column of it: translations are drawn in proportion to their frequency "
+              "in it"),
      .otherwise = "all translations equally often"},
     {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
     {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
-               "drop sentences with a smaller share of known words; one must be known in any case")},
+               "drop sentences with a smaller share of known words; at least one must be known")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the choice among a word's translations")},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };

@@ -24,7 +24,7 @@ static const char no_lemma[] = "of no lemma";
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
-              "text of the language, each row's last column: its words are looked for"),
+              "text of the language (each row's last column) to find words in"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_COUNT(O, "min-support", min_support, CHANGES, 10, 1, 0, "N",
               "use rules, such as \"-a becomes -ami\", that at least N of the text's words follow")},

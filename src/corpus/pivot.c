@@ -51,10 +51,10 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "on", on, CHANGES, "A,B", "the column of each with the language that both have"), .text = "1,1"},
     CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_EXACT),
     {CQ_COUNT(O, "max-partners", max_partners, CHANGES, 0, 0, 0, "N",
-              "partners of a row: a sentence that occurs often in both files gives many rows"),
+              "max partners of a row: a sentence that occurs often in both files gives many rows"),
      .otherwise = "all"},
     {CQ_NUMBER(O, "memory", memory_gb, CHANGES, 1, 0, 1e6, "GIB",
-               "for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
+               "memory for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
      .flags = CQ_OPTION_ABOVE_MIN},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };

@@ -23,14 +23,14 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 #define O cq_documents_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-               "of the files; auto: by their names, else by their first bytes; lines: a document a line; tsv, csv: a "
+               "format of the files; auto: by name, else by the first bytes; lines: a document a line; tsv, csv: a "
                "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
                "parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
-             "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
-             "are metadata"),
+             "fields or columns with names other than the usual ones: id, title, text, url, language; all others are "
+             "metadata"),
      .otherwise = "the usual names"},
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
              "language of documents that state none; auto: identified from the text (calque data language); none"),

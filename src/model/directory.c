@@ -469,7 +469,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "task", task, CHANGES, "NAME",
              "encode for this task, 'query', 'document' or one of the model's own: by its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
-             "leave unknown tokens out, as model2vec's own library does (static models)")},
+             "leave out unknown tokens, as model2vec's own library does (static models)")},
 };
 #undef O
 

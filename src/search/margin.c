@@ -32,7 +32,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs with a lower score"),
      .otherwise = "none"},
     {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -INFINITY, -INFINITY, 1, "X",
-               "leave out pairs with a lower cosine, too, whatever their margin"),
+               "also leave out pairs with a lower cosine, for any margin"),
      .otherwise = "none"},
 };
 #undef O

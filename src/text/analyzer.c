@@ -118,8 +118,8 @@ static cq_status start_analyzer(cq_analyzer **out, const char *code, bool stems,
 #define O cq_analysis_options
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "the language, for its stemmer and its rules of writing: a code such as en, de, hi or ar; mul for text of "
-             "several"),
+             "the language, for its stemmer and spelling rules: a code such as en, de, hi or ar; mul for several "
+             "languages"),
      .letter = 'l', .otherwise = "none"},
     {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE", "remove these words; separated by blanks or line breaks"),
      .otherwise = "none"},

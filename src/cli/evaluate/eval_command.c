@@ -330,11 +330,11 @@ static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher
                                                  "the model whose vectors of the first column are the target"),
                                          .flags = CQ_OPTION_REQUIRED},
                                         SHARED_OPTIONS};
-static const cq_option xsim_options[] = {{CQ_FLAG(struct args, "hard", hard, CHANGES,
-                                                  "search the English first column with near misses among the "
-                                                  "candidates (another number, another name, a negation "
-                                                  "more or less, clauses swapped), and count errors of each kind")},
-                                         SHARED_OPTIONS};
+static const cq_option xsim_options[] = {
+    {CQ_FLAG(struct args, "hard", hard, CHANGES,
+             "search the English first column with near misses among the candidates (another number or name, a "
+             "negation added or removed, clauses swapped), and count errors of each kind")},
+    SHARED_OPTIONS};
 static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
                                                     "the model that encoded the documents, the first column"),
                                             .otherwise = "--model"},

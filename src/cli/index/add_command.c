@@ -136,11 +136,10 @@ const cli_command cli_index_add = {
     .arguments = "INDEX [FILE|FOLDER...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description =
-        "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard input, to "
-        "an index that 'calque index new' made. 'calque data documents' shows what it makes of them. A document with "
-        "many tokens is split into passages. A document replaces an earlier one with the same id. If anything fails, "
-        "none is added.",
+    .description = "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard "
+                   "input, to an index that 'calque index new' made. 'calque data documents' shows how they are read. "
+                   "A document with many tokens is split into passages. A document replaces an earlier one with the "
+                   "same id. If anything fails, none is added.",
     .example = "calque index new news.index\n"
                "calque index add news.index --language de news.de.gz\n"
                "calque index add news.index handbook/ reports.jsonl.zst",

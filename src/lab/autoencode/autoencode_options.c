@@ -47,7 +47,7 @@ static void print_text(struct cq_builder *out, const void *item) {
 static const cq_option_items text_items = {sizeof(cq_autoencode_text), parse_text, print_text};
 
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress lives in DIR.work"),
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress is in DIR.work"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_ITEMS(O, &text_items, "train", train, n_train, CHANGES, "[A,B=]FILE",
               "text to train on, with its columns' languages"),
@@ -130,7 +130,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "decoder-epochs", decoder_epochs, CHANGES, 0, 0, MAX_EPOCHS, "EPOCHS",
                "third stage: decoders on frozen encoders")},
     {CQ_INT(O, "patience", patience, CHANGES, 0, 0, 0, "EPOCHS",
-            "early stopping: end a stage after this many epochs of decoders without a better --dev"),
+            "early stopping: end a stage after this many epochs of decoders without improvement on --dev"),
      .otherwise = "never"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, MAX_SIZE, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 4e-3, 0, 1e300, "RATE", "peak learning rate"),

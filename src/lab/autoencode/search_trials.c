@@ -109,7 +109,7 @@ static cq_status check_search(const void *options, cq_error *error) {
 static const cq_option option_rows[] = {
     {CQ_INT(O, "trials", n_trials, CHANGES, 27, 1, 10000, "N", "how many sets of values are drawn")},
     {CQ_INT(O, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
-            "how often the best are trained again, for longer; 1: plain random search")},
+            "rounds of training the best again, for longer; 1: plain random search")},
     {CQ_NUMBER(O, "eta", eta, CHANGES, 3, 1, 100, "X",
                "one of N trials goes to the next rung, and is trained N times longer"),
      .flags = CQ_OPTION_ABOVE_MIN},

@@ -257,10 +257,10 @@ static const cli_command plot_space = {
     .summary = "plot two languages' sentences in the shared space (PCA or t-SNE)",
     .arguments = "[PAIRS...]",
     .max_arguments = -1,
-    .description = "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the "
-                   "color of its language; translations should lie together. t-SNE takes time and memory by the "
-                   "square of the sentences, of which it takes 5,000 at most, and its distances between what is far "
-                   "apart mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
+    .description =
+        "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the color of its "
+        "language; translations should lie together. t-SNE takes time and memory by the square of the sentences, at "
+        "most 5,000, and its long distances mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",
     CLI_OPTIONS(struct space_args, space_options),
     .groups = space_groups,
@@ -441,8 +441,8 @@ static const cli_command plot_losses = {
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "MODEL is what `calque autoencode train` has written or is writing: while there is a MODEL.work, "
-                   "it is the run at work there that is drawn. Or a log of such a run, log.jsonl in these directories.",
+    .description = "MODEL is what `calque autoencode train` has written or is writing: if MODEL.work exists, its "
+                   "current run is drawn. Or a log of such a run, log.jsonl in these directories.",
     .example = "calque autoencode plot losses fr-it -o losses.svg",
     CLI_OPTIONS(struct losses_args, losses_options),
     .run = run_losses,

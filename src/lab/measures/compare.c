@@ -29,7 +29,7 @@ static const cq_option option_rows[] = {
      .letter = 'g', .otherwise = "test single topics"},
     {CQ_FLAG(O, "all-pairs", all_pairs, CHANGES, "compare every two runs; else all to the first"), .letter = 'a'},
     {CQ_COUNT(O, "samples", n_samples, CHANGES, 100000, 1, 0, "N",
-              "random signs to try where there are more than 20 differences")},
+              "random signs to try if there are more than 20 differences")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 0, 0, 0, "N", "seed of the random signs")},
     {CQ_FLAG(O, "double", in_double, CHANGES,
              "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does")},

@@ -25,20 +25,20 @@ static const char *const kinds[] = {"body", "static", NULL};
 static const cq_option option_rows[] = {
     {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
              "text of a new language: a sentence the model understands, a tab, its translation")},
-    {CQ_DATA(
-        O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
-        "a dictionary: a word the model understands, a tab, its translation. Word alignment with it says where the "
-        "embeddings of the language's pieces begin; where the language has no --to, or little, it also translates "
-        "text for training, word by word")},
+    {CQ_DATA(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
+             "a dictionary: a word the model understands, a tab, its translation. Word alignment with it gives the "
+             "initial embeddings of the language's pieces; if the language has little or no --to text, it also "
+             "translates text for training, word by word")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
              "to translate")},
     {CQ_TEXT(O, "time", time, CHANGES, "TIME", "for all of it, for example 90s, 20m or 1.5h"), .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
-               "fast, with less of the nuances")},
-    {CQ_FLAG(O, "drop-words", drop_words, CHANGES,
-             "of the model's own vocabulary, keep only what the text needs (see calque model new --keep-words)")},
+               "fast, but less sensitive to nuances")},
+    {CQ_FLAG(
+        O, "drop-words", drop_words, CHANGES,
+        "keep only those pieces of the model's vocabulary that the text needs (see calque model new --keep-words)")},
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
              "do not read spelling variants as one (see calque model new --fold-variants)")},
     {CQ_FLAG(

@@ -17,8 +17,7 @@ static const cq_option option_rows[] = {
              "documents held in memory at a time; results do not depend on it"),
      .letter = 'b'},
     {CQ_FLAG(O, "mirror", mirror, CHANGES,
-             "make the index hold these documents and no others: unchanged ones stay as they are, those that are gone "
-             "are removed")},
+             "make the index hold exactly these documents: unchanged ones are kept, missing ones removed")},
 };
 #undef O
 const cq_option_group cq_group_index_read = {

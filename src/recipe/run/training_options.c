@@ -14,7 +14,7 @@ enum { MAX_COUNT = 1 << 20, MAX_EPOCHS = 1000000 };
 
 #define O cq_training_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress lives in DIR.work"), .letter = 'o',
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress is in DIR.work"), .letter = 'o',
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "dev", dev, n_dev, CHANGES, "[LABEL=]TSV",
              "held-out pairs (dev set), a sentence and its translation or paraphrase, for translation "

@@ -41,8 +41,8 @@ static const cq_option option_rows[] = {
              "the model to train, for example one that 'calque model new' made"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "parallel text, a sentence and its translations on each line; with several files, one of "
-             "weight 2 is drawn from twice as often (weights imply --balanced)")},
+             "parallel text, a sentence and its translations on each line; with several files, weight 2 means twice as "
+             "many draws (weights imply --balanced)")},
     {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
              "text of the teacher's language without translations, a sentence a line: the student learns the teacher's "
              "vectors of it; with --train, or alone to make a smaller model that reads as the teacher does")},
@@ -54,11 +54,11 @@ static const cq_option option_rows[] = {
         "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance "
         "(0: none)")},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
-               "that weight at the end, to which it falls or rises as the learning rate falls"),
+               "final value of --contrast, approached as the learning rate falls"),
      .otherwise = "as --contrast"},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, TEMPERATURE, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
-             "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
+             "hard negatives: the N sources nearest to each source are further candidates of the contrastive loss")},
     {CQ_FLAG(
         O, "near-misses", near_misses, CHANGES,
         "near misses of English sources (another number or name, a negation added or removed, clauses swapped) are "
