@@ -45,7 +45,8 @@ static const cq_option option_rows[] = {
         O, "lemmas-only", lemmas_only, CHANGES,
         "use dictionaries as they are: add neither transliterated names (see calque data transliterate) nor, for a "
         "language without --to, inflected forms found in its --text (see calque data inflect)")},
-    {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X", "XX")},
+    {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",
+               "balance of the languages in the vocabulary's text, from 0 (as they are) to 1 (equal)")},
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
                "share of a language's pairs that are sentences glossed with its dictionary, besides translations"),
      .otherwise = "0.4 for fewer than 30,000 translations and 10,000 entries or more"},
