@@ -24,7 +24,7 @@ enum { MAX_WORD = 24, MAX_NAME_WORDS = 3 };
 
 typedef struct word {
   cq_slice all, core;   /* between blanks; from its first letter or digit to its last */
-  char plain[MAX_WORD]; /* the core in lower case, apostrophes straight; "": it is longer than any word of the rules */
+  char plain[MAX_WORD]; /* the core in lower case with straight apostrophes; "" if longer than any word of the rules */
 } word;
 
 typedef struct maker {

@@ -188,7 +188,7 @@ static json_t *lfs_object(const cq_hub_upload *file) {
   return object;
 }
 
-/* One object of the batch's answer: it may be there already, which has no actions. */
+/* Handles one object of the batch's answer; an object that the hub already has comes without actions. */
 static cq_status send_object(cq_hub_session *s, const cq_hub_upload *file, json_t *object, const char *url,
                              cq_error *error) {
   json_t *actions = json_object_get(object, "actions"), *upload = json_object_get(actions, "upload");

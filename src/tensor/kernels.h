@@ -230,13 +230,12 @@ typedef struct cq_kernels {
 
   /* ---- word vectors ---- */
 
-  /* One input x [dim] against n rows of outputs, the first of them what belongs to it and the others negatives, by
-   * gradient ascent on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate
-   * (1 - s(f_0)) or
+  /* One input x [dim] against n rows of outputs, the first the positive and the others negatives, by gradient ascent
+   * on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate (1 - s(f_0)) or
    * -rate s(f_i), 0 where |f_i| >= 6, row after row
    *   dx = sum of g_i o_i (written), o_i += g_i x
-   * so that a row that comes again is seen as it is by then.
-   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of those meant
+   * so that a repeated row is read as updated.
+   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of the rows used
    * Source: Mikolov et al. 2013, eq. 4; the limit of 6 is gensim's. */
   void (*negative_sampling)(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
                             float rate, int64_t dim);

@@ -28,7 +28,7 @@ typedef struct cq_scripts {
   size_t n;
 } cq_scripts;
 
-/* A language's script by its code ("ru", "zh", "sr-Latn"), as CLDR has it; false: it is not known. */
+/* A language's script by its code ("ru", "zh", "sr-Latn"), from CLDR; false: unknown. */
 bool cq_scripts_of_language(cq_scripts *out, const char *language);
 bool cq_scripts_have(const cq_scripts *scripts, int script);
 

@@ -17,7 +17,7 @@ void cq_word_marks_close(cq_word_marks *m) {
 }
 
 static bool lacks_spaces(cq_slice text) {
-  enum { FIRST_LEAD = 0xE0 }; /* of three bytes, as Thai, the first of those scripts, has */
+  enum { FIRST_LEAD = 0xE0 }; /* lead byte of three-byte characters, as in Thai, the first of those scripts */
   for (size_t at = 0; at < text.n;) {
     uint32_t code;
     if ((unsigned char)text.data[at] < FIRST_LEAD) {

@@ -4,7 +4,7 @@
  *         ──those that are not done──▶ rank 0, rank 1, .., rank 0, ..
  *
  *   OUTPUT.unfinished/output    rows in place by offset; missing ones are a hole
- *   OUTPUT.unfinished/rows-7    or, where rows are of any length, those of range 7
+ *   OUTPUT.unfinished/rows-7    or, for rows of variable length, those of range 7
  *   OUTPUT.unfinished/done-1    of rank 1: identity, then a byte for each range, which says whether it is done
  *
  * A range counts as done when its rows are on disk and its rank has said so, which is about a second later. */

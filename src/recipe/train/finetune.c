@@ -213,7 +213,7 @@ static kind deal_batch(run *r) {
   return chosen;
 }
 
-/* Which kind batch number n is of: a resumed run deals again what was dealt before it. */
+/* The kind of batch number n: a resumed run repeats the choices of the batches before it. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
   while (r->n_dealt < n) deal_batch(r);
