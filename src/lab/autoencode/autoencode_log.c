@@ -155,7 +155,7 @@ static cq_status read_log_record(reader *r, json_t *record, cq_error *error) {
 }
 
 static cq_status read_log_lines(reader *r, cq_error *error) {
-  cq_error broken = {0}; /* a line that is not JSON: forgiven to the last one */
+  cq_error broken = {0}; /* a line that is not JSON: allowed only at the end */
   for (;;) {
     cq_slice line;
     cq_status status = cq_lines_next(&line, r->lines, error);

@@ -61,7 +61,7 @@ static cq_status check_trainer_options(const cq_autoencoder_trainer *t, cq_error
       return cq_fail(error, CQ_ERR_ARGUMENT, "words are to be hidden from an encoder that has no <unk>");
     if (s->decoder && !share_vocabulary(s))
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
-    /* Whichever languages a decoder learns from, it is to translate from all. */
+    /* A decoder must translate from all languages, whichever it learns from. */
     for (int from = 0; s->decoder && from < t->n_sides; from++) {
       const cq_status status = cq_states_check(s->decoder, t->sides[from].encoder, error);
       if (status) return status;

@@ -19,7 +19,7 @@ enum { MAX_WHOLE = 1 << 30 };
 typedef struct value {
   const char *name;
   bool is_int, by_logarithm;
-  double low, high; /* usual; 0 and 0: only where a range is given */
+  double low, high; /* usual; 0 and 0: only with a given range */
 } value;
 
 /* A value, and its range in this search. */
@@ -142,7 +142,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 
 /* --- a trial's values --- */
 
-/* In four digits or, if that changes the number, as few as read back as it. */
+/* In four digits or, if that changes the number, in as few digits as read back the same. */
 static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {
@@ -157,7 +157,7 @@ static cq_status set_value(cq_autoencode_options *o, const value *v, double x, c
   return cq_group_set(&cq_group_autoencode, o, v->name, text, error);
 }
 
-/* Whether both ends of all ranges can be trained with: what is between can be as well. */
+/* Whether both ends of all ranges are trainable; then so is everything between. */
 static cq_status check_ends(const cq_autoencode_options *base, const drawn_value ranges[N_VALUES], cq_error *error) {
   cq_status status = CQ_OK;
   for (int high = 0; !status && high < 2; high++) {
@@ -236,7 +236,7 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
   return status;
 }
 
-/* The best first, equals in the order they were in. Few enough for the plain way. */
+/* Best first, stable. Insertion sort: there are few. */
 static void sort_survivors(survivor *in, size_t n, const cq_trials *t) {
   for (size_t i = 1; i < n; i++)
     for (size_t k = i; k > 0 && cq_trial_is_better(t, &t->items[in[k].at], &t->items[in[k - 1].at]); k--) {
