@@ -105,7 +105,7 @@ static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name
   return status;
 }
 
-/* The files of main, else those that the hub has converted. When there are neither, the error is that of main. */
+/* The files of main, else the hub's conversion. Without either, the error is that of main. */
 static cq_status find_revision(revision *r, const cq_hub_name *name, const cq_dataset_options *o, bool is_given,
                                cq_error *error) {
   bool is_there;

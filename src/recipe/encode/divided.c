@@ -70,7 +70,7 @@ static cq_status add_file_ranges(cq_divided *d, size_t file, uint64_t size, uint
   return CQ_OK;
 }
 
-/* Rank 0's sizes count: a file that grows meanwhile is no other file for others. */
+/* Rank 0's sizes count: a file that grows meanwhile is the same for all ranks. */
 static cq_status find_ranges(cq_divided *d, cq_error *error) {
   uint64_t *sizes = cq_alloc_array_zeroed(d->o.n_paths, sizeof *sizes), total = 0;
   if (!sizes) return cq_fail_memory(error, "ranges of lines");
@@ -143,7 +143,7 @@ static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const
   return CQ_OK;
 }
 
-/* Reads the range again, whose lines have their numbers now. */
+/* Reads the range again; its lines' numbers are known now. */
 static cq_status tell_bad_line(const cq_divided *d, const range *r, cq_error *error) {
   cq_lines *lines;
   cq_slice line = {"", 0};
@@ -238,7 +238,7 @@ static void find_done(cq_divided *d) {
   }
 }
 
-/* Nothing is left of another run, and the rows have their room. */
+/* Removes the traces of another run and reserves the rows' space. */
 static cq_status begin_anew(cq_divided *d, cq_error *error) {
   DIR *dir = opendir(d->directory);
   char path[PATH_MAX];

@@ -22,10 +22,10 @@ typedef struct cq_watched {
   void *context;
   const char *what;
 } cq_watched;
-/* Passes on how much is done, as encoding and searching tell it: context is a cq_watched. */
+/* Passes on the progress of encoding and searching: context is a cq_watched. */
 bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all);
 
-/* As the fields of the same names in cq_mine_options. */
+/* See the fields of the same names in cq_mine_options. */
 typedef struct cq_embedding {
   const char *model, *cache_directory;
   size_t raw_dim;

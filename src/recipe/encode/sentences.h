@@ -33,8 +33,8 @@ typedef struct cq_sentences {
 CQ_MUST_USE cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error);
 void cq_sentences_free(cq_sentences *corpus);
 
-/* A sentence's properties: its text, in how many lines it stands, and the i-th one's id. Legal for an empty corpus, of files of
- * vectors: then no text (data NULL), one line, no id. */
+/* A sentence's text, its number of lines, and the id of the i-th. Legal for an empty corpus (files of vectors): then no
+ * text (data NULL), one line, no id. */
 cq_slice cq_sentences_text(const cq_sentences *corpus, uint32_t sentence);
 size_t cq_sentences_n_lines(const cq_sentences *corpus, uint32_t sentence);
 cq_slice cq_sentences_id(const cq_sentences *corpus, uint32_t sentence, size_t i);

@@ -104,7 +104,7 @@ static void choose_student(cq_student_options *s, const cq_extend_options *o, co
 
 static void choose_distill(cq_distill_options *d, const cq_extend_options *o, const cq_options *named) {
   const bool body = o->kind == CQ_EXTEND_BODY;
-  /* Under layers that stay as they are, a higher weight wins nothing. */
+  /* With frozen layers a higher weight gains nothing. */
   CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || d->n_matryoshka ? 1 : 0);
   CHOOSE("final-contrast", d->final_contrast, body && !is_named(named, "contrast") ? 1 : -1);
   CHOOSE("hard-negatives", d->hard_negatives, body && d->contrast > 0 ? 4 : 0);
@@ -117,7 +117,7 @@ static void choose_run(cq_training_options *run, const cq_extend_options *o, con
   const bool body = o->kind == CQ_EXTEND_BODY;
   CHOOSE("lr", run->learning_rate, body ? 3e-4 : 0.03);
   CHOOSE("embedding-lr", run->embedding_learning_rate, body ? 1e-3 : 0.03);
-  CHOOSE("weight-decay", run->weight_decay, body ? 0.01 : 0); /* static: rows of rare words keep what they began with */
+  CHOOSE("weight-decay", run->weight_decay, body ? 0.01 : 0); /* static: rows of rare words keep their initial values */
   CHOOSE("epochs", run->epochs, body ? 30 : 10);
   CHOOSE("eps", run->adam_eps, 1e-9);
   CHOOSE("dropout", run->dropout, 0);
@@ -151,7 +151,7 @@ bool cq_extend_time(double *seconds, const char *text) {
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
 }
 
-/* The parts, with stand-ins for what extending makes. */
+/* The parts, with placeholders for what extending makes. */
 static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq_error *error) {
   const char *model = o->model ? o->model : "";
   cq_status status = cq_options_copy(&out->student, &cq_group_student, o->student, error);

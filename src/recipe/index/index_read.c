@@ -83,7 +83,8 @@ static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d,
   cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
   if (status || first < 0) return status;
   status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
-  if (!status) *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is for adding to refuse */
+  if (!status)
+    *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is refused when it is added */
   r->seen[first] = 1;
   cq_arena_free(&arena);
   return status;
@@ -109,7 +110,7 @@ static cq_status remove_unseen(reading *r, cq_error *error) {
 
 static cq_status take(reading *r, const cq_document *d, cq_error *error) {
   bool unchanged;
-  if (cq_document_is_blank(d)) { /* a document of nothing would be near every query */
+  if (cq_document_is_blank(d)) { /* an empty document would be near every query */
     r->result.n_blank++;
     return CQ_OK;
   }

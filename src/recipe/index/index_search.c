@@ -85,7 +85,7 @@ static void keep_best_passages(candidates *list) {
   qsort(list->items, list->n, sizeof *list->items, cq_index_best_first);
 }
 
-/* A list of k documents for each query, or of all if there are fewer. */
+/* A list of up to k documents for each query. */
 static cq_status find_documents(candidates *lists, searching *s,
                                 cq_status (*find)(candidates *, searching *, size_t, cq_error *), cq_error *error) {
   const size_t k = s->options->k;

@@ -21,8 +21,8 @@ CQ_MUST_USE cq_status cq_classifying_open(cq_classifying *out, const cq_mining *
                                           cq_error *error);
 void cq_classifying_close(cq_classifying *classifying);
 
-/* Learns and saves, where that is requested; scores the pairs, sorts them, and leaves out those below the threshold or
- * past min_precision. Errors: those of learning and writing. */
+/* Trains and saves if requested; scores the pairs, sorts them, and drops those below the threshold or past
+ * min_precision. Errors: those of training and writing. */
 CQ_MUST_USE cq_status cq_classify_pairs(cq_mining *mining, cq_classifying *classifying, const cq_mine_options *options,
                                         cq_context *ctx, cq_error *error);
 

@@ -108,7 +108,7 @@ static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *
 
 /* --- gold --- */
 
-/* How many pairs of ids a pair of rows stands for. */
+/* The number of pairs of ids that a pair of rows represents. */
 static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
   return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
 }
@@ -186,7 +186,7 @@ static void tell_precision(const cq_mining *m, const double *precision, const cq
   o->notice(o->notice_context, text);
 }
 
-/* The pairs' precision; leaves out from where it is too low. */
+/* Estimates the pairs' precision; drops the pairs from where it is too low. */
 static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_nearest_options *nearest,
                                     cq_context *ctx, cq_error *error) {
   const bool leads = cq_ranks_rank(o->ranks) == 0;

@@ -30,8 +30,7 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
-  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL:
-   * none. */
+  /* The first set on which the student's vectors hardly differ (collapse) although the teacher's do; NULL: none. */
   const char *collapsed;
 } cq_dev_figures;
 
