@@ -336,9 +336,9 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
   return CQ_OK;
 }
 
-/* Nothing waits after a failure either. The next commit may be of another client, and by then another server may have
- * written the same documents; and a document that the database refuses for good would fail every commit from then
- * on. */
+/* Nothing is kept for later after a failure either. The next commit may be of another client, and by then another
+ * server may have written the same documents; and a document that the database refuses for good would fail every commit
+ * from then on. */
 static cq_status commit_changes(cq_index *index, cq_error *error) {
   cq_index_database *db = index->database;
   const size_t dim = (size_t)index->dim;

@@ -197,7 +197,7 @@ static cq_status read_factor(cq_filter_node **out, parser *p, int depth) {
   return status ? status : expect_word(p, ")", "')', 'and' or 'or'");
 }
 
-/* A row of parts with `word` between them, which lean to the left. */
+/* Parts joined by `word`, left-associative. */
 static cq_status read_row(cq_filter_node **out, parser *p, int depth, const char *word, cq_filter_kind kind,
                           cq_status (*part)(cq_filter_node **, parser *, int)) {
   cq_status status = part(out, p, depth);

@@ -59,7 +59,7 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
   return status;
 }
 
-/* Sees that it is a continuation of the one before. */
+/* Checks that it continues the previous one. */
 static cq_status know_again(const cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
                             cq_error *error) {
   if (before && (s->m.dim != before->m.dim || strcmp(s->m.model, before->m.model) != 0 ||

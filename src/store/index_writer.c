@@ -153,7 +153,7 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
 
 /* --- changes --- */
 
-/* Marks a document that counts as deleted; false: it is already, or there is none. */
+/* Marks a live document as deleted; false: it is deleted already, or does not exist. */
 static bool delete_document(cq_index_store *s, int64_t first) {
   const cq_index_snapshot *newest = s->newest;
   if (first < 0 || first >= newest->m.n || cq_index_bit(s->deleted, first)) return false;
@@ -330,7 +330,7 @@ static cq_status write_deleted(cq_index_manifest *next, const cq_index_store *s,
   return status;
 }
 
-/* All that can fail comes before the manifest is replaced. */
+/* Everything that can fail comes before the manifest is replaced. */
 cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   cq_index_snapshot *newer = NULL;
   cq_status status = cq_index_store_check_writing(s, error);

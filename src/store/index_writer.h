@@ -53,16 +53,16 @@ CQ_MUST_USE cq_status cq_index_hubs_write(int file, const cq_index_store *s, int
                                           int64_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int64_t generation, cq_error *error);
 CQ_MUST_USE cq_status cq_index_prepare_hubness(cq_index_store *s, cq_error *error);
-/* Before a commit: what the manifest says of it, on disk. */
+/* Before a commit: syncs everything that the manifest counts. */
 CQ_MUST_USE cq_status cq_index_commit_hubness(cq_index_manifest *next, const cq_index_store *s, cq_error *error);
 /* Writes the valid hubness queries as those of another generation. */
 CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t generation, cq_error *error);
 
 /* --- */
 
-/* Room for n parts of the index by words, so that taking them over cannot fail. */
+/* Reserves room for n parts of the lexical index, so that taking them over cannot fail. */
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
-/* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
+/* Takes over the newest snapshot's state, and truncates what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
 /* Removes files that the newest manifest does not name, and the unfinished files of killed processes. */
 void cq_index_remove_left(const cq_index_store *s);
