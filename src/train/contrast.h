@@ -18,12 +18,12 @@ typedef struct cq_contrast {
   int64_t n[2];            /* 1 <= n[0] <= n[1] */
   int64_t dim;
   double temperature;
-  bool symmetric; /* the first n[0] of the second are to find theirs, too */
+  bool symmetric; /* also in the other direction, from the first n[0] of the second */
 } cq_contrast;
 
-/* The mean over all that are to find something; adds weight times its gradient. Similarities are made block by block,
- * twice, so that memory grows with n and not with its square; the result does not depend on the number of threads. A
- * vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+/* The mean over all anchors; adds weight times its gradient. Similarities are computed twice, block by block, so memory
+ * grows with n, not with its square; the result does not depend on the number of threads. A vector of length 0 has no
+ * direction, and no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker,
                                        cq_context *ctx, cq_error *error);
 

@@ -29,8 +29,8 @@ typedef struct cq_soft_contrast {
   size_t n_prefixes;
 } cq_soft_contrast;
 
-/* Row i of vectors [n, dim] belongs to candidate i modulo n_own. Adds weight times the gradient to gradients [n,
- * dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+/* The positive of row i of vectors [n, dim] is candidate i modulo n_own. Adds weight times the gradient to gradients
+ * [n, dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                             const cq_soft_contrast *c, double weight, cq_error *error);
 

@@ -50,7 +50,7 @@ void cq_discriminator_free(cq_discriminator *d);
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report *report,
                                                const cq_space *space, double weight, cq_context *ctx, cq_error *error);
-/* An update by the gradient kept. Errors: CQ_ERR_LIMIT if that is not finite (the discriminator is unusable then). */
+/* An update by the kept gradient. Errors: CQ_ERR_LIMIT if that is not finite (the discriminator is unusable then). */
 CQ_MUST_USE cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
 /* Weight and bias of both layers, first to last. Pack them after a change. */

@@ -62,7 +62,7 @@ static const char *const not_of_plots[] = {"exaggeration", "exaggerated", "lr", 
 static const cq_option_part space_groups[] = {
     {.group = &cq_group_tsne, .offset = offsetof(struct space_args, tsne), .left_out = not_of_plots}, {0}};
 
-/* Pairs as they are kept: n lines of the two texts, row by row, owned. */
+/* The kept pairs: n rows of two texts, owned. */
 typedef struct sample {
   char **texts; /* [n, 2] */
   size_t *lengths;
@@ -80,7 +80,7 @@ static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   return true;
 }
 
-/* Every pair has the same chance to be among those that are kept (Vitter 1985, algorithm R). */
+/* Every pair has the same chance to be kept (Vitter 1985, algorithm R). */
 static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
@@ -141,7 +141,7 @@ static bool watch_tsne(void *context, uint64_t iteration, uint64_t n_iterations)
   return !cli_stop_asked();
 }
 
-/* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the method. */
+/* places [n, 2] of vectors [n, dim], and the figure's names of its axes (NULL: none) and of the method. */
 static int project_vectors(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors,
                            size_t n, int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
@@ -298,14 +298,14 @@ static const struct measured {
 };
 enum { N_MEASURED = sizeof measured / sizeof *measured };
 
-/* A figure of a step: -log p of the languages in turn, then what is measured of vectors; NaN: it had no part. */
+/* A figure of a step: -log p of the languages in turn, then the measures of vectors; NaN: not in this step. */
 static double figure_of(const cq_autoencode_log *log, size_t step, size_t which) {
   if (which < log->n_languages) return log->nll[step * log->n_languages + which];
   return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
-/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap after the stage. A stage that
- * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
+/* A loss curve: means over `smooth` steps of a stage that have the loss, and a gap after the stage. A stage that does
+ * not use the loss has only zeros, and is left out. Returns the number of points. */
 static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
   for (size_t s = 0; s < log->n_stages; s++) {

@@ -12,7 +12,7 @@ static void print_table(const char *directory) {
   if (f) fclose(f);
 }
 
-/* What the framework says of a command that always needs them. */
+/* The framework's message for a command that always needs them. */
 static int too_few(const cli_call *call) {
   return cli_usage(call->path, "expected %s", call->command->arguments);
 }
@@ -42,7 +42,7 @@ static const cq_option search_options[] = {
 };
 #undef ARGS
 
-/* Whether ranges can be read, before anything is opened. */
+/* Checks the syntax of ranges before anything is opened. */
 static int check_ranges(const cli_call *call, const cli_list *ranges) {
   cq_options *o;
   cq_error error = {0};

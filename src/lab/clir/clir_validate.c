@@ -297,8 +297,8 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
   return status;
 }
 
-/* maps [folds][variants]: the mean over all other folds, each searched by what is learned without it and the fold. Two
- * folds need this once, as the one and as the other. */
+/* maps [folds][variants]: the mean over all other folds, each searched with a model trained without it and the fold.
+ * Each pair of folds needs only one training. */
 static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_context *ctx,
                                   cq_error *error) {
   cq_status status = CQ_OK;
@@ -323,7 +323,7 @@ static int best_of(const double maps[N_VARIANTS]) {
   return best;
 }
 
-/* One fold's topics: learned without them, searched for, and their hits put among all. */
+/* Trains without one fold's topics, searches for them, and adds their hits to all. */
 static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const validation *v, int number,
                                const cq_cognate_options *o, size_t k, cq_context *ctx, cq_error *error) {
   bool *asked = topics_of(v, number, number, false), *held_out = topics_of(v, number, number, true);

@@ -41,8 +41,8 @@ static void set_query(double *query, size_t n_words, const cq_word_run *run, boo
   for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
 }
 
-/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the
- * latter's. */
+/* r->first = the translated query, without source feedback and similar documents; r->weights are those of the
+ * latter. */
 static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
   const cq_cognate_options *o = &c->o;
   const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;
@@ -90,7 +90,7 @@ static int best_document_first(const void *a, const void *b) {
   return (p->document > q->document) - (p->document < q->document);
 }
 
-/* A query of whose words neither collection has any finds nothing. */
+/* A query whose words are in neither collection finds nothing. */
 static bool is_known(const cq_clir_cognates *c, size_t topic) {
   bool known = false;
   for (size_t i = 0; i < c->from->plain_queries[topic].n; i++) {

@@ -14,8 +14,8 @@ typedef struct cq_spelled {
   uint32_t n;
 } cq_spelled;
 
-/* bags: of the side's documents; only_of_bags: only words that they have, so that no title of a topic says anything.
- * *out is to be closed after an error, too. Errors: CQ_ERR_MEMORY. */
+/* bags: of the side's documents; only_of_bags: only their words, so that titles of topics do not leak. *out must be
+ * closed even after an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_spelled_open(cq_spelled *out, const cq_clir_side *side, const cq_bags *bags, bool only_of_bags,
                                       cq_error *error);
 void cq_spelled_close(cq_spelled *spelled);

@@ -25,13 +25,13 @@
 
 typedef struct cq_cognates cq_cognates;
 
-/* The words of both languages, which are numbered as here from now on; letters are counted over them. Only the first
- * 24 letters of a word count. Errors: CQ_ERR_UNSUPPORTED for more than 1,000 different letters; CQ_ERR_MEMORY. */
+/* The words of both languages, which get their numbers here; letters are counted over them. Only the first 24 letters
+ * of a word count. Errors: CQ_ERR_UNSUPPORTED for more than 1,000 different letters; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_open(cq_cognates **out, const cq_slice *sources, uint32_t n_sources,
                                        const cq_slice *targets, uint32_t n_targets, cq_error *error);
 void cq_cognates_free(cq_cognates *cognates);
 
-/* Words of both languages on one matter, the most salient first. */
+/* Words of both languages on one subject, the most salient first. */
 typedef struct cq_cognate_group {
   const uint32_t *sources, *targets;
   size_t n_sources, n_targets;

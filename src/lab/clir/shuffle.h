@@ -28,8 +28,7 @@ typedef struct cq_document_set {
 } cq_document_set;
 
 /* Puts documents of several languages together: for each of the language that has the fewest, one of every other
- * language drawn at random without replacement. Languages without any are left out; a single language that is left
- * gives nothing.
+ * language drawn at random without replacement. Languages without any are left out; a single one gives nothing.
  *   tuples   [min_n, n] appended; CQ_NO_DOCUMENT where a language is left out
  * False: out of memory. Source: Niyogi et al. 2018, section 2.1. */
 #define CQ_NO_DOCUMENT UINT32_MAX

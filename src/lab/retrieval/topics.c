@@ -13,7 +13,7 @@
 
 typedef enum field { NO_FIELD, ID, TITLE, DESCRIPTION, NARRATIVE } field;
 
-/* How each field is called, and what may be written in front of its text. */
+/* Each field's name, and what may precede its text. */
 static const struct field_name {
   const char *name;
   field field;

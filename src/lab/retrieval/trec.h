@@ -53,7 +53,7 @@ CQ_MUST_USE cq_status cq_run_check_tag(const char *tag, cq_error *error);
 CQ_MUST_USE cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice document, size_t rank, double score,
                                  const char *tag, cq_error *error);
 
-/* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
+/* A document's relevance among the n judgements from `first` on, all of one topic; CQ_NOT_JUDGED: none. */
 #define CQ_NOT_JUDGED INT32_MIN
 int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
 

@@ -72,7 +72,7 @@ cq_status cq_words_save(const cq_words *w, const char *path, cq_error *error) {
   return cq_word_vectors_write(&w->vectors, path, error);
 }
 
-/* --- the state that the loss is worked out of --- */
+/* --- the state that the loss is computed from --- */
 
 static cq_status state_path(char path[PATH_MAX], const char *prefix, const char *end, cq_error *error) {
   if (snprintf(path, PATH_MAX, "%s.%s", prefix, end) < PATH_MAX) return CQ_OK;
