@@ -37,7 +37,7 @@ enum { SAMPLE_BYTES = 512 };
 
 /* --- the repository --- */
 
-/* One that exists is fine: another try of ours may have created it, whose answer was lost. */
+/* An existing one is fine: an earlier attempt of ours, whose answer was lost, may have created it. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
   char url[1200], organization[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
@@ -54,7 +54,7 @@ static cq_status create_repository(cq_hub_session *s, const char *repository, bo
   return status == CQ_ERR_IO && code == 409 ? CQ_OK : status;
 }
 
-/* What it has; it is created if it does not exist. */
+/* Lists its files; it is created if it does not exist. */
 static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_hub_name *name,
                                  const cq_hub_put_options *o, cq_error *error) {
   int code;

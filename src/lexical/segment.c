@@ -190,7 +190,7 @@ static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_erro
   return status ? status : cq_writer_bytes(w, &end, sizeof end, error);
 }
 
-/* The check of the first n bytes, as they are in the file. */
+/* The check of the file's first n bytes. */
 static cq_status write_check(cq_writer *w, size_t n, cq_error *error) {
   cq_mapping written = {0};
   if (fflush(w->stream) != 0) return cq_fail_errno(error, w->path, "cannot write");

@@ -47,7 +47,7 @@ void serve_access_close(serve_access *a) {
   *a = (serve_access){0};
 }
 
-/* In a time that does not tell where they differ. */
+/* In constant time. */
 static bool is_same(const char *key, const char *given) {
   const size_t n = strlen(key), m = strlen(given);
   unsigned differ = n != m;

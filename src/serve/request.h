@@ -74,7 +74,7 @@ typedef enum serve_mistake {
   SERVE_INVALID,      /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,    /* 400: no JSON */
   SERVE_TOO_LARGE,    /* 413 */
-  SERVE_TOO_LONG,     /* 413, 400 as OpenAI says it: a text longer than the model takes */
+  SERVE_TOO_LONG,     /* 413 (400 for OpenAI): a text longer than the model's maximum */
   SERVE_UNAUTHORIZED, /* 401 */
   SERVE_FORBIDDEN,    /* 403 */
   SERVE_NOT_FOUND,    /* 404 */
@@ -106,7 +106,7 @@ bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, c
 bool serve_get_choice(int *out, serve_request *request, const json_t *object, const char *field,
                       const char *const *words);
 bool serve_get_text(const char **out, serve_request *request, const json_t *object, const char *field);
-/* False: there is a field besides these (NULL-terminated), which the request fails for. */
+/* False: there is another field than these (NULL-terminated); the request has failed. */
 bool serve_check_fields(serve_request *request, const json_t *object, const char *const *known);
 
 #endif
