@@ -78,7 +78,7 @@ struct cq_documents {
   cq_walk walk;
   size_t next_file;
   const cq_document_type *type; /* of the file that is open; NULL: none is */
-  const char *name;             /* by which its documents are known that have no id */
+  const char *name;             /* names its documents without an id */
   void *state;                  /* its reader's */
   bool was_read;                /* a file that is one document */
   cq_document_file file;
@@ -87,7 +87,7 @@ struct cq_documents {
   cq_builder id;    /* where documents have none */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
-  cq_builder left_out; /* the first few endings of those, between blanks */
+  cq_builder left_out; /* the first few extensions of those, between blanks */
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
@@ -238,7 +238,7 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML that is not UTF-8 may declare its encoding. */
+/* HTML may declare an encoding other than UTF-8. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
@@ -356,7 +356,7 @@ static cq_slice identified(cq_slice text) {
   return guess.probability > 0 ? cq_slice_of(guess.code) : (cq_slice){"", 0};
 }
 
-/* The room as a document: a title alone is its text, and what has no id is named by its place. */
+/* Completes the room's document: a title alone becomes the text, and a document without an id is named by its place. */
 static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   const cq_builder *role = d->room.role;
   if (has_failed(&d->room)) return cq_fail_memory(error, d->file.path);

@@ -13,8 +13,7 @@
 
 #define CQ_LANGUAGE_FOLDER "languages"
 
-/* Whether a directory is a language's of a model, whose directory *out is then. What is a model by itself is no
- * language. */
+/* Whether a directory is a language of a model, whose directory is then *out. A complete model is not a language. */
 bool cq_language_model(char *out, size_t out_size, const char *directory);
 
 /* Whether it can be a language's name: letters, digits, - and _. */

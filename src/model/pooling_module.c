@@ -71,7 +71,7 @@ static cq_status read_modes(pooling *p, const json_t *config, const char *path, 
   return CQ_OK;
 }
 
-/* A key we do not know may change the vector: better to say so than to ignore it. */
+/* An unknown key may change the vector, so it is an error. */
 static cq_status refuse_unknown_keys(json_t *config, const char *path, cq_error *error) {
   static const char *const known[] = {"word_embedding_dimension", "embedding_dimension", "pooling_mode",
                                       "include_prompt"};

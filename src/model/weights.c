@@ -28,7 +28,7 @@ static const struct {
 } formats[] = {
     {"model.safetensors", cq_safetensors_open},
     {"model-int8.safetensors",
-     cq_safetensors_open}, /* calque's: other readers would take its numbers for the weights */
+     cq_safetensors_open}, /* calque's own: other readers would read its numbers as the weights */
     {"model.safetensors.index.json", cq_sharded_safetensors_open},
     {"pytorch_model.bin", cq_torch_zip_open},
     {"pytorch_model.bin.index.json", cq_sharded_torch_open},
@@ -138,7 +138,7 @@ static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const 
   return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
 }
 
-/* The tensor's values in f32, borrowed where they are that already. */
+/* The tensor's values in f32, borrowed if they are f32 already. */
 static cq_status take_found(cq_param *p, cq_weights *w, const cq_stored_tensor *tensor, const char *name,
                             cq_arena *arena, cq_error *error) {
   cq_status status = begin_param(p, tensor, name, arena, error);

@@ -18,8 +18,7 @@ typedef struct cq_charsmap cq_charsmap;
 CQ_MUST_USE cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, cq_error *error);
 void cq_charsmap_free(cq_charsmap *map);
 
-/* Appends the normalized text: clusters of fewer than six bytes are looked up whole, then (and in longer ones) each
- * character. */
+/* Appends the normalized text: clusters of fewer than six bytes are looked up whole; otherwise each character is. */
 void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 
 /* Whether the rules fold case: each capital of A to Z becomes its small letter. */

@@ -69,7 +69,7 @@ typedef struct counted {
   uint64_t count;
 } counted;
 
-/* The most frequent first; of words as frequent, by their bytes. */
+/* Most frequent first; ties by their bytes. */
 static int by_count(const void *a, const void *b) {
   const counted *x = a, *y = b;
   return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : cq_slice_compare(x->word, y->word);

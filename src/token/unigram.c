@@ -122,7 +122,7 @@ static void find_best_path(node *best, const cq_tokenizer *t, cq_slice word, con
 
 static bool put_path(cq_ids *out, node *best, const cq_model *m, cq_slice word) {
   const size_t n = word.n;
-  /* Turn the path round: each node's score is no longer needed, its length now points forward. */
+  /* Reverse the path: each node's score is no longer needed, its length now points forward. */
   uint32_t next = 0;
   for (size_t end = n; end > 0;) {
     uint32_t length = best[end].length;

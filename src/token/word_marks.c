@@ -35,7 +35,7 @@ static bool is_one_character(cq_slice word) {
   return cq_utf8_decode(&code, word.data, word.n) == word.n;
 }
 
-/* How many words from words[0] on stay together: those of one character that touch, if they are enough, or one. */
+/* How many words from words[0] on stay together: adjacent single characters if there are enough, else one. */
 static size_t together(const cq_slice *words, size_t n) {
   size_t run = 0;
   while (run < n && is_one_character(words[run]) &&

@@ -17,7 +17,7 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
-/* Those of BERT, which many that came after have as well. */
+/* BERT's, which many later families share. */
 #define CQ_KEYS_OF_BERT                                                                                                \
   .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
   .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
@@ -36,12 +36,12 @@ typedef struct cq_family_names {
   const char *relative_bias, *last_norm; /* of the whole stack */
 } cq_family_names;
 
-/* Parts of a model that have biases or have none, all of the same kind alike. */
+/* Parts of a model that have biases or not, the same in all layers. */
 enum {
   CQ_BIAS_QKV = 1,
   CQ_BIAS_ATTENTION_OUTPUT = 2,
   CQ_BIAS_ATTENTION = 3, /* both */
-  CQ_BIAS_UP = 4,        /* what enters a feed-forward layer: up, gate, fused */
+  CQ_BIAS_UP = 4,        /* a feed-forward layer's inputs: up, gate, fused */
   CQ_BIAS_DOWN = 8,
   CQ_BIAS_FEED_FORWARD = 12, /* both */
   CQ_BIAS_LINEARS = 15,
@@ -72,7 +72,7 @@ typedef struct cq_plan {
   double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
   double dropout, attention_dropout;
   bool causal;
-  bool ungated;        /* the feed-forward layer is plain, in a family that has both */
+  bool ungated;        /* the feed-forward layer is ungated, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
   unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
@@ -120,7 +120,7 @@ extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_gte_transforme
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);
-/* CQ_ERR_UNSUPPORTED for a model_type that nobody knows: which are, and the one whose name is closest.
+/* CQ_ERR_UNSUPPORTED for an unknown model_type: lists the known ones and the one with the closest name.
  *   others  [n] model types that are no families' */
 CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
                                         cq_error *error);
@@ -132,7 +132,8 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 /* --- for rows' plan() --- */
 
 /* Adds a rotation with the base theta of the plan's n_turned columns; scaling is config.json's rope_scaling, NULL for
- * none. The layers name it by plan->n_rotary as it is then. Errors: CQ_ERR_UNSUPPORTED for a scaling not known. */
+ * none. The layers refer to it by the value of plan->n_rotary at that time. Errors: CQ_ERR_UNSUPPORTED for a scaling
+ * not known. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
