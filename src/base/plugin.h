@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 /* The table cq_NAME_plugin_table of libcalque_NAME.so, which begins with an int, its version; the library stays loaded.
- * `need` begins the message. Errors: CQ_ERR_UNSUPPORTED, with what the system says. */
+ * `need` begins the message. Errors: CQ_ERR_UNSUPPORTED, with the system's message. */
 CQ_MUST_USE cq_status cq_plugin_load(const void **out, const char *name, int version, const char *need,
                                      cq_error *error);
 

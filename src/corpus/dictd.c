@@ -96,7 +96,7 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   for (size_t i = 0; i < d->n; i++)
     if (n == 0 || d->places[i].begin != d->places[n - 1].begin) d->places[n++] = d->places[i];
   d->n = n;
-  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length spoils only its own entry */
+  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length damages only its own entry */
     if (d->places[i].end > d->places[i + 1].begin) d->places[i].end = d->places[i + 1].begin;
   return CQ_OK;
 }

@@ -50,7 +50,7 @@ typedef struct filter {
   cq_builder keys;
 } filter;
 
-/* Lengths a little apart mean nothing in short sentences: ten characters are added to both. */
+/* Small differences mean nothing in short sentences: ten characters are added to both lengths. */
 static bool is_lopsided(const filter *f, size_t n) {
   enum { SMOOTHING = 10 };
   uint64_t min = UINT64_MAX, max = 0;
@@ -86,7 +86,7 @@ static cq_status check_translation(const char **why, void *context, const cq_row
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
     f->characters[c] = cq_utf8_length(side.data, side.n);
-    if (side.n == 0) { /* some of several translations may be missing */
+    if (side.n == 0) { /* some translations of a row may be missing */
       if (c == 0 || row->n == 2) *why = "empty";
       continue;
     }

@@ -94,8 +94,8 @@ static bool add_gloss(void *context, const cq_row *row) {
 
 /* --- weights --- */
 
-/* How often text has a translation: a phrase as often as its rarest word, and less for each word more. What
- * explains a word is not a translation of it. */
+/* A translation's frequency in text: that of a phrase's rarest word, reduced for each further word. Explanations are
+ * not translations. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
@@ -134,8 +134,8 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out
- * of memory. */
+/* *out: the translation of the longest phrase from word i on, data NULL for none; *n: its words. False when out of
+ * memory. */
 static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {

@@ -73,7 +73,7 @@ typedef struct spelled {
   size_t n, at[MAX_WORD + 1]; /* where each character begins, and the end */
 } spelled;
 
-/* False for what is not inflected by letters at its ends: numbers, ideographs, very long words. */
+/* False for words that are not inflected by affixes: numbers, ideographs, very long words. */
 static bool spell(spelled *out, cq_slice word) {
   out->text = word, out->n = 0;
   for (size_t i = 0; i < word.n;) {

@@ -134,7 +134,7 @@ static void replace_word(maker *m, cq_slice core, const char *text) {
     m->text.data[at] = (char)(text[0] & ~32);
 }
 
-/* Another one of the lists of which one has this word; NULL: none has. */
+/* Another word of the list that has this word; NULL: no list has it. */
 static const char *another_of(maker *m, const char *plain, const char *const *const *lists, size_t n_lists) {
   for (size_t i = 0; i < n_lists; i++) {
     if (!is_one_of(plain, lists[i])) continue;
@@ -284,7 +284,7 @@ static bool sentence_has(const maker *m, cq_slice name) {
   return false;
 }
 
-/* A name of as many words that the sentence does not have, if a few draws find one. */
+/* A name with the same number of words that is not in the sentence, if a few draws find one. */
 static cq_slice another_name(maker *m, cq_slice name) {
   enum { N_DRAWS = 12 };
   cq_slice other = {NULL, 0};

@@ -253,7 +253,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   return status;
 }
 
-/* Into how many parts the second file must be split, from what it takes on disk. */
+/* The number of parts of the second file, from its size on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
   enum { OF_COMPRESSED = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
   const double memory = o->memory_gb * (1 << 30);

@@ -16,8 +16,8 @@
 typedef struct cq_optimizer_options {
   double beta1, beta2, eps, weight_decay;
   double clip_norm; /* 0: no clipping */
-  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is requested past steps
-   * again. */
+  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is called again for past
+   * steps. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
   /* This process updates only part number `part` of n_parts of the rows (cq_table_part), other processes the rest;

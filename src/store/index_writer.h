@@ -1,4 +1,4 @@
-/* An open index from inside: what its reading and its writing share. */
+/* The internals of an open index that reading and writing share. */
 #ifndef STORE_INDEX_WRITER_H
 #define STORE_INDEX_WRITER_H
 

@@ -112,8 +112,7 @@ typedef struct cq_kernels {
   /* ---- search ---- */
 
   /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i]
-   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits: room for m * n. NaN is not a hit.
-   * */
+   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits: room for m * n. NaN is no hit. */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
   /* The sum of x y [n] in f32: for the few rows that a product is not worth packing for. */

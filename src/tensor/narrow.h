@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows of a matrix. An element of CQ_I8 stands for itself times its row's scale. */
+/* Rows of a matrix. The value of a CQ_I8 element is the element times its row's scale. */
 typedef struct cq_narrow_rows {
   const void *data; /* in any alignment; NULL: none */
   cq_dtype dtype;   /* CQ_BF16, CQ_F16 or CQ_I8 */

@@ -17,7 +17,7 @@ struct cq_tree_exchange {
   const cq_kernels *kernels;
   cq_sum_thread *thread;
   float *chunk;     /* [CHUNK] */
-  uint16_t *halves; /* [CHUNK] where gradients travel as bf16; NULL: as they are */
+  uint16_t *halves; /* [CHUNK] if gradients are sent as bf16; NULL: as f32 */
   unsigned char *rows;
   size_t rows_capacity;
 };

@@ -60,7 +60,7 @@ static int open_output(cli_encode_job *j) {
 static int write_vectors(cli_encode_job *j) {
   cq_error error = {0};
   cli_progress progress = cli_progress_start();
-  bool show = j->args->output || !progress.terminal; /* not among the lines of data on the same terminal */
+  bool show = j->args->output || !progress.terminal; /* not between lines of data on the same terminal */
   for (;;) {
     if (cli_sentences_next(&j->in, &error)) {
       cli_progress_clear(&progress);

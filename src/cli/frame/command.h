@@ -161,7 +161,7 @@ extern const char *const cli_precisions[]; /* by cq_precision */
         .otherwise = "CALQUE_PRECISION, else the model's"                                                              \
   }
 
-/* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */
+/* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
@@ -180,7 +180,7 @@ int cli_options_parse(const cli_command *command, const char *path, cli_values *
 /* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to
  * call when they have set what arguments say. */
 int cli_check_options(const cli_call *call);
-/* Whether an option was there, whatever its value; one that the command has not was not. */
+/* Whether an option was given, with any value; false for options that the command lacks. */
 bool cli_given(const cli_call *call, const char *name);
 
 /* ---- help.c ---- */

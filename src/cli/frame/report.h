@@ -44,7 +44,7 @@ void cli_notice(void *context, const char *text);
 
 /* ---- standard output ---- */
 
-/* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
+/* Flushes standard output; a failed write (a full disk, a closed pipe) is reported and turns CLI_OK into CLI_FAILED. */
 int cli_finish_output(int code);
 /* Flushes standard output; false on failure, which is reported at the end of the program. */
 bool cli_flush_output(void);
@@ -68,7 +68,7 @@ void cli_table_free(cli_table *table);
 
 /* ---- progress ---- */
 
-/* A line that is redrawn in place on a terminal, and repeated now and then elsewhere. */
+/* A line that is redrawn in place on a terminal, and repeated from time to time elsewhere. */
 typedef struct cli_progress {
   bool terminal;
   bool drawn;       /* the terminal's last line holds it */

@@ -98,7 +98,7 @@ static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *c
   return status ? status : cq_index_open(index, call->arguments[0], &o, error);
 }
 
-/* mpirun may have started several, which must be about to do the same. */
+/* mpirun may have started several processes, which must all do the same. */
 static int join_adding_ranks(cq_ranks **out, const cli_call *call) {
   const struct args *args = call->options;
   cq_error error = {0};

@@ -6,7 +6,7 @@
 
 extern const cli_command cli_index_add, cli_index_copy, cli_index_hubness;
 
-/* Adds a reader's documents, commits, and says what changed. */
+/* Adds a reader's documents, commits, and reports the changes. */
 int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *options, cq_context *ctx);
 
 /* A folder of documents may stand for an index of them, which is kept in it

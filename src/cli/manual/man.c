@@ -239,7 +239,7 @@ static void write_common(FILE *out, bool is_program) {
   }
 }
 
-/* The group that a command is of, and its neighbors there; of a group, its commands stand above. */
+/* The group of a command, and the other commands in it; a group's own commands are listed above. */
 static void write_see_also(FILE *out, const cli_page *page) {
   fputs(".SH SEE ALSO\n", out);
   if (!page->parent) {
@@ -261,7 +261,7 @@ static void write_see_also(FILE *out, const cli_page *page) {
   fputc('\n', out);
 }
 
-/* The day of SOURCE_DATE_EPOCH, so that a package can be built twice alike; else today. */
+/* The day of SOURCE_DATE_EPOCH, for reproducible packages; else today. */
 static void page_date(char *out, size_t size) {
   const char *epoch = getenv("SOURCE_DATE_EPOCH");
   uint64_t seconds;
