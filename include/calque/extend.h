@@ -65,8 +65,8 @@ typedef struct cq_extend_options {
    * language / its language's lines)^balance times, at most 16 */
   double vocab_balance;
   /** BODY, one language: its own tokenizer and word embeddings under the model's unchanged layers. The output is the
-   * model, byte by byte, and OUTPUT/languages/LANGUAGE, which can be opened as a model. All vectors of the model keep
-   * their bits */
+   * model, byte by byte, and OUTPUT/languages/LANGUAGE, which can be opened as a model. All vectors of the model stay
+   * bit-identical */
   bool own_vocabulary;
   /** The recipe does not set student.fold_variants; nor student.keep_words, so that the vocabulary has only those of
    * the model's own words that the text needs. */

@@ -52,7 +52,7 @@ typedef struct cq_index_options {
    * checked). Opening only */
   const char *query_model;
   size_t passage_tokens;  /**< split added documents with more; 0: the model's maximum */
-  size_t passage_overlap; /**< tokens, in whole sentences, in common with the previous passage */
+  size_t passage_overlap; /**< tokens shared with the previous passage, in whole sentences */
 } cq_index_options;
 /** For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
@@ -80,7 +80,7 @@ CQ_API bool cq_index_is_address(const char *place);
 /** Looks for commits of other processes, for searches that begin later: some microseconds if there are none, else the
  * time to map the files and to find the lines of new documents.
  * @param changed  whether there were any; may be NULL
- * @errors CQ_ERR_ARGUMENT when another index is in its place; CQ_ERR_FORMAT, CQ_ERR_IO, CQ_ERR_MEMORY. The index is
+ * @errors CQ_ERR_ARGUMENT if another index has replaced it; CQ_ERR_FORMAT, CQ_ERR_IO, CQ_ERR_MEMORY. The index is
  * unchanged on an error. */
 CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 /** Verifies all checksums: documents, deletions, vectors, the index by words and the approximation. (A search verifies

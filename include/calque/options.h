@@ -221,7 +221,7 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
 #define CQ_ITEMS(owner, kind, title, field, n, changes, unit, help)                                                    \
   CQ_SEVERAL(owner, CQ_OPTION_ITEMS, title, field, n, changes, unit, help), .items = (kind)
 
-/** What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
+/** A group's fields without rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
 #define CQ_FIELD(owner, field)                                                                                         \
   { #field, offsetof(owner, field) }
 #define CQ_FIELDS(...)                                                                                                 \

@@ -236,8 +236,7 @@ static uint32_t subsample(uint32_t *kept, const training *t, piece p, cq_random 
   return n;
 }
 
-/* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
- * */
+/* rows[0] = target, then negatives; returns the total number. Prefetches their rows. */
 static int draw_negatives(uint32_t rows[CQ_MAX_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;

@@ -76,9 +76,9 @@ static const cq_option option_rows[] = {
     {CQ_YES_NO(O, "shared-latent", shared_latent, CHANGES, false,
                "one linear layer for all languages gives the vectors")},
     {CQ_CHOICE(O, "latent-as", latent_as, CHANGES, CQ_AUTOENCODE_LATENT_BOTH, latents, "HOW",
-               "how decoders get the vector: as their initial state (state), as part of each input (every-step), "
-               "or as both; with encoder-states they start from the states of the encoder, which then reads in "
-               "one direction, instead")},
+               "how decoders get the vector: as their initial state (state), as part of each input (every-step), or as "
+               "both; with encoder-states they start instead from the final states of the encoder, which then reads in "
+               "one direction")},
     {CQ_YES_NO(O, "words-hidden", words_hidden, CHANGES, false, "decoders do not read the words they have written")},
     {CQ_NUMBER(O, "encoder-dropout", encoder_dropout, CHANGES, 0.1, 0, 1, "P",
                "dropout between layers of encoders, where they have several"),
