@@ -13,7 +13,7 @@
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "min length of every side")},
-    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "of every side; 0: any number")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "max length of every side; 0: no limit")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
                "max ratio of the longer side's characters to the shorter's, ten added to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
