@@ -4,8 +4,8 @@
  *   opus             <linkGrp fromDoc="en/talk.xml.gz" toDoc="de/talk.xml.gz"> <link xtargets="4 5;6"/> ...
  *   ids              en/talk.xml.gz <tab> de/talk.xml.gz <tab> 4 5 <tab> 6        the same a line, as JW300 has it
  *
- * The links' file comes first, then the directory under which the documents lie; one is looked for without its .gz as
- * well. All sentences of the two linked documents are held in memory. */
+ * The links' file comes first, then the directory of the documents, which may also lack the .gz. All sentences of the
+ * two linked documents are held in memory. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/map.h"

@@ -56,8 +56,8 @@ typedef struct cq_corpus_flow {
 void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
 /* Adds the dropped rows of a file whose other rows are not counted, as read and dropped. */
 void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
-/* Another row was read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls
- * it at once, for long work between two rows. Errors: CQ_ERR_STOPPED. */
+/* Counts a row read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls it
+ * immediately, during long work between two rows. Errors: CQ_ERR_STOPPED. */
 enum { CQ_CORPUS_EVERY = 8192 };
 CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);

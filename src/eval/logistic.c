@@ -1,6 +1,6 @@
 /* Multinomial logistic regression by L-BFGS (Liu & Nocedal 1989): the two-loop recursion over the last steps and the
- * gradient's changes, and a backtracking search for a step that makes the loss less enough (Armijo) with the curvature
- * kept positive. */
+ * gradient's changes, and a backtracking line search for sufficient decrease (Armijo) that keeps the curvature
+ * positive. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -14,7 +14,7 @@
 
 /* A weighted mean of the layers' outputs instead of the last one's (weighted_layers.c). */
 typedef struct cq_layer_mixture {
-  const float *weights; /* of output `first` (0: the embeddings') and those after it; NULL: the last layer's alone */
+  const float *weights; /* weights of output `first` (0: the embeddings') and later ones; NULL: only the last layer's */
   int64_t first;
   float sum;
 } cq_layer_mixture;

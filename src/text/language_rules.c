@@ -69,8 +69,8 @@ bool cq_language_code(char out[CQ_LANGUAGE_CODE], const char *text) {
   return *text == '\0';
 }
 
-/* For words of any language. English's takes off what a word of another language in Latin letters often ends with too
- * (s, es, ed), and hardly anything else. */
+/* For words of any language: English's removes little but endings (s, es, ed) that are also common in other languages
+ * in Latin letters. */
 static const struct {
   uint32_t letter;
   const char *stemmer;

@@ -81,7 +81,7 @@ cli_progress cli_progress_start(void);
 /* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */
 void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now);
 void cli_progress_clear(cli_progress *p);
-/* The same as a callback on a cli_progress: how much of what is done, and how long the rest will take. Never stops. */
+/* The same as a callback on a cli_progress: the share done of a task, and the time left. Never stops. */
 bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all);
 double cli_now_s(void);
 /* "59s", "1:02:03" */

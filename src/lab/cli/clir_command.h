@@ -11,7 +11,7 @@
 
 extern const cli_command cli_clir_validate, cli_clir_dense, cli_clir_fuse;
 
-/* Arguments of build, expand, run and validate; each has rows for those it uses. */
+/* Arguments of build, expand, run and validate; each declares only the ones it uses. */
 typedef struct cli_clir_args {
   size_t size;
   const cq_clir_sources *sources;

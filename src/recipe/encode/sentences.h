@@ -1,9 +1,9 @@
-/* A monolingual corpus for mining and searching: its distinct sentences, and where each stands.
+/* A monolingual corpus for mining and searching: its distinct sentences, and their lines.
  *
  *   Anna sleeps.                      a line a sentence, plain or gzipped; or, when the first line has a tab,
  *   en-000000001 <tab> Anna sleeps.   an id and a sentence a line (BUCC's layout)
  *
- * A sentence that stands several times is embedded once and competes once: all its lines are kept with it. */
+ * A repeated sentence is encoded once and competes once: all its lines are kept with it. */
 #ifndef RECIPE_ENCODE_SENTENCES_H
 #define RECIPE_ENCODE_SENTENCES_H
 
