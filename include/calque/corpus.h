@@ -71,7 +71,7 @@ typedef struct cq_corpus_convert_options {
   size_t n_inputs;
   const char *const *columns; /**< the output's columns, in their order; none: the format's default */
   size_t n_columns;
-  double threshold; /**< min score of a pair, where the format has scores; below 0: the format's default */
+  double threshold; /**< min score of a pair, if the format has scores; below 0: the format's default */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;

@@ -42,7 +42,7 @@ CQ_API double cq_pearson(const double *x, const double *y, size_t n);
 
 /** Precision, recall and F1 of the scored candidates with score >= threshold. */
 typedef struct cq_f1_point {
-  double threshold, precision, recall, f1; /**< fractions; 0 where a divisor is 0 */
+  double threshold, precision, recall, f1; /**< fractions; 0 if a divisor is 0 */
   size_t n_taken, n_correct;
 } cq_f1_point;
 

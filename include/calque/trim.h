@@ -7,7 +7,7 @@
  *      o.text_files = files, o.n_text_files = 1;
  *      cq_trim("small-dir", "model-dir", &result, &o, NULL, &err);
  *
- * Other text is split into shorter pieces where it would need removed ones.
+ * Other text is split into shorter pieces if it needs removed ones.
  *
  * @threads Several calls may work at once, each with a directory of its own. */
 #ifndef CALQUE_TRIM_H

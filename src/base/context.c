@@ -1,4 +1,4 @@
-/* A call of cq_context_run is a job: a row of items that the caller takes one by one. Jobs stand in a list, and threads
+/* A call of cq_context_run is a job: a row of items that the caller takes one by one. Jobs are in a list, and threads
  * that have nothing to do take items of the first one in it that has some left, which then goes to the list's end, so
  * that several callers get their share of help.
  *

@@ -78,7 +78,7 @@ static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   return 0;
 }
 
-/* Tags and blanks may stand between documents, text may not. */
+/* Only tags and blanks may appear between documents. */
 static bool has_text(cq_slice bytes) {
   cq_markup markup = {.rest = bytes};
   cq_slice piece;

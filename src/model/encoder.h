@@ -90,7 +90,7 @@ typedef struct cq_text_memory {
 cq_text_memory *cq_text_memory_take(cq_context *ctx); /* NULL: out of memory */
 void cq_text_memory_put(cq_context *ctx, cq_text_memory *memory);
 
-/* The options, or the defaults where they are NULL, checked for this encoder. */
+/* The options, or the defaults if NULL, checked for this encoder. */
 CQ_MUST_USE cq_status cq_encoder_take_options(cq_encode_options *taken, const cq_encoder *encoder,
                                               const cq_encode_options *options, cq_error *error);
 /* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, with its number in error->line. */

@@ -130,7 +130,7 @@ CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const c
 /* A convolution's weight, [rows, cols, width] in the file, as a matrix [rows, cols * width] that is saved as it was. */
 CQ_MUST_USE cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, int64_t rows, int64_t cols,
                                               int64_t width, cq_arena *arena, cq_error *error);
-/* A matrix of whole numbers in 8 bits, which stand for themselves; narrow. */
+/* A matrix of 8-bit integers without scales; narrow. */
 CQ_MUST_USE cq_status cq_weights_take_numbers(cq_param *p, cq_weights *w, const char *name, cq_arena *arena,
                                               cq_error *error);
 /* A vector of whole numbers (int32 or int64), each in [0, n_values): copied into the arena. */

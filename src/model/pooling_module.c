@@ -187,7 +187,7 @@ static cq_status pooling_describe(const cq_module *module, json_t *object, cq_er
 /* --- running --- */
 
 typedef struct pooling_saved {
-  int32_t *argmax; /* [n_seqs, dim]; filled where a maximum is among the modes */
+  int32_t *argmax; /* [n_seqs, dim]; filled if a maximum is among the modes */
 } pooling_saved;
 
 /* Rows [first, first + n) of a sequence are pooled; `skipped` rows of it lie before them. */

@@ -10,7 +10,7 @@ enum { CQ_PG_PROBLEM = 512, CQ_PG_MAX_KEPT = 64 };
 
 typedef struct cq_pg_problem {
   char message[CQ_PG_PROBLEM]; /* the server's first line; never a password */
-  char sqlstate[6];            /* "" where the server gave none */
+  char sqlstate[6];            /* "" if the server gave none */
   bool is_lost;                /* the connection is gone */
 } cq_pg_problem;
 

@@ -1,4 +1,4 @@
-/* Searches of an index in a database: where they begin and end, and the documents of what they have found. */
+/* Searches of an index in a database: their beginning and end, and the documents of the hits. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"

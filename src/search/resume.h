@@ -1,4 +1,4 @@
-/* A search for neighbors on disk, so that a killed one continues where it was. */
+/* The state of a neighbor search on disk, so that a killed search resumes. */
 #ifndef SEARCH_RESUME_H
 #define SEARCH_RESUME_H
 

@@ -49,10 +49,9 @@ typedef struct ring {
   bool within, wants_y;
   const cq_nearest_options *o;
   size_t step, n_steps;
-  size_t done;  /* rows of y in this step */
-  cq_row_set x; /* the block that stays */
-  float *kept,
-      *room[2]; /* x's rows, where they are not rank 0's; those of the block of y that is here, and of the next */
+  size_t done;                /* rows of y in this step */
+  cq_row_set x;               /* the block that stays */
+  float *kept, *room[2];      /* x's rows, except on rank 0; those of the present block of y, and of the next */
   cq_neighbors of_x, of_y[2]; /* of x; of the block of y here, and of the next */
   double saved;               /* when */
 } ring;

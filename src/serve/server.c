@@ -145,7 +145,7 @@ static void take_connection(void *context, int fd, const struct sockaddr *addres
   pthread_mutex_lock(&s->mutex);
   s->n_handed_over++;
   pthread_mutex_unlock(&s->mutex);
-  (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it where it fails */
+  (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it on failure */
 }
 
 static cq_status start_daemon(serve_server *s, cq_error *error) {

@@ -14,7 +14,7 @@ typedef struct parser {
   cq_slice text;
   size_t at; /* of the current word */
   cq_slice word;
-  bool is_quoted; /* `word` is what stood between quotation marks */
+  bool is_quoted; /* `word` was in quotation marks */
   size_t next;    /* after it */
   cq_arena *arena;
   size_t n_values, n_conditions;

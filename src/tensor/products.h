@@ -44,8 +44,7 @@ struct cq_products {
                     float *scratch);
 };
 
-/* Products in this precision at the level of `kernels`; where the processor or the level lacks it, in the next
- * wider. */
+/* Products in this precision at the level of `kernels`; if the processor or the level lacks it, in the next wider. */
 const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision);
 /* All that run on this processor, f32 left out; returns how many. */
 size_t cq_products_all(const cq_products **out, size_t max);

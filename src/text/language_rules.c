@@ -113,7 +113,7 @@ static uint32_t vowel_am(uint32_t nikhahit, uint32_t aa) {
   return nikhahit == 0xecd && aa == 0xeb2 ? 0xeb3 : 0;
 }
 
-/* In text of several languages: what is typed for letters that not every keyboard has, where it changes no word. */
+/* In text of several languages: common substitutes for letters that not every keyboard has, if they change no word. */
 static uint32_t alike_form(uint32_t c) {
   if (c == 0x130) return 'i';
   if (c == 0x451) return 0x435; /* yo: ie */

@@ -73,7 +73,7 @@ typedef struct node {
   uint32_t length; /* of the last piece; 0: not reached */
 } node;
 
-/* Characters without a piece: their bytes where the vocabulary has all of them, else one unknown token. */
+/* Characters without a piece: their bytes if the vocabulary has all of them, else one unknown token. */
 static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   if (m->byte_fallback) {
     bool all = true;

@@ -7,7 +7,7 @@
  *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
  *   plain file: sentence                       ->   entry: the sentence, with itself as its only translation
  *
- * A source that stands in several sets is stored, and later embedded by the teacher, once. */
+ * A source that is in several sets is stored, and later encoded by the teacher, once. */
 #ifndef TRAIN_PARALLEL_H
 #define TRAIN_PARALLEL_H
 

@@ -6,7 +6,7 @@
 
 static const char *const as_arguments[] = {"file", NULL};
 
-/* A line for each line of the file that the sentence stands in, if those have ids; else one. */
+/* One line for each of the sentence's lines in the file if they have ids; else one. */
 static void print_member(const cq_clustering *c, size_t cluster, const cq_member *m) {
   const cq_slice text = cq_clustering_sentence(c, m->row);
   const bool ids = cq_clustering_id(c, m->row, 0).data;

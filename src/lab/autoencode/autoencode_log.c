@@ -178,7 +178,7 @@ static cq_status read_log_lines(reader *r, cq_error *error) {
   }
 }
 
-/* The log that a path stands for. */
+/* The log of a path. */
 static cq_status name_log(char **out, const char *path, cq_error *error) {
   const size_t n = cq_path_length(path);
   const size_t size = n + sizeof ".work/log.jsonl";

@@ -282,7 +282,7 @@ static const cq_option losses_options[] = {
     OUTPUT_OPTION(struct losses_args),
 };
 
-/* From above, as they stand in the figure. */
+/* From the top, in the figure's order. */
 enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
 
 /* The measures of vectors, and their charts. */

@@ -29,7 +29,7 @@ enum {
   FEW_STATES = 32,
   MAX_STATES = 2048,
   MAX_BRANCHES = 32,
-  WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept where one costs much */
+  WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept if each is expensive */
 };
 
 #define NOWHERE UINT32_MAX

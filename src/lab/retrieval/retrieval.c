@@ -15,7 +15,7 @@
 
 /* A name, what it is computed by, and whether figures are added up over topics or averaged. */
 typedef struct kind {
-  const char *name; /* with a cutoff: what stands before it */
+  const char *name; /* with a cutoff: the part before it */
   double (*value)(const cq_ranking *r);
   double (*at)(const cq_ranking *r, size_t cutoff);
   bool is_count;

@@ -96,7 +96,7 @@ struct cq_family {
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal;       /* norms are RMSNorm; they stand after the sum; a token sees those before it */
+  bool rms, post, causal;       /* norms are RMSNorm; norms come after the sum; a token sees only earlier ones */
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */

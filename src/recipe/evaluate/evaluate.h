@@ -9,7 +9,7 @@
 
 extern const cq_option_group cq_group_eval;
 
-/* The rows of a file in memory: two columns of text, and the gold scores where a third was requested. */
+/* The rows of a file in memory: two columns of text, and the gold scores if a third was requested. */
 typedef struct cq_rows {
   cq_arena text;
   cq_slice *column[2]; /* [n] each; the text lives in the arena */

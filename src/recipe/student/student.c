@@ -116,7 +116,7 @@ static void tell_notice(const cq_student_options *o, const char *text) {
  * vocabulary could learn from more is little. */
 enum { MAX_VOCABULARY_SENTENCES = 3000000 };
 
-/* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
+/* A vocabulary of vocab_size pieces; *largest: the max possible if the text has too few, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, const cq_tokenizer *old, cq_error *error) {
   cq_student_text *t = cq_alloc_zeroed(sizeof *t);

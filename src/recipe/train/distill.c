@@ -176,7 +176,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* A Dense from the student's width to the teacher's; where the student ends with vectors of length 1, it still does. */
+/* A Dense from the student's width to the teacher's; a student that normalizes its vectors still does. */
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
@@ -252,8 +252,7 @@ static double contrast_weight(const run *r) {
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
-  const size_t dim =
-      (size_t)cq_encoder_full_dim(r->training.encoder); /* the teacher's first ones, where that has more */
+  const size_t dim = (size_t)cq_encoder_full_dim(r->training.encoder); /* the teacher's first ones, if it has more */
   const cq_soft_contrast contrast = {.candidates = r->candidates,
                                      .n_own = (size_t)r->training.o->batch_pairs,
                                      .n_candidates = r->n_candidates,
