@@ -9,8 +9,8 @@
 
 enum { CQ_SCRIPT_NONE = 0, CQ_N_SCRIPTS = 256 };
 
-/* A number below CQ_N_SCRIPTS; CQ_SCRIPT_NONE for what has none of its own: digits, punctuation, marks that go with
- * any. */
+/* A number below CQ_N_SCRIPTS; CQ_SCRIPT_NONE for characters of no particular script: digits, punctuation, common
+ * marks. */
 int cq_char_script(uint32_t c);
 
 /* The script of most characters of a text; on a tie, the one that appears first. */

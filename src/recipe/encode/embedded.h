@@ -1,5 +1,5 @@
-/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as
- * they lie. */
+/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped in
+ * place. */
 #ifndef RECIPE_ENCODE_EMBEDDED_H
 #define RECIPE_ENCODE_EMBEDDED_H
 
