@@ -13,7 +13,7 @@ enum { SAMPLE_BYTES = 512 };
 
 /* --- the repository --- */
 
-/* One that exists is fine: another try of ours may have created it, whose answer was lost. */
+/* An existing one is fine: an earlier attempt of ours, whose answer was lost, may have created it. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
   char url[1200], organization[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
@@ -30,7 +30,7 @@ static cq_status create_repository(cq_hub_session *s, const char *repository, bo
   return status == CQ_ERR_IO && code == 409 ? CQ_OK : status;
 }
 
-/* What it has; it is created if it does not exist. */
+/* Lists its files; it is created if it does not exist. */
 static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_hub_name *name,
                                  const cq_hub_put_options *o, cq_error *error) {
   int code;
@@ -46,7 +46,7 @@ static bool is_same(const cq_hub_upload *file, const cq_hub_file *there) {
                        : there->git_hash && !strcmp(there->git_hash, file->git_hash);
 }
 
-/* Which files are there already; one with other contents is an error. */
+/* Finds the files that exist already; one with other contents is an error. */
 static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const char *repository,
                                const cq_hub_put_options *o, cq_error *error) {
   for (size_t i = 0; i < u->n; i++) {

@@ -4,7 +4,7 @@
 
 #include "base/slice.h"
 
-/* A text as YAML reads it back, in quotes where it needs them. */
+/* A text in YAML, quoted if necessary. */
 void cq_hub_card_value(cq_builder *out, const char *text);
 
 #endif

@@ -22,18 +22,18 @@ const cq_option_group cq_group_hub = {
 
 #define O cq_hub_put_options
 static const cq_option put_rows[] = {
-    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, as the hub calls it: apache-2.0, cc-by-4.0"),
-     .otherwise = "the directory's card's"},
+    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, by its name on the hub: apache-2.0"),
+     .otherwise = "from the directory's card"},
     {CQ_TEXTS(O, "base-model", base_models, n_base_models, CHANGES, "NAME",
               "the card's base model: what it was made from"),
-     .otherwise = "the directory's card's"},
+     .otherwise = "from the directory's card"},
     {CQ_TEXTS(O, "language", languages, n_languages, CHANGES, "CODE", "the card's languages"),
-     .otherwise = "the directory's card's", .flags = CQ_OPTION_COMMAS},
-    {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by the hub's names"),
-     .otherwise = "the directory's card's"},
+     .otherwise = "from the directory's card", .flags = CQ_OPTION_COMMAS},
+    {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by their names on the hub"),
+     .otherwise = "from the directory's card"},
     {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "what the commit says"), .otherwise = "which model, and calque"},
     {CQ_FLAG(O, "private", is_private, CHANGES, "a repository that is created is private")},
-    {CQ_FLAG(O, "replace", replace, CHANGES, "replace files that are there with other contents")},
+    {CQ_FLAG(O, "replace", replace, CHANGES, "replace existing files with other contents")},
 };
 #undef O
 

@@ -151,7 +151,7 @@ static cq_status parse_strip(cq_normalizer *step, const cq_step_parser *p) {
   return status ? status : cq_step_bool(&step->flags[1], p, "strip_right");
 }
 
-/* The regular expressions that stand in real files: one character or \s, followed by + or {n,}. */
+/* The regular expressions found in real files: one character or \s, followed by + or {n,}. */
 static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;
