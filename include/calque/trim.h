@@ -29,9 +29,14 @@ typedef struct cq_trim_options { /* group "trim" */
   size_t size;
   const char *const *text_files; /* .txt or .tsv, plain or compressed: every column of every line */
   size_t n_text_files;           /* 1 or more */
-  int keep;       /* keep the first so many pieces of the vocabulary, too, which are the most frequent in most */
-  bool replace;   /* overwrite an existing directory */
-  int dimensions; /* of a static model: the principal axes of the text's vectors to keep, by variance; 0: all */
+  int keep;          /* keep the first so many pieces of the vocabulary, too, which are the most frequent in most */
+  int vocab_size;    /* keep this many pieces, those that the text uses most, files counting alike; 0: all it needs */
+  bool fold_case;    /* pieces that differ in case become one, and text is composed (NFC); Unigram vocabularies */
+  const int *layers; /* [n_layers] to keep, rising from 0; the model must be trained again */
+  size_t n_layers;   /* 0: all */
+  int embedding_dim; /* of factorized word embeddings (BERT, XLM-R become ELECTRA); 0: the hidden size */
+  bool replace;      /* overwrite an existing directory */
+  int dimensions;    /* of a static model: the principal axes of the text's vectors to keep, by variance; 0: all */
 } cq_trim_options;
 CQ_DEFAULT_OPTIONS(cq_trim_options, cq_trim_default_options, trim)
 
