@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_THREADS = 4096, MAX_SPARES = 256 };
+enum { MAX_THREADS = 4096, MAX_SPARES = 512 };
 #define MAX_SPARE_BYTES ((size_t)512 << 20)
 
 struct job {

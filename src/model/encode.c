@@ -278,35 +278,26 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
 
 /* ---- ids instead of text ---- */
 
-static cq_status fail_sequence(cq_error *error, cq_status status, size_t i) {
-  if (error) error->line = i + 1;
-  return status;
-}
-
 static cq_status check_ids(const encoding *e, const int32_t *ids, const size_t *starts, cq_error *error) {
   const cq_module *text = cq_encoder_text_module(e->encoder);
   const int64_t n_ids = cq_tokenizer_describe(text->tokenizer)->vocab_size;
   const size_t max = (size_t)e->encoder->max_seq_length, min = text->add_special || e->n_prompt ? 1 : 0;
-  for (size_t i = 0; i < e->n; i++) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; !status && i < e->n; i++) {
     const size_t length = starts[i + 1] - starts[i];
     if (length < min + (size_t)e->n_prompt)
-      return fail_sequence(error,
-                           cq_fail(error, CQ_ERR_ARGUMENT, "sequence %zu has %zu tokens, expected at least %zu", i + 1,
-                                   length, min + (size_t)e->n_prompt),
-                           i);
-    if (max && length > max)
-      return fail_sequence(
-          error, cq_fail(error, CQ_ERR_LIMIT, "sequence %zu has %zu tokens, the model takes %zu", i + 1, length, max),
-          i);
-    for (size_t t = starts[i]; t < starts[i + 1]; t++) {
-      if (ids[t] >= 0 && ids[t] < n_ids) continue;
-      return fail_sequence(error,
-                           cq_fail(error, CQ_ERR_ARGUMENT, "token %zu of sequence %zu is %d, expected 0 to %lld",
-                                   t - starts[i] + 1, i + 1, (int)ids[t], (long long)n_ids - 1),
-                           i);
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "sequence %zu has %zu tokens, expected at least %zu", i + 1, length,
+                       min + (size_t)e->n_prompt);
+    else if (max && length > max)
+      status = cq_fail(error, CQ_ERR_LIMIT, "sequence %zu has %zu tokens, the model takes %zu", i + 1, length, max);
+    for (size_t t = starts[i]; !status && t < starts[i + 1]; t++) {
+      if (ids[t] < 0 || ids[t] >= n_ids)
+        status = cq_fail(error, CQ_ERR_ARGUMENT, "token %zu of sequence %zu is %d, expected 0 to %lld",
+                         t - starts[i] + 1, i + 1, (int)ids[t], (long long)n_ids - 1);
     }
+    if (status && error) error->line = i + 1;
   }
-  return CQ_OK;
+  return status;
 }
 
 cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,

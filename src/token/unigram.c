@@ -91,27 +91,22 @@ static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
   return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
 }
 
-static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+/* Fills best[0 .. word.n], which is zero. */
+static void find_best_path(node *best, const cq_tokenizer *t, cq_slice word, const cq_piece_dropout *dropout) {
   const cq_model *m = &t->model;
-  const cq_trie *trie = &t->vocab.index;
-  size_t n = word.n, n_bytes;
-  if (!cq_checked_mul(&n_bytes, n + 1, sizeof(node)) || n > UINT32_MAX ||
-      !cq_reserve(&memory->scratch, &memory->scratch_size, n_bytes, 1))
-    return false;
-  node *best = memory->scratch;
-  memset(best, 0, n_bytes);
+  const size_t n = word.n;
   for (size_t start = 0; start < n;) {
     size_t first = char_length((unsigned char)word.data[start]);
     if (first > n - start) first = n - start;
     bool single = false;
     uint32_t at = CQ_TRIE_ROOT;
     for (size_t i = start; i < n;) {
-      at = cq_trie_step(trie, at, (unsigned char)word.data[i]);
+      at = cq_trie_step(&t->vocab.index, at, (unsigned char)word.data[i]);
       if (at == CQ_TRIE_NONE) break;
       i++;
       if (!(at & CQ_TRIE_END)) continue;
-      int32_t id = cq_trie_value(trie, at);
-      if (memory->dropout.share && i - start > first && is_dropped(&memory->dropout, start, id)) continue;
+      int32_t id = cq_trie_value(&t->vocab.index, at);
+      if (dropout->share && i - start > first && is_dropped(dropout, start, id)) continue;
       double score = best[start].score + m->scores[id];
       if (best[i].length == 0 || score > best[i].score) best[i] = (node){score, id, (uint32_t)(i - start)};
       if (i - start == first) single = true;
@@ -123,6 +118,10 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq
     }
     start += first;
   }
+}
+
+static bool put_path(cq_ids *out, node *best, const cq_model *m, cq_slice word) {
+  const size_t n = word.n;
   /* Turn the path round: each node's score is no longer needed, its length now points forward. */
   uint32_t next = 0;
   for (size_t end = n; end > 0;) {
@@ -148,6 +147,16 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq
     start = end;
   }
   return true;
+}
+
+static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
+  size_t n_bytes;
+  if (!cq_checked_mul(&n_bytes, word.n + 1, sizeof(node)) || word.n > UINT32_MAX ||
+      !cq_reserve(&memory->scratch, &memory->scratch_size, n_bytes, 1))
+    return false;
+  memset(memory->scratch, 0, n_bytes);
+  find_best_path(memory->scratch, t, word, &memory->dropout);
+  return put_path(out, memory->scratch, &t->model, word);
 }
 
 const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram, NULL};

@@ -194,10 +194,10 @@ static void spares_are_limited(void **state) {
   assert_null(cq_context_take(ctx, &one_kind));
   cq_context_trim(ctx);
   n_freed = 0;
-  for (int i = 0; i < 300; i++) cq_context_put(ctx, &one_kind, cq_alloc(1), 1);
-  assert_int_equal(n_freed, 300 - 256);
+  for (int i = 0; i < 600; i++) cq_context_put(ctx, &one_kind, cq_alloc(1), 1);
+  assert_int_equal(n_freed, 600 - 512);
   cq_context_free(ctx);
-  assert_int_equal(n_freed, 300);
+  assert_int_equal(n_freed, 600);
 }
 
 static void *put_one(void *argument) {
