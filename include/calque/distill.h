@@ -37,6 +37,7 @@ typedef struct cq_distill_options {
   const char *cache_directory;    /* teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /* its output is needed */
   double source_share;            /* of each batch's sources that are trained on, beside all translations */
+  double augment;                 /* share of the text that is written in another case, without accents or full stop */
   double piece_dropout;           /* share of pieces that translations are split without: subword regularization */
   /* Hard negatives, candidates of the contrastive loss beside the batch's own sentences: this many of the nearest other
    * sources of each (LASER3-CO, arXiv 2210.05033); near misses of it by rules for English (xsim++, 2306.12907) */
