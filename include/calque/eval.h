@@ -76,6 +76,8 @@ typedef struct cq_eval_options { /* group "eval" */
   bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
   const char *prompt;
   int truncate_dim;       /* measure vectors of only so many leading dimensions; 0: all */
+  const char *perturb;    /* write the second column as people type it: lower, upper, accents (without them),
+                           * punctuation (without the last marks), nfd, hyphen (soft ones in words); NULL: as it is */
   cq_eval_memory *memory; /* of cq_eval_mse, _translation, _xsim, _search and _sts; NULL: none */
 } cq_eval_options;
 CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval)
