@@ -1,5 +1,5 @@
 /* Times ranking: bench_lexical INDEX QUERIES MODEL K THREADS PASSES, with QUERIES lines of id, tab, terms. Queries
- * are read and analysed before; each pass searches for all of them. Prints the best and the median pass's queries a
+ * are read and analyzed before; each pass searches for all of them. Prints the best and the median pass's queries a
  * second, and processor milliseconds a query. */
 #include "base/clock.h"
 #include "calque/calque.h"

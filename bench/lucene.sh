@@ -30,7 +30,7 @@ map() { # QRELS RUN
   "$program" eval retrieval --complete --measure map --measure P_10 "$1" "$2" | awk '{ print $1 "\t" $3 }'
 }
 
-# Ours. Texts of the synthetic collection are analysed already: words stand between white space, nothing is stopped or stemmed.
+# Ours. Texts of the synthetic collection are analyzed already: words stand between white space, nothing is stopped or stemmed.
 ours_index() { # COLLECTION INDEX
   local begin end
   rm -rf "$2"
@@ -102,8 +102,8 @@ for release in $releases; do
     done
     # The same words for ours: the collection and the topics as Lucene analyses them.
     options=("${analysis[@]}")
-    lucene "$release" analyse "$vaswani/doc-text.trec.gz" >"$work/vaswani-stem-$stem.trec"
-    lucene "$release" analyse-topics "$vaswani/query-text.trec" >"$work/vaswani-stem-$stem.tsv"
+    lucene "$release" analyze "$vaswani/doc-text.trec.gz" >"$work/vaswani-stem-$stem.trec"
+    lucene "$release" analyze-topics "$vaswani/query-text.trec" >"$work/vaswani-stem-$stem.tsv"
     rm -rf "$work/vaswani-ours"
     "$program" lexical build "$work/vaswani-ours" "$work/vaswani-stem-$stem.trec" 2>>"$work/log"
     for model in dirichlet-lucene bm25 "bm25 --k1 0.9 --b 0.4"; do

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BATCH = 10000, N_WORDS = 50000, TEXT_WORDS = 20, N_CENTRES = 1000, MAX_DIM = 4096, MAX_TEXT = 400 };
+enum { BATCH = 10000, N_WORDS = 50000, TEXT_WORDS = 20, N_CENTERS = 1000, MAX_DIM = 4096, MAX_TEXT = 400 };
 
 static void must(cq_status status, const cq_error *error) {
   if (!status) return;
@@ -26,7 +26,7 @@ static void must(cq_status status, const cq_error *error) {
 }
 
 static void make_vector(float *out, size_t dim, uint64_t d) {
-  cq_random center = cq_random_seeded(1, d * 7919 % N_CENTRES), noise = cq_random_seeded(2, d);
+  cq_random center = cq_random_seeded(1, d * 7919 % N_CENTERS), noise = cq_random_seeded(2, d);
   for (size_t i = 0; i < dim; i++)
     out[i] = (float)(cq_random_uniform(&center) - 0.5 + (cq_random_uniform(&noise) - 0.5));
 }

@@ -26,14 +26,14 @@ plain() { # TAG OF THE ID
     { gsub(/<[^>]*>/, " "); text = text " " $0 }
   '
 }
-analysed() { # FILE OF LINES: the same with terms for text
+analyzed() { # FILE OF LINES: the same with terms for text
   cut -f 1 "$1" >"$work/ids"
   cut -f 2 "$1" | "$program" lexical terms --language en --stop-words "$stop_words" | paste "$work/ids" -
 }
 gzip -dc "$data/doc-text.trec.gz" | plain DOCNO >"$work/documents"
 plain num <"$data/query-text.trec" >"$work/topics"
-analysed "$work/documents" >"$work/documents.tsv"
-analysed "$work/topics" >"$work/topics.tsv"
+analyzed "$work/documents" >"$work/documents.tsv"
+analyzed "$work/topics" >"$work/topics.tsv"
 python3 "$reference" "$work/documents.tsv" "$work/topics.tsv" "$work/expected"
 "$program" lexical build "$work/index" --language en --stop-words "$stop_words" "$data/doc-text.trec.gz" 2>/dev/null
 

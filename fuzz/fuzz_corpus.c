@@ -59,7 +59,7 @@ static void dedup(const char *const inputs[2], bool odd) {
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 1, o.held_out = &inputs[1], o.n_held_out = odd;
-  o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT, o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.match = odd ? CQ_CORPUS_NORMALIZED : CQ_CORPUS_EXACT, o.output = fuzz_path("written"), o.skip_bad = odd;
   for (o.repeats = CQ_REPEATS_ROW; o.repeats <= CQ_REPEATS_SECOND; o.repeats++) {
     counts = (cq_corpus_counts){0};
     const cq_status status = cq_corpus_dedup(&counts, &o, &error);
@@ -83,7 +83,7 @@ static void pivot(const char *const inputs[2], bool odd) {
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   o.first = inputs[0], o.second = inputs[1], o.output = fuzz_path("written"), o.skip_bad = odd;
-  o.match = odd ? CQ_CORPUS_NORMALISED : CQ_CORPUS_EXACT;
+  o.match = odd ? CQ_CORPUS_NORMALIZED : CQ_CORPUS_EXACT;
   const cq_status status = cq_corpus_pivot(&counts, &o, &error);
   CHECK(!status || error.message[0]); /* rows that are joined become more or fewer, and may be too wide */
   CHECK(!status || status == CQ_ERR_FORMAT || status == CQ_ERR_ARGUMENT || status == CQ_ERR_IO ||

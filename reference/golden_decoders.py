@@ -56,7 +56,7 @@ def gemma():
     return wrapped(tokenizers_of.gemma(160), bos_token="<bos>", eos_token="<eos>", pad_token="<pad>", unk_token="<unk>", mask_token="<mask>")
 
 
-def randomise(model, seed):
+def randomize(model, seed):
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, p in model.named_parameters():
@@ -71,7 +71,7 @@ def write(root, name, model_class, config, tokenizer, pooling, dense=(), normali
     seed = zlib.crc32(name.encode())
     torch.manual_seed(seed)
     model = model_class(config).eval()
-    randomise(model, seed)
+    randomize(model, seed)
     with tempfile.TemporaryDirectory() as body:
         model.save_pretrained(body)
         tokenizer.save_pretrained(body)

@@ -24,7 +24,7 @@ MAX_LENGTH = 40
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
 
 
-def randomise(module, name):
+def randomize(module, name):
     """Draws all parameters anew, the same for the same name on every machine, wide enough that a wrong term shows."""
     r = np.random.default_rng(zlib.crc32(name.encode()))
     for key, p in sorted(module.state_dict().items()):
@@ -96,7 +96,7 @@ def xlmr_xl():
 def sentence_t5(name):
     """What sentence-t5 puts behind its encoder."""
     dense = models.Dense(24, 16, bias=False, activation_function=torch.nn.Identity())
-    return [randomise(dense, name + "/dense"), models.Normalize()]
+    return [randomize(dense, name + "/dense"), models.Normalize()]
 
 
 def spm_files(root, sentences):
@@ -142,7 +142,7 @@ def write(root, name, sentences):
     directory = os.path.join(root, name)
     shutil.rmtree(directory, ignore_errors=True)
     with tempfile.TemporaryDirectory() as body:
-        randomise(make(), name).save_pretrained(body)
+        randomize(make(), name).save_pretrained(body)
         files = ["tokenizer.json", "tokenizer_config.json"]
         if callable(source):
             files = source(body, sentences)

@@ -5,7 +5,7 @@
 needs numpy, scipy and sentence-transformers (made with 6.2), and tests/golden/models/ (reference/golden_models.py). Files:
 
     numbers.txt       NAME VALUE, one a line
-    vectors.npy       f32 [41, 19]: quantisation's input; ranges come from its first 20 rows (calibration)
+    vectors.npy       f32 [41, 19]: quantization's input; ranges come from its first 20 rows (calibration)
     int8.npy, binary.npy, ubinary.npy     sentence_transformers.util.quantize_embeddings of it
     correlation.npy   f64 [60, 6]: columns for correlations, with ties, offsets and a constant
     a.npy, b.npy      f32 [50, 24]: rows that belong together, with duplicates and zero rows

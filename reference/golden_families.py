@@ -28,7 +28,7 @@ MAX_LENGTH = 40
 SIZES = dict(hidden_size=24, num_attention_heads=2, num_hidden_layers=4, intermediate_size=28)  # no multiples of 16
 
 
-def randomise(module, name):
+def randomize(module, name):
     """Draws all parameters anew, the same for the same name on every machine."""
     r = np.random.default_rng(zlib.crc32(name.encode()))
     for key, p in sorted(module.state_dict().items()):
@@ -85,7 +85,7 @@ def finish(root, directory, run, pooling, max_length=MAX_LENGTH):
 def published(root, name, model_class, config, pooling, with_gradients=True):
     """A family whose code is in transformers. Gradients go by transformers' names of parameters, which must be the file's."""
     directory = begin(root, name, "bert-cased", config.hidden_size, pooling)
-    randomise(model_class(config), name).save_pretrained(directory)
+    randomize(model_class(config), name).save_pretrained(directory)
     model = AutoModel.from_pretrained(directory, attn_implementation="eager").eval()
     finish(root, directory, lambda ids: model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state,
            pooling)

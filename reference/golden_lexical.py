@@ -1,4 +1,4 @@
-"""Ranks documents as Terrier and Lucene do, by plain loops over analysed text: the yardstick for `calque lexical run`.
+"""Ranks documents as Terrier and Lucene do, by plain loops over analyzed text: the yardstick for `calque lexical run`.
 
     python reference/golden_lexical.py DOCUMENTS.tsv TOPICS.tsv FOLDER [MODEL[:NAME=VALUE]...]
 

@@ -16,7 +16,7 @@ import zlib
 
 import numpy as np
 import torch
-from golden_families import MAX_LENGTH, SIZES, begin, finish, randomise, vocab_size, write_json
+from golden_families import MAX_LENGTH, SIZES, begin, finish, randomize, vocab_size, write_json
 from safetensors.torch import save_file
 from transformers import AutoTokenizer, JinaEmbeddingsV3Config, JinaEmbeddingsV3Model
 from transformers.utils import logging
@@ -80,7 +80,7 @@ def main():
     config = JinaEmbeddingsV3Config(vocab_size=vocab_size(root, "bert-cased"), max_position_embeddings=64, type_vocab_size=1,
                                     pad_token_id=0, bos_token_id=2, eos_token_id=3, layer_norm_eps=1e-5,
                                     rope_parameters={"rope_theta": 200.0, "rope_type": "default"}, **SIZES)
-    model = randomise(JinaEmbeddingsV3Model(config, add_pooling_layer=False), "jina-v3")
+    model = randomize(JinaEmbeddingsV3Model(config, add_pooling_layer=False), "jina-v3")
 
     def run(ids):
         return model(input_ids=ids, attention_mask=torch.ones_like(ids)).last_hidden_state

@@ -203,24 +203,24 @@ def protobuf_fields(data):
             yield key >> 3, None
 
 
-# The few rules of a custom normaliser; the stock nmt_nfkc adds 300 kB to every model that carries it.
+# The few rules of a custom normalizer; the stock nmt_nfkc adds 300 kB to every model that carries it.
 RULES = [("ﬁ", "fi"), ("½", "1⁄2"), ("²", "2"), ("e\u0301", "é"), ("　", " ")]
 RULES += [(chr(code), chr(code - 0xFEE0)) for code in range(0xFF01, 0xFF5F)]
 
 
 def sentencepiece_model(path, rules="custom", size=460, kind="unigram"):
-    """Trains a SentencePiece model into `path`; returns its pieces with scores, and the compiled normaliser."""
+    """Trains a SentencePiece model into `path`; returns its pieces with scores, and the compiled normalizer."""
     with tempfile.TemporaryDirectory() as directory:
         with open(os.path.join(directory, "text"), "w") as f:
             f.write("\n".join(TEXT) + "\n")
         with open(os.path.join(directory, "rules.tsv"), "w") as f:
             for source, target in RULES:
                 f.write(" ".join(f"{ord(c):X}" for c in source) + "\t" + " ".join(f"{ord(c):X}" for c in target) + "\n")
-        normaliser = {"normalization_rule_tsv": "rules.tsv"} if rules == "custom" else {"normalization_rule_name": rules}
+        normalizer = {"normalization_rule_tsv": "rules.tsv"} if rules == "custom" else {"normalization_rule_name": rules}
         with contextlib.chdir(directory):  # the model keeps these names
             sentencepiece.SentencePieceTrainer.train(
                 input="text", model_prefix="m", vocab_size=size, model_type=kind, character_coverage=1.0, unk_id=0, bos_id=1,
-                eos_id=2, pad_id=-1, hard_vocab_limit=False, num_threads=1, minloglevel=2, **normaliser)
+                eos_id=2, pad_id=-1, hard_vocab_limit=False, num_threads=1, minloglevel=2, **normalizer)
         shutil.copy(os.path.join(directory, "m.model"), path)
     p = sentencepiece.SentencePieceProcessor(model_file=path)
     with open(path, "rb") as f:
@@ -246,7 +246,7 @@ def xlmr_tokenizer(path, **options):
 SIZES = dict(hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40)  # no multiples of 16
 
 
-def randomise(module, name):
+def randomize(module, name):
     """Draws all parameters anew, the same for the same name on every machine."""
     r = np.random.default_rng(zlib.crc32(name.encode()))
     for key, p in sorted(module.state_dict().items()):
@@ -272,16 +272,16 @@ SMALL = dict(hidden_size=12, num_attention_heads=3, num_hidden_layers=1, interme
 def bert(name, tokenizer, **changes):
     config = dict(SMALL if name.startswith(("pool", "dense")) else SIZES, vocab_size=len(tokenizer), max_position_embeddings=MAX_LENGTH + 8,
                   pad_token_id=tokenizer.pad_token_id, **changes)
-    return randomise(BertModel(BertConfig(**config), add_pooling_layer=False), name)
+    return randomize(BertModel(BertConfig(**config), add_pooling_layer=False), name)
 
 
 def distilbert(name, tokenizer):
-    return randomise(DistilBertModel(DistilBertConfig(vocab_size=len(tokenizer), dim=24, n_heads=3, n_layers=2, hidden_dim=40,
+    return randomize(DistilBertModel(DistilBertConfig(vocab_size=len(tokenizer), dim=24, n_heads=3, n_layers=2, hidden_dim=40,
                                                       max_position_embeddings=MAX_LENGTH + 8)), name)
 
 
 def roberta(name, tokenizer, config=RobertaConfig, model=RobertaModel, **changes):
-    return randomise(model(config(**dict(SIZES, vocab_size=len(tokenizer), max_position_embeddings=MAX_LENGTH + 2,
+    return randomize(model(config(**dict(SIZES, vocab_size=len(tokenizer), max_position_embeddings=MAX_LENGTH + 2,
                                          type_vocab_size=1, layer_norm_eps=1e-5, pad_token_id=1, bos_token_id=0,
                                          eos_token_id=2, **changes)), add_pooling_layer=False), name)
 
@@ -291,13 +291,13 @@ def xlmr(name, tokenizer, **changes):
 
 
 def mpnet(name, tokenizer):
-    return randomise(MPNetModel(MPNetConfig(**dict(SIZES, vocab_size=len(tokenizer), max_position_embeddings=MAX_LENGTH + 2,
+    return randomize(MPNetModel(MPNetConfig(**dict(SIZES, vocab_size=len(tokenizer), max_position_embeddings=MAX_LENGTH + 2,
                                                    pad_token_id=1, bos_token_id=0, eos_token_id=2)),
                                 add_pooling_layer=False), name)
 
 
 def dense(name, n_in, n_out, activation, bias=True):
-    return randomise(Dense(n_in, n_out, bias=bias, activation_function=activation), name + "/dense")
+    return randomize(Dense(n_in, n_out, bias=bias, activation_function=activation), name + "/dense")
 
 
 # ---------------------------------------------------------------------------------------------------- directories
@@ -547,7 +547,7 @@ def make_models(w, wanted):
         with_unigram("xlmr-both", xlmr, [st.Pooling(24, "mean")], published_layout)
 
     @model
-    def xlmr_model():  # the SentencePiece file alone, with SentencePiece's stock normaliser
+    def xlmr_model():  # the SentencePiece file alone, with SentencePiece's stock normalizer
         with_unigram("xlmr-model", xlmr, [st.Pooling(24, "cls"), Normalize()], remove="tokenizer.json", rules="nmt_nfkc")
 
     @model
@@ -583,19 +583,19 @@ def make_models(w, wanted):
     @model
     def static_mean():
         t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
-        w.save("static-mean", [randomise(st.StaticEmbedding(t, embedding_dim=24), "static-mean")])
+        w.save("static-mean", [randomize(st.StaticEmbedding(t, embedding_dim=24), "static-mean")])
 
     @model
     def static_normalized():
         with tempfile.TemporaryDirectory() as scratch:
             t = xlmr_tokenizer(os.path.join(scratch, "m"))._tokenizer
         t.no_truncation()
-        w.save("static-normalized", [randomise(st.StaticEmbedding(t, embedding_dim=20), "static-normalized"), Normalize()])
+        w.save("static-normalized", [randomize(st.StaticEmbedding(t, embedding_dim=20), "static-normalized"), Normalize()])
 
     def bilstm(name, n_layers, tokenizer, more=(), pooling="max", bidirectional=True):
         r = np.random.default_rng(zlib.crc32(name.encode()))
         table = r.normal(0, 0.7, (len(tokenizer), 18)).astype(np.float32)
-        lstm = randomise(st.LSTM(18, 11, num_layers=n_layers, bidirectional=bidirectional), name)
+        lstm = randomize(st.LSTM(18, 11, num_layers=n_layers, bidirectional=bidirectional), name)
         w.save(name, [st.WordEmbeddings(tokenizer, table, update_embeddings=True, max_seq_length=MAX_LENGTH), lstm,
                       st.Pooling(22 if bidirectional else 11, pooling), *more])
 
@@ -615,7 +615,7 @@ def make_models(w, wanted):
 
     def static(name, edit, dim=16, **options):
         t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
-        w.save(name, [randomise(st.StaticEmbedding(t, embedding_dim=dim), name)], edit, **options)
+        w.save(name, [randomize(st.StaticEmbedding(t, embedding_dim=dim), name)], edit, **options)
 
     @model
     def static_truncation():  # the tokenizer's own truncation, which counts no special tokens
@@ -649,7 +649,7 @@ def make_models(w, wanted):
                 "weights": r.uniform(0.1, 2, len(table))}
 
     @model
-    def model2vec_mapping():  # vocabulary quantisation: rows shared, a weight for each token
+    def model2vec_mapping():  # vocabulary quantization: rows shared, a weight for each token
         from model2vec import StaticModel  # 0.10; its own library's vectors, which leave unknown tokens out
         static("model2vec-mapping", lambda d: model2vec(d, shared_rows, True))
         directory = os.path.join(w.root, "model2vec-mapping")
@@ -696,7 +696,7 @@ def make_models(w, wanted):
 
     @model
     def pool_norm_dropout():  # LayerNorm and Dropout behind the pooling
-        norm = randomise(st.LayerNorm(12), "pool-norm-dropout/norm")
+        norm = randomize(st.LayerNorm(12), "pool-norm-dropout/norm")
         bert_model(w, "pool-norm-dropout", more=[norm, st.Dropout(0.3)])
 
     @model
@@ -715,7 +715,7 @@ def make_models(w, wanted):
         name, tokenizer = "cnn", bert_tokenizer(True)
         table = np.random.default_rng(zlib.crc32(name.encode())).normal(0, 0.7, (len(tokenizer), 10)).astype(np.float32)
         w.save(name, [st.WordEmbeddings(tokenizer, table, update_embeddings=True, max_seq_length=MAX_LENGTH),
-                      randomise(st.CNN(10, out_channels=7, kernel_sizes=[1, 3, 5]), name), st.Pooling(21, ["max", "mean"])])
+                      randomize(st.CNN(10, out_channels=7, kernel_sizes=[1, 3, 5]), name), st.Pooling(21, ["max", "mean"])])
 
     def two_tasks(name, old=False):
         """A Router of two static models, and its vectors for queries."""
@@ -730,7 +730,7 @@ def make_models(w, wanted):
             entries[0]["type"] = "sentence_transformers.models.Asym"
             write_json(entries, d, "modules.json")
         t = Tokenizer.from_str(bert_tokenizer(True)._tokenizer.to_str())
-        routes = {task: [randomise(st.StaticEmbedding(t, embedding_dim=5), f"{name}/{task}")]
+        routes = {task: [randomize(st.StaticEmbedding(t, embedding_dim=5), f"{name}/{task}")]
                   for task in ("query", "document")}
         routes["query"].append(dense(name, 5, 5, torch.nn.Tanh()))
         router = st.Router(routes, default_route=None if old else "document")

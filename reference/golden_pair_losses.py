@@ -4,7 +4,7 @@ losses on given vectors, with gradients.
     python reference/golden_pair_losses.py tests/golden/train
 
 needs sentence-transformers. `u`, `v` and `hard` are vectors, [n, dim]; `scores` and `labels` [n] what is said of pairs.
-Of each loss the file holds NAME.loss and its gradients NAME.du, NAME.dv (and NAME.dhard); of the labels' the layer
+For each loss the file holds NAME.loss and its gradients NAME.du, NAME.dv (and NAME.dhard); for the labels' also the layer
 `labels.weight`, `labels.bias` and its gradients labels.dweight, labels.dbias.
 """
 

@@ -3,7 +3,7 @@
     python reference/golden_regex_tokenizers.py tests/golden/token
 
 The folders are made like golden_tokenizers.py's, for the same sentences. splits.json has what `tokenizers` makes of a text with
-each pattern, behaviour and inversion, [pattern, behaviour, invert, text, [word, ...]]. Needs tokenizers and transformers.
+each pattern, behavior and inversion, [pattern, behavior, invert, text, [word, ...]]. Needs tokenizers and transformers.
 """
 import json
 import os
@@ -39,12 +39,12 @@ def splits(root):
         for text in TEXTS:
             rows.append([pattern, "Isolated", False, text, words(pre_tokenizers.Split(Regex(pattern), "isolated"), text)])
     names = {"Removed": "removed", "Isolated": "isolated", "MergedWithPrevious": "merged_with_previous", "MergedWithNext": "merged_with_next", "Contiguous": "contiguous"}
-    for behaviour, name in names.items():
+    for behavior, name in names.items():
         for invert in False, True:
             for pattern in [r"-", r"a*", r"\p{N}{1,2}", r"(?=b)", "--"]:
                 for text in ["", "-", "a--b-", "--", "b123456-a7", "aab", "bb"]:
-                    rows.append([pattern, behaviour, invert, text, words(pre_tokenizers.Split(Regex(pattern), name, invert), text)])
-                    rows.append([{"String": pattern}, behaviour, invert, text, words(pre_tokenizers.Split(pattern, name, invert), text)])
+                    rows.append([pattern, behavior, invert, text, words(pre_tokenizers.Split(Regex(pattern), name, invert), text)])
+                    rows.append([{"String": pattern}, behavior, invert, text, words(pre_tokenizers.Split(pattern, name, invert), text)])
     with open(os.path.join(root, "splits.json"), "w", encoding="utf-8") as f:
         f.write("[" + ",\n".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) for row in rows) + "]\n")
 

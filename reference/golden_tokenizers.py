@@ -163,7 +163,7 @@ RULES = "".join("%s\t%s\n" % (" ".join("%X" % ord(c) for c in a), " ".join("%X" 
 
 
 def sentencepiece_model(kind, size, plain=False, **options):
-    """plain: no normalisation at all, white space kept, as Llama has it."""
+    """plain: no normalization at all, white space kept, as Llama has it."""
     rules = "/tmp/calque-golden-rules.tsv"
     with open(rules, "w", encoding="utf-8") as f:
         f.write(RULES)

@@ -2,7 +2,7 @@
 
     python reference/golden_words.py tests/golden/token sample/train
 
-words-marked is what calque must make of the same text by itself: every normalisation and cut here is Hugging Face's, only the
+words-marked is what calque must make of the same text by itself: every normalization and cut here is Hugging Face's, only the
 counting is Python's. Its text is sentences.json, already there, then both columns of each file of sample/train, in the order of
 their names; sample.json has the ids of the second column of the first line and of every 70th after it.
 words-plain and words-split are vocabularies that others may have. Needs tokenizers.

@@ -173,7 +173,7 @@ def check_search(sections):
         expect(len(index) == len(cosine), "as many cosines as rows")
         found = [c for i, c in zip(index, cosine) if i != 0xFFFFFFFF]
         expect(all(abs(c) <= 1 + 1e-9 for c in found), "a cosine beyond 1")
-        print(f"  neighbours of {side}: {len(found)} of {len(index)} places taken")
+        print(f"  neighbors of {side}: {len(found)} of {len(index)} places taken")
 
 
 # --- vectors by text ---

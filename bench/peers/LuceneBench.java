@@ -22,8 +22,8 @@ import org.apache.lucene.store.Directory;
  *   index DIR FILE THREADS RAM_MB [merge]             FILE: a TREC collection, plain or .gz
  *   search DIR TOPICS MODEL K THREADS REPEATS [RUN]   TOPICS: &lt;top&gt;&lt;num&gt;&lt;title&gt;, or lines of id TAB term[^weight] ...
  *                                                     MODEL: dirichlet (mu 2000), bm25 (k1 1.2, b 0.75), bm25:K1,B, dirichlet:MU
- *   analyse FILE                                      the collection on standard output with its texts analysed
- *   analyse-topics TOPICS                             the topics likewise, as id TAB terms
+ *   analyze FILE                                      the collection on standard output with its texts analyzed
+ *   analyze-topics TOPICS                             the topics likewise, as id TAB terms
  *   options: -Dstandard=true (else words are what stands between white space), -Dstop=FILE, -Dstem=true,
  *            -Dpruned=false (score every document that has a term), -Dwarm=PASSES (5) before the timed ones
  *            and at least 6 seconds of them,
@@ -31,7 +31,7 @@ import org.apache.lucene.store.Directory;
  * </pre>
  *
  * Indexes hold counts, lengths and the documents' names, no positions and no texts. Prints lines of name TAB figure.
- * Timed: from opening FILE to the commit (one thread at a time reads it, all parse and analyse); a pass over all queries,
+ * Timed: from opening FILE to the commit (one thread at a time reads it, all parse and analyze); a pass over all queries,
  * made into query objects before, to the ranked lists.
  */
 public final class LuceneBench {
@@ -286,7 +286,7 @@ public final class LuceneBench {
     }
   }
 
-  static void analyse(String file) throws IOException {
+  static void analyze(String file) throws IOException {
     Analyzer analyzer = analyzer();
     try (PrintStream out = new PrintStream(new BufferedOutputStream(System.out, 1 << 16), false, "UTF-8");
          Splitter splitter = new Splitter(file)) {
@@ -300,7 +300,7 @@ public final class LuceneBench {
     }
   }
 
-  static void analyseTopics(String file) throws IOException {
+  static void analyzeTopics(String file) throws IOException {
     for (Map.Entry<String, Map<String, Float>> topic : topics(file, analyzer()).entrySet()) {
       List<String> words = new ArrayList<>();
       topic.getValue().forEach((term, weight) -> words.add(weight == 1 ? term : term + "^" + weight));
@@ -314,8 +314,8 @@ public final class LuceneBench {
         index(a[1], a[2], Integer.parseInt(a[3]), Double.parseDouble(a[4]), a.length > 5 && a[5].equals("merge"));
     else if (a.length >= 7 && a[0].equals("search"))
       search(a[1], a[2], a[3], Integer.parseInt(a[4]), Integer.parseInt(a[5]), Integer.parseInt(a[6]), a.length > 7 ? a[7] : null);
-    else if (a.length == 2 && a[0].equals("analyse")) analyse(a[1]);
-    else if (a.length == 2 && a[0].equals("analyse-topics")) analyseTopics(a[1]);
+    else if (a.length == 2 && a[0].equals("analyze")) analyze(a[1]);
+    else if (a.length == 2 && a[0].equals("analyze-topics")) analyzeTopics(a[1]);
     else {
       System.err.println("usage: see the top of LuceneBench.java");
       System.exit(2);

@@ -1,6 +1,6 @@
-/* Everything of calque at once, but for calque/extra/, which is outside the promise of a stable ABI.
+/** @file All of calque, except calque/extra/ and calque/lab/, which are outside the promise of a stable ABI.
  *
- * Threads: see each header, and docs/threading.md. */
+ * @threads See each header, and docs/threading.md. */
 #ifndef CALQUE_CALQUE_H
 #define CALQUE_CALQUE_H
 

@@ -1,15 +1,15 @@
-/* Cross-lingual classification: a logistic regression on a frozen encoder's vectors, trained in one language and measured
- * in others. How well it transfers says how language-independent the vectors are.
+/** @file Cross-lingual classification: a logistic regression on a frozen encoder's vectors, trained in one language,
+ * measured in others. How well it transfers shows how language-independent the vectors are.
  *
- *   cq_classifier *c;
- *   cq_classifier_train(&c, encoder, "topics-en.tsv.gz", NULL, NULL, ctx, &err);      // lines of sentence, tab, class
- *   cq_classify_result r;
- *   cq_eval_classify(&r, c, "topics-de.tsv.gz", NULL, ctx, &err);
- *   cq_classifier_free(c);
+ *      cq_classifier *c;
+ *      cq_classifier_train(&c, encoder, "topics-en.tsv.gz", NULL, NULL, ctx, &err); // lines of sentence, tab, class
+ *      cq_classify_result r;
+ *      cq_eval_classify(&r, c, "topics-de.tsv.gz", NULL, ctx, &err);
+ *      cq_classifier_free(c);
  *
- * The regression works on vectors alone, too.
+ * The regression also works on vectors alone.
  *
- * Threads: a trained cq_classifier may be used by any number of threads at once, and so may a cq_logistic. */
+ * @threads A trained cq_classifier may be used by any number of threads at once, and so may a cq_logistic. */
 #ifndef CALQUE_CLASSIFY_H
 #define CALQUE_CLASSIFY_H
 
@@ -19,63 +19,63 @@
 extern "C" {
 #endif
 
-/* --- on vectors --- */
+/** @name On vectors */
 
-typedef struct cq_logistic_options { /* group "logistic" */
+typedef struct cq_logistic_options {
   size_t size;
-  double c;           /* inverse regularization strength, as scikit-learn's C */
-  double tolerance;   /* ends when no element of the gradient is larger, in parts of n * c */
-  int max_iterations; /* or after this many */
+  double c;           /**< inverse regularization strength, as scikit-learn's C */
+  double tolerance;   /**< stops when no element of the gradient exceeds this times n * c */
+  int max_iterations; /**< or after this many iterations */
 } cq_logistic_options;
-CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, logistic)
+CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, logistic) /**< group "logistic" */
 
 typedef struct cq_logistic {
   size_t n_classes, dim;
-  double *weights;  /* [n_classes, dim + 1], the last of a row its intercept */
-  double loss;      /* the minimum that was found */
-  int n_iterations; /* that it took */
-  bool converged;   /* within the tolerance */
+  double *weights;  /**< [n_classes, dim + 1], the last of a row its intercept */
+  double loss;      /**< the minimum */
+  int n_iterations; /**< to reach it */
+  bool converged;   /**< within the tolerance */
 } cq_logistic;
 
-/* The weights of p(k | x) = softmax(W x + b) that minimise c * sum of -log p + |W|^2 / 2, as scikit-learn's
- * LogisticRegression does; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu & Nocedal
- * 1989) in double precision.
- *   vectors   [n, dim];  classes  [n], below n_classes
- * Errors: CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite, options
- * out of range; CQ_ERR_MEMORY. *out is {0} then; release with cq_logistic_free. */
+/** The weights of `p(k | x) = softmax(W x + b)` that minimize `c * sum of -log p + |W|^2 / 2`, as scikit-learn's
+ * LogisticRegression does; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu &
+ * Nocedal 1989) in double precision.
+ * @param vectors,classes  [n, dim]; [n], below n_classes
+ * @errors CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite,
+ * options out of range; CQ_ERR_MEMORY. `*out` is {0} then; release with cq_logistic_free(). */
 CQ_API CQ_MUST_USE cq_status cq_logistic_train(cq_logistic *out, const float *vectors, const uint32_t *classes,
                                                size_t n, size_t dim, size_t n_classes,
                                                const cq_logistic_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_logistic_free(cq_logistic *model);
-/* The most probable class of a vector [dim]; of equally probable ones the first. */
+/** The most probable class of a vector [dim]; the first on a tie. */
 CQ_API uint32_t cq_logistic_class(const cq_logistic *model, const float *vector);
 
-/* Of n predictions: accuracy, and F1 averaged over the classes that occur, as gold or predicted. */
+/** Accuracy of n predictions, and F1 averaged over the classes that occur, as gold or predicted. */
 typedef struct cq_classify_result {
   double accuracy, macro_f1;
-  double chance; /* the share of gold's most frequent class */
+  double chance; /**< the share of gold's most frequent class */
   size_t n, n_skipped;
 } cq_classify_result;
-/* Errors: CQ_ERR_ARGUMENT when n is 0 or a class is n_classes or more; CQ_ERR_MEMORY. */
+/** Scores predictions. @errors CQ_ERR_ARGUMENT when n is 0 or a class is n_classes or more; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const uint32_t *predicted, const uint32_t *gold,
                                                size_t n, size_t n_classes, cq_error *error);
 
-/* --- on a model and a file of lines: SENTENCE tab CLASS --- */
+/** @name On a model and a file of lines: SENTENCE tab CLASS */
 
 typedef struct cq_classifier cq_classifier;
 
-/* Trains on a file; the encoder is borrowed. options, eval_options  NULL for the defaults; the latter say how the file is
- * read and encoded.
- * Errors: CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train. */
+/** Trains on a file; the encoder is borrowed. NULL options are the defaults; eval_options say how the file is read and
+ * encoded.
+ * @errors CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train(). */
 CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
                                                  const cq_logistic_options *options,
                                                  const cq_eval_options *eval_options, cq_context *ctx, cq_error *error);
 CQ_API void cq_classifier_free(cq_classifier *classifier);
 CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
-CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /* else: after max_iterations */
+CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /**< false: stopped after max_iterations */
 
-/* Measures it on a file. Errors: CQ_ERR_FORMAT with the line's number among the rows for a class that was not in the training file;
- * those of reading and encoding. */
+/** Measures the classifier on a file. @errors CQ_ERR_FORMAT with the row's number for a class that the training file
+ * lacks; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier,
                                               const char *file, const cq_eval_options *options, cq_context *ctx,
                                               cq_error *error);

@@ -1,17 +1,17 @@
-/* Clusters of sentences of similar meaning, across languages (community detection).
+/** @file Clusters of sentences of similar meaning, across languages (community detection).
  *
- *   cq_cluster_options o = cq_cluster_default_options();
- *   o.file = "reviews.txt.gz", o.model = "multilingual";
- *   cq_clustering *c;
- *   cq_cluster(&c, &o, ctx, &err);
- *   for (size_t i = 0; i < cq_clustering_n(c); i++) ... cq_clustering_members(&n, c, i) ...   // the largest first
- *   cq_clustering_free(c);
+ *      cq_cluster_options o = cq_cluster_default_options();
+ *      o.file = "reviews.txt.gz", o.model = "multilingual";
+ *      cq_clustering *c;
+ *      cq_cluster(&c, &o, ctx, &err);
+ *      for (size_t i = 0; i < cq_clustering_n(c); i++) ... cq_clustering_members(&n, c, i) ...   // the largest first
+ *      cq_clustering_free(c);
  *
- * A community is a center and all that is near it: the sentence with the most others within the threshold is the
- * first center, then, among those not taken yet, the one with the next most. No sentence is in two. The same as
- * community_detection of sentence-transformers 6.2, by one exact pass over half of the matrix of cosines.
+ * A community is a center and all sentences within the threshold. The sentence with the most neighbors is the first
+ * center; then, among the remaining ones, that with the next most. No sentence is in two communities. The result is
+ * that of `community_detection` in sentence-transformers 6.2, by one exact pass over half of the matrix of cosines.
  *
- * Threads: calls are independent of one another; a cq_clustering may be read by any number of threads at once. */
+ * @threads Calls are independent of one another; a cq_clustering may be read by any number of threads at once. */
 #ifndef CALQUE_CLUSTER_H
 #define CALQUE_CLUSTER_H
 
@@ -25,52 +25,53 @@ extern "C" {
 
 typedef struct cq_member {
   uint32_t row;
-  double cosine; /* to the center; the center's own is 1 */
+  double cosine; /**< to the center; the center's own is 1 */
 } cq_member;
 
 typedef struct cq_communities {
-  size_t n;           /* communities, the largest first, of equally large ones the one whose center had more near it */
-  size_t *starts;     /* [n + 1] into members */
-  cq_member *members; /* of each the center first, then by cosine, then by row */
+  size_t n;           /**< communities, the largest first; on a tie, the center with more neighbors */
+  size_t *starts;     /**< [n + 1] into members */
+  cq_member *members; /**< center first, then by cosine, then by row */
 } cq_communities;
 
-/* Communities of n_rows rows from all their near pairs (cq_near_pairs), at least min_size members in each; min_size
- * >= 1. Errors: CQ_ERR_ARGUMENT for a pair of rows that are not there; CQ_ERR_MEMORY. */
+/** Communities of n_rows rows from all their near pairs (cq_near_pairs()), each of at least min_size members, 1 or
+ * more. @errors CQ_ERR_ARGUMENT for a pair with a row out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, size_t n_pairs,
                                                  size_t n_rows, size_t min_size, cq_error *error);
 CQ_API void cq_communities_free(cq_communities *communities);
 
-/* --- on a file --- */
+/** @name On a file */
 
-typedef struct cq_cluster_options { /* group "cluster" */
+typedef struct cq_cluster_options {
   size_t size;
-  const char *file, *model, *cache_directory; /* as in cq_mine_options: text with a model, else vectors */
+  const char *file, *model, *cache_directory; /**< as in cq_mine_options */
   size_t raw_dim;
-  double threshold; /* minimum cosine to a cluster's center */
-  size_t min_size;  /* distinct sentences */
-  size_t max_pairs; /* near pairs that are kept in memory; more are an error */
+  double threshold; /**< minimum cosine to a cluster's center */
+  size_t min_size;  /**< distinct sentences */
+  size_t max_pairs; /**< near pairs in memory; more are an error */
   cq_first_pass first_pass;
   bool skip_bad;
   cq_notice_fn notice;
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
-  cq_precision precision; /* of the model */
+  cq_precision precision; /**< of the model */
 } cq_cluster_options;
-CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, cluster) /* 0.75, 10, 200 million */
+/** 0.75, 10, 200 million: group "cluster". */
+CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, cluster)
 
 typedef struct cq_clustering cq_clustering;
 
-/* Clusters a file's sentences; one that stands several times counts once. Errors: those of cq_mine; CQ_ERR_LIMIT for
- * more than max_pairs near pairs. */
+/** Clusters a file's sentences; repeated ones count once. @errors Those of cq_mine(); CQ_ERR_LIMIT for more than
+ * max_pairs near pairs. */
 CQ_API CQ_MUST_USE cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_context *ctx,
                                         cq_error *error);
 CQ_API void cq_clustering_free(cq_clustering *clustering);
 CQ_API size_t cq_clustering_n(const cq_clustering *clustering);
-/* The i-th community's members, the center first. */
+/** The i-th community's members, the center first. */
 CQ_API const cq_member *cq_clustering_members(size_t *n, const cq_clustering *clustering, size_t i);
-/* A row's sentence, in how many lines it stands, and the i-th one's id; data NULL when vectors were clustered, or
- * lines have no ids. */
+/** A row's sentence; data NULL when vectors were clustered. The number of lines that have it, and the id of the i-th of
+ * them; data NULL when lines have none. */
 CQ_API cq_slice cq_clustering_sentence(const cq_clustering *clustering, uint32_t row);
 CQ_API size_t cq_clustering_n_lines(const cq_clustering *clustering, uint32_t row);
 CQ_API cq_slice cq_clustering_id(const cq_clustering *clustering, uint32_t row, size_t i);

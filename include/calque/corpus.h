@@ -1,23 +1,24 @@
-/* Parallel text on its way to training: from the formats it is published in to tab-separated columns; these are joined,
- * sampled, deduplicated, filtered and counted.
+/** @file Parallel text: converted from its published formats to tab-separated columns, then joined, sampled,
+ * deduplicated, filtered and counted.
  *
- *   cq_corpus_convert_options o = cq_corpus_convert_default_options();
- *   o.format = "moses", o.inputs = files, o.n_inputs = 2, o.output = "en-fr.tsv.gz";
- *   cq_corpus_counts counts;
- *   cq_corpus_convert(&counts, &o, &err);               // counts.n_written rows; counts.dropped: the others
- *   cq_corpus_pivot_options p = cq_corpus_pivot_default_options();
- *   p.first = "en-fr.tsv.gz", p.second = "en-it.tsv.gz", p.output = "fr-it.tsv";
- *   cq_corpus_pivot(&counts, &p, &err);
+ *      cq_corpus_convert_options o = cq_corpus_convert_default_options();
+ *      o.format = "moses", o.inputs = files, o.n_inputs = 2, o.output = "en-fr.tsv.gz";
+ *      cq_corpus_counts counts;
+ *      cq_corpus_convert(&counts, &o, &err);               // counts.n_written rows; counts.dropped: the others
+ *      cq_corpus_pivot_options p = cq_corpus_pivot_default_options();
+ *      p.first = "en-fr.tsv.gz", p.second = "en-it.tsv.gz", p.output = "fr-it.tsv";
+ *      cq_corpus_pivot(&counts, &p, &err);
  *
- * A row is a line: a sentence and its translations, separated by tabs, no quoting. Files are plain or compressed, "-" is
- * standard input; an output whose name ends in .gz or .zst is compressed, NULL is standard output, and a file appears
- * whole or not at all. Rows are streamed: memory grows with the text only where a function says so. Every dropped row is
- * counted under a reason.
+ * A row is a line: a sentence and its translations, separated by tabs, without quoting. Files are plain or compressed;
+ * "-" is standard input. An output is compressed if its name ends in .gz or .zst, NULL is standard output, and a file
+ * appears whole or not at all. Rows are streamed: memory grows with the text only where a function says so. Every
+ * dropped row is counted under a reason.
  *
- * Errors of all: CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (skip_bad: it is
- * counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO, CQ_ERR_MEMORY.
+ * @errors All functions return CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (with
+ * skip_bad it is counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO,
+ * CQ_ERR_MEMORY.
  *
- * Threads: calls are independent of one another where each has an output of its own; progress is told on the calling
+ * @threads Calls are independent of one another if each has its own output; progress is called on the calling
  * thread. */
 #ifndef CALQUE_CORPUS_H
 #define CALQUE_CORPUS_H
@@ -33,106 +34,106 @@
 extern "C" {
 #endif
 
-/* --- what became of the rows --- */
+/** @name What became of the rows */
 
 enum { CQ_CORPUS_MAX_REASONS = 12 };
 
 typedef struct cq_corpus_counts {
-  uint64_t n_read, n_written; /* rows */
+  uint64_t n_read, n_written; /**< rows */
   struct {
-    const char *reason; /* static: "empty", "malformed" ... */
+    const char *reason; /**< static: "empty", "malformed" ... */
     uint64_t n;
-  } dropped[CQ_CORPUS_MAX_REASONS]; /* [n_reasons] in the order in which the reasons first occurred */
+  } dropped[CQ_CORPUS_MAX_REASONS]; /**< [n_reasons], in the order of first occurrence */
   size_t n_reasons;
 } cq_corpus_counts;
 
-/* Told from time to time how many rows were read; false stops. */
+/** Receives the number of rows read from time to time; false stops. */
 typedef bool (*cq_corpus_progress_fn)(void *context, uint64_t n_read);
 
-/* --- from other file formats --- */
+/** @name From other file formats */
 
 typedef struct cq_corpus_format {
   const char *name;
-  const char *inputs; /* "LINKS SENTENCES" */
+  const char *inputs; /**< "LINKS SENTENCES" */
   size_t min_inputs, max_inputs;
-  bool has_columns; /* to choose */
-  bool has_scores;  /* for a threshold */
+  bool has_columns; /**< to choose */
+  bool has_scores;  /**< for a threshold */
   const char *help;
 } cq_corpus_format;
 
-/* The i-th format that can be read; NULL beyond the last. */
+/** The i-th input format; NULL beyond the last. */
 CQ_API const cq_corpus_format *cq_corpus_format_at(size_t i);
 
 typedef struct cq_corpus_convert_options {
   size_t size;
-  const char *format; /* a cq_corpus_format's name */
+  const char *format; /**< a cq_corpus_format's name */
   const char *const *inputs;
   size_t n_inputs;
-  const char *const *columns; /* the output's columns, in their order; none: the format's default */
+  const char *const *columns; /**< the output's columns, in their order; none: the format's default */
   size_t n_columns;
-  double threshold; /* min score of a pair, where the format has scores; below 0: the format's default */
+  double threshold; /**< min score of a pair, where the format has scores; below 0: the format's default */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_convert_options;
-/* Group "corpus-convert". */
+/** Group "corpus-convert". */
 CQ_DEFAULT_OPTIONS(cq_corpus_convert_options, cq_corpus_convert_default_options, corpus_convert)
 
-/* Rows are dropped if the first column is empty or all others are; tabs and line breaks within text become blanks. */
+/** Converts files to rows. Those with an empty first column, or with all others empty, are dropped; tabs and line
+ * breaks within text become blanks. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options,
                                                cq_error *error);
 
-/* --- from rows to rows --- */
+/** @name From rows to rows */
 
-/* How sentences are compared: byte for byte, or by their letters and digits alone, ignoring case
- * (NFKC, full case folding); a sentence without letters and digits is compared byte for byte. */
-typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALISED } cq_corpus_match;
+/** How sentences are compared: byte for byte, or by their letters and digits alone, ignoring case (NFKC, full case
+ * folding); those without letters and digits byte for byte. */
+typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALIZED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {
   size_t size;
   const char *first, *second;
-  const char *on; /* "A,B": the column of each, from 1, with the sentences that both have */
+  const char *on; /**< "A,B": the column of each, from 1, with the common sentences */
   cq_corpus_match match;
-  uint64_t max_partners; /* of a row of the first file; 0: all */
-  double memory_gb;      /* for the second file, approximately (GiB); a larger one is split on disk, in $TMPDIR */
+  uint64_t max_partners; /**< for a row of the first file; 0: all */
+  double memory_gb;      /**< for the second file, approximately (GiB); larger ones are split on disk, in $TMPDIR */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_pivot_options;
-/* Group "corpus-pivot". */
-CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, corpus_pivot)
+CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, corpus_pivot) /**< group "corpus-pivot" */
 
-/* Joins two corpora that have a language in common: English-French and English-Italian give French-Italian, as Dore
- * did with Europarl. A row is the first's other columns, then the second's. Every row of one file is paired with
- * every row of the other that has the sentence; the order is the first file's, then the second's (of split files:
- * within each part). */
+/** Joins two corpora that have a language in common: English-French and English-Italian give French-Italian, as in
+ * Dore's work with Europarl. A row is the first file's other columns, then the second's. Every row of one file is
+ * paired with every row of the other that has the sentence, in the order of the first file, then of the second (within
+ * each part, if the file was split). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_sample_options {
   size_t size;
-  const char *const *inputs; /* one after the other */
+  const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  uint64_t n;   /* this many rows, held in memory; 0: by share */
-  double share; /* the chance of each row; 0: by number */
+  uint64_t n;   /**< this many rows, in memory; 0: by share */
+  double share; /**< the chance of each row; 0: by number */
   uint64_t seed;
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_sample_options;
-/* Group "corpus-sample". */
+/** Group "corpus-sample". */
 CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, corpus_sample)
 
-/* A random sample of the rows, in their order; all rows have the same chance (reservoir sampling: Vitter 1985,
+/** Draws a random sample of the rows, kept in order; all rows have the same chance (reservoir sampling: Vitter 1985,
  * algorithm R). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *options,
                                               cq_error *error);
 
-/* What makes a row a repetition of an earlier one: the row as a whole, any of its sides, the first, or the second,
- * each equal to the same side of the earlier row; an empty side repeats nothing. */
+/** What makes a row a repetition: the whole row, any side, the first, or the second side being equal to an earlier
+ * row's; an empty side repeats nothing. */
 typedef enum cq_corpus_repeats {
   CQ_REPEATS_ROW,
   CQ_REPEATS_ANY,
@@ -142,10 +143,9 @@ typedef enum cq_corpus_repeats {
 
 typedef struct cq_corpus_dedup_options {
   size_t size;
-  const char *const *inputs; /* one after the other */
+  const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  const char *const *held_out; /* a row with any sentence of these files, in any column, is dropped; a malformed
-                                  line there is always an error */
+  const char *const *held_out; /**< drop rows with any sentence of these files; malformed lines here are errors */
   size_t n_held_out;
   cq_corpus_match match;
   cq_corpus_repeats repeats;
@@ -154,150 +154,148 @@ typedef struct cq_corpus_dedup_options {
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_dedup_options;
-/* Group "corpus-dedup". */
-CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup)
+CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup) /**< group "corpus-dedup" */
 
-/* Keeps the first of rows that repeat one another. Sentences are known by 64 bits, and up to 21 bytes a row (or a
- * side, for CQ_REPEATS_ANY) are kept: 60 million distinct ones take 1 GiB while the table does not grow, and two of
- * them are taken for one with a chance of 1 in 10,000. */
+/** Keeps the first of rows that repeat one another. Sentences are compared by 64-bit hashes, at up to 21 bytes a row
+ * (or a side, for CQ_REPEATS_ANY): 60 million distinct ones take 1 GiB while the table does not grow, and the chance of
+ * any collision among them is 1 in 10,000. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_filter_options {
   size_t size;
-  const char *const *inputs; /* one after the other */
+  const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  uint64_t min_characters, max_characters; /* of every side; max 0: any number */
-  double max_ratio;             /* of the longer side's characters to the shorter's, ten added to both; 0: any */
-  const char *const *languages; /* codes of the columns: their sentences must be in that language's script; none: any */
+  uint64_t min_characters, max_characters; /**< of every side; max 0: no limit */
+  double max_ratio;             /**< of the longer side's characters to the shorter's, ten added to both; 0: any */
+  const char *const *languages; /**< codes of the columns: sentences must be in that script; none: any */
   size_t n_languages;
-  bool keep_identical; /* keep rows with two equal sides, compared CQ_CORPUS_NORMALISED */
+  bool keep_identical; /**< keep rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
-  double other_language; /* drop rows with a side that is in another language than `languages` says, with at least this
-                          * probability (calque/language.h); 0: do not look. All of `languages` must be known ones */
+  /** Drop rows with a side in another language than its code in `languages`, with at least this probability
+   * (calque/language.h); 0: keep them. All of `languages` must be known */
+  double other_language;
 } cq_corpus_filter_options;
-/* Group "corpus-filter". */
+/** Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)
 
-/* Drops rows that cannot be translations. In rows of three columns and more all but the first may be empty. A side's
+/** Drops rows that cannot be translations. In rows of three or more columns all but the first may be empty. A side's
  * script is that of most of its letters; sides without letters pass. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 
 typedef struct cq_corpus_gloss_options {
   size_t size;
-  const char *const *inputs; /* one after the other */
+  const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  size_t column;                   /* of the inputs, from 1, with the sentences */
-  const char *const *dictionaries; /* rows of a word and its translations, one after the other; held in memory */
+  size_t column;                   /**< of the inputs' sentences, from 1 */
+  const char *const *dictionaries; /**< rows of a word and its translations; held in memory */
   size_t n_dictionaries;
-  const char *const *texts; /* of the other language: translations are drawn by how often it has them; none: alike */
+  const char *const *texts; /**< of the other language: translations are drawn by how often it has them; none: alike */
   size_t n_texts;
-  double min_known; /* share of a sentence's words that must be known; at least one must be in any case */
+  double min_known; /**< minimum share of known words in a sentence, at least one */
   uint64_t seed;
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_gloss_options;
-/* Group "corpus-gloss". */
-CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, corpus_gloss)
+CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, corpus_gloss) /**< group "corpus-gloss" */
 
-/* Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
- * "word-by-word"). Words are looked up regardless of case, the longest phrase first; of several translations one is
- * drawn, and an unknown word stays as it is. Errors: CQ_ERR_ARGUMENT when no word has a translation. */
+/** Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
+ * "word-by-word"). Words are looked up regardless of case, the longest phrase first; one of several translations is
+ * drawn, and an unknown word stays as it is. @errors CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_inflect_options {
   size_t size;
-  const char *const *inputs; /* dictionaries: rows of a word and its translations; held in memory */
+  const char *const *inputs; /**< dictionaries: rows of a word and its translations; held in memory */
   size_t n_inputs;
-  const char *const *texts; /* of the translations' language, each row's last column; its words are held in memory */
+  const char *const *texts; /**< in the translations' language, each row's last column; words are held in memory */
   size_t n_texts;
-  uint64_t min_support; /* of a rule: words of the text that follow it */
+  uint64_t min_support; /**< words of the text that follow a rule */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_inflect_options;
-/* Group "corpus-inflect". */
+/** Group "corpus-inflect". */
 CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, corpus_inflect)
 
-/* Inflected forms that text has of a dictionary's translations, as rows of a dictionary: those of the translation that a
- * form belongs to, with the form in its place. The language needs nothing: rules that exchange beginnings and
- * endings of words are learned from text and dictionary (as in Soricut & Och 2015, "Unsupervised Morphology
- * Induction", without their vectors), and a form belongs to the translation with the greatest log support of the rule
- * + log(1 + the translation's count in the text) + half the letters that they share. counts.n_read: different words of
- * the text that the dictionary lacks. Phrases, and words with ideographs, are left alone. */
+/** Finds inflected forms of a dictionary's translations in text, and writes them as rows of a dictionary: the rows of
+ * the translation that a form belongs to, with the form in its place. Rules that exchange beginnings and endings of
+ * words are learned from text and dictionary, in any language (as in Soricut & Och 2015, "Unsupervised Morphology
+ * Induction", without their vectors). A form belongs to the translation with the highest log support of the rule +
+ * log(1 + the translation's count in the text) + half the letters that they share. counts.n_read: distinct words of the
+ * text that the dictionary lacks. Phrases, and words with ideographs, are ignored. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_options *options,
                                                cq_error *error);
 
 typedef struct cq_corpus_transliterate_options {
   size_t size;
-  const char *const *inputs; /* dictionaries: rows of a word and its translations; held in memory */
+  const char *const *inputs; /**< dictionaries: rows of a word and its translations; held in memory */
   size_t n_inputs;
-  const char *const *texts; /* of the words' language, each row's first column; its words are held in memory */
+  const char *const *texts; /**< in the words' language, each row's first column; words are held in memory */
   size_t n_texts;
-  uint64_t min_pairs; /* of words that sound alike; with fewer, nothing is written */
+  uint64_t min_pairs; /**< pairs of words that sound alike; with fewer, nothing is written */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_transliterate_options;
-/* Group "corpus-transliterate". */
+/** Group "corpus-transliterate". */
 CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, corpus_transliterate)
 
-/* Names that text has and a dictionary lacks, in the letters of the dictionary's other language, as rows of a
- * dictionary. A name is a word that the text never has in small letters. How it is written is learned from those words
- * of the dictionary that sound like their translations in another script: at first those with the same consonants
- * (Soundex of ICU's romanization), then all that what these teach makes likely, by a joint n-gram model of units of one
- * or two letters (Bisani & Ney 2008, "Joint-Sequence Models for Grapheme-to-Phoneme Conversion"). Of 1,000 names or
- * more other words teach nothing. Nothing is written where both languages have the same script. counts.n_read: names. */
+/** Transliterates names that text has and a dictionary lacks, as rows of a dictionary. A name is a word that the text
+ * never has in lower case. Spelling is learned from those words of the dictionary that sound like their translations in
+ * another script: first from those with the same consonants (Soundex of ICU's romanization), then from all that these
+ * make likely, by a joint n-gram model of units of one or two letters (Bisani & Ney 2008, "Joint-Sequence Models for
+ * Grapheme-to-Phoneme Conversion"); with 1,000 names or more, from names alone. Nothing is written where both languages
+ * have the same script. counts.n_read: names. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_transliterate(cq_corpus_counts *counts,
                                                      const cq_corpus_transliterate_options *options, cq_error *error);
 
-/* --- statistics --- */
+/** @name Statistics */
 
 enum { CQ_CORPUS_MAX_SCRIPTS = 3 };
 
 typedef struct cq_corpus_column {
-  uint64_t n, n_empty;    /* rows that have the column; those of them with nothing but white space there */
-  uint64_t n_distinct;    /* sentences, byte for byte, not counting empty ones */
-  double mean_characters; /* of sentences that are not empty, as all that follows */
+  uint64_t n, n_empty;    /**< rows that have the column; those with only white space there */
+  uint64_t n_distinct;    /**< sentences, byte for byte, without empty ones */
+  double mean_characters; /**< of sentences that are not empty, as all below */
   uint64_t median_characters, max_characters;
-  uint64_t characters_95; /* the 95th percentile */
-  double mean_words;      /* separated by white space */
+  uint64_t characters_95; /**< the 95th percentile */
+  double mean_words;      /**< separated by white space */
   struct {
-    char name[32];                  /* "Latin", "Cyrillic": the script of most of a sentence's letters */
-    double share;                   /* of the sentences */
-  } scripts[CQ_CORPUS_MAX_SCRIPTS]; /* the most frequent first; a share of 0: no more */
+    char name[32];                  /**< "Latin", "Cyrillic": the script of most of a sentence's letters */
+    double share;                   /**< of the sentences */
+  } scripts[CQ_CORPUS_MAX_SCRIPTS]; /**< the most frequent first; a share of 0: no more */
 } cq_corpus_column;
 
 typedef struct cq_corpus_figures {
-  uint64_t n_rows, n_distinct; /* n_distinct: rows, byte for byte */
-  uint64_t n_identical;        /* rows with two equal sides, compared CQ_CORPUS_NORMALISED */
-  uint64_t n_malformed;        /* lines, with skip_bad */
+  uint64_t n_rows, n_distinct; /**< n_distinct: rows, byte for byte */
+  uint64_t n_identical;        /**< rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
+  uint64_t n_malformed;        /**< lines, with skip_bad */
   size_t n_columns;
-  cq_corpus_column *columns; /* [n_columns] */
+  cq_corpus_column *columns; /**< [n_columns] */
 } cq_corpus_figures;
 
 typedef struct cq_corpus_stats_options {
   size_t size;
-  const char *const *inputs; /* one after the other */
+  const char *const *inputs; /**< one after the other */
   size_t n_inputs;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
 } cq_corpus_stats_options;
-/* Group "corpus-stats". */
-CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, corpus_stats)
+CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, corpus_stats) /**< group "corpus-stats" */
 
-/* Statistics of a corpus. Memory grows by about 20 bytes for each new row and side, as in cq_corpus_dedup.
- * *out is {0} after an error; release with cq_corpus_figures_free. */
+/** Statistics of a corpus. Memory grows by about 20 bytes for each new row and side, as in cq_corpus_dedup(). `*out` is
+ * {0} after an error; release with cq_corpus_figures_free(). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *options,
                                              cq_error *error);
 CQ_API void cq_corpus_figures_free(cq_corpus_figures *figures);

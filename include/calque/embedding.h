@@ -1,12 +1,12 @@
-/* Arithmetic on embeddings that are already computed: cosine similarity and quantization.
+/** @file Arithmetic on embeddings that are already computed: cosine similarity and quantization.
  *
- *   float ranges[2 * dim];
- *   cq_int8_ranges(ranges, calibration, n_calibration, dim);
- *   cq_quantize_int8(bytes, vectors, n, dim, ranges);
+ *      float ranges[2 * dim];
+ *      cq_int8_ranges(ranges, calibration, n_calibration, dim);
+ *      cq_quantize_int8(bytes, vectors, n, dim, ranges);
  *
  * All arrays are row-major.
  *
- * Threads: all may be called by any number of threads at once. */
+ * @threads All may be called by any number of threads at once. */
 #ifndef CALQUE_EMBEDDING_H
 #define CALQUE_EMBEDDING_H
 
@@ -19,23 +19,23 @@
 extern "C" {
 #endif
 
-/* Cosine of two vectors, summed in double precision; 0 when either is all zero. */
+/** Cosine of two vectors, summed in double precision; 0 when either is all zero. */
 CQ_API double cq_cosine(const float *a, const float *b, size_t dim);
 
-/* Scales each of n vectors to length 1, as the option normalize of encoding does, to the bit; zero stays zero. */
+/** Scales each of n vectors to length 1, with the bits of the encoding option `normalize`; zero stays zero. */
 CQ_API void cq_normalize(float *vectors, size_t n, size_t dim);
 
-/* Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
+/** Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
 CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
 
-/* Scalar quantization as sentence-transformers' quantize_embeddings does it (6.2; releases before truncated towards
- * zero instead of rounding down): each dimension's range in 255 steps, floor((x - min) / step) clipped to [0, 255],
- * minus 128. Values outside the range saturate; the step of an empty range is 1. */
+/** Scalar quantization as sentence-transformers' quantize_embeddings does it (6.2; earlier releases rounded towards
+ * zero, not down): each dimension's range in 255 steps, `floor((x - min) / step)` clipped to [0, 255], minus 128.
+ * Values outside the range saturate; the step of an empty range is 1. */
 CQ_API void cq_quantize_int8(int8_t *out, const float *vectors, size_t n, size_t dim, const float *ranges);
 
-/* One bit a dimension, x > 0, most significant bit first, the last byte filled with zeros: out [n, (dim + 7) / 8]. */
+/** One bit a dimension, x > 0, most significant bit first, the last byte filled with zeros: out [n, (dim + 7) / 8]. */
 CQ_API void cq_quantize_ubinary(uint8_t *out, const float *vectors, size_t n, size_t dim);
-/* The same minus 128, as int8. */
+/** cq_quantize_ubinary() minus 128, as int8. */
 CQ_API void cq_quantize_binary(int8_t *out, const float *vectors, size_t n, size_t dim);
 
 #ifdef __cplusplus

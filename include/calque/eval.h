@@ -1,13 +1,13 @@
-/* Evaluation of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity (STS); and
- * precision, recall and F1 of mined pairs.
+/** @file Evaluation of a multilingual encoder: MSE to a teacher, translation accuracy, semantic textual similarity
+ * (STS), and precision, recall and F1 of mined pairs.
  *
- *   cq_translation_result r;
- *   cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
- *   printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
+ *      cq_translation_result r;
+ *      cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
+ *      printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
  *
- * Each measure comes twice: on vectors, and on a model and a file. Source: Reimers & Gurevych 2020, section 3.
+ * Each measure comes twice: on vectors, and on a model and a file. @source Reimers & Gurevych 2020, section 3.
  *
- * Threads: calls are independent of one another, and may share an encoder. */
+ * @threads Calls are independent of one another, and may share an encoder. */
 #ifndef CALQUE_EVAL_H
 #define CALQUE_EVAL_H
 
@@ -18,128 +18,128 @@
 extern "C" {
 #endif
 
-/* --- on vectors --- */
+/** @name On vectors */
 
-/* Mean over all n * dim of (a - b)^2, times 100, summed in double precision. NaN when n * dim is 0. */
+/** The mean of `(a - b)^2` over all n * dim, times 100, summed in double precision. NaN when n * dim is 0. */
 CQ_API double cq_mse_100(const float *a, const float *b, size_t n, size_t dim);
 
-/* Row i of a and row i of b belong together.
- * For each a the most similar b by cosine over the full matrix, and the reverse; ties go to the lowest index.
- * A zero vector's cosines are 0. Chance level is 1 / n. The result is that of a plain double-precision loop, whatever
- * the SIMD level and the number of threads. Errors: CQ_ERR_ARGUMENT when n is 0, CQ_ERR_MEMORY. */
+/** Translation accuracy: the share of rows a[i] whose most similar b by cosine, over the full matrix, is b[i], and the
+ * reverse. Ties go to the lowest index; a zero vector's cosines are 0; chance level is 1 / n. The result is that of a
+ * plain double-precision loop at every SIMD level and number of threads. @errors CQ_ERR_ARGUMENT when n is 0,
+ * CQ_ERR_MEMORY. */
 typedef struct cq_translation_result {
-  double source_to_target, target_to_source, mean; /* fractions of n */
-  size_t n, n_skipped;                             /* n_skipped: malformed lines of a file; 0 on vectors */
+  double source_to_target, target_to_source, mean; /**< fractions of n */
+  size_t n, n_skipped;                             /**< n_skipped: malformed lines of a file; 0 on vectors */
 } cq_translation_result;
 CQ_API CQ_MUST_USE cq_status cq_translation_accuracy(cq_translation_result *out, const float *a, const float *b,
                                                      size_t n, size_t dim, cq_context *ctx, cq_error *error);
 
-/* Spearman's rank correlation, average ranks on ties; NaN when n < 2 or a side is constant.
- * Errors: CQ_ERR_ARGUMENT for NaN in the input, CQ_ERR_MEMORY. */
+/** Spearman's rank correlation, average ranks on ties; NaN when n < 2 or a side is constant.
+ * @errors CQ_ERR_ARGUMENT for NaN in the input, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_spearman(double *out, const double *x, const double *y, size_t n, cq_error *error);
-/* Pearson's correlation; NaN as above. */
+/** Pearson's correlation; NaN as above. */
 CQ_API double cq_pearson(const double *x, const double *y, size_t n);
 
-/* Precision, recall and F1 of scored candidates of which those with score >= threshold are taken. */
+/** Precision, recall and F1 of the scored candidates with score >= threshold. */
 typedef struct cq_f1_point {
-  double threshold, precision, recall, f1; /* fractions; 0 where a divisor is 0 */
+  double threshold, precision, recall, f1; /**< fractions; 0 where a divisor is 0 */
   size_t n_taken, n_correct;
 } cq_f1_point;
 
-/* At one threshold. n_gold: how many correct ones there are in all, found or not. */
+/** Precision, recall and F1 at one threshold. n_gold: the number of correct candidates in all, found or not. */
 CQ_API void cq_f1_at(cq_f1_point *out, double threshold, const double *scores, const bool *correct, size_t n,
                      size_t n_gold);
 
-/* At every threshold that makes a difference, the highest first: midway between two neighboring scores, and the lowest
- * score itself. Candidates of equal score are taken together.
- *   out   released with cq_free(); NULL when n is 0
- * Errors: CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.
- * Source: the midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
+/** The same at every distinct threshold, the highest first: midway between two neighboring scores, and the lowest score
+ * itself. Candidates of equal score are taken together.
+ * @param out  released with cq_free(); NULL when n is 0
+ * @errors CQ_ERR_ARGUMENT for a NaN score or more correct candidates than n_gold; CQ_ERR_MEMORY.
+ * @source The midpoint rule of Artetxe & Schwenk 2019, section 4.1. */
 CQ_API CQ_MUST_USE cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores, const bool *correct,
                                          size_t n, size_t n_gold, cq_error *error);
-/* The point of maximum F1, of several the one of the highest threshold; all zero for an empty curve. */
+/** The point of maximum F1, on a tie that of the highest threshold; all zero for an empty curve. */
 CQ_API void cq_f1_best(cq_f1_point *out, const cq_f1_point *curve, size_t n_points);
 
-/* --- on a model and a file of lines: SOURCE tab TARGET [tab GOLD] --- */
+/** @name On a model and a file of lines: SOURCE tab TARGET [tab GOLD] */
 
-/* Vectors of the first columns' sentences, which files of several languages may have in common, as those of FLORES and
- * NTREX do: each is encoded once. For calls with the same options but max_rows and skip_bad, one at a time, with the
- * same models (two at most, which live longer than it), and at most 100,000 sentences of each. cq_eval_memory_new
- * fails with CQ_ERR_MEMORY. */
+/** Vectors of first-column sentences, which files of several languages may share, as those of FLORES and NTREX do: each
+ * is encoded once. For calls one at a time, with the same options except max_rows and skip_bad, and the same models (at
+ * most two, which outlive it); at most 100,000 sentences of each. @errors CQ_ERR_MEMORY. */
 typedef struct cq_eval_memory cq_eval_memory;
 CQ_API CQ_MUST_USE cq_status cq_eval_memory_new(cq_eval_memory **out, cq_error *error);
-CQ_API void cq_eval_memory_free(cq_eval_memory *memory); /* NULL is ignored */
+CQ_API void cq_eval_memory_free(cq_eval_memory *memory); /**< NULL is ignored */
 
-typedef struct cq_eval_options { /* group "eval" */
+typedef struct cq_eval_options {
   size_t size;
-  size_t max_rows; /* use only the first rows, this many; 0: all */
-  bool skip_bad;   /* count malformed lines and go on, instead of CQ_ERR_FORMAT */
+  size_t max_rows; /**< read at most this many rows; 0: all */
+  bool skip_bad;   /**< count malformed lines instead of CQ_ERR_FORMAT */
   const char *prompt;
-  int truncate_dim;       /* measure vectors of only so many leading dimensions; 0: all */
-  const char *perturb;    /* write the second column as people type it: lower, upper, accents (without them),
-                           * punctuation (without the last marks), nfd, hyphen (soft ones in words); NULL: as it is */
-  cq_eval_memory *memory; /* of cq_eval_mse, _translation, _xsim, _search and _sts; NULL: none */
+  int truncate_dim; /**< keep only this many leading dimensions; 0: all */
+  /** Rewrite the second column: lower, upper (case), accents (without), punctuation (without the last marks), nfd,
+   * hyphen (soft hyphens in words); NULL: as it is */
+  const char *perturb;
+  cq_eval_memory *memory; /**< for cq_eval_mse, translation, xsim, search and sts; NULL: none */
 } cq_eval_options;
-CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval)
+CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval) /**< group "eval" */
 
-/* The student on both sides of a file against the teacher's vectors of its first column. */
+/** MSE of the student on both sides of a file to the teacher's vectors of the first column. */
 typedef struct cq_mse_result {
-  double target;           /* x 100: student(target) against teacher(source), the paper's measure */
-  double source;           /* x 100: student(source) against teacher(source) */
-  double teacher_variance; /* x 100: that of the teacher's vectors, which a student of one constant vector reaches */
-  double teacher_norm;     /* mean length of the teacher's vectors */
+  double target;           /**< x 100: student(target) against teacher(source), the paper's measure */
+  double source;           /**< x 100: student(source) against teacher(source) */
+  double teacher_variance; /**< x 100: of the teacher's vectors; the MSE of a constant student */
+  double teacher_norm;     /**< mean length of the teacher's vectors */
   size_t n, n_skipped;
 } cq_mse_result;
-/* A student of fewer dimensions than the teacher is measured against the teacher's first ones (distillation's
- * truncation). Errors: CQ_ERR_ARGUMENT when it has more, or the file has no rows; those of reading and encoding. */
+/** MSE of a student to its teacher. A student of fewer dimensions is measured against the teacher's first ones, as in
+ * distillation with truncation. @errors CQ_ERR_ARGUMENT when it has more dimensions, or the file has no rows; those of
+ * reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_mse(cq_mse_result *out, const cq_encoder *teacher, const cq_encoder *student,
                                          const char *file, const cq_eval_options *options, cq_context *ctx,
                                          cq_error *error);
 
-/* Translation accuracy of a file's two columns. A match whose text equals the right one's is right: a sentence that
- * stands twice in the file is no mistake (as sentence-transformers' TranslationEvaluator counts). Errors:
- * CQ_ERR_ARGUMENT when the file has no rows; those of reading and encoding. */
+/** Translation accuracy of a file's two columns. A match with the right text is right, even in another row (as in
+ * sentence-transformers' TranslationEvaluator). @errors CQ_ERR_ARGUMENT when the file has no rows; those of reading and
+ * encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_translation(cq_translation_result *out, const cq_encoder *encoder,
                                                  const char *file, const cq_eval_options *options, cq_context *ctx,
                                                  cq_error *error);
 
-/* The same by margin and as error rates: the share of rows whose best candidate by the ratio margin, of the 4
- * nearest, is not their translation. Errors: as above. Source: Artetxe & Schwenk 2019, equation 2; the measure is
- * LASER's xsim. */
+/** xsim: the share of rows whose best candidate of the 4 nearest, by the ratio margin, is not their translation.
+ * @errors As above. @source Artetxe & Schwenk 2019, equation 2; LASER's xsim. */
 CQ_API CQ_MUST_USE cq_status cq_eval_xsim(cq_translation_result *out, const cq_encoder *encoder, const char *file,
                                           const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
-/* The same among near misses: for each sentence of the second column the candidates are those of the first, which is
- * English, and near misses of them made by rules: another number, another name, a negation more or less, two clauses
- * swapped. Errors: as above. Source: Chen et al. 2023 (xsim++, arXiv 2306.12907); the rules are ours. */
+/** xsim++: for each sentence of the second column the candidates are those of the first, which is English, and near
+ * misses of them made by rules: another number, another name, a negation added or removed, two clauses swapped. @errors
+ * As above. @source Chen et al. 2023 (xsim++, arXiv 2306.12907); the rules are ours. */
 typedef struct cq_xsim_kind {
-  size_t n_errors,
-      n_near_misses; /* near misses that are the best candidates of their own rows, of all near misses of the kind */
+  size_t n_errors, n_near_misses; /**< rows whose best candidate is such a near miss; near misses of this kind */
 } cq_xsim_kind;
 typedef struct cq_xsim_hard_result {
-  double error; /* share of the rows */
+  double error; /**< share of the rows */
   cq_xsim_kind number, name, negation, order;
-  size_t n_other; /* errors that have to do with another row's sentence */
+  size_t n_other; /**< errors with another row's sentence */
   size_t n, n_skipped;
 } cq_xsim_hard_result;
 CQ_API CQ_MUST_USE cq_status cq_eval_xsim_hard(cq_xsim_hard_result *out, const cq_encoder *encoder, const char *file,
                                                const cq_eval_options *options, cq_context *ctx, cq_error *error);
 
-/* Search in another model's index: the first column's sentences are documents, encoded by `documents`, and the second
- * column's are queries, encoded by `queries`, a student of it. Right is the query's own row, or one with the same text. */
+/** Search in another model's index: the first column's sentences are documents, encoded by `documents`; the second
+ * column's are queries, encoded by `queries`, a student of it. A hit is the query's own row, or one with the same
+ * text. */
 typedef struct cq_eval_search_result {
-  double hits_at_1, hits_at_10; /* shares of the queries whose document is the first, or among the first ten */
-  double mrr;                   /* mean reciprocal rank */
+  double hits_at_1, hits_at_10; /**< shares of queries with their document first, or in the top ten */
+  double mrr;                   /**< mean reciprocal rank */
   size_t n, n_skipped;
 } cq_eval_search_result;
-/* A student of fewer dimensions is measured against the documents' first ones. Errors: CQ_ERR_ARGUMENT when it has more,
- * or the file has no rows; those of reading and encoding. */
+/** Measures search. A student of fewer dimensions is measured against the documents' first ones. @errors
+ * CQ_ERR_ARGUMENT when it has more dimensions, or the file has no rows; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents,
                                             const cq_encoder *queries, const char *file, const cq_eval_options *options,
                                             cq_context *ctx, cq_error *error);
 
-/* Correlation of cosine and gold score over a file of three columns.
- * Errors: CQ_ERR_FORMAT for a gold score that is no number; CQ_ERR_ARGUMENT when the file has no rows; those of
+/** Correlation of cosine and gold score over a file of three columns.
+ * @errors CQ_ERR_FORMAT for a gold score that is not a number; CQ_ERR_ARGUMENT when the file has no rows; those of
  * reading and encoding. */
 typedef struct cq_sts_result {
   double spearman, pearson;

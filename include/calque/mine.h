@@ -1,17 +1,16 @@
-/* Mining parallel sentences (bitext mining): margin-based scores over nearest neighbors, the choice of pairs, and a
- * threshold tuned on labeled data.
+/** @file Mining parallel sentences (bitext mining): margin-based scores over nearest neighbors, the choice of pairs,
+ * and a threshold tuned on labeled data.
  *
- *   cq_neighbors of_x, of_y;                                        // calque/nearest.h
- *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
- *   cq_mined_pair *pairs;
- *   size_t n;
- *   cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, &err);           // best first
- *   cq_free(pairs);
+ *      cq_neighbors of_x, of_y;                                        // calque/nearest.h
+ *      cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
+ *      cq_mined_pair *pairs;
+ *      size_t n;
+ *      cq_margin_pairs(&pairs, &n, &of_x, &of_y, NULL, &err);           // best first
+ *      cq_free(pairs);
  *
- * cq_mine does all of it on two files. Source: Artetxe & Schwenk 2019, sections 3 and 4.
+ * cq_mine() does all of it on two files. @source Artetxe & Schwenk 2019, sections 3 and 4.
  *
- * Threads: calls are independent of one another; a cq_mining and a cq_labeled may be read by any number of threads at
- * once. */
+ * @threads Calls are independent of one another; a cq_mining may be read by any number of threads at once. */
 #ifndef CALQUE_MINE_H
 #define CALQUE_MINE_H
 
@@ -23,189 +22,163 @@
 extern "C" {
 #endif
 
-/* How a pair is scored from its cosine a and b, the mean of what its two rows' k nearest neighbors have on average. */
+/** How a pair is scored from its cosine a and b, the mean cosine of its two rows to their k nearest neighbors. */
 typedef enum cq_margin {
-  CQ_MARGIN_RATIO,    /* a / b; 0 where b is 0 (equation 2) */
-  CQ_MARGIN_DISTANCE, /* a - b */
-  CQ_MARGIN_ABSOLUTE, /* a: plain cosine */
+  CQ_MARGIN_RATIO,    /**< a / b; 0 where b is 0 (equation 2) */
+  CQ_MARGIN_DISTANCE, /**< a - b */
+  CQ_MARGIN_ABSOLUTE, /**< a: plain cosine */
 } cq_margin;
 
-/* Which pairs are candidates. */
+/** Which pairs are candidates. */
 typedef enum cq_retrieval {
-  CQ_RETRIEVE_FORWARD,   /* each source's best target */
-  CQ_RETRIEVE_BACKWARD,  /* each target's best source */
-  CQ_RETRIEVE_INTERSECT, /* pairs that are each other's best */
-  CQ_RETRIEVE_MAX,       /* both sides' best, taken greedily by score, no row twice */
+  CQ_RETRIEVE_FORWARD,   /**< each source's best target */
+  CQ_RETRIEVE_BACKWARD,  /**< each target's best source */
+  CQ_RETRIEVE_INTERSECT, /**< pairs that are each other's best */
+  CQ_RETRIEVE_MAX,       /**< both sides' best, taken greedily by score, no row twice */
 } cq_retrieval;
 
 typedef struct cq_mined_pair {
-  uint32_t source, target; /* rows */
+  uint32_t source, target; /**< rows */
   double score, cosine;
 } cq_mined_pair;
 
-typedef struct cq_margin_options { /* group "margin" */
+typedef struct cq_margin_options {
   size_t size;
   cq_margin margin;
   cq_retrieval retrieval;
-  size_t n_candidates; /* forward and backward: the top candidates of each row, instead of one */
-  double threshold;    /* pairs that score lower are left out */
-  double min_cosine;   /* and so are those with a lower cosine, once all are chosen */
+  size_t n_candidates; /**< forward and backward: top candidates of each row */
+  double threshold;    /**< minimum score */
+  double min_cosine;   /**< minimum cosine, applied after all pairs are chosen */
 } cq_margin_options;
-CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, margin) /* ratio, max, 1, none, none */
+/** Ratio, max, 1, none, none: group "margin". */
+CQ_DEFAULT_OPTIONS(cq_margin_options, cq_margin_default_options, margin)
 
-/* Scores candidates from both sides' neighbors and chooses pairs, best first (then by source, then by target).
- *   out      released with cq_free(); NULL when there are none
- *   options  NULL for the defaults
- * Errors: CQ_ERR_ARGUMENT when the neighbors are not of one search; CQ_ERR_MEMORY. */
+/** Scores candidates from both sides' neighbors and chooses pairs, best first (then by source, then by target).
+ * @param out      released with cq_free(); NULL when there are none
+ * @param options  NULL for the defaults
+ * @errors CQ_ERR_ARGUMENT when the neighbors come from different searches; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbors *of_source,
                                              const cq_neighbors *of_target, const cq_margin_options *options,
                                              cq_error *error);
 
-/* The same within one matrix (cq_nearest_within): paraphrases. A pair comes once, its lower row as the source;
- * forward and backward are each row's best, max is greedy with no row in two pairs. Errors: as above. */
+/** Pairs within one matrix (cq_nearest_within()): paraphrases. A pair comes once, its lower row as the source; forward
+ * and backward are each row's best, max is greedy with no row in two pairs. @errors As above. */
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbors *neighbors,
                                                     const cq_margin_options *options, cq_error *error);
 
-/* What is found within one side's text: cq_margin_pairs_within with the same options, but with CQ_RETRIEVE_MAX for
- * CQ_RETRIEVE_FORWARD and CQ_RETRIEVE_BACKWARD, so that no row is in two; best first. */
+/** Pairs within one side's text, best first: cq_margin_pairs_within() with the same options, but CQ_RETRIEVE_MAX for
+ * CQ_RETRIEVE_FORWARD and CQ_RETRIEVE_BACKWARD, so that no row is in two. */
 typedef struct cq_decoys {
-  const cq_mined_pair *pairs; /* [n] */
-  size_t n, n_rows;           /* n_rows: of the side */
+  const cq_mined_pair *pairs; /**< [n] */
+  size_t n, n_rows;           /**< n_rows: of the side */
 } cq_decoys;
 
-/* Estimates without a gold standard how many pairs are translations: of those that score at least as high as each.
- *   precision      [n] of 0 to 1, never rising
- *   pairs          [n] from cq_margin_pairs, best first
- *   decoys         of source and target
- * Pairs within a text are no translations, and score as false pairs between texts do (target-decoy estimate: Elias &
- * Gygi 2007; src/search/precision.c has the formula). Where a text says many things twice, the estimate is too low. */
+/** Estimates, without a gold standard, what share of the pairs that score at least as high as each are translations.
+ * Pairs within a text are not translations, and score like false pairs between texts (target-decoy estimate: Elias &
+ * Gygi 2007; src/search/precision.c has the formula). The estimate is too low for a text with many paraphrases.
+ * @param precision  [n] from 0 to 1, never rising
+ * @param pairs      [n] from cq_margin_pairs, best first
+ * @param decoys     of source and target */
 CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]);
 
-/* --- on files --- */
+/** @name On files */
 
-/* Pairs that are dropped though they score high. */
+/** Pairs that are dropped although they score high. */
 enum {
-  CQ_DROP_COPIES = 1,  /* the same letters on both sides */
-  CQ_DROP_NUMBERS = 2, /* digits of one side that the other lacks */
-  CQ_DROP_LINKS = 4,   /* a URL or an address on one side only, or little else on either */
+  CQ_DROP_COPIES = 1,  /**< the same letters on both sides */
+  CQ_DROP_NUMBERS = 2, /**< digits of one side that the other lacks */
+  CQ_DROP_LINKS = 4,   /**< a URL or an address on one side only, or little else on either */
 };
 
-/* done of n_all, what: "encode" or "search"; return false to stop (CQ_ERR_STOPPED). */
+/** Receives the progress of a stage, "encode" or "search"; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t done, uint64_t n_all);
 
-typedef struct cq_mine_options { /* group "mine" */
+typedef struct cq_mine_options {
   size_t size;
-  /* With a model text: each line a sentence, or an id, a tab and a sentence; plain or compressed. Without one vectors: .npy, or
-   * f32 numbers alone. target NULL: pairs within source. */
+  /** With a model, text: each line a sentence, or an id, a tab and a sentence; plain or compressed. Without one,
+   * vectors: .npy, or f32 numbers alone. target NULL: pairs within source. */
   const char *source, *target;
-  const char *model;           /* NULL: source and target hold vectors */
-  const char *cache_directory; /* for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  size_t raw_dim;              /* dimension of vectors in files of f32 numbers alone; else 0 */
-  size_t k;                    /* neighbors that a margin is taken over */
+  const char *model;           /**< NULL: source and target hold vectors */
+  const char *cache_directory; /**< for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  size_t raw_dim;              /**< dimension of vectors in files of plain f32 numbers; else 0 */
+  size_t k;                    /**< neighbors that a margin is taken over */
   cq_first_pass first_pass;
-  const cq_margin_options *margin; /* NULL: the defaults */
-  const char *gold; /* lines of two ids, source and target: the threshold is the one of maximum F1 on them */
-  unsigned drop;    /* CQ_DROP_*: filters after scoring, of text only */
-  bool skip_bad;    /* count malformed lines and go on */
+  const cq_margin_options *margin; /**< NULL: the defaults */
+  const char *gold;                /**< lines of source and target id: sets the threshold to that of maximum F1 */
+  unsigned drop;                   /**< CQ_DROP_*: filters after scoring, of text only */
+  bool skip_bad;                   /**< count malformed lines, and continue */
   cq_notice_fn notice;
   void *notice_context;
   cq_mine_progress_fn progress;
   void *progress_context;
-  cq_precision precision; /* of the model */
-  /* Pairs are left out from where the estimate (cq_margin_precision) is lower; 0: none. It takes two searches more, one
-   * within each side; without it, only where these are at most 2 x 10^10 cosines, to tell of it. With a classifier it is
-   * the mean of the probabilities, and needs no search */
+  cq_precision precision; /**< of the model */
+  /** Leaves out pairs from where the estimated precision (cq_margin_precision()) is lower; 0: none. It takes two more
+   * searches, one within each side. At 0, they are made only for the report, and if they are at most 2 x 10^10 cosines.
+   * With a classifier it is the mean probability, and needs no search */
   double min_precision;
-  cq_ranks *ranks; /* that mine together (calque/ranks.h): rank 0 reads the files and has the pairs, the others read the
-                    * model and have none; encoding and searching are divided. NULL: this process alone */
-  /* A pair's score is then not the margin but the probability that it is a translation, by a logistic regression on
-   * margin, cosine, lengths, digits, and how well the tokens of one sentence are matched by those of the other, as the
-   * model's token embeddings have them. The pairs are those chosen by margin; thresholds and min_precision are of the
-   * probability, which holds for corpora of like size and a like share of translations as those it was trained on. Of
-   * text, between two files only. Source: Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
-  const char *learn_from;      /* gold, as above: trained on the mined pairs, positive if in gold, else negative */
-  const char *classifier;      /* one that was saved, learned with the same margin */
-  const char *save_classifier; /* where what was learned is written (docs/formats.md) */
-  unsigned leave_out;          /* bits of its features, in the order of calque mine --help: train without these */
+  /** Divide encoding and searching (calque/ranks.h): rank 0 reads the files and has the pairs, the others only open the
+   * model. NULL: this process alone */
+  cq_ranks *ranks;
+  /** A classifier scores pairs by the probability that they are translations instead of the margin: a logistic
+   * regression on margin, cosine, lengths, digits, and how well the tokens of the two sentences match by the model's
+   * token embeddings. Pairs are still chosen by margin; thresholds and min_precision apply to the probability, which is
+   * calibrated for corpora of similar size and share of translations as the training data. For text in two files only.
+   * @source Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
+  const char *learn_from;      /**< gold, as above: mined pairs are positive examples if in it, else negative */
+  const char *classifier;      /**< a saved one, trained with the same margin */
+  const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
+  unsigned leave_out;          /**< features not to train with: bits, in the order of `calque mine --help` */
 } cq_mine_options;
-CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine)
+CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 
 typedef struct cq_mining cq_mining;
 typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
 
-/* Mines two files. A sentence that stands several times competes once; rows are distinct sentences.
- * Errors: those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
+/** Mines two files. Rows are distinct sentences: a repeated one competes once.
+ * @errors Those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
  * dimensions or with numbers that are not finite, an unknown id in gold (file and line), gold with none of the mined
- * pairs or all of them (learn_from), a classifier trained with another margin; CQ_ERR_FORMAT for a file that is no
- * classifier; CQ_ERR_IO; CQ_ERR_STOPPED (what was encoded is kept in the cache). */
+ * pairs or all of them (learn_from), a classifier trained with another margin; CQ_ERR_FORMAT for a file that is not a
+ * classifier; CQ_ERR_IO; CQ_ERR_STOPPED (vectors are kept in the cache). */
 CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_mining_free(cq_mining *mining);
 
-/* The pairs, best first; borrowed. */
+/** The pairs, best first; borrowed. */
 CQ_API const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining);
-/* A row's sentence; data NULL when vectors were mined. */
+/** A row's sentence; data NULL when vectors were mined. */
 CQ_API cq_slice cq_mining_sentence(const cq_mining *mining, cq_side side, uint32_t row);
-/* In how many lines a row's sentence stands, and the i-th one's id; data NULL when lines have none. */
+/** The number of lines with a row's sentence, and the id of the i-th of them; data NULL when lines have none. */
 CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t row);
 CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
-/* With gold: the point chosen; without, all zero. Borrowed. */
+/** The point chosen on gold; all zero without gold. Borrowed. */
 CQ_API const cq_f1_point *cq_mining_tuned(const cq_mining *mining);
 
-/* How pairs are written. */
+/** How pairs are written. */
 typedef enum cq_pair_format {
-  CQ_PAIRS_TSV,   /* score, source, target; ids where lines have them, row numbers of vectors */
-  CQ_PAIRS_JSONL, /* an object a line: score, cosine, source, target, and source_id, target_id where lines have them */
-  CQ_PAIRS_TMX,   /* a translation memory (TMX 1.4b) with the scores; of sentences only */
-  CQ_PAIRS_MOSES, /* two files, of which line n of the one is the translation of line n of the other; of sentences only */
+  CQ_PAIRS_TSV,   /**< score, source, target; ids if lines have them, row numbers of vectors */
+  CQ_PAIRS_JSONL, /**< a line per pair: score, cosine, source, target, and source_id, target_id if lines have ids */
+  CQ_PAIRS_TMX,   /**< a translation memory (TMX 1.4b) with the scores; of sentences only */
+  CQ_PAIRS_MOSES, /**< two files whose lines n are translations of one another; of sentences only */
 } cq_pair_format;
 
 typedef struct cq_pair_writing {
   cq_pair_format format;
-  bool with_text;                                /* TSV: cosine and sentences behind the three columns */
-  const char *source_language, *target_language; /* TMX, Moses: codes */
+  bool with_text;                                /**< TSV: cosine and sentences after the three columns */
+  const char *source_language, *target_language; /**< TMX, Moses: codes */
 } cq_pair_writing;
 
-/* The format that a file's name asks for: .jsonl, .tmx, .moses, else TSV (.tsv, .txt, .pairs, no ending), each also with
- * .gz or .zst; path NULL: TSV. Errors: CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
+/** The format by a file's name: .jsonl, .tmx, .moses, or TSV (.tsv, .txt, .pairs, no ending), each also with .gz or
+ * .zst; path NULL: TSV. @errors CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
 CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
-/* The file that a side's sentences are in: path itself, except for Moses: news.en.gz and news.de.gz of news.moses.gz.
- * Errors: CQ_ERR_ARGUMENT for a Moses path that does not end in .moses, for what is no code, for two codes that are one,
- * and for a name longer than size. */
+/** The file with a side's sentences: path itself, except for Moses: news.en.gz and news.de.gz for news.moses.gz.
+ * @errors CQ_ERR_ARGUMENT for a Moses path that does not end in .moses, for an invalid code, for equal codes, and for a
+ * name longer than size. */
 CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side,
                                           const cq_pair_writing *how, cq_error *error);
-/* Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file appears
- * whole or not at all. Errors: CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as cq_pair_path; CQ_ERR_IO;
+/** Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file appears whole
+ * or not at all. @errors CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as for cq_pair_path(); CQ_ERR_IO;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);
-
-/* --- mined pairs against a gold standard --- */
-
-typedef struct cq_labelled_pair {
-  double score, cosine; /* cosine NaN when the file has none */
-  bool correct;
-  cq_slice source_id, target_id, source, target; /* the sentences: data NULL when the file has none */
-} cq_labelled_pair;
-
-typedef struct cq_labeled {
-  cq_labelled_pair *pairs; /* [n], best first */
-  size_t n, n_gold;
-  bool has_cosines; /* in every line */
-  void *memory;     /* what the slices point into */
-} cq_labeled;
-
-/* Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque
- * mine` prints for files of ids), and says which of them a gold file has: lines of source id and target id. Errors:
- * CQ_ERR_FORMAT with the line for another number of columns, a score that is no number, or a pair that comes twice;
- * CQ_ERR_IO, CQ_ERR_MEMORY. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error);
-CQ_API void cq_labelled_free(cq_labeled *labeled);
-
-/* cq_f1_curve and cq_f1_at over the pairs' scores or, by_cosine, their cosines. */
-CQ_API CQ_MUST_USE cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine,
-                                               cq_error *error);
-CQ_API CQ_MUST_USE cq_status cq_labelled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine,
-                                            double threshold, cq_error *error);
 
 #ifdef __cplusplus
 }

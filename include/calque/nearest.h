@@ -1,15 +1,15 @@
-/* Exact nearest neighbors by cosine similarity, in both directions from one pass.
+/** @file Exact nearest neighbors by cosine similarity, in both directions from one pass.
  *
- *   cq_neighbors of_x, of_y;
- *   cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
- *   printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
- *   cq_neighbors_free(&of_x), cq_neighbors_free(&of_y);
+ *      cq_neighbors of_x, of_y;
+ *      cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
+ *      printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
+ *      cq_neighbors_free(&of_x), cq_neighbors_free(&of_y);
  *
- * The matrix of cosines is never stored, and vectors are read in place, from mapped files for instance: memory is the
- * results and some twenty megabytes. Cosines and neighbors are those of a plain loop in double precision, ties
- * included, at every SIMD level and number of threads. For approximate nearest neighbors (ANN) see calque/index.h.
+ * The matrix of cosines is never stored, and vectors are read in place, for example from mapped files: memory is the
+ * results and some 20 MB. Cosines and neighbors are those of a plain loop in double precision, ties included, at every
+ * SIMD level and number of threads. For approximate nearest neighbors (ANN) see calque/index.h.
  *
- * Threads: calls are independent of one another, and may share vectors. progress is told on the calling thread. */
+ * @threads Calls are independent of one another, and may share vectors. progress is called on the calling thread. */
 #ifndef CALQUE_NEAREST_H
 #define CALQUE_NEAREST_H
 
@@ -26,65 +26,64 @@
 extern "C" {
 #endif
 
-/* Each row's k nearest rows of the other side (top-k), nearest first, the lowest index first among equals. */
+/** Each row's k nearest rows of the other side (top-k), nearest first, on a tie the lowest index first. */
 typedef struct cq_neighbors {
   size_t n, k;
-  uint32_t *index; /* [n, k] */
-  double *cosine;  /* [n, k]; a zero vector's are 0 */
+  uint32_t *index; /**< [n, k] */
+  double *cosine;  /**< [n, k]; 0 for a zero vector */
 } cq_neighbors;
 CQ_API void cq_neighbors_free(cq_neighbors *neighbors);
 
-/* done of n_all equal parts; return false to stop (CQ_ERR_STOPPED). */
+/** Receives how many of n_all equal parts are done; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
 
-/* The number format of the first pass over all cosines. What it lets through is computed again exactly, so that the
- * result is the same. */
+/** The number format of the first pass over all cosines. Its candidates are computed again exactly, so that the result
+ * is the same. */
 typedef enum cq_first_pass {
   CQ_FIRST_F32,
-  CQ_FIRST_INT8, /* faster where the processor has AVX-512 VNNI and vectors at most 1,024 dimensions; else as f32 */
+  CQ_FIRST_INT8, /**< faster with AVX-512 VNNI and at most 1,024 dimensions; else as f32 */
 } cq_first_pass;
 
-typedef struct cq_nearest_options { /* group "nearest" */
+typedef struct cq_nearest_options {
   size_t size;
-  size_t k; /* neighbors of each row, at most as many as the other side has rows */
+  size_t k; /**< neighbors of each row, at most the other side's rows */
   cq_first_pass first_pass;
-  const uint32_t *x_rows, *y_rows; /* [n_x], [n_y]: row i stands at row x_rows[i] of x; NULL: at row i */
-  const char *checkpoint; /* a file to resume from if it is there and of this search; written every so often, removed at
-                             the end; NULL: none */
+  const uint32_t *x_rows, *y_rows; /**< [n_x], [n_y]: row i is row x_rows[i] of x; NULL: row i */
+  const char *checkpoint; /**< a file to resume this search from, written regularly, removed at the end; NULL: none */
   double checkpoint_every_s;
   cq_nearest_progress_fn progress;
   void *progress_context;
-  cq_ranks *ranks; /* that search together (calque/ranks.h): x, y and these options are read on rank 0, the others take
-                      NULL and 0 rows; results are on rank 0, lists of the others are empty. Each compares a block of x
-                      with all of y, and has a checkpoint of its own, CHECKPOINT.RANK-of-N.STEP, to be resumed by as
-                      many ranks. NULL: this process alone */
+  /** Divide the search (calque/ranks.h): rank 0 has x, y, the options and the results, the others pass NULL and 0 rows,
+   * and get empty lists. Each compares a block of x with all of y, and has its own checkpoint,
+   * CHECKPOINT.RANK-of-N.STEP, to be resumed by as many ranks. NULL: this process alone */
+  cq_ranks *ranks;
 } cq_nearest_options;
-CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest)
+CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest) /**< group "nearest" */
 
-/* The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
- *   of_y     NULL: not wanted
- *   options  NULL for the defaults: k 4
- * Errors: CQ_ERR_ARGUMENT for a number that is not finite (side and row named), dim 0, or more than 2^32 - 1 rows;
+/** The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
+ * @param of_y     NULL: not needed
+ * @param options  NULL for the defaults: k 4
+ * @errors CQ_ERR_ARGUMENT for a number that is not finite (naming side and row), dim 0, or more than 2^32 - 1 rows;
  * CQ_ERR_STOPPED, CQ_ERR_MEMORY.
- * Source: Artetxe & Schwenk 2019, section 3: the neighbors that margins are taken over. */
+ * @source Artetxe & Schwenk 2019, section 3: the neighbors for margins. */
 CQ_API CQ_MUST_USE cq_status cq_nearest(cq_neighbors *of_x, cq_neighbors *of_y, const float *x, size_t n_x,
                                         const float *y, size_t n_y, size_t dim, const cq_nearest_options *options,
                                         cq_context *ctx, cq_error *error);
 
-/* The k nearest other rows of the same matrix for each row: half the work of cq_nearest(x, x). */
+/** The k nearest other rows of the same matrix for each row: half the work of `cq_nearest(x, x)`. */
 CQ_API CQ_MUST_USE cq_status cq_nearest_within(cq_neighbors *out, const float *x, size_t n, size_t dim,
                                                const cq_nearest_options *options, cq_context *ctx, cq_error *error);
 
-/* Two rows of one matrix that are near each other. */
+/** Two rows of one matrix that are near each other. */
 typedef struct cq_near_pair {
-  uint32_t row, other; /* row > other */
+  uint32_t row, other; /**< row > other */
   double cosine;
 } cq_near_pair;
 
-/* All pairs of rows whose cosine is at least min_cosine, by (row, other), however many a row has.
- *   out      released with cq_free(); NULL when there are none
- *   options  k and checkpoint are ignored
- * Errors: as above; CQ_ERR_LIMIT for more than max_pairs. */
+/** All pairs of rows whose cosine is at least min_cosine, by (row, other), however many a row has.
+ * @param out      released with cq_free(); NULL when there are none
+ * @param options  k and checkpoint are ignored
+ * @errors As above; CQ_ERR_LIMIT for more than max_pairs. */
 CQ_API CQ_MUST_USE cq_status cq_near_pairs(cq_near_pair **out, size_t *n_pairs, const float *x, size_t n, size_t dim,
                                            double min_cosine, size_t max_pairs, const cq_nearest_options *options,
                                            cq_context *ctx, cq_error *error);

@@ -1,24 +1,23 @@
-/* Options: a plain struct in C, and every option by its name for command lines, files and other languages.
+/** @file Options: a plain struct in C, and every option by name for command lines, files and other languages.
  *
- *   cq_distill_options o = cq_distill_default_options();             // C: fields as calque/distill.h has them
- *   o.teacher = "all-MiniLM-L6-v2";
+ *      cq_distill_options o = cq_distill_default_options();             // C: fields as calque/distill.h has them
+ *      o.teacher = "all-MiniLM-L6-v2";
  *
- *   cq_options *o;                                                   // by name
- *   cq_options_new(&o, &cq_group_distill, &err);
- *   cq_options_set(o, "teacher", "all-MiniLM-L6-v2", &err);
- *   cq_options_set(o, "lr", "2e-3", &err);
- *   cq_distill(&result, cq_options_struct(o), ctx, &err);
- *   cq_options_free(o);
+ *      cq_options *o;                                                   // by name
+ *      cq_options_new(&o, &cq_group_distill, &err);
+ *      cq_options_set(o, "teacher", "all-MiniLM-L6-v2", &err);
+ *      cq_options_set(o, "lr", "2e-3", &err);
+ *      cq_distill(&result, cq_options_struct(o), ctx, &err);
+ *      cq_options_free(o);
  *
- * The options of one function are a group, and a group is one table, a row an option. Defaults, checks, help, what a
- * resumed run must have in common with the interrupted one, JSON and the options' names all come from that row.
+ * The options of one function are a group: a table with a row for each option. Defaults, checks, help, JSON, names, and
+ * whether a resumed run must have the same value all come from that row.
  *
- * Every option struct begins with its size, which its ..._default_options() sets: a program that was built with an
- * older header hands over a shorter struct, and the options it does not know have their defaults. A struct that was
- * not initialized is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its
- * struct.
+ * Every option struct begins with its size, which its `..._default_options()` sets: a program built with an older
+ * header passes a shorter struct, and the options it does not know have their defaults. A struct that was not
+ * initialized is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its struct.
  *
- * Threads: groups and rows are constants; a cq_options belongs to one thread at a time. */
+ * @threads Groups and rows are constants; a cq_options belongs to one thread at a time. */
 #ifndef CALQUE_OPTIONS_H
 #define CALQUE_OPTIONS_H
 
@@ -33,33 +32,33 @@ extern "C" {
 #endif
 
 typedef enum cq_option_type {
-  CQ_OPTION_FLAG,    /* bool; on a command line without a value */
-  CQ_OPTION_YES_NO,  /* bool, "yes" or "no" */
-  CQ_OPTION_INT,     /* int */
-  CQ_OPTION_SIZE,    /* size_t */
-  CQ_OPTION_COUNT,   /* uint64_t */
-  CQ_OPTION_NUMBER,  /* double */
-  CQ_OPTION_CHOICE,  /* an enum, whose values from 0 on are the choices */
-  CQ_OPTION_CHOICES, /* unsigned: bit i stands for choice i; set again and again */
-  CQ_OPTION_TEXT,    /* const char *; NULL: not set */
-  CQ_OPTION_INTS,    /* const int * and a size_t; set again and again, as what follows */
-  CQ_OPTION_TEXTS,   /* const char *const * and a size_t */
-  CQ_OPTION_ITEMS,   /* an array of the row's kind of struct, and a size_t */
+  CQ_OPTION_FLAG,    /**< bool; on a command line without a value */
+  CQ_OPTION_YES_NO,  /**< bool, "yes" or "no" */
+  CQ_OPTION_INT,     /**< int */
+  CQ_OPTION_SIZE,    /**< size_t */
+  CQ_OPTION_COUNT,   /**< uint64_t */
+  CQ_OPTION_NUMBER,  /**< double */
+  CQ_OPTION_CHOICE,  /**< an enum, whose values from 0 on are the choices */
+  CQ_OPTION_CHOICES, /**< unsigned: bit i stands for choice i; set repeatedly */
+  CQ_OPTION_TEXT,    /**< const char *; NULL: not set */
+  CQ_OPTION_INTS,    /**< const int * and a size_t; set repeatedly, as the next two */
+  CQ_OPTION_TEXTS,   /**< const char *const * and a size_t */
+  CQ_OPTION_ITEMS,   /**< an array of the row's kind of struct, and a size_t */
 } cq_option_type;
 
-/* Whether an option changes what is computed: such a one must be the same when a run is resumed. */
+/** Whether an option changes the result, and must be the same when a run is resumed. */
 typedef enum cq_option_effect { CQ_KEEPS_RESULT, CQ_CHANGES_RESULT } cq_option_effect;
 
 enum {
   CQ_OPTION_REQUIRED = 1,
-  CQ_OPTION_ABOVE_MIN = 2, /* min itself is out of range */
-  CQ_OPTION_BELOW_MAX = 4, /* max itself is */
-  CQ_OPTION_COMMAS = 8,    /* of several values: what is set is split at its commas */
+  CQ_OPTION_ABOVE_MIN = 2, /**< min itself is out of range */
+  CQ_OPTION_BELOW_MAX = 4, /**< max itself is */
+  CQ_OPTION_COMMAS = 8,    /**< several values: text is split at commas */
 };
 
-/* A kind of struct that is written as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it; its
- * messages begin with the option's name. Errors: CQ_ERR_ARGUMENT. */
 struct cq_builder;
+/** How structs are read and written as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it;
+ * its messages begin with the option's name. @errors CQ_ERR_ARGUMENT. */
 typedef struct cq_option_items {
   size_t size;
   cq_status (*parse)(void *item, const char *option, char *text, cq_error *error);
@@ -67,21 +66,21 @@ typedef struct cq_option_items {
 } cq_option_items;
 
 typedef struct cq_option {
-  const char *name;     /* "lr": on command lines, in JSON, in messages */
-  const char *argument; /* what help calls the value, with its unit: "PAIRS" */
+  const char *name;     /**< "lr": on command lines, in JSON, in messages */
+  const char *argument; /**< the value's name in help, with its unit: "PAIRS" */
   const char *help;
-  const char *const *choices; /* names, NULL-terminated */
-  const char *text;           /* the default of a text */
-  const char *otherwise;      /* what help says instead of the default: "the model's"; "" says nothing */
-  double number;              /* the default of everything else: of a choice its index, of a bool 0 or 1 */
-  double min, max;            /* of numbers; both 0: any */
-  size_t offset;              /* of the value in the group's struct */
-  size_t count_offset;        /* of the count, where there are several values */
+  const char *const *choices; /**< names, NULL-terminated */
+  const char *text;           /**< the default of a text */
+  const char *otherwise;      /**< text instead of the default in help: "the model's"; "": none */
+  double number;              /**< any other default: a choice's index, a bool's 0 or 1 */
+  double min, max;            /**< for numbers; both 0: any */
+  size_t offset;              /**< of the value in the group's struct */
+  size_t count_offset;        /**< of the count, where there are several values */
   cq_option_type type;
   cq_option_effect effect;
-  unsigned flags;               /* CQ_OPTION_REQUIRED ... */
-  char letter;                  /* of the short form; 0: none */
-  const cq_option_items *items; /* of CQ_OPTION_ITEMS */
+  unsigned flags;               /**< CQ_OPTION_REQUIRED ... */
+  char letter;                  /**< of the short form; 0: none */
+  const cq_option_items *items; /**< of CQ_OPTION_ITEMS */
 } cq_option;
 
 typedef struct cq_option_group cq_option_group;
@@ -91,50 +90,51 @@ static inline bool cq_option_is_several(const cq_option *row) {
   return row->type >= CQ_OPTION_INTS || row->type == CQ_OPTION_CHOICES;
 }
 
-/* What help says of a row instead of its default. */
+/** Text instead of a row's default in help. */
 typedef struct cq_option_note {
   const char *name, *otherwise;
 } cq_option_note;
 
-/* A group within a group: where the pointer to its struct lies, and what differs from its own defaults. */
+/** A group within a group: the offset of the pointer to its struct, and what differs from its own defaults. */
 typedef struct cq_option_part {
   const cq_option_group *group;
   size_t offset;
-  void (*defaults)(void *options); /* sets what differs; NULL: nothing does */
-  /* Rows that are no options of the owner, and groups within the part that are left NULL; NULL-terminated. NULL: none */
+  void (*defaults)(void *options); /**< sets what differs; NULL: nothing does */
+  /** Rows that are not options of the owner, and groups within the part that are left NULL; NULL-terminated. NULL:
+   * none */
   const char *const *left_out;
-  const cq_option_note *notes; /* up to one without a name; NULL: none */
+  const cq_option_note *notes; /**< up to one without a name; NULL: none */
 } cq_option_part;
 
-/* A field of the struct that has no text, and so no row: a callback, or the context that it is reported. */
+/** A field without text, and so without a row: a callback or its context. */
 typedef struct cq_option_field {
-  const char *name; /* "progress" */
-  size_t offset;    /* of a pointer */
+  const char *name; /**< "progress" */
+  size_t offset;    /**< of a pointer */
 } cq_option_field;
 
 struct cq_option_group {
   const char *name;
-  size_t size, row_size; /* of the struct; of a row */
+  size_t size, row_size; /**< of the struct, of a row */
   const cq_option *rows;
   size_t n_rows;
   const cq_option_part *parts;
   size_t n_parts;
-  /* What no single row can say; called when all rows are in range. NULL: nothing. */
+  /** Checks beyond single rows, called when all rows are in range. NULL: none. */
   cq_status (*check)(const void *options, cq_error *error);
-  void (*defaults)(void *options); /* other defaults than the rows'; NULL: none */
+  void (*defaults)(void *options); /**< other defaults than the rows'; NULL: none */
   const cq_option_field *fields;
   size_t n_fields;
-  /* Sets what depends on other options and was not set by name; called after each that is. A group that chooses also
-   * checks its parts itself. NULL: nothing depends on others. */
+  /** Sets options that depend on others and were not set by name; called after each that is. A group that chooses also
+   * checks its parts itself. NULL: no option depends on others. */
   void (*choose)(void *options, const cq_options *named);
 };
 
-/* The library's groups: "distill", "encode", "words", ... NULL: there is none of that name, or none after the last. */
+/** The library's groups: "distill", "encode", "words", ... NULL for an unknown name, or beyond the last. */
 CQ_API const cq_option_group *cq_option_group_find(const char *name);
 CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
-/* Sets a struct [size] to the defaults of its group, or, with an owner, to those that the owner's part of that group has.
- * The inline cq_..._default_options() of each header call it. */
+/** Sets a struct [size] to the defaults of its group, or, with an owner, of the owner's part. The inline
+ * `cq_..._default_options()` of each header call it. */
 CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *group, const cq_option_group *owner);
 #define CQ_DEFAULT_OPTIONS(type, function, group)                                                                      \
   CQ_API extern const cq_option_group cq_group_##group;                                                                \
@@ -151,52 +151,49 @@ CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *g
     return options;                                                                                                    \
   }
 
-/* --- by name --- */
+/** @name By name */
 
-/* A struct of the group, and of the groups within it, with their defaults. Errors: CQ_ERR_ARGUMENT for NULL as a group;
- * CQ_ERR_MEMORY. */
+/** A struct of the group, and of the groups within it, with their defaults. @errors CQ_ERR_ARGUMENT for NULL as a
+ * group; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error);
 CQ_API void cq_options_free(cq_options *options);
 
-/* Sets an option from text, which is copied; of several values it adds one, or those between commas. Errors:
- * CQ_ERR_ARGUMENT for an unknown name, with the nearest one, or a value that is not wholly of its type and
- * in its range; CQ_ERR_MEMORY. */
+/** Sets an option from text, which is copied; an option of several values gets one more, or those between commas.
+ * @errors CQ_ERR_ARGUMENT for an unknown name (the message has the nearest one), and for a value of the wrong type or
+ * out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error);
-/* Whether it was set, whatever its value. */
+/** Whether it was set, whatever its value. */
 CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
-/* An option's value as text, as cq_options_set reads it; NULL for a text that is not set. Of several values the i-th,
- * NULL beyond the last. *out is to be released with cq_free. Errors: CQ_ERR_ARGUMENT for an unknown name;
- * CQ_ERR_MEMORY. */
+/** An option's value as text, as cq_options_set() reads it: the i-th of several, NULL beyond the last and for a text
+ * that is not set. `*out` is released with cq_free(). @errors CQ_ERR_ARGUMENT for an unknown name; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);
-/* What the function that takes the struct would refuse of it. Errors: CQ_ERR_ARGUMENT. */
+/** Checks the options as the function that takes the struct does. @errors CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_options_check(const cq_options *options, cq_error *error);
-/* All values as a JSON object, to be released with cq_free. Errors: CQ_ERR_MEMORY. */
+/** All values as a JSON object, released with cq_free(). @errors CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);
 
-/* The struct, for the function that takes it: as long as the options live. Changes through it are seen by name as
- * well. */
+/** The struct, for the function that takes it, valid as long as the options. Changes to it are seen by name, too. */
 CQ_API void *cq_options_struct(cq_options *options);
 
-/* Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages that
- * do not know the struct. NULL: there is none of that name. */
+/** Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages
+ * that do not know the struct. NULL: there is none of that name. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
-/* All rows, those of groups within it after its own; NULL beyond the last. */
+/** All rows, those of groups within it after its own; NULL beyond the last. */
 CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
 
-/* The one of n names that is nearest to a misspelled word; NULL when none is near. */
+/** The one of n names that is nearest to a misspelled word; NULL when none is near. */
 CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i),
                                    const void *context, size_t n);
 
-/* --- writing tables ---
+/** @name Writing tables
  *
- *   static const cq_option rows[] = {
- *       {CQ_TEXT(struct args, "output", output, KEEPS, "DIR", "the trained model"), .letter = 'o'},
- *       {CQ_NUMBER(struct args, "lr", learning_rate, CHANGES, 2e-5, 0, 1, "RATE", "peak learning rate")},
- *   };
- *   const cq_option_group group = {.name = "thing", CQ_ROWS(struct args, rows)};
- */
+ *      static const cq_option rows[] = {
+ *          {CQ_TEXT(struct args, "output", output, KEEPS, "DIR", "the trained model"), .letter = 'o'},
+ *          {CQ_NUMBER(struct args, "lr", learning_rate, CHANGES, 2e-5, 0, 1, "RATE", "peak learning rate")},
+ *      };
+ *      const cq_option_group group = {.name = "thing", CQ_ROWS(struct args, rows)}; */
 
 #define CQ_ROW(owner, kind, title, field, changes, value, text_of_help)                                                \
   .name = (title), .type = (kind), .offset = offsetof(owner, field), .effect = CQ_##changes##_RESULT,                  \
@@ -224,13 +221,13 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
 #define CQ_ITEMS(owner, kind, title, field, n, changes, unit, help)                                                    \
   CQ_SEVERAL(owner, CQ_OPTION_ITEMS, title, field, n, changes, unit, help), .items = (kind)
 
-/* What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
+/** What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
 #define CQ_FIELD(owner, field)                                                                                         \
   { #field, offsetof(owner, field) }
 #define CQ_FIELDS(...)                                                                                                 \
   .fields = (const cq_option_field[]){__VA_ARGS__},                                                                    \
   .n_fields = sizeof((const cq_option_field[]){__VA_ARGS__}) / sizeof(cq_option_field)
-/* A callback and its context. */
+/** A callback and its context. */
 #define CQ_CALLBACK(owner, field) CQ_FIELD(owner, field), CQ_FIELD(owner, field##_context)
 
 #define CQ_ROWS(owner, table)                                                                                          \

@@ -1,20 +1,20 @@
-/* Several processes that do one thing together, on one machine or several, started by Open MPI:
+/** @file Several processes that work together, on one machine or several, started by Open MPI:
  *
- *   mpirun -n 4 calque distill ...
+ *      mpirun -n 4 calque distill ...
  *
- *   cq_ranks *ranks;
- *   cq_ranks_open(&ranks, &err);                // every process, once
- *   training_options.ranks = ranks;
- *   if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait forever
- *   cq_ranks_close(ranks);
+ *      cq_ranks *ranks;
+ *      cq_ranks_open(&ranks, &err);                // every process, once
+ *      training_options.ranks = ranks;
+ *      if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait forever
+ *      cq_ranks_close(ranks);
  *
- * Results have the bits that one process gives. Training: each holds the whole model and computes some shards of every
- * batch; gradients are summed in an order that does not depend on the number of processes. Rank 0 alone writes: the
- * model, checkpoints, the log. The others must be able to read the same files, the directory of the run among them.
- * Mining (cq_mine, cq_nearest) and adding to an index (cq_index_add): rank 0 reads and writes; the others get from it
- * what they encode and compare. Encoding files: calque/extra/divided.h.
+ * Results have the bits of a single process. Training: each rank holds the whole model and computes some shards of
+ * every batch; gradients are summed in an order that does not depend on the number of ranks. Only rank 0 writes: the
+ * model, checkpoints, the log. The others must be able to read the same files, including the directory of the run.
+ * Mining (cq_mine(), cq_nearest()) and adding to an index (cq_index_add()): rank 0 reads and writes; the others get
+ * from it what they encode and compare. Encoding files: calque/extra/divided.h.
  *
- * Threads: all calls that use ranks come from the thread that opened them. */
+ * @threads All calls that use ranks come from the thread that opened them. */
 #ifndef CALQUE_RANKS_H
 #define CALQUE_RANKS_H
 
@@ -30,32 +30,32 @@ extern "C" {
 
 typedef struct cq_ranks cq_ranks;
 
-/* Whether mpirun started this process as one of several. */
+/** Whether mpirun started this process as one of several. */
 CQ_API bool cq_ranks_are_started(void);
 
-/* Errors: CQ_ERR_UNSUPPORTED where calque's plugin for Open MPI is not there; CQ_ERR_IO with MPI's reason;
+/** Joins the other ranks. @errors CQ_ERR_UNSUPPORTED without calque's plugin for Open MPI; CQ_ERR_IO with MPI's reason;
  * CQ_ERR_ARGUMENT when they are open already. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_open(cq_ranks **out, cq_error *error);
-/* Waits for the other ranks to close theirs. */
+/** Waits for the other ranks to close theirs. */
 CQ_API void cq_ranks_close(cq_ranks *ranks);
 
-CQ_API int cq_ranks_rank(const cq_ranks *ranks);         /* from 0; of NULL: 0 */
-CQ_API int cq_ranks_count(const cq_ranks *ranks);        /* of NULL: 1 */
-CQ_API const char *cq_ranks_host(const cq_ranks *ranks); /* the name of this process's machine */
+CQ_API int cq_ranks_rank(const cq_ranks *ranks);         /**< from 0; 0 for NULL */
+CQ_API int cq_ranks_count(const cq_ranks *ranks);        /**< 1 for NULL */
+CQ_API const char *cq_ranks_host(const cq_ranks *ranks); /**< this machine's name */
 
-/* Bytes that this rank has sent and received until now. */
+/** Bytes that this rank has sent and received so far. */
 CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
 
-/* Sums of n numbers over all ranks, on all ranks, with the same bits. Does nothing for NULL. Errors: CQ_ERR_IO,
+/** Sums of n numbers over all ranks, on all ranks, with the same bits. Does nothing for NULL. @errors CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error);
 
-/* All ranks must be about to do the same: lines of a name, a tab and a value, of which the first that is not as rank 0
- * has it is an error. calque's version is compared as well. Does nothing for NULL. Errors: CQ_ERR_ARGUMENT: "rank 0 has
- * lr 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/** Checks that all ranks have the same task: lines of a name, a tab and a value. The first that differs from rank 0's
+ * is an error; calque's version is compared as well. Does nothing for NULL. @errors CQ_ERR_ARGUMENT: "rank 0 has lr
+ * 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_agree(cq_ranks *ranks, const char *lines, cq_error *error);
 
-/* Ends all ranks, this process as well, with that exit code. */
+/** Ends all ranks, including this process, with an exit code. */
 CQ_API void cq_ranks_end_all(cq_ranks *ranks, int code);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* How the learning rate falls behind its peak, in any training.
- * Threads: constants. */
+/** @file How the learning rate decays after its peak, in any training.
+ * @threads Constants. */
 #ifndef CALQUE_SCHEDULE_H
 #define CALQUE_SCHEDULE_H
 
@@ -11,7 +11,7 @@ extern "C" {
 
 typedef enum cq_schedule { CQ_SCHEDULE_LINEAR, CQ_SCHEDULE_CONSTANT, CQ_SCHEDULE_COSINE } cq_schedule;
 
-CQ_API extern const char *const cq_schedule_names[]; /* "linear", "constant", "cosine", then NULL */
+CQ_API extern const char *const cq_schedule_names[]; /**< "linear", "constant", "cosine", then NULL */
 
 #ifdef __cplusplus
 }

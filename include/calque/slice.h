@@ -1,5 +1,5 @@
-/* A borrowed run of bytes: how text is handed to calque. It need not be zero-terminated.
- * Threads: a borrowed run may be read by any number of threads as long as nobody changes it. */
+/** @file A borrowed string of n bytes: how text is passed to calque. It need not be zero-terminated.
+ * @threads May be read by any number of threads while nobody changes it. */
 #ifndef CALQUE_SLICE_H
 #define CALQUE_SLICE_H
 

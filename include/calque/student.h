@@ -1,12 +1,12 @@
-/* Making a student model: the directory that distillation starts from.
+/** @file Making a student model: the directory that distillation starts from.
  *
- *   cq_student_options o = cq_student_default_options();
- *   o.kind = CQ_STUDENT_NEW_VOCABULARY;
- *   o.from = "all-MiniLM-L6-v2";
- *   o.text = files, o.n_text = 2, o.vocab_size = 32000;   // const cq_training_data files[] = {{"en-de.tsv.gz"}, ...}
- *   cq_student_new("student-dir", &o, ctx, &err);
+ *      cq_student_options o = cq_student_default_options();
+ *      o.kind = CQ_STUDENT_NEW_VOCABULARY;
+ *      o.from = "all-MiniLM-L6-v2";
+ *      o.text = files, o.n_text = 2, o.vocab_size = 32000; // const cq_training_data files[] = {{"en-de.tsv.gz"}, ...}
+ *      cq_student_new("student-dir", &o, ctx, &err);
  *
- * Threads: several calls may work at once, each with a directory of its own. */
+ * @threads Several calls may work at once, each with a directory of its own. */
 #ifndef CALQUE_STUDENT_H
 #define CALQUE_STUDENT_H
 
@@ -24,62 +24,61 @@ extern "C" {
 #endif
 
 typedef enum cq_student_kind {
-  CQ_STUDENT_COPY,           /* an existing model as it is, written to a new directory */
-  CQ_STUDENT_NEW_VOCABULARY, /* the body of `from` under a vocabulary trained on the text */
-  CQ_STUDENT_TRANSFORMER,    /* a fresh BERT of the given sizes, mean pooling */
-  CQ_STUDENT_BILSTM,         /* fresh word embeddings and a bidirectional LSTM, max pooling */
-  CQ_STUDENT_STATIC,         /* the mean of word vectors: fresh, or from the vectors that `from` gives pieces alone */
+  CQ_STUDENT_COPY,           /**< an existing model as it is, in a new directory */
+  CQ_STUDENT_NEW_VOCABULARY, /**< the body of `from` under a vocabulary trained on the text */
+  CQ_STUDENT_TRANSFORMER,    /**< a fresh BERT of the given sizes, mean pooling */
+  CQ_STUDENT_BILSTM,         /**< fresh word embeddings and a bidirectional LSTM, max pooling */
+  CQ_STUDENT_STATIC,         /**< the mean of word vectors: fresh, or `from`'s vectors of single pieces */
 } cq_student_kind;
 
 typedef enum cq_student_vocabulary {
-  CQ_VOCABULARY_UNIGRAM, /* SentencePiece's unigram model (Kudo 2018) */
-  CQ_VOCABULARY_BPE,     /* SentencePiece's byte-pair encoding (Sennrich et al. 2016) */
-  CQ_VOCABULARY_WORDS,   /* the most frequent whole words; fewer when the text has fewer */
+  CQ_VOCABULARY_UNIGRAM, /**< SentencePiece's unigram model (Kudo 2018) */
+  CQ_VOCABULARY_BPE,     /**< SentencePiece's byte-pair encoding (Sennrich et al. 2016) */
+  CQ_VOCABULARY_WORDS,   /**< the most frequent whole words */
 } cq_student_vocabulary;
 
-/* Where the embedding rows of new pieces come from. */
+/** Where the embedding rows of new pieces come from. */
 typedef enum cq_carry_over {
-  CQ_CARRY_SHARED, /* rows of pieces both vocabularies have; the others are drawn from the old rows' mean and variance */
-  CQ_CARRY_MEAN,   /* the others are the mean of the old rows of the piece's own old tokens */
-  CQ_CARRY_ALIGN,  /* the others are the mean of old rows weighted by a word-alignment model of each language */
-  CQ_CARRY_FOCUS,  /* ALIGN, and for pieces that no translation has, the mean of rows weighted by how much alike their
-                    * contexts in the text are */
+  CQ_CARRY_SHARED, /**< common pieces keep their rows; others are drawn from the old rows' mean and variance */
+  CQ_CARRY_MEAN,   /**< others get the mean of the old rows of the piece's old tokens */
+  CQ_CARRY_ALIGN,  /**< others get the mean of old rows weighted by a word-alignment model of each language */
+  CQ_CARRY_FOCUS,  /**< ALIGN; pieces without translations get the mean of rows weighted by similarity of contexts */
 } cq_carry_over;
 
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from; /* COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
-  /* For the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with translations, dictionaries too,
-   * place the pieces; files of one label are aligned as one, and each without a label by itself. weight: how many times
-   * a file counts, rounded; below 1: once; below 0: aligned once, and no text of the vocabulary. */
+  const char *from; /**< COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
+  /** Text for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with translations,
+   * including dictionaries, place the pieces; files with the same label are aligned together, those without one
+   * separately. weight: how many times a file counts, rounded; below 1: once; below 0: aligned only. */
   const cq_training_data *text;
   size_t n_text;
   cq_student_vocabulary vocabulary;
-  int vocab_size;                               /* pieces, special ones included, or words at most */
-  double character_coverage;                    /* share of the text's characters that pieces must cover */
-  bool lowercase;                               /* fold case in the vocabulary's normalizer */
-  cq_carry_over carry_over;                     /* NEW_VOCABULARY */
-  int dim, n_layers, n_heads, feed_forward_dim; /* the fresh kinds */
-  int max_seq_length;                           /* tokens; 0: 128, or what `from` has */
-  double dropout;                               /* TRANSFORMER, BILSTM */
-  int output_dim;                               /* above 0: a Dense module from the pooled width to this many */
-  bool normalize; /* end with a Normalize module (fresh kinds; otherwise `from` decides) */
-  bool replace;   /* overwrite an existing directory */
-  bool skip_bad;  /* skip and count malformed lines of text */
+  int vocab_size;                               /**< pieces, including special ones, or max words */
+  double character_coverage;                    /**< minimum share of the text's characters in pieces */
+  bool lowercase;                               /**< fold case in the vocabulary's normalizer */
+  cq_carry_over carry_over;                     /**< NEW_VOCABULARY */
+  int dim, n_layers, n_heads, feed_forward_dim; /**< the fresh kinds */
+  int max_seq_length;                           /**< tokens; 0: 128, or what `from` has */
+  double dropout;                               /**< TRANSFORMER, BILSTM */
+  int output_dim;                               /**< above 0: a Dense module to this many dimensions */
+  bool normalize; /**< end with a Normalize module (fresh kinds; otherwise `from` decides) */
+  bool replace;   /**< overwrite an existing directory */
+  bool skip_bad;  /**< skip and count malformed lines of text */
   uint64_t seed;
   cq_notice_fn notice;
   void *notice_context;
-  bool fold_variants; /* spelling variants are one in the vocabulary's normalizer; SentencePiece's kinds only */
-  bool keep_words;    /* NEW_VOCABULARY, UNIGRAM: the words of `from`'s vocabulary stay, beside vocab_size pieces */
-  /* STATIC with `from`: a piece of the share p of the text weighs smoothing / (smoothing + p); 0: 1 */
+  bool fold_variants; /**< unify spelling variants in the vocabulary's normalizer (SentencePiece) */
+  bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, beside vocab_size pieces */
+  /** STATIC with `from`: a piece with share p of the text has weight smoothing / (smoothing + p); 0: 1 */
   double smoothing;
-  int n_components; /* STATIC with `from`: principal components that are removed, an eighth of the dimensions at most */
+  int n_components; /**< STATIC with `from`: principal components removed, max dim / 8 */
 } cq_student_options;
-/* A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
+/** A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, student)
 
-/* Writes the student to `directory`. Errors: CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
+/** Writes a student to `directory`. @errors CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
  * opening `from` and of reading the text. */
 CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx,
                                             cq_error *error);

@@ -1,12 +1,13 @@
-/* Which calque a program was compiled against, and which one it runs with.
+/** @file The calque version that a program was compiled with, and the one it runs with.
  *
- *   if (strcmp(cq_version(), CQ_VERSION)) ...                 // another library than the headers'
- *   #if CQ_VERSION_NUMBER >= 200                              // 0.2.0 or later
+ *      if (strcmp(cq_version(), CQ_VERSION)) ...                 // another library than the headers'
+ *      #if CQ_VERSION_NUMBER >= 200                              // 0.2.0 or later
  *
- * While the major version is 0, each minor version has a SONAME of its own (libcalque.so.0.2): within it functions stay as
- * they are, and option structs grow at their end only (calque/options.h). Headers in calque/extra/ are outside that promise.
+ * While the major version is 0, each minor version has a SONAME of its own (libcalque.so.0.2): within it functions do
+ * not change, and option structs grow only at the end (calque/options.h). calque/extra/ and calque/lab/ are outside
+ * that promise.
  *
- * Threads: all may be called by any number of threads at once. */
+ * @threads All may be called by any number of threads at once. */
 #ifndef CALQUE_VERSION_H
 #define CALQUE_VERSION_H
 
@@ -16,7 +17,7 @@
 extern "C" {
 #endif
 
-/* The build reads these three lines: one place says the version. */
+/** The version, which the build reads from these three lines. */
 #define CQ_VERSION_MAJOR 0
 #define CQ_VERSION_MINOR 2
 #define CQ_VERSION_PATCH 0
@@ -24,9 +25,9 @@ extern "C" {
 #define CQ_VERSION_NUMBER                  (CQ_VERSION_MAJOR * 10000 + CQ_VERSION_MINOR * 100 + CQ_VERSION_PATCH)
 #define CQ_VERSION_TEXT(x)                 #x
 #define CQ_VERSION_OF(major, minor, patch) CQ_VERSION_TEXT(major) "." CQ_VERSION_TEXT(minor) "." CQ_VERSION_TEXT(patch)
-#define CQ_VERSION                         CQ_VERSION_OF(CQ_VERSION_MAJOR, CQ_VERSION_MINOR, CQ_VERSION_PATCH) /* "0.2.0" */
+#define CQ_VERSION                         CQ_VERSION_OF(CQ_VERSION_MAJOR, CQ_VERSION_MINOR, CQ_VERSION_PATCH)
 
-/* The library's version, "0.2.0", and as CQ_VERSION_NUMBER. */
+/** The library's version, "0.2.0", and as CQ_VERSION_NUMBER. */
 CQ_API const char *cq_version(void);
 CQ_API int cq_version_number(void);
 

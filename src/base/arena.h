@@ -1,4 +1,4 @@
-/* A region of memory that is released at once: for load, parse and request lifetimes. Not for threads to share. */
+/* A region of memory that is released at once: for load, parse and request lifetimes. Not shared by threads. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 

@@ -1,4 +1,4 @@
-/* Where lines come from: bytes, whatever they were before. */
+/* A source of bytes for reading lines: a file, decompressed, or anything else. */
 #ifndef BASE_BYTE_SOURCE_H
 #define BASE_BYTE_SOURCE_H
 
@@ -21,7 +21,7 @@ cq_byte_source cq_input_source(cq_input *input);
 
 /* The lines of a source, which is closed with them, and here where this fails. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *error);
-/* The source begins within a file, after so many lines: a byte-order mark there is text. */
+/* The source begins within a file, after this many lines: a byte-order mark there is text. */
 void cq_lines_begin_inside(cq_lines *lines, uint64_t lines_before);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct cq_decompress_step {
   size_t n_in;
   unsigned char *out;
   size_t n_out;
-  bool is_last;    /* there is no input behind `in` */
+  bool is_last;    /* there is no input after `in` */
   const char *why; /* of a broken stream, after "Zstandard stream: " and its like; valid until the state is closed */
 } cq_decompress_step;
 

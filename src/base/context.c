@@ -64,8 +64,8 @@ struct cq_context {
 
 /* --- fork and threads --- */
 
-/* Threads do not survive a fork, and a lock may be held by one of them: in a child its parent's contexts are left
- * alone, and calls run on the calling thread. */
+/* Threads do not survive a fork, and a lock may be held by one of them: in a child process the parent's contexts are
+ * not used, and calls run on the calling thread. */
 static _Atomic unsigned n_forks;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
@@ -81,7 +81,7 @@ static bool is_usable(const cq_context *ctx) {
   return ctx && ctx->n_forks == atomic_load_explicit(&n_forks, memory_order_relaxed);
 }
 
-/* The contexts whose work this thread is in, innermost first. */
+/* The contexts whose work this thread is doing, innermost first. */
 struct within {
   const cq_context *ctx;
   const struct within *outer;
@@ -180,7 +180,7 @@ void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context,
 
 static _Thread_local char this_thread; /* its address names the thread */
 
-/* Takes a spare out of the row. */
+/* Removes a spare from the list. */
 static void *remove_spare(cq_context *ctx, int at) {
   void *object = ctx->spares[at].object;
   ctx->n_spare_bytes -= ctx->spares[at].n_bytes;
@@ -275,7 +275,7 @@ static int n_processors_allowed(void) {
 cq_status cq_context_open(cq_context **out, int n_threads, cq_error *error) {
   *out = NULL;
   if (n_threads < 0 || n_threads > MAX_THREADS)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d threads asked for, expected 0 (one per processor) to %d", n_threads,
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d threads requested, expected 0 (one per processor) to %d", n_threads,
                    MAX_THREADS);
   if (n_threads == 0) {
     const int allowed = n_processors_allowed();

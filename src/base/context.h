@@ -1,4 +1,5 @@
-/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its making. */
+/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its
+ * making. */
 #ifndef BASE_CONTEXT_H
 #define BASE_CONTEXT_H
 
@@ -14,9 +15,9 @@
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
-/* --- spares: objects that a call makes, such as a worker's memory, and leaves to later calls --- */
+/* --- spares: objects that a call makes, such as a worker's memory, kept for later calls --- */
 
-/* What objects are interchangeable, known by its address. */
+/* A kind of interchangeable objects, identified by its address. */
 typedef struct cq_spare_kind {
   void (*free)(void *object);
 } cq_spare_kind;
@@ -24,8 +25,8 @@ typedef struct cq_spare_kind {
 /* An object of that kind, of those that this thread put back if there is one; NULL: none is left, make one. */
 void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind);
 
-/* Puts an object back that holds n_bytes, from wherever it is. Those put back longest ago are freed when there are too
- * many or too large ones; without a context (ctx NULL) it is freed at once. */
+/* Puts back an object of n_bytes, wherever it came from. The oldest ones are freed when there are too many, or they are
+ * too large; without a context (ctx NULL) the object is freed at once. */
 void cq_context_put(cq_context *ctx, const cq_spare_kind *kind, void *object, size_t n_bytes);
 
 #endif

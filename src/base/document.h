@@ -4,9 +4,9 @@
 
 #include "calque/document.h"
 
-/* The bytes that its fields take, a zero behind each. */
+/* The bytes that its fields take, each followed by a zero. */
 size_t cq_document_bytes(const cq_document *document);
-/* Copies the fields of a document to a block of as many bytes, which it points into afterwards. */
+/* Copies a document's fields into a block of that many bytes; the document points into the block afterwards. */
 void cq_document_move_fields(cq_document *document, char *block);
 
 #endif

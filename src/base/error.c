@@ -45,7 +45,7 @@ const char *cq_status_name(cq_status status) {
   return "unknown";
 }
 
-/* Names in parentheses: error.h has macros of the same names for the analyser. */
+/* Names in parentheses: error.h has macros of the same names for the analyzer. */
 cq_status(cq_fail)(cq_error *error, cq_status status, const char *format, ...) {
   if (!error) return status;
   start_error(error, status, "", 0, 0);

@@ -25,7 +25,7 @@ cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 /* An allocation that failed: "out of memory (WHAT)". */
 cq_status cq_fail_memory(cq_error *error, const char *what);
 
-/* The static analyser sees one source file at a time; this tells it that a failure is never CQ_OK. */
+/* The static analyzer sees one source file at a time; this tells it that a failure is never CQ_OK. */
 #ifdef __clang_analyzer__
 #define CQ_NOT_OK(call, status)                                                                                        \
   __extension__({                                                                                                      \

@@ -131,8 +131,8 @@ bool cq_path_parent(char *out, size_t out_size, const char *path) {
 
 /* ---- writing ---- */
 
-/* A handle on the directory that holds path, to sync it once a new name is in it; taken before the name is put there,
- * so that nothing but the sync itself can fail afterwards. -1 with CQ_OK: the directory may be written but not read. */
+/* Opens path's directory, to sync it after a rename. It is opened before, so that afterwards only the sync itself can
+ * fail. -1 with CQ_OK: the directory is writable but not readable. */
 static cq_status open_parent(int *fd, const char *path, cq_error *error) {
   char parent[PATH_MAX];
   errno = ENAMETOOLONG;
@@ -195,7 +195,7 @@ cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
     cq_writer_abort(out);
     return status;
   }
-  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* tells cq_remove_leftovers of other processes to keep off */
+  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* keeps cq_remove_leftovers of other processes away */
   return CQ_OK;
 }
 

@@ -61,9 +61,8 @@ CQ_MUST_USE cq_status cq_file_copy(const char *from, const char *to, cq_error *e
 /* Syncs the directory that path is in: after a crash it still has the name. For names that no writer above has made. */
 CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
 
-/* Removes what killed processes left of earlier tries to write path: PATH.tmp-PID-N. A file or directory counts as
- * left behind when the process in its name is gone and nobody holds the lock that a writer holds; errors are
- * ignored. */
+/* Removes what killed processes left of earlier attempts to write path: PATH.tmp-PID-N. A file or directory is a
+ * leftover if the process in its name has ended and nobody holds its writer's lock. Errors are ignored. */
 void cq_remove_leftovers(const char *path);
 
 /* Writes n bytes at an offset of an open file, all of them; path is what errors call it. */
@@ -71,11 +70,11 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 
 /* --- directories --- */
 
-/* Creates path and what is missing above it; their names are synced. */
+/* Creates path and its missing parents, and syncs their names. */
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
-/* Takes a directory for this process until *lock is closed, which the caller does in any case where it is above 0; where
- * the file system knows no locks, nobody is reported. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
+/* Locks a directory for this process until *lock is closed; the caller closes it whenever it is above 0. On a file
+ * system without locks, this succeeds. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
 
 /* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO,
@@ -88,7 +87,7 @@ CQ_MUST_USE cq_status cq_directory_copy(const char *from, const char *to, cq_err
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;
-  int lock; /* an open file that tells other processes that this writer is at work; 0: none */
+  int lock; /* an open, locked file that shows other processes that this writer is active; 0: none */
 } cq_directory_writer;
 
 CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, bool replace,

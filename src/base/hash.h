@@ -1,5 +1,5 @@
-/* Hashes of bytes: XXH3, the same on every machine. They find decay and tell contents apart; they are no defence
- * against someone who wants two contents to look the same. */
+/* Hashes of bytes: XXH3, the same on every machine. They detect damage and identify contents; they do not
+ * protect against deliberate collisions. */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
@@ -10,11 +10,11 @@
 /* 64 bits, for tables in memory. */
 uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed);
 
-/* The check of the part of a file that has this number, 64 bits: XXH3 without a seed (which long contents would pay for),
- * plus the number, so that parts that changed places are noticed. */
+/* The check of the part of a file that has this number, 64 bits: XXH3 without a seed (which long contents would pay
+ * for), plus the number, so that parts that changed places are noticed. */
 uint64_t cq_check64(const void *bytes, size_t n, uint64_t number);
 
-/* 128 bits, for whatever is known by its hash alone: no two of 2^50 contents share one, but by a chance of 2^-29. */
+/* 128 bits, for contents identified by their hash alone: among 2^50 contents, the chance of a collision is 2^-29. */
 typedef struct cq_identity {
   uint64_t low, high;
 } cq_identity;
@@ -22,7 +22,7 @@ typedef struct cq_identity {
 enum { CQ_IDENTITY_HEX = 33 }; /* 32 digits and the end */
 
 cq_identity cq_hash128(const void *bytes, size_t n);
-/* The identity of what had this identity with a further part behind it. Where a part ends counts. */
+/* The identity after a further part is appended. The boundaries of the parts count. */
 cq_identity cq_hash128_add(cq_identity before, const void *bytes, size_t n);
 bool cq_identity_equal(cq_identity a, cq_identity b);
 void cq_identity_hex(char out[CQ_IDENTITY_HEX], cq_identity identity); /* as xxhsum -H128 prints it */

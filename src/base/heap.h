@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Puts an item into a heap of n, which has room for it; the item is not in the array. */
+/* Adds an item, which is not in the array, to a heap of n; there must be room. */
 static inline __attribute__((always_inline)) void
 cq_heap_push(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
   char *items = heap;

@@ -32,7 +32,7 @@ struct cq_input {
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
-/* How files of other compressions begin ('?': a digit from 1), and what makes text of them. */
+/* The first bytes of files in other compressions ('?': a digit from 1), and the program that decompresses them. */
 static const struct {
   const char *name, *begins, *tool;
   size_t n;
@@ -67,7 +67,7 @@ static bool begins_with(const cq_input *in, const char *begins, size_t n) {
   return in->raw_end >= n && may_begin_with(in, begins, n);
 }
 
-/* Text that comes line by line must not wait for more than tells it from compressed bytes. */
+/* Text that arrives line by line must not wait for more bytes than it takes to rule out compression. */
 static bool may_be_compressed(const cq_input *in) {
   bool may = false;
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)
@@ -181,7 +181,7 @@ static cq_status decompress_some(size_t *got, cq_input *in, void *bytes, size_t 
   return CQ_OK;
 }
 
-/* What was looked at to tell compressed from plain files comes first. */
+/* The bytes already read to detect compression come first. */
 static cq_status read_plain(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
   if (in->raw_begin < in->raw_end) {
     *got = cq_min(n, in->raw_end - in->raw_begin);

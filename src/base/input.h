@@ -1,4 +1,4 @@
-/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by how the file begins, in constant
+/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by the first bytes, in constant
  * memory.
  *
  *   cq_input_open(&in, "news.tsv.zst", &error);                 // "-" is standard input
@@ -12,16 +12,16 @@
 
 typedef struct cq_input cq_input;
 
-/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for a compression that is not read, by its name. */
+/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT, naming it, for an unsupported compression. */
 CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
 void cq_input_close(cq_input *input);
 
-/* Up to n bytes, *got of them; 0: the file is over. After an error nothing more is read.
+/* Reads up to n bytes; *got: how many, 0 at the end. After an error nothing more is read.
  * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 
-/* The first bytes of what is read next, without taking them: CQ_PEEK of them, fewer near the end; valid until something is read. Before anything was read, it is how the file
- * begins. Errors: those of reading. */
+/* The first bytes of what is read next, without taking them: CQ_PEEK of them, fewer near the end; valid until something
+ * is read. Before anything was read, it is how the file begins. Errors: those of reading. */
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 

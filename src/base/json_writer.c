@@ -1,4 +1,4 @@
-/* The one writer of JSON's strings and numbers: of the files of models, the program's --json, the service's answers. */
+/* The only writer of JSON strings and numbers: for models' files, the program's --json, the service's answers. */
 #include "base/json_writer.h"
 
 #include "base/utf8.h"
@@ -44,7 +44,7 @@ void cq_json_text(cq_builder *b, const char *text, size_t n) {
   cq_json_string(b, text, n, "\n");
 }
 
-/* Nine digits tell any two floats apart. They are found in double precision, whose error is far below half a step of
+/* Nine digits distinguish any two floats. They are found in double precision, whose error is far below half a step of
  * the ninth. */
 void cq_json_float(cq_builder *b, float x) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,

@@ -2,8 +2,8 @@
  *
  *   source -- read --> text [begin, end) -- memchr --> a line
  *
- * `text` grows until it holds a whole line. What was read before an error is still handed out line by line, so that how
- * many lines a broken file gives does not depend on the sizes of the buffers. */
+ * `text` grows until it holds a whole line. Lines read before an error are still returned, so that the number of
+ * lines from a broken file does not depend on buffer sizes. */
 #include "calque/lines.h"
 
 #include "base/byte_source.h"
@@ -86,7 +86,7 @@ static void fill_text(cq_lines *l) {
 static cq_status give_up(cq_lines *l, cq_error *error) {
   l->broken = true;
   l->text_over = true;
-  l->begin = l->scanned = l->end; /* asking again gives the same answer */
+  l->begin = l->scanned = l->end; /* the next call gives the same result */
   if (error) *error = l->failure;
   return l->failure.status;
 }

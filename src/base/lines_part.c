@@ -34,7 +34,7 @@ static cq_status read_part_bytes(size_t *got, const part *p, void *bytes, size_t
 static cq_status find_first_line(part *p, uint64_t begin, cq_error *error) {
   char bytes[4096];
   if (begin == 0) return CQ_OK;
-  for (p->at = begin - 1; p->at + 1 < p->end;) { /* a line that begins behind the end is none of this part */
+  for (p->at = begin - 1; p->at + 1 < p->end;) { /* a line that begins after the end belongs to another part */
     size_t got;
     const cq_status status = read_part_bytes(&got, p, bytes, sizeof bytes, error);
     const char *newline = status || got == 0 ? NULL : memchr(bytes, '\n', got);

@@ -27,8 +27,8 @@ uint64_t cq_map_get(const cq_map *map, cq_slice key);
 bool cq_map_put(cq_map *map, cq_slice key, uint64_t value);
 /* Like put, but the key's bytes are borrowed: they must outlive the map and stay as they are. */
 bool cq_map_put_borrowed(cq_map *map, cq_slice key, uint64_t value);
-/* A key's entry, whose value may be set: that of a new one is CQ_MAP_NONE, its key a copy with a NUL behind it. Valid
- * until the next change. NULL when out of memory. */
+/* A key's entry, whose value may be set. A new entry's value is CQ_MAP_NONE, its key a NUL-terminated copy. Valid until
+ * the next change. NULL when out of memory. */
 cq_map_entry *cq_map_at(cq_map *map, cq_slice key);
 void cq_map_free(cq_map *map);
 

@@ -64,14 +64,14 @@ static void whole_pages(char **first, char **last, void *bytes, size_t n) {
 void cq_release_pages(void *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);
-  /* Where the system does not take them, they are zeroed, and stay. */
+  /* If the system refuses, they are zeroed and stay. */
   if (n > 0 && first < last && madvise(first, (size_t)(last - first), MADV_DONTNEED))
     memset(first, 0, (size_t)(last - first));
 }
 
 enum { LARGE = 1 << 20 };
 
-/* The same with what lies before and behind the pages: memory is taken when it is written to, and not before. */
+/* Also zeroes what lies before and after the whole pages. The pages themselves take memory only once written to. */
 static void zero_pages(char *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);

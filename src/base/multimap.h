@@ -1,5 +1,5 @@
-/* Rows under keys, those of one key in the order they came. Rows are numbered from 0 as they are added; what a row holds
- * is its owner's, in arrays beside the map. */
+/* Rows by key, those of one key in order of insertion. Rows are numbered from 0; their contents are the owner's, in
+ * arrays beside the map. */
 #ifndef BASE_MULTIMAP_H
 #define BASE_MULTIMAP_H
 
@@ -15,7 +15,7 @@ typedef struct cq_multimap {
 
 /* Puts row n under a key; false when out of memory, or of numbers: there are 2^32 - 1. */
 bool cq_multimap_add(cq_multimap *m, cq_slice key);
-/* A key's first row, and the row of the same key behind one; CQ_MULTIMAP_NONE when there is none. */
+/* A key's first row, and the next row with the same key; CQ_MULTIMAP_NONE when there is none. */
 uint32_t cq_multimap_first(const cq_multimap *m, cq_slice key);
 static inline uint32_t cq_multimap_next(const cq_multimap *m, uint32_t row) {
   return m->next[row];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* glibc has all of the C locale at hand, so that to take it is as cheap as to put it back. */
+/* glibc has the C locale built in: switching to it is cheap. */
 typedef struct held {
   locale_t c, before;
 } held;

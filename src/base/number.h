@@ -1,5 +1,5 @@
-/* Numbers as text, with the point of the C locale whatever the process's or the thread's is: files know no countries.
- * Otherwise as the functions of C of these names. */
+/* Numbers as text, with a decimal point whatever the locale: files are the same in all countries. Otherwise as C's
+ * functions of these names. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
 

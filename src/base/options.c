@@ -165,7 +165,7 @@ cq_status cq_options_copy(void *out, const cq_option_group *group, const void *g
 
 cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error) {
   const cq_status status = cq_options_copy(out, group, given, error);
-  return status ? status : cq_group_check(group, out, error); /* what is required has no default */
+  return status ? status : cq_group_check(group, out, error); /* required options have no default */
 }
 
 cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error) {
@@ -591,7 +591,8 @@ void cq_options_init(void *options, size_t size, const cq_option_group *group, c
   assert(size >= sizeof size && group->size <= sizeof whole);
   cq_options_defaults(&whole, group);
   if (part && part->defaults) part->defaults(&whole);
-  /* Structs grow at the end: an older program's is filled as far as it goes, a newer program's extra fields are zeroed. */
+  /* Structs grow at the end: an older program's is filled as far as it goes, a newer program's extra fields are
+   * zeroed. */
   memset(options, 0, size);
   memcpy(options, &whole, size < group->size ? size : group->size);
   *(size_t *)options = size;

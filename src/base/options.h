@@ -1,7 +1,8 @@
-/* What is derived from the tables of calque/options.h.
+/* Functions derived from the tables of calque/options.h.
  *
- * A function that is given a struct begins with cq_options_take: it has a whole struct of this library's then, in range. A
- * group stands beside its function as `const cq_option_group cq_group_NAME`, and is declared by its public header. */
+ * A function with a struct of options begins with cq_options_take, which gives it a complete struct of this library's
+ * size, with all values in range. A group is defined beside its function as `const cq_option_group cq_group_NAME`, and
+ * declared by its public header. */
 #ifndef BASE_OPTIONS_H
 #define BASE_OPTIONS_H
 
@@ -14,9 +15,9 @@ static inline const cq_option *cq_group_row(const cq_option_group *group, size_t
 
 /* Sets a struct of the group to the defaults, and its pointers to groups within it to NULL. */
 void cq_options_defaults(void *out, const cq_option_group *group);
-/* *out, a struct of the group, receives what the caller gave (NULL: the defaults), checked. Errors: CQ_ERR_ARGUMENT for a
- * struct that was not initialized, that a newer library's caller uses options of which this one does not know, or that
- * has a value out of range. */
+/* *out, a struct of the group, receives what the caller gave (NULL: the defaults), checked. Errors: CQ_ERR_ARGUMENT for
+ * a struct that was not initialized, that a newer library's caller uses options of which this one does not know, or
+ * that has a value out of range. */
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
 /* The same, unchecked, for owners that fill in the rest. */
 CQ_MUST_USE cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error);
@@ -27,7 +28,7 @@ CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, 
 CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
-/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it is. */
+/* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
 char *cq_option_label_end(char *text);
 /* As few digits as read back as the same number. */
 void cq_print_number(char out[32], double x);
@@ -47,7 +48,7 @@ void cq_print_number(char out[32], double x);
 #define CQ_PROMPT_ROW(owner)                                                                                           \
   { CQ_TEXT(owner, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's" }
 
-/* Told the name and the value as text; the value NULL: not set. False stops. */
+/* Called with an option and its value as text (NULL: not set). False stops. */
 typedef bool (*cq_option_fn)(void *context, const cq_option *row, const char *value);
 /* Every value of a struct, those that are several one by one. Returns false when out of memory or stopped. */
 bool cq_options_each(const cq_option_group *group, const void *options, cq_option_fn with, void *context);

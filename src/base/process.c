@@ -1,4 +1,4 @@
-/* What the system knows of this process. All of it is Linux's way; docs/portability.md says what other systems have. */
+/* The system's information on this process, from Linux interfaces; docs/portability.md lists those of other systems. */
 #include "calque/process.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@ bool cq_process_path(char *out, size_t size) {
     out[n] = '\0';
     return true;
   }
-  /* without /proc, as in a bare container: what exec was given */
+  /* without /proc, as in a bare container: the name passed to exec */
   const char *given = (const char *)(uintptr_t)getauxval(AT_EXECFN);
   char *path = given ? realpath(given, NULL) : NULL;
   const bool fits = path && strlen(path) < size;

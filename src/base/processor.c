@@ -1,4 +1,4 @@
-/* What only the system knows of a processor: ARM's features, and the permission to use AMX. See processor.h. */
+/* Processor facts that only the system knows: ARM's features, and the permission to use AMX. See processor.h. */
 #include "base/processor.h"
 
 #if defined(__linux__) && defined(__aarch64__)

@@ -1,5 +1,5 @@
-/* What a program can learn of its processor only from the system. What the processor says itself is asked where it is
- * used (tensor/dispatch.c). */
+/* Facts about the processor that only the system knows. Those that the processor itself reports are in
+ * tensor/dispatch.c. */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
 
@@ -10,7 +10,7 @@ bool cq_processor_has_bf16(void);
 bool cq_processor_has_i8mm(void);
 bool cq_processor_has_dotprod(void);
 
-/* Asks the system for AMX's registers, which it gives a process when it asks; false where it does not. */
+/* Requests the use of AMX's registers from the system; false if it is denied. */
 bool cq_processor_allows_amx(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* Open addressing, for all tables of hashes: a power of two of places, a search that begins at the hash's place and
- * continues with the next one. What a slot holds and when it is free is its owner's; zeros are a free slot where the table
- * grows. Both functions are inlined into their owners, with the owner's predicates in them. */
+ * continues with the next one. What a slot holds and when it is free is its owner's; zeros are a free slot where the
+ * table grows. Both functions are inlined into their owners, with the owner's predicates in them. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -10,7 +10,7 @@
 
 #define CQ_INLINED static inline __attribute__((always_inline))
 
-/* The slot that holds what is sought, or the free one where it belongs; there must be one.
+/* The slot that holds the key, or the free one where it belongs; there must be one.
  *   ends  whether a slot is free or holds it */
 CQ_INLINED void *cq_table_find(const void *slots, size_t capacity, size_t slot_bytes, uint64_t hash,
                                bool (*ends)(const void *slot, const void *sought), const void *sought) {
@@ -21,7 +21,7 @@ CQ_INLINED void *cq_table_find(const void *slots, size_t capacity, size_t slot_b
 
 typedef struct cq_table_kind {
   size_t slot_bytes, n_first; /* capacity at first, a power of two */
-  unsigned quarters;          /* how full it may be: more is less memory and longer searches */
+  unsigned quarters;          /* maximum load in quarters: more takes less memory and longer searches */
   bool (*is_free)(const void *slot, const void *unused);
   uint64_t (*hash)(const void *slot);
 } cq_table_kind;

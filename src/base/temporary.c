@@ -1,5 +1,5 @@
-/* Temporary names beside their targets, with the process's number in them, and removing those that dead processes
- * left. See temporary.h. */
+/* Temporary names beside their targets, with the process id in them, and removing those of ended processes. See
+ * temporary.h. */
 #include "base/temporary.h"
 
 #include "base/file.h"
@@ -16,7 +16,7 @@ const char *cq_temporary_directory(void) {
   return directory && *directory ? directory : "/tmp";
 }
 
-enum { MAX_NAMES = 64 }; /* at a time; what comes beyond is left to cq_remove_leftovers, after a signal */
+enum { MAX_NAMES = 64 }; /* at a time; after a signal, further ones are left to cq_remove_leftovers */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *names[MAX_NAMES];

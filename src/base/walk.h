@@ -1,5 +1,5 @@
-/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. Links are
- * followed, but for one back to a directory that it is in. */
+/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. Links
+ * are followed, but for one back to a directory that it is in. */
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
@@ -10,7 +10,7 @@
 
 typedef struct cq_walked {
   char *path;
-  const char *name; /* its end: the path within the directory that was named, or all of it */
+  const char *name; /* its end: the path within the given directory, or all of it */
   bool is_inside;   /* of a directory that was named, not the file itself */
 } cq_walked;
 

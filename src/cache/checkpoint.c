@@ -130,7 +130,7 @@ struct cq_checkpoint {
   size_t n, capacity;
 };
 
-/* Steps over the zeros between `at` and the next unit. */
+/* Skips the zeros between `at` and the next unit. */
 static cq_status skip_zeros(size_t *at, const cq_checkpoint *c, cq_error *error) {
   for (; *at % UNIT; ++*at) {
     if (*at >= c->mapping.n) return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, *at, "the file ends too early");

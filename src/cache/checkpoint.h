@@ -22,7 +22,7 @@
 
 typedef struct cq_checkpoint_writer cq_checkpoint_writer;
 CQ_MUST_USE cq_status cq_checkpoint_writer_open(cq_checkpoint_writer **out, const char *path, cq_error *error);
-/* Writes a section; nothing of it is kept. Errors: CQ_ERR_ARGUMENT for an empty, overlong (255 bytes) or repeated name;
+/* Writes a section; borrows nothing. Errors: CQ_ERR_ARGUMENT for an empty, overlong (255 bytes) or repeated name;
  * CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_checkpoint_writer_section(cq_checkpoint_writer *w, const char *name, const void *bytes,
                                                    size_t n, cq_error *error);

@@ -96,8 +96,8 @@ static cq_status resize_files(const cq_vector_store *s, cq_error *error) {
              : CQ_OK;
 }
 
-/* After a crash the file may have grown, and what was written there be missing, all of it or some sectors: zeros. Such
- * a record is neither used nor damaged. */
+/* After a crash the file may have grown while some or all of the new data is missing and reads as zeros. Such a record
+ * is unused, not damaged. */
 static bool is_unwritten(const key *k) {
   static const key zeros;
   return !memcmp(k, &zeros, sizeof zeros);
@@ -180,7 +180,7 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
   return status;
 }
 
-/* The lock on keys, of which there is one among all processes. */
+/* The lock on keys, shared by all processes. */
 static cq_status lock_store(cq_vector_store *s, cq_notice_fn notice, void *notice_context, cq_error *error) {
   if (flock(s->keys, LOCK_EX | LOCK_NB) == 0) return CQ_OK;
   if (errno == EWOULDBLOCK && notice) {
@@ -313,7 +313,7 @@ cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *di
     uint64_t n_records = (keys.n - sizeof h) / sizeof(key);
     const bool is_sound = h.check == check_header(&h) && h.dim > 0;
     const size_t row = (size_t)h.dim * sizeof(float);
-    if (is_sound && vectors.n / row < n_records) n_records = vectors.n / row; /* the rest is about to be written */
+    if (is_sound && vectors.n / row < n_records) n_records = vectors.n / row; /* the rest is still being written */
     for (uint64_t i = 0; i < n_records; i++) {
       key k;
       memcpy(&k, keys.data + sizeof h + i * sizeof k, sizeof k);

@@ -1,4 +1,4 @@
-/* The program: a table of commands, and finding the one that is meant.
+/* The program: a table of commands, and the lookup of the one to run.
  *
  * To add a command: write src/cli/SUBJECT/NAME_command.c after the pattern in command.h, declare it below, and give it
  * a row in the table. Its help text, option parsing and error messages follow from the declaration. */
@@ -61,7 +61,7 @@ static int refuse_ranks(const char *path) {
   return code;
 }
 
-/* Runs a command that is no group, with the words that follow its name. */
+/* Runs a command that is not a group, with the words after its name. */
 static int run_command(const cli_command *command, const char *path, int argc, char **argv, int all_argc,
                        char **all_argv) {
   bool help = false;

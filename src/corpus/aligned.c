@@ -1,5 +1,5 @@
-/* Files of as many lines, the n-th of each saying the same: Moses pairs, and Europarl, whose files have lines of markup
- * (<SPEAKER ID=3 NAME="...">) between. */
+/* Files whose n-th lines are translations: Moses pairs, and Europarl, whose files also have lines of markup
+ * (<SPEAKER ID=3 NAME="...">). */
 #include "corpus/format.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ static void close_files(cq_format_reader *reader) {
   for (size_t i = 0; i < MAX_FILES; i++) cq_lines_close(a->files[i]);
 }
 
-/* A line of each file; *malformed when one of them is and that is to be passed over. */
+/* Reads a line of each file; *malformed: one of them is malformed and to be skipped. */
 static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
   const size_t n = a->base.o->n_inputs;
   *is_malformed = false;
@@ -40,7 +40,7 @@ static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a,
     }
     if (!out->columns[i].data == !out->columns[0].data) continue;
     const cq_lines *ended = a->files[out->columns[i].data ? 0 : i], *other = a->files[out->columns[i].data ? i : 0];
-    return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(ended), "ends after line %llu, %s goes on",
+    return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(ended), "ends after line %llu, but %s has more lines",
                         (unsigned long long)cq_lines_number(ended), cq_lines_path(other));
   }
   out->n = out->columns[0].data ? n : 0;

@@ -15,7 +15,7 @@ static const cq_option option_rows[] = {
      .letter = 'a'},
     {CQ_CHOICE(O, "by", repeats, CHANGES, CQ_REPEATS_ROW, repeats_names, "WHAT",
                "what must repeat an earlier row: the row as a whole, any of its sides, the first or the second")},
-    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALISED),
+    CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALIZED),
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
@@ -59,14 +59,14 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
   return status;
 }
 
-/* A number of all sides; the sides' order counts. */
+/* One number for all sides; their order counts. */
 static uint64_t dedup_key(const dedup *d, size_t n) {
   uint64_t key = n;
   for (size_t c = 0; c < n; c++) key = cq_mix(key + 0x9e3779b97f4a7c15u) ^ d->keys[c];
   return key;
 }
 
-/* Remembers a sentence of a side; an empty one is none. */
+/* Remembers a sentence of a side; empty ones are ignored. */
 static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   bool is_new = true;
   const bool stored = row->columns[c].n == 0 || cq_key_set_put(&is_new, &d->seen, cq_mix(d->keys[c] + c));
@@ -74,7 +74,7 @@ static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   return stored;
 }
 
-/* What is held out is not remembered. */
+/* Held-out rows are not remembered. */
 static cq_status check_repetition(const char **why, void *context, const cq_row *row, cq_error *error) {
   dedup *d = context;
   const size_t n = row->n;

@@ -1,17 +1,17 @@
 /* Dictionaries of the DICT server (dictfmt, RFC 2229's dictd), as Debian packages FreeDict's:
  *
  *   NAME.index     word <tab> offset <tab> length, in digits of base 64; several words may name one entry
- *   NAME.dict.dz   the entries' text, one behind the other, gzipped (or NAME.dict, plain):
+ *   NAME.dict.dz   the entries' text, concatenated, gzipped (or NAME.dict, plain):
  *
  *     starter /stˈɑːtə/ <n>                  headwords, pronunciation, grammar
  *     Anlasser <masc> [electr.], Starter     translations, notes in brackets
  *        Synonym: {motor starter}
  *     2. Vorspeise                           of another sense
  *           "as a starter, soup"             an example
- *     a dish before the main course          a definition: behind a sense's translations
+ *     a dish before the main course          a definition, after a sense's translations
  *
- * Of each sense the first line that is more than notes has the translations. A sense whose number stands alone has none of
- * its own: a definition follows. */
+ * In each sense, the first line that is more than notes has the translations. A sense whose number stands alone has no
+ * translations: a definition follows. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -96,7 +96,7 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   for (size_t i = 0; i < d->n; i++)
     if (n == 0 || d->places[i].begin != d->places[n - 1].begin) d->places[n++] = d->places[i];
   d->n = n;
-  for (size_t i = 0; i + 1 < n; i++) /* entries stand one behind the other: a wrong length costs its own alone */
+  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length spoils only its own entry */
     if (d->places[i].end > d->places[i + 1].begin) d->places[i].end = d->places[i + 1].begin;
   return CQ_OK;
 }

@@ -95,7 +95,8 @@ void cq_entry_add_translation(cq_dictionary_entry *e, cq_slice text) {
   add_to_list(&e->translations, e, text);
 }
 
-/* Where "/ˈkʌlə/ <n>" ends that begins at i: behind the slash that a blank, a comma or nothing follows. */
+/* The end of the pronunciation that begins at i, as in "/ˈkʌlə/ <n>": after the slash that a blank, a comma or nothing
+ * follows. */
 static size_t pronunciation_end(cq_slice text, size_t i) {
   for (i++; i < text.n; i++)
     if (text.data[i] == '/' && (i + 1 == text.n || text.data[i + 1] == ',' || cq_is_blank(text.data[i + 1])))

@@ -25,8 +25,8 @@ typedef struct cq_dictionary_entry {
 } cq_dictionary_entry;
 
 void cq_entry_begin(cq_dictionary_entry *e);
-/* Variants, each with its pronunciation between slashes: commas divide only behind one, for headwords may contain
- * them. */
+/* Variants, each with its pronunciation between slashes. Commas divide only after a pronunciation: headwords may
+ * contain them. */
 void cq_entry_add_heads(cq_dictionary_entry *e, cq_slice text);
 /* Divided at commas and semicolons of any script outside brackets. Returns how many there were. */
 size_t cq_entry_add_translations(cq_dictionary_entry *e, cq_slice text);

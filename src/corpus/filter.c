@@ -86,7 +86,7 @@ static cq_status check_translation(const char **why, void *context, const cq_row
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
     f->characters[c] = cq_utf8_length(side.data, side.n);
-    if (side.n == 0) { /* of several translations some may be missing */
+    if (side.n == 0) { /* some of several translations may be missing */
       if (c == 0 || row->n == 2) *why = "empty";
       continue;
     }

@@ -1,6 +1,6 @@
 /* Sentences translated word by word:
  *
- *   dictionary ──▶ words and phrases ──▶ translations, each with a weight: how often text has it
+ *   dictionary ──▶ words and phrases ──▶ translations, weighted by their frequency in text
  *   sentence ──the longest phrase from each word on──▶ one of its translations, drawn by weight
  */
 #include "base/error.h"
@@ -36,13 +36,13 @@ const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss",
                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_gloss_options, progress))};
 
 enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
-/* What a translation counts that no text has, and each word of one beyond the first. */
+/* The weight of a translation that is not in the text, and of each word beyond the first. */
 static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 
 typedef struct translation {
   cq_slice text;
   double weight;
-  size_t max_words; /* of a translation; more explain what the word means */
+  size_t max_words; /* of a translation; longer ones are explanations */
 } translation;
 
 typedef struct glosser {
@@ -70,7 +70,7 @@ static bool add_translation(glosser *g, cq_slice word, size_t n_words, cq_slice 
   return true;
 }
 
-/* English verbs stand as "to go" in some dictionaries. */
+/* Some dictionaries have English verbs as "to go". */
 static cq_slice without_to(cq_slice word) {
   const bool has_to = word.n > 3 && memcmp(word.data, "to ", 3) == 0;
   return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;
@@ -134,8 +134,8 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out of
- * memory. */
+/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out
+ * of memory. */
 static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {
@@ -151,7 +151,7 @@ static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_ra
   return true;
 }
 
-/* g->line = the sentence with those words translated that are known. */
+/* g->line = the sentence with its known words translated. */
 static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence, cq_random *random, cq_error *error) {
   const char *at = sentence.data, *end = sentence.data + sentence.n;
   *n_known = 0;

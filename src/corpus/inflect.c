@@ -1,9 +1,9 @@
-/* Inflected forms that text has of a dictionary's words, found by the affixes that many words exchange:
+/* Inflected forms of a dictionary's words in a text, found by affixes that many words exchange:
  *
  *   dictionary ──▶ lemmas                                ház (house), kert (garden)
- *   text ──▶ words ──lemmas with a core in common──▶ rules, and how many words follow each
+ *   text ──▶ words ──lemmas with a common core──▶ rules, and how many words follow each
  *                                                        ház becomes házban, város városban: 233 words have -ban
- *   a word that is no lemma ──▶ the lemma that most words' rule, the text and the length of the core speak for
+ *   a word that is not a lemma ──▶ the lemma favored by the rule's frequency, the text and the length of the core
  *
  * A rule takes a beginning and an ending from a lemma, and puts others in their place. */
 #include "base/error.h"
@@ -27,7 +27,7 @@ static const cq_option option_rows[] = {
               "text of the language, each row's last column: its words are looked for"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_COUNT(O, "min-support", min_support, CHANGES, 10, 1, 0, "N",
-              "use rules, \"-a becomes -ami\", that so many of the text's words follow")},
+              "use rules, such as \"-a becomes -ami\", that at least N of the text's words follow")},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O

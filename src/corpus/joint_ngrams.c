@@ -21,7 +21,7 @@ static const shape shapes[N_SHAPES] = {{1, 1, 1e-2}, {1, 0, 1e-3}, {0, 1, 1e-3},
 
 #define P_UNSEEN        1e-8 /* of a unit that no pair has had */
 #define COUNT_OF_UNSEEN 0.1  /* of a unit, where n-grams are counted */
-#define MIN_ADDED       3    /* times that a unit was counted, which adds letters where the word has none */
+#define MIN_ADDED       3    /* minimum count of a unit that adds letters without a source */
 
 typedef struct letters {
   uint32_t items[CQ_JOINT_LETTERS];
@@ -81,7 +81,7 @@ static bool read_pair(scratch *s, cq_joint_pair pair) {
 
 /* --- units --- */
 
-/* A unit's number, which a new one is given; CQ_MULTIMAP_NONE when out of memory. */
+/* A unit's number; a new unit gets the next one. CQ_MULTIMAP_NONE when out of memory. */
 static uint32_t number_unit(cq_joint_ngrams *m, const uint32_t four[4], double p) {
   cq_map_entry *entry = cq_map_at(&m->numbers, (cq_slice){(const char *)four, 4 * sizeof *four});
   if (!entry) return CQ_MULTIMAP_NONE;
@@ -101,7 +101,7 @@ static void letters_of_unit(uint32_t four[4], const scratch *s, size_t i, size_t
   for (size_t k = 0; k < has->target; k++) four[2 + k] = s->target.items[j - has->target + k];
 }
 
-/* Finds the units of all divisions of the pair that was read; with add, new ones are made. */
+/* Finds the units of all divisions of the current pair; with add, new ones are made. */
 static bool find_units(cq_joint_ngrams *m, bool add) {
   scratch *s = m->memory;
   const uint32_t none[4] = {0};
@@ -210,7 +210,7 @@ static void shift(uint32_t history[HISTORY], uint32_t unit) {
   history[0] = unit;
 }
 
-/* path: the units of the pair's most probable division, of which there are *n. */
+/* path: the *n units of the pair's most probable division. */
 static void divide(uint32_t path[2 * N], size_t *n, cq_joint_ngrams *m) {
   scratch *s = m->memory;
   int best[N][N] = {0};
@@ -248,8 +248,8 @@ bool cq_joint_count(cq_joint_ngrams *m, const cq_joint_pair *pairs, size_t n) {
   return true;
 }
 
-/* Witten-Bell: what is seen behind a longer history counts as often as that was seen, what is behind a shorter one as
- * often as something new followed. */
+/* Witten-Bell: weighs what followed the longer history by how often that was seen, and the shorter history by how many
+ * different units followed the longer one. */
 static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t history[HISTORY]) {
   uint32_t gram[CQ_JOINT_ORDER] = {unit};
   memcpy(gram + 1, history, HISTORY * sizeof *history);
@@ -268,7 +268,7 @@ static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t h
 
 /* --- spelling --- */
 
-/* Of hypotheses with the same history only the best goes on; of others, the BEAM best. */
+/* Keeps the best hypothesis of each history, and the BEAM best of those. */
 static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   size_t at = c->n, worst = 0;
   for (size_t i = 0; i < c->n; i++) {
@@ -284,7 +284,7 @@ static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   return true;
 }
 
-/* Goes on from a hypothesis by all units with these letters of the word. */
+/* Extends a hypothesis by every unit with these letters of the word. */
 static bool extend(cq_joint_ngrams *m, cell *to, size_t from, const uint32_t source[2]) {
   scratch *s = m->memory;
   const uint64_t min_count = source[0] ? 1 : MIN_ADDED;

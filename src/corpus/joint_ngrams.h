@@ -3,7 +3,7 @@
  *
  *   a unit is a step through both words: one letter of each, one of either alone, or two and one
  *                                                         "th" and "θ"; "e" and nothing
- *   learn    probabilities of units, by expectation maximisation over all divisions of the pairs
+ *   learn    probabilities of units, by expectation maximization over all divisions of the pairs
  *   score    of a pair, by them
  *   count    n-grams of units, of each pair's best division
  *   spell    a word's best spelling by the n-grams: beam search
@@ -35,7 +35,7 @@ typedef struct cq_joint_ngrams {
   size_t n_units, capacity;
   cq_map numbers;         /* of units, by all their letters */
   cq_multimap by_source;  /* units, numbered alike, by their letters of the source */
-  cq_map grams, contexts; /* how often each; what follows one: how often << 32, and how many different units */
+  cq_map grams, contexts; /* counts of each; for what follows a context: count << 32 | number of different units */
   struct cq_joint_scratch *memory;
 } cq_joint_ngrams;
 
@@ -43,7 +43,7 @@ typedef struct cq_joint_ngrams {
 bool cq_joint_open(cq_joint_ngrams *out);
 void cq_joint_close(cq_joint_ngrams *model);
 
-/* Goes on from what was learned before. */
+/* Continues from what was learned before. */
 bool cq_joint_learn(cq_joint_ngrams *model, const cq_joint_pair *pairs, size_t n, int n_iterations);
 /* Log probability; -HUGE_VAL of what is passed over. */
 double cq_joint_score(cq_joint_ngrams *model, cq_joint_pair pair);

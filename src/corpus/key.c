@@ -7,7 +7,7 @@
 
 void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match) {
   const size_t before = out->n;
-  if (match == CQ_CORPUS_NORMALISED) cq_text_letters(out, sentence, true);
+  if (match == CQ_CORPUS_NORMALIZED) cq_text_letters(out, sentence, true);
   if (out->n == before) cq_builder_bytes(out, sentence.data, sentence.n);
 }
 
@@ -27,7 +27,7 @@ bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builde
   *out = false;
   cq_builder_clear(room);
   for (size_t i = 0; i < n; i++) {
-    cq_key_text(room, sentences[i], CQ_CORPUS_NORMALISED);
+    cq_key_text(room, sentences[i], CQ_CORPUS_NORMALIZED);
     ends[i] = room->n;
   }
   if (room->failed) return false;

@@ -1,4 +1,4 @@
-/* What makes two sentences the same. */
+/* When two sentences count as the same. */
 #ifndef CORPUS_KEY_H
 #define CORPUS_KEY_H
 
@@ -12,7 +12,7 @@ void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match);
 /* 64 bits of the same; builder is room to work in. False: out of memory. */
 bool cq_key_of(uint64_t *out, cq_slice sentence, cq_corpus_match match, cq_builder *room);
 
-/* Whether two of n sentences, up to CQ_ROW_MAX, are the same, CQ_CORPUS_NORMALISED and not empty. False: out of
+/* Whether two of n sentences, up to CQ_ROW_MAX, are the same, CQ_CORPUS_NORMALIZED and not empty. False: out of
  * memory. */
 bool cq_key_some_equal(bool *out, const cq_slice *sentences, size_t n, cq_builder *room);
 

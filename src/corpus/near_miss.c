@@ -213,7 +213,7 @@ static const char *const peoples[] = {"American", "Arab",   "British", "Chinese"
                                       "Spanish",  "Arabic", "Swedish", "Portuguese", "Korean",  "Japanese", NULL};
 static const char *const *const name_lists[] = {weekdays, months, peoples};
 
-/* Capitals that are no names, or only part of one. */
+/* Capitalized words that are not names, or only part of one. */
 static const char *const no_names[] = {"i",   "i'm", "i've", "i'd", "i'll", "mr", "mrs", "ms", "miss", "dr", "prof",
                                        "sir", "st",  "no",   "ok",  "tv",   "cd", "dvd", "pm", "am",   NULL};
 
@@ -231,7 +231,7 @@ static bool is_name_word(const maker *m, size_t i) {
          !is_one_of(w->plain, no_names);
 }
 
-/* Where most words have a capital it says nothing. */
+/* If most words are capitalized, capitals carry no information. */
 static bool is_headline(const maker *m) {
   size_t n = 0;
   for (size_t i = 0; i < m->n; i++) n += begins_with_capital(m->words[i].core);
@@ -326,7 +326,7 @@ static const char *const subjects[] = {"i",     "you",  "he",   "she",   "it",  
                                        "there", "this", "that", "these", "those", NULL};
 static const char *const question_words[] = {"what", "why", "how", "when", "where", "who", "which", NULL};
 
-/* Verbs that take "not" behind them, and with what they are one word. */
+/* Verbs that "not" may follow, and their contractions with it. */
 static const struct {
   const char *verb, *negated;
 } auxiliaries[] = {
@@ -335,7 +335,7 @@ static const struct {
     {"has", "hasn't"},     {"have", "haven't"}, {"had", "hadn't"},     {"do", "don't"},         {"does", "doesn't"},
     {"did", "didn't"},     {"am", NULL},        {"may", NULL},         {"might", NULL},         {"shall", NULL}};
 
-/* "I'm", "we're": a verb that takes "not" behind it. Whoever has 's else may be a possessor. */
+/* "I'm", "we're": contractions that "not" may follow. After any other word, 's may be a genitive. */
 static const char *const contractions[] = {"i'm",    "you're", "we're",   "they're", "he's",   "she's",
                                            "it's",   "that's", "there's", "i'll",    "you'll", "he'll",
                                            "she'll", "it'll",  "we'll",   "they'll", NULL};
@@ -386,7 +386,7 @@ static const char *plain_at(const maker *m, size_t i) {
   return i < m->n ? m->words[i].plain : "";
 }
 
-/* Takes the first negation out; false: there is none that can be. */
+/* Removes the first negation; false: none can be removed. */
 static bool remove_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];
@@ -461,7 +461,7 @@ static void miss_negation(maker *m) {
 
 /* --- order --- */
 
-/* Words between two clauses that say something else when these are swapped; "and" would not. */
+/* Conjunctions whose clauses cannot be swapped without changing the meaning, unlike "and". */
 static const char *const joining[] = {"because", "although", "though", "unless", NULL};
 static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
 static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};

@@ -1,13 +1,13 @@
-/* Near misses of English sentences: by one rule each, a sentence becomes another one that looks much like it and is no
- * translation of what it was a translation of.
+/* Near misses of English sentences: each is made by one rule, looks much like the sentence, but means something else.
  *
  *   number     In May 12 ships sank.              In May 17 ships sank.
  *   name       We met Anna in Oslo.               We met Anna in Lima.
  *   negation   The bridge is open.                The bridge is not open.
  *   order      He left because she was angry.     She was angry because he left.
  *
- * The rules look at words, capitals and punctuation only, so what they make is not always good English. Source: Chen et al.
- * 2023 (xsim++, arXiv 2306.12907), whose three kinds are causality, entities and numbers; rules and word lists are ours. */
+ * The rules use only words, capitals and punctuation, so their results are not always good English. Source: Chen et al.
+ * 2023 (xsim++, arXiv 2306.12907), whose three kinds are causality, entities and numbers; rules and word lists are
+ * ours. */
 #ifndef CORPUS_NEAR_MISS_H
 #define CORPUS_NEAR_MISS_H
 

@@ -5,7 +5,7 @@
  *   ids              en/talk.xml.gz <tab> de/talk.xml.gz <tab> 4 5 <tab> 6        the same a line, as JW300 has it
  *
  * The links' file comes first, then the directory under which the documents lie; one is looked for without its .gz as
- * well. Of two documents that are linked all sentences are held in memory. */
+ * well. All sentences of the two linked documents are held in memory. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/map.h"

@@ -1,6 +1,6 @@
-/* Parquet files, as data sets are published on the hub: columns by name. Without names: the two columns of text, and the
- * score or label beside them if there is one; or those of a struct `translation`; or anchor, positive, negative. A null
- * is empty text. */
+/* Parquet files, as data sets are published on the hub: columns by name. Without names: the two columns of text, and
+ * the score or label beside them if there is one; or those of a struct `translation`; or anchor, positive, negative. A
+ * null is empty text. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
@@ -35,7 +35,7 @@ static size_t find_texts(size_t out[3], const cq_parquet *file, const char *begi
   return n;
 }
 
-/* A score or label: a number, or text beside the two. */
+/* A score or label: a number, or text besides the pair. */
 static bool find_label(size_t *out, const cq_parquet *file) {
   static const char *const names[] = {"score", "label", "similarity", "similarity_score", "gold_label", NULL};
   for (size_t i = 0; i < cq_parquet_n_columns(file); i++) {
@@ -116,12 +116,12 @@ static cq_status open_next(parquet *p, cq_error *error) {
   return status ? status : cq_parquet_rows_open(&p->rows, p->file, columns, p->n_columns, error);
 }
 
-/* The first file, so that what it lacks is said before anything is written. */
+/* Opens the first file, so that its errors are reported before anything is written. */
 static cq_status open_parquet(cq_format_reader *reader, cq_error *error) {
   return open_next((parquet *)reader, error);
 }
 
-/* Text that is not well-formed, of a row alone: counted, if that is to be. */
+/* Ill-formed text of a single row: skipped and counted with skip_bad, else the error. */
 static cq_status pass_over(const parquet *p, cq_status status, const cq_error *why, cq_error *error) {
   if (status == CQ_ERR_FORMAT && p->base.flow.skip_bad && !cq_parquet_rows_broken(p->rows)) {
     cq_corpus_drop(p->base.counts, "malformed");

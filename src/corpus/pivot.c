@@ -3,8 +3,8 @@
  *   second file ── rows by their key, in memory ──┐
  *   first file ──── row by row ───────────────────┴──▶ row x row
  *
- * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts are
- * joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
+ * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts
+ * are joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -156,17 +156,17 @@ static cq_status join_row(pivot *p, second_rows *s, const cq_row *row, cq_error 
   return status;
 }
 
-/* Rows of the second that nobody asked for. */
+/* Counts rows of the second file without a partner in the first. */
 static void count_alone(pivot *p, const second_rows *s) {
   bool *is_known = s->is_used;
   for (uint32_t i = 0; i < s->rows.n; i++) {
     const uint32_t next = cq_multimap_next(&s->rows, i);
-    if (next != CQ_MULTIMAP_NONE) is_known[next] = is_known[i]; /* the first of a key speaks for all */
+    if (next != CQ_MULTIMAP_NONE) is_known[next] = is_known[i]; /* the first row of a key decides for all */
     if (!is_known[i]) cq_corpus_drop(p->counts, second_alone);
   }
 }
 
-/* Rows of a file, or of a part of it, read by a flow of its own when they were counted before. */
+/* A reader of a file, or of a part of it, with a separate flow if its rows were counted before. */
 static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
                              cq_corpus_counts *counts) {
   const size_t on = p->on[side];
@@ -203,7 +203,7 @@ static void pivot_part_path(char *out, size_t size, const char *directory, size_
   snprintf(out, size, "%s/%zu-%zu", directory, side, part);
 }
 
-/* Parts begin with a mark and have carriage returns, which whoever reads lines takes away: a row's own then stay. */
+/* Parts begin with a byte-order mark and have carriage returns, which reading lines removes: a row's own then stay. */
 static const char mark[] = "\xEF\xBB\xBF";
 
 static cq_status split_file(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
@@ -259,7 +259,7 @@ static size_t count_parts(const cq_corpus_pivot_options *o) {
   const double memory = o->memory_gb * (1 << 30);
   const char *path = o->second;
   struct stat info;
-  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 64; /* nobody knows what will come */
+  if (stat(path, &info) != 0 || !S_ISREG(info.st_mode)) return 64; /* a pipe: its size is unknown */
   const double bytes = (double)info.st_size * (cq_compression_ending(path) ? OF_COMPRESSED : 1) * OF_A_ROW;
   return bytes < memory ? 1 : (size_t)fmin(MAX_PARTS, ceil(2 * bytes / memory));
 }

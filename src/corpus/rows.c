@@ -137,7 +137,7 @@ cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error) {
   return status ? status : cq_text_writer_put(&w->text, "\n", 1, error);
 }
 
-/* A column without what would break the line. */
+/* A column without tabs and line breaks. */
 static cq_status put_column(cq_row_writer *w, cq_slice text, cq_error *error) {
   cq_status status = CQ_OK;
   while (!status && text.n) {

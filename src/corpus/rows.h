@@ -40,7 +40,7 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
   }
 extern const char *const cq_corpus_matches[]; /* names of a cq_corpus_match */
 
-/* Where rows go, of all options. */
+/* The output, common to all options. */
 typedef struct cq_corpus_flow {
   const char *output;
   bool skip_bad;
@@ -52,12 +52,12 @@ typedef struct cq_corpus_flow {
 
 /* --- counts --- */
 
-/* reason is a literal: reasons are told apart by their text. */
+/* reason is a literal: reasons are compared as text. */
 void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
-/* What was dropped of a file whose other rows are not counted, as rows read and dropped. */
+/* Adds the dropped rows of a file whose other rows are not counted, as read and dropped. */
 void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
-/* Another row was read. Every CQ_CORPUS_EVERY rows progress is asked whether to go on, as the second does at once: for
- * work that takes long between two rows. Errors: CQ_ERR_STOPPED. */
+/* Another row was read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls
+ * it at once, for long work between two rows. Errors: CQ_ERR_STOPPED. */
 enum { CQ_CORPUS_EVERY = 8192 };
 CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_cor
 CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
                                              size_t n_more, cq_error *error);
 
-/* The next line; out->data NULL at the end. With skip_bad, malformed ones are counted and passed over. */
+/* The next line; out->data NULL at the end. With skip_bad, malformed ones are skipped and counted. */
 CQ_MUST_USE cq_status cq_corpus_line(cq_slice *out, cq_lines *lines, const cq_corpus_flow *flow,
                                      cq_corpus_counts *counts, cq_error *error);
 
@@ -87,8 +87,8 @@ typedef struct cq_row_reader {
 CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
 void cq_row_reader_close(cq_row_reader *rows);
 
-/* Tells of each row of files that are none of the caller's rows: dictionaries, text. Malformed lines are counted as
- * dropped. visit: false when out of memory, which is an error of `what`. */
+/* Visits each row of files other than the caller's inputs: dictionaries, text. Malformed lines are counted as dropped.
+ * visit: false when out of memory, which is an error of `what`. */
 typedef bool (*cq_row_visit)(void *context, const cq_row *row);
 CQ_MUST_USE cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t min_columns,
                                            cq_row_visit visit, void *context, const char *what,

@@ -3,8 +3,8 @@
  *   sentences.csv   1276 <tab> eng <tab> Let's try something.
  *   links.csv       1276 <tab> 5350                                two sentences that translate one another
  *
- * The sentences of the two languages are held in memory. A link that is there in both directions gives one row: Tatoeba
- * lists each twice, and only the direction from the first language counts. */
+ * The sentences of the two languages are held in memory. Tatoeba lists each link in both directions; only the one from
+ * the first language is used. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"

@@ -1,9 +1,9 @@
-/* Names in another language's letters, by rules that the names of a dictionary teach:
+/* Names in another language's letters, by rules learned from the names in a dictionary:
  *
  *   dictionary ──▶ words and translations that sound alike        Obama, Обама
- *                   ──expectation maximisation──▶ how letters are written, and which other pairs follow that
+ *                   ──expectation maximization──▶ how letters are written, and which other pairs follow that
  *                   ──▶ a joint n-gram model of both spellings
- *   text ──▶ words that it never has in small letters, and the dictionary not at all ──▶ their best spelling */
+ *   text ──▶ words that are never in lower case there, and not in the dictionary ──▶ their best spelling */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -39,7 +39,7 @@ enum {
   MIN_LETTERS = 3,     /* of a name */
   MIN_PAIRED = 2,      /* letters of a word to learn from, and of its translation */
   MIN_CODES = 3,       /* consonants that two words must have in common to begin with */
-  ENOUGH_NAMES = 1000, /* with so many names among the pairs other words teach nothing */
+  ENOUGH_NAMES = 1000, /* with this many names among the pairs, other words teach nothing */
   FIRST_ITERATIONS = 6,
   LAST_ITERATIONS = 5,
 };
@@ -149,8 +149,8 @@ static bool add_entry(void *context, const cq_row *row) {
 
 /* --- pairs to learn from --- */
 
-/* The consonants of a word, one sign for all that are taken for one another, as Soundex has them (Russell 1918), but
- * from the first letter on, and as many as there are. */
+/* The consonants of a word, one sign for each group of similar ones, as in Soundex (Russell 1918), but including the
+ * first letter, and of any length. */
 static bool sound_codes(cq_builder *out, transliterator *t, cq_slice word) {
   static const char codes[] = "01230120022455012623010202"; /* of a to z; 0: none */
   cq_builder_clear(&t->scratch);
@@ -171,7 +171,7 @@ static bool sounds_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   return true;
 }
 
-/* Log probability of a word's letters, by how often each is there. */
+/* Log probability of a word's letters under the unigram distribution. */
 static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   double sum = 0;
   *n = 0;
@@ -184,7 +184,7 @@ static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   return sum;
 }
 
-/* Whether a pair is likelier by what was learned than two words that have nothing to do with one another. */
+/* Whether the model finds a pair likelier than two unrelated words. */
 static bool is_spelled_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   size_t n_source, n_target;
   const double by_chance =
@@ -218,7 +218,7 @@ static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, co
   return status;
 }
 
-/* Moves names among the first *n to the front; they are the *n from then on, if they are enough. */
+/* Moves names among the first *n to the front, and sets *n to their number if there are enough. */
 static void prefer_names(size_t *n, transliterator *t) {
   candidates *c = &t->all;
   size_t n_names = 0;

@@ -1,4 +1,5 @@
-/* The words of text, each once, and how often it is there. Words that differ in case or compatibility forms only are one.
+/* The words of text, each once, and how often it is there. Words that differ in case or compatibility forms only are
+ * one.
  *
  *   cq_word_counts words;
  *   cq_word_counts_open(&words, error);
@@ -40,7 +41,7 @@ CQ_MUST_USE cq_status cq_word_counts_read(cq_word_counts *words, const char *con
 /* Whether a character is one of an alphabet, with which words are spelled: no digit, no ideograph. */
 bool cq_char_is_spelled(uint32_t code);
 
-/* Text as words are compared, valid until the next call; NULL data: out of memory. */
+/* A word's normalized form for comparison, valid until the next call; NULL data: out of memory. */
 cq_slice cq_word_counts_fold(cq_word_counts *words, cq_slice text);
 /* How often the text has a folded word. */
 uint64_t cq_word_counts_of(const cq_word_counts *words, cq_slice folded);

@@ -12,7 +12,7 @@
 
 typedef struct cq_xml cq_xml;
 
-/* What is called as the file is read. attributes: name, value, name, value, NULL. */
+/* Callbacks for reading. attributes: name, value, name, value, NULL. */
 typedef struct cq_xml_handler {
   void (*open_tag)(void *context, const char *name, const char **attributes);
   void (*close_tag)(void *context, const char *name);

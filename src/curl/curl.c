@@ -1,4 +1,4 @@
-/* libcurl behind the table of hub/curl_plugin.h. Proxies are those of libcurl's own variables (https_proxy, all_proxy,
+/* The functions of hub/curl_plugin.h, by libcurl. Proxies are those of libcurl's own variables (https_proxy, all_proxy,
  * no_proxy); trusted certificates the system's, or the file of CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or SSL_CERT_FILE. */
 #include "hub/curl_plugin.h"
 

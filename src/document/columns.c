@@ -14,7 +14,7 @@ typedef struct columns {
   struct csv_parser parser;
   cq_builder row;          /* the fields one after another */
   size_t end[MAX_COLUMNS]; /* of each field in it */
-  size_t n;                /* fields of the row at hand */
+  size_t n;                /* fields of the current row */
   bool is_complete;
   cq_builder names; /* the first row */
   size_t name_end[MAX_COLUMNS];
@@ -56,7 +56,7 @@ static int is_never(unsigned char c) {
 static cq_status fail_csv(columns *c, const cq_document_file *file, cq_error *error) {
   const int code = csv_error(&c->parser);
   if (code == CSV_ENOMEM) return cq_fail_memory(error, file->path);
-  return cq_document_fail(file, error, "a quotation mark inside of a field, or behind one that had ended");
+  return cq_document_fail(file, error, "a quotation mark inside of a field, or after its closing quotation mark");
 }
 
 static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_slice line, cq_error *error) {
@@ -117,7 +117,7 @@ static void find_roles(columns *c, const cq_document_fields *fields) {
   }
 }
 
-/* A tsv without names has a text, or an id and a text. */
+/* A tsv without column names holds a text, or an id and a text. */
 static cq_status go_without_names(columns *c, const cq_document_file *file, cq_error *error) {
   if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n)
     return cq_document_fail_text(file, error, "no column is named");

@@ -22,11 +22,10 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 
 #define O cq_documents_options
 static const cq_option option_rows[] = {
-    {CQ_CHOICE(
-        O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-        "of the files: told by their names, else by how they begin (auto); lines: a document a line; tsv, csv: a "
-        "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
-        "parquet: a row")},
+    {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
+               "of the files; auto: by their names, else by their first bytes; lines: a document a line; tsv, csv: a "
+               "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
+               "parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -38,7 +37,7 @@ static const cq_option option_rows[] = {
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
-             "count malformed documents and files that cannot be read, and go on, instead of failing at the first")},
+             "skip and count malformed documents and unreadable files instead of failing at the first")},
 };
 
 static cq_status check_documents(const void *options, cq_error *error) {
@@ -88,7 +87,7 @@ struct cq_documents {
   cq_builder id;    /* where documents have none */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
-  cq_builder left_out; /* the first few endings of those, a blank before and behind each */
+  cq_builder left_out; /* the first few endings of those, between blanks */
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
@@ -141,7 +140,7 @@ void cq_documents_close(cq_documents *d) {
 
 /* --- which format a file has --- */
 
-/* A name's ending in lower case, without that of a compression: ".tsv" of "a/news.TSV.gz"; "": it has none. */
+/* A name's ending in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
 static void find_ending(char ending[16], const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t n = strlen(name) - cq_compression_ending(name);
@@ -191,7 +190,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By what was requested, or the name's ending; NULL: neither says it. */
+/* By the requested format or the name's ending; NULL: unknown. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)
@@ -239,7 +238,7 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML that is not UTF-8 may say its own encoding. */
+/* HTML that is not UTF-8 may declare its encoding. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
@@ -302,7 +301,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   return status;
 }
 
-/* --- what is told --- */
+/* --- what is reported --- */
 
 /* "12 files: 10 of markdown, 2 of html; 3 left out ( .png )". */
 static void tell_formats(cq_documents *d) {
@@ -322,7 +321,7 @@ static void tell_formats(cq_documents *d) {
   if (n) d->o.notice(d->o.notice_context, text);
 }
 
-/* Which encoding a file that is not UTF-8 may have: the file is opened once more. */
+/* Guesses the encoding of a file that is not UTF-8; opens the file again. */
 static void suggest_encoding(const cq_documents *d, cq_error *error) {
   char name[CQ_ENCODING_NAME];
   cq_input *input;
@@ -392,7 +391,7 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   return d->type->read(found, d->state, &d->file, error);
 }
 
-/* The first few are told with their places, the others only counted. */
+/* The first few are reported with their places, the others only counted. */
 static void tell_skipped(const cq_documents *d, cq_error *why) {
   char text[sizeof why->message + 16];
   if (!d->o.notice || d->n_skipped >= MAX_SKIPS_TOLD) return;
@@ -401,7 +400,7 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
-/* What is malformed is counted; a line of it is over, all else of its file as well. */
+/* Counts malformed input and skips it: a line, or else the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
   tell_skipped(d, why);

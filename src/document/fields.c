@@ -127,7 +127,7 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
   return CQ_OK;
 }
 
-/* A member that is called like a role's gets another name, so that none is lost. */
+/* A member with the same name as a role's field is renamed, so that none is lost. */
 static void put_metadata(json_t **object, const char *key, json_t *value) {
   cq_builder name = {0};
   cq_builder_text(&name, key);
@@ -153,7 +153,7 @@ cq_status cq_document_json(char **out, const cq_document *document, cq_error *er
   *out = NULL;
   if (document->metadata.n) status = cq_json_parse(&metadata, document->metadata, "metadata", error);
   if (!status && metadata && !json_is_object(metadata))
-    status = cq_fail(error, CQ_ERR_FORMAT, "metadata are no JSON object");
+    status = cq_fail(error, CQ_ERR_FORMAT, "metadata are not a JSON object");
   for (int i = 0; !status && i < CQ_ROLES; i++) {
     const size_t bad = cq_utf8_invalid_at(values[i].data, values[i].n);
     if (bad < values[i].n) status = cq_fail(error, CQ_ERR_FORMAT, "%s: not UTF-8 at byte %zu", role_names[i], bad);

@@ -1,5 +1,5 @@
-/* HTML by libxml2's parser, which takes anything for HTML: the text that is shown, a line for each block. What the parser
- * meets is taken as it comes, without a tree: pages are nested as deeply, and as long, as their authors left them. */
+/* HTML by libxml2's parser, which accepts any input: the visible text, a line for each block. Events are processed as
+ * they come, without a tree, since pages may be nested deeply and be long. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -27,7 +27,7 @@ static bool is_among(const char *names, const xmlChar *name) {
          snprintf(padded, sizeof padded, " %s ", (const char *)name) < (int)sizeof padded && strstr(names, padded);
 }
 
-/* What is not shown, or is the same on every page. */
+/* Elements that are not shown, or are the same on every page. */
 static bool is_left_out(const xmlChar *name) {
   return is_among(" head script style noscript template svg math iframe object select button nav aside footer ", name);
 }
@@ -39,7 +39,7 @@ static bool is_block(const xmlChar *name) {
       name);
 }
 
-/* White space of any length is one blank, and none at a line's start. */
+/* Collapses white space to one blank, and drops it at a line's start. */
 static void put_shown(cq_builder *out, const char *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const bool blank = cq_is_blank(text[i]);
@@ -136,8 +136,8 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
   return status;
 }
 
-/* --- its encoding: UTF-8 if it is that, else what it says, else windows-1252, which browsers take as well for ISO-8859-1
- * and ASCII. What is not of the encoding becomes U+FFFD. --- */
+/* --- its encoding: UTF-8 if it is that, else what it says, else windows-1252, which browsers take as well for
+ * ISO-8859-1 and ASCII. What is not of the encoding becomes U+FFFD. --- */
 
 static void find_charset(char charset[NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};

@@ -7,8 +7,8 @@
 #include <cmark.h>
 #include <string.h>
 
-/* cmark ends the process where it gets no memory, so there must be enough before it begins: its nodes of the shortest
- * inlines take about this many bytes for a byte of text. */
+/* cmark aborts when memory runs out, so enough must be available before it starts: its nodes for the shortest inlines
+ * take about this many bytes for a byte of text. */
 enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
 
 /* --- front matter: "key: value" lines between two lines of --- at the beginning --- */
@@ -27,7 +27,7 @@ static cq_slice without_quotes(cq_slice value) {
   return quoted ? (cq_slice){value.data + 1, value.n - 2} : value;
 }
 
-/* What does not look like it is text. Returns what is behind it. */
+/* Returns the text after the front matter; all of it, when there is none. */
 static cq_slice take_front_matter(json_t **out, cq_slice text) {
   cq_slice rest = text;
   if (!cq_slice_equal(cq_slice_trimmed(next_line(&rest)), cq_slice_of("---"))) return text;

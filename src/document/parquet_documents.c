@@ -90,7 +90,7 @@ static cq_status open_parquet(void **state, cq_document_file *file, cq_error *er
   return status;
 }
 
-/* What JSON has no numbers for stays text. */
+/* Values that are no JSON numbers stay text. */
 static json_t *json_of(cq_slice value, cq_parquet_kind kind) {
   double real;
   if (kind == CQ_PARQUET_BOOLEAN) return json_boolean(*value.data == '1');

@@ -1,5 +1,5 @@
-/* Long texts as passages that a model takes whole: consecutive sentences, as many as fit, the last ones of each again at
- * the beginning of the next. */
+/* Splits long texts into passages that fit a model: as many consecutive sentences as fit, the last ones repeated at the
+ * beginning of the next. */
 #ifndef DOCUMENT_PASSAGES_H
 #define DOCUMENT_PASSAGES_H
 
@@ -16,7 +16,7 @@ typedef cq_status (*cq_count_tokens_fn)(size_t *n, void *context, cq_slice text,
 
 typedef struct cq_passage_options {
   size_t max_tokens;     /* of a passage, at least 1 */
-  size_t overlap_tokens; /* at most so many of a passage come again in the next; whole sentences */
+  size_t overlap_tokens; /* at most this many of a passage are repeated in the next; whole sentences */
   cq_count_tokens_fn count;
   void *context;
 } cq_passage_options;
@@ -34,9 +34,9 @@ typedef struct cq_passages {
 CQ_MUST_USE cq_status cq_passages_open(cq_passages *out, cq_error *error);
 void cq_passages_close(cq_passages *passages);
 
-/* passages->items [n]: all of the text is in one at least; none for a text of blanks. A sentence of more than max_tokens is
- * split between words, and a word of more, which only noise has, is a passage of its own. Errors: those of counting;
- * CQ_ERR_FORMAT for what is no UTF-8; CQ_ERR_MEMORY. */
+/* passages->items [n]: all of the text is in one at least; none for a text of blanks. A sentence of more than
+ * max_tokens is split between words, and a word of more, which only noise has, is a passage of its own. Errors: those
+ * of counting; CQ_ERR_FORMAT for what is no UTF-8; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_passages_find(cq_passages *passages, cq_slice text, const cq_passage_options *options,
                                        cq_error *error);
 

@@ -1,4 +1,4 @@
-/* What the readers of the formats share: the file that is open, the names of its fields, room for one document. */
+/* Shared by the readers of the formats: the open file, the names of its fields, room for one document. */
 #ifndef DOCUMENT_READER_H
 #define DOCUMENT_READER_H
 
@@ -8,7 +8,7 @@
 
 #include <jansson.h>
 
-/* --- what fields are --- */
+/* --- fields --- */
 
 typedef enum cq_document_role {
   CQ_ROLE_ID,
@@ -19,7 +19,7 @@ typedef enum cq_document_role {
 } cq_document_role;
 enum { CQ_ROLES = CQ_ROLE_LANGUAGE + 1 };
 
-/* The name a role's field has in the files at hand; empty: its usual ones. */
+/* The name of a role's field in these files; empty: its usual ones. */
 typedef struct cq_document_fields {
   cq_slice name[CQ_ROLES];
 } cq_document_fields;
@@ -57,7 +57,7 @@ typedef struct cq_document_file {
 CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a text that is not there: what, the name it should have. */
+/* The same for a missing text; what: the name it should have. */
 CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what);
 
 /* --- the formats, a row each in documents.c --- */
@@ -66,11 +66,11 @@ CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_err
 
 typedef struct cq_document_type {
   const char *name;
-  const char *endings; /* of files' names, a blank before and behind each; "": told by how a file begins alone */
+  const char *endings; /* of files' names, between blanks; "": recognized by a file's first bytes alone */
   bool is_one;         /* the file is one document */
-  bool is_lines;       /* a document is a line: reading goes on behind a malformed one */
+  bool is_lines;       /* a document is a line: reading continues after a malformed one */
   bool is_mapped;      /* the format opens the path itself: it reads from the end */
-  size_t most_bytes;   /* the file is read as a whole, and may have so many; 0: line by line */
+  size_t most_bytes;   /* limit of a file, which is read as a whole; 0: no limit, line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
   /* Fills the room; *found false: there are no more. A whole file is read once. */

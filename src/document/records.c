@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The next line that has something in it; out->data NULL: there is none. */
+/* The next line that is not blank; out->data NULL: there is none. */
 static cq_status next_filled(cq_slice *out, cq_document_file *file, cq_error *error) {
   cq_status status;
   do status = cq_lines_next(out, file->lines, error);
@@ -92,7 +92,7 @@ static cq_status read_list(bool *found, void *state, cq_document_file *file, cq_
   file->line = ++l->next;
   const json_t *object = json_is_array(l->root) ? json_array_get(l->root, l->next - 1) : l->root;
   if (json_is_object(object)) return cq_document_take_object(file, object, true, error);
-  return cq_fail_file(error, CQ_ERR_FORMAT, file->path, "item %zu of the list is no object", l->next);
+  return cq_fail_file(error, CQ_ERR_FORMAT, file->path, "item %zu of the list is not an object", l->next);
 }
 
 const cq_document_type cq_document_type_json = {.name = "json",

@@ -1,4 +1,4 @@
-/* TREC's collections: all text of a document but its id; what stands in <TITLE> or <HEADLINE> is its title, too. */
+/* TREC's collections: all text of a document but its id; <TITLE> or <HEADLINE> is also its title. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"

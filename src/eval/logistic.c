@@ -93,7 +93,7 @@ static double measure_loss(double *gradient, problem *p, const double *weights) 
   return p->c * likelihood + squares / 2;
 }
 
-/* The last steps, a ring. */
+/* The last steps, in a ring buffer. */
 typedef struct history {
   double *steps, *changes; /* [MEMORY, n] each: of weights, of the gradient */
   double curvature[MEMORY];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Asked of the values themselves: the variance of a constant need not round to zero. */
+/* Compares the values themselves: the variance of a constant need not round to zero. */
 static bool is_constant(const double *x, size_t n) {
   for (size_t i = 1; i < n; i++)
     if (x[i] != x[0]) return false;

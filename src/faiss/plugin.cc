@@ -1,4 +1,4 @@
-/* FAISS behind the table of search/faiss_plugin.h. Exceptions become messages, since the caller is written in C. */
+/* The functions of search/faiss_plugin.h, by FAISS. Exceptions become messages, since the caller is written in C. */
 #include "search/faiss_plugin.h"
 
 #include <algorithm>

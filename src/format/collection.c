@@ -62,7 +62,7 @@ static const char *open_path(const cq_collection *c) {
 
 /* --- the next document --- */
 
-/* Where <DOC> or </DOC> ends in a line; 0: it has none. *begins: where it begins. */
+/* The end of <DOC> or </DOC> in a line; 0: none. *begins: its start. */
 static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   const char *name = closing ? "</doc" : "<doc";
   const size_t n = strlen(name);
@@ -113,9 +113,9 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
     if (c->document.failed) return cq_fail_memory(error, cq_lines_path(c->lines));
     if (c->document.n > MAX_DOCUMENT)
       return cq_fail_line(error, CQ_ERR_LIMIT, cq_lines_path(c->lines), first, "a document of more than 64 MiB");
-    const cq_slice behind = {line.data + after, line.n - after};
-    if (after && (has_text(behind) || document_tag(&other, behind, false)))
-      return fail_here(c, "text behind </DOC>, expected a new line", error);
+    const cq_slice rest = {line.data + after, line.n - after};
+    if (after && (has_text(rest) || document_tag(&other, rest, false)))
+      return fail_here(c, "text after </DOC>, expected a new line", error);
     if (after) {
       *out = (cq_raw_document){{c->document.data, c->document.n}, open_path(c), first, CQ_FORMAT_TREC};
       return CQ_OK;

@@ -1,9 +1,10 @@
-/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three formats told by
- * how a file begins.
+/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three formats,
+ * recognized by a file's first bytes.
  *
- *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may stand in <DOCID> instead. Every text outside it counts,
- *                     or that inside the fields asked for. Topics: <top> or <topic>, see below.
- *   '{'   JSON lines  a document an object: "id", "_id" or "docid"; text in "title", "text" and "contents", or the fields asked for
+ *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may stand in <DOCID> instead. All text outside it
+ *                     counts, or the text in the chosen fields. Topics: <top> or <topic>, see below.
+ *   '{'   JSON lines  a document an object: "id", "_id" or "docid"; text in "title", "text" and "contents", or in the
+ *                     chosen fields
  *   else  TSV         a document a line: id, tab, text
  *
  *   cq_collection_open(&c, paths, n, &error);

@@ -15,10 +15,10 @@
 
 /* ---- memory ---- */
 
-/* Jansson's parser does not survive an allocation that fails: it loses characters, and stops the process by an
- * assertion where the character was an escape's. So a call of it has a reserve: what the allocator does not give comes
- * from there, the text ends at the next piece, and what was read is dropped. What is made of a character needs less
- * than CHARACTER_BYTES; a string that is being read is copied to twice its size at most. */
+/* Jansson's parser does not survive a failed allocation: it loses characters, or aborts by an assertion within an
+ * escape. So each call has a reserve: when the allocator fails, memory comes from there, the text ends at the next
+ * piece, and the result is dropped. A character needs less than CHARACTER_BYTES; a string being read is copied to at
+ * most twice its size. */
 enum { PIECE = 1024, CHARACTER_BYTES = 256 };
 
 typedef struct reserve {
@@ -60,8 +60,8 @@ static void drop_json(json_t **json) {
 
 /* ---- reading ---- */
 
-/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); jansson takes 64 bits. Every integer
- * too long for that gets ".0" behind it, so that it is read as a real number. */
+/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); jansson takes 64 bits. Every longer
+ * integer gets ".0" appended, so that it is read as a real number. */
 static bool widen_integers(cq_builder *out, cq_slice text) {
   bool in_string = false;
   for (size_t i = 0; i < text.n; i++) {
@@ -168,7 +168,7 @@ json_t *cq_json_deep_copy(const json_t *json) {
 /* ---- writing ---- */
 
 char *cq_json_dump(const json_t *json, size_t flags) {
-  reserve r = {0}; /* nothing in it: it only tells whether something failed */
+  reserve r = {0}; /* empty: only to notice a failed allocation */
   of_this_call = &r;
   char *text = json_dumps(json, flags);
   of_this_call = NULL;
@@ -197,7 +197,7 @@ static void append_break(cq_builder *b, int indent, int depth) {
   for (int i = 0; i < indent * depth; i++) cq_builder_char(b, ' ');
 }
 
-/* Depth is bounded by jansson's own limit for what was read and by our code for what we made. */
+/* Depth is bounded by jansson's limit for parsed documents, and by our code for those it makes. */
 static void append_value(cq_builder *b, const json_t *value, int indent, int depth) { // NOLINT(misc-no-recursion)
   switch (json_typeof(value)) {
   case JSON_NULL: cq_builder_text(b, "null"); return;

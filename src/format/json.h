@@ -12,31 +12,32 @@
 /* Reads a file whose root is an object or array. Integers past 64 bits come as real numbers; strings may hold NUL.
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT with the line. Release with json_decref. */
 CQ_MUST_USE cq_status cq_json_read(json_t **out, const char *path, cq_error *error);
-/* The same from memory; path is what errors call it. */
+/* The same from memory; path is its name in errors. */
 CQ_MUST_USE cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error);
 
-/* The same from memory with Jansson's flags, for whoever tells errors in words of its own: CQ_ERR_MEMORY, or
- * CQ_ERR_FORMAT with what *problem says. Jansson's own loaders are not to be used: they do not survive exhaustion. */
+/* The same from memory with Jansson's flags, for callers that word their errors themselves: CQ_ERR_MEMORY, or
+ * CQ_ERR_FORMAT described by *problem. Do not use Jansson's own loaders: they do not survive exhausted memory. */
 CQ_MUST_USE cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem);
 
 /* Writes indented by two, keys in insertion order, real numbers as short as exactness allows, atomically. */
 CQ_MUST_USE cq_status cq_json_write(const json_t *json, const char *path, cq_error *error);
-/* The same to directory/name, and the end of json: it is released. NULL is the CQ_ERR_MEMORY of whoever made it. */
+/* The same to directory/name; releases json. json NULL: CQ_ERR_MEMORY, since making it failed. */
 CQ_MUST_USE cq_status cq_json_save(json_t *json, const char *directory, const char *name, cq_error *error);
 /* Jansson's json_dumps, to be released with cq_free; NULL: out of memory (where Jansson's own may lack something). */
 char *cq_json_dump(const json_t *json, size_t flags);
 /* The text of cq_json_write appended to a builder, without a newline at the end; indent < 0: all on one line. */
 void cq_json_append(cq_builder *out, const json_t *json, int indent);
 
-/* --- making: what could not be made for lack of memory is NULL, and makes whatever it is put into NULL as well, so that
- * nothing is ever left out. Only the end is looked at: cq_json_save, or a caller that finds NULL. Jansson's own functions
- * for putting something into something return errors that are easily passed over, and are not to be used. --- */
+/* --- making: what could not be made for lack of memory is NULL, and makes whatever it is put into NULL as well, so
+ * that nothing is ever left out. Only the end is looked at: cq_json_save, or a caller that finds NULL. Jansson's own
+ * functions for putting something into something return errors that are easily passed over, and are not to be used.
+ * --- */
 
-/* Puts value, which is taken over, into an object or at the end of a list; when either is NULL or memory runs out, *object
- * is released and NULL. */
+/* Puts value, which is taken over, into an object or at the end of a list; when either is NULL or memory runs out,
+ * *object is released and NULL. */
 void cq_json_set(json_t **object, const char *key, json_t *value);
 void cq_json_push(json_t **list, json_t *value);
-/* A copy with the same members, and one that shares nothing. (Jansson's may lack some.) */
+/* A shallow and a deep copy. (Jansson's may lack members when memory is short.) */
 json_t *cq_json_copy(const json_t *json);
 json_t *cq_json_deep_copy(const json_t *json);
 

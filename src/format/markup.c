@@ -97,7 +97,7 @@ static void put_code(cq_builder *out, uint32_t code) {
   cq_builder_bytes(out, bytes, cq_utf8_encode(bytes, code));
 }
 
-/* A blank for a name that nobody knows. "&AMP;" and the like are old, too. */
+/* A blank for an unknown name. "&AMP;" and similar spellings are old ones. */
 static void put_name(cq_builder *out, cq_slice name) {
   static const char *const markup[] = {"amp", "lt", "gt", "quot"};
   uint32_t code = cq_markup_is(name, "apos") ? '\'' : cq_html_entity(name);

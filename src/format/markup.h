@@ -13,7 +13,7 @@
 typedef enum cq_markup_kind { CQ_MARKUP_END, CQ_MARKUP_OPEN, CQ_MARKUP_CLOSE, CQ_MARKUP_TEXT } cq_markup_kind;
 
 typedef struct cq_markup {
-  cq_slice rest;                /* start with all of it */
+  cq_slice rest;                /* initially all of it */
   bool has_no_end, has_no_dash; /* of >, of -->, in the rest: looked for once */
 } cq_markup;
 
@@ -23,7 +23,7 @@ cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
 /* Whether two names are the same; upper and lower case of ASCII are. */
 bool cq_markup_is(cq_slice name, const char *other);
 
-/* Appends text with its entities replaced: the five of XML and numbers; others (&hyph; and their like) become a
+/* Appends text with its entities replaced: the five of XML and numbers; others (such as &hyph;) become a
  * blank. */
 void cq_markup_text(cq_builder *out, cq_slice text);
 

@@ -92,7 +92,7 @@ struct cq_parquet_rows {
   taken *columns;
   size_t n_columns;
   size_t next_group;
-  int64_t n_left; /* rows of the group at hand */
+  int64_t n_left; /* rows left in the current group */
   uint64_t row;
   bool is_broken;
 };
@@ -197,7 +197,7 @@ static cq_status check_text(const taken *t, cq_slice text, cq_error *error) {
   return CQ_OK;
 }
 
-/* Every column goes on, also when one has text that is not well-formed: the first such error counts. */
+/* Every column advances, even when one has text that is not well-formed; the first such error is returned. */
 static cq_status read_row(cq_slice *values, cq_parquet_rows *rows, cq_error *error) {
   cq_status status = CQ_OK;
   rows->row++;

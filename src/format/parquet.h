@@ -10,9 +10,9 @@
  *     levels   is there a value? RLE and bit-packed                        parquet_runs.c
  *     values   PLAIN, dictionary, RLE, DELTA_*, BYTE_STREAM_SPLIT          parquet_values.c, parquet_delta.c
  *
- * Columns are the leaves of the schema and are called by their path: "translation.en". Structs are read, nulls anywhere
- * in them too; lists and maps (REPEATED), dates, decimals and other binary numbers are refused by name, and so is what
- * is encrypted or compressed otherwise than with Snappy, gzip or Zstandard. Checksums of pages are compared where they
+ * Columns are the leaves of the schema and are called by their path: "translation.en". Structs are read, with
+ * nulls at any level; lists and maps (REPEATED), dates, decimals and other binary numbers are refused by name, as are
+ * encryption and compression other than Snappy, gzip or Zstandard. Checksums of pages are compared where they
  * are there.
  *
  * The file is mapped, so it may be larger than memory. A chosen column keeps one page and one dictionary.
@@ -46,8 +46,7 @@ void cq_parquet_close(cq_parquet *file);
 uint64_t cq_parquet_n_rows(const cq_parquet *file);
 size_t cq_parquet_n_columns(const cq_parquet *file);
 const cq_parquet_column *cq_parquet_column_at(const cq_parquet *file, size_t i);
-/* A column by its path, or by the end of it that only one has ("en"). Errors: CQ_ERR_ARGUMENT, which names those that
- * there are. */
+/* A column by its path, or by a unique ending of it ("en"). Errors: CQ_ERR_ARGUMENT, which names the columns. */
 CQ_MUST_USE cq_status cq_parquet_find(size_t *out, const cq_parquet *file, const char *name, cq_error *error);
 
 /* --- rows of some columns --- */
@@ -61,7 +60,7 @@ CQ_MUST_USE cq_status cq_parquet_rows_open(cq_parquet_rows **out, const cq_parqu
  * NUL; numbers are in decimal, booleans "1" and "0"; the data of what is null is NULL.
  * Errors: CQ_ERR_FORMAT and CQ_ERR_UNSUPPORTED with file, byte of the page, column, row group and row. */
 CQ_MUST_USE cq_status cq_parquet_rows_next(bool *found, cq_slice *values, cq_parquet_rows *rows, cq_error *error);
-/* False after an error that concerns one text alone: reading may go on with the next row. */
+/* False after an error that concerns one text alone: reading may continue with the next row. */
 bool cq_parquet_rows_broken(const cq_parquet_rows *rows);
 void cq_parquet_rows_close(cq_parquet_rows *rows);
 

@@ -49,7 +49,7 @@ bool cq_delta_next(int64_t *out, cq_delta *d) {
   if (d->n_left == 0) return false;
   if (!d->is_first) {
     if (d->n_in_mini == 0) {
-      if (d->widths && d->mini < d->minis) { /* behind the one before */
+      if (d->widths && d->mini < d->minis) { /* past the previous miniblock */
         d->p += d->widths[d->mini] * d->n_mini / 8;
         d->mini++;
       }

@@ -15,13 +15,13 @@ typedef struct cq_delta {
   uint64_t value, lowest;
   bool is_first;
   const unsigned char *widths; /* of the block's miniblocks */
-  size_t mini, n_in_mini;      /* which is read, and how many of its values are to come */
+  size_t mini, n_in_mini;      /* the current one, and how many of its values are left */
   size_t bit;                  /* of the miniblock, which begins at p */
 } cq_delta;
 
 /* False: no such header. */
 bool cq_delta_start(cq_delta *d, const unsigned char *bytes, size_t n);
-/* False: there are no more, or the bytes end too early. */
+/* False: no more values, or the bytes end too early. */
 bool cq_delta_next(int64_t *out, cq_delta *d);
 /* What follows the values of one that was just started; NULL: the bytes end too early. */
 const unsigned char *cq_delta_end(const cq_delta *d);

@@ -11,7 +11,7 @@
 #include <snappy-c.h>
 #include <zlib.h>
 
-enum { FIRST_BUFFER = 1 << 16 }; /* bytes: of the first buffer, beside 8 times the compressed size */
+enum { FIRST_BUFFER = 1 << 16 }; /* bytes of the first buffer, added to 8 times the compressed size */
 /* Pages have about 1 MiB; those of some writers a whole row group. */
 #define MAX_PAGE CQ_BUFFER_BYTES((size_t)1 << 30)
 
@@ -75,7 +75,7 @@ static void read_header(page *g, cq_thrift *t) {
   }
 }
 
-/* The next page; c->p is behind it. */
+/* Reads the next page and moves c->p past it. */
 static cq_status read_page(page *g, cq_parquet_cursor *c, cq_error *error) {
   cq_thrift t = {.p = c->p, .end = c->end};
   c->page = c->p;

@@ -1,4 +1,4 @@
-/* What the files of the Parquet reader share. */
+/* Shared by the files of the Parquet reader. */
 #ifndef FORMAT_PARQUET_PARTS_H
 #define FORMAT_PARQUET_PARTS_H
 
@@ -27,7 +27,7 @@ typedef struct cq_parquet_leaf {
   cq_parquet_column about;
   cq_parquet_type type;
   bool is_unsigned;
-  uint32_t max_level; /* how many of the path's parts may be null: the level of a value that is there */
+  uint32_t max_level; /* how many parts of the path may be null: the definition level of a present value */
 } cq_parquet_leaf;
 
 /* A column in a row group, as the footer says; checked when it is read. */
@@ -77,8 +77,8 @@ typedef struct cq_parquet_cursor {
   const cq_parquet_leaf *leaf;
   size_t group;
   uint64_t row;                        /* for messages, from 1 */
-  const unsigned char *page, *p, *end; /* where the page at hand begins; what is behind it, to the chunk's end */
-  int64_t n_behind, n_left;            /* values in the pages behind; of the page at hand */
+  const unsigned char *page, *p, *end; /* the current page's start; what follows it, to the chunk's end */
+  int64_t n_behind, n_left;            /* values in later pages; left in the current one */
   int32_t codec;
   const cq_compression *compression;
   void *decompressor;
@@ -94,7 +94,7 @@ typedef struct cq_parquet_cursor {
   size_t n_streams, at; /* BYTE_STREAM_SPLIT: the length of a stream, and the place in each */
   cq_runs indices;
   cq_delta lengths, prefixes;
-  cq_builder text;        /* DELTA_BYTE_ARRAY: the value before */
+  cq_builder text;        /* DELTA_BYTE_ARRAY: the previous value */
   unsigned char plain[8]; /* a value that does not lie in the page as PLAIN has it */
 } cq_parquet_cursor;
 
@@ -104,7 +104,7 @@ CQ_MUST_USE cq_status cq_parquet_fail(const cq_parquet_cursor *c, cq_status stat
 
 /* Goes to the chunk of the row group that c->group says. */
 CQ_MUST_USE cq_status cq_parquet_cursor_start(cq_parquet_cursor *c, cq_error *error);
-/* The next value as PLAIN has it, without the length of byte arrays; out->data NULL: null. */
+/* The next value in PLAIN encoding, without the length of byte arrays; out->data NULL: null. */
 CQ_MUST_USE cq_status cq_parquet_cursor_next(cq_slice *out, cq_parquet_cursor *c, cq_error *error);
 void cq_parquet_cursor_close(cq_parquet_cursor *c);
 

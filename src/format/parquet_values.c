@@ -1,4 +1,4 @@
-/* Values of a page in any encoding, as PLAIN has them:
+/* Values of a page in any encoding, converted to PLAIN:
  *
  *   booleans a bit, the lowest first; numbers 4 or 8 bytes, little-endian; byte arrays a length of 4 bytes, bytes
  *
@@ -6,7 +6,7 @@
  *   RLE                       booleans: length (4 bytes), runs of width 1
  *   DELTA_BINARY_PACKED       whole numbers: parquet_delta.h
  *   DELTA_LENGTH_BYTE_ARRAY   byte arrays: their lengths as that, then all bytes
- *   DELTA_BYTE_ARRAY          how many bytes each has in common with the one before, likewise; the others as above
+ *   DELTA_BYTE_ARRAY          lengths of the prefixes shared with the previous value, likewise; the suffixes as above
  *   BYTE_STREAM_SPLIT         numbers: all their first bytes, all their second bytes, ... */
 #include "base/error.h"
 #include "base/memory.h"
@@ -90,7 +90,7 @@ static cq_status start_runs_of_bits(cq_parquet_cursor *c, size_t n, cq_error *er
   return CQ_OK;
 }
 
-/* c->value goes to the bytes behind the lengths. */
+/* Moves c->value to the bytes after the lengths. */
 static bool start_lengths(cq_delta *d, cq_parquet_cursor *c) {
   const unsigned char *after = cq_delta_start(d, c->value, (size_t)(c->values_end - c->value)) ? cq_delta_end(d) : NULL;
   if (after) c->value = after;

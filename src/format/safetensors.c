@@ -50,7 +50,7 @@ const char *cq_dtype_name(cq_dtype dtype) {
 
 /* ---- reading ---- */
 
-/* While the header is read, a tensor also knows where its data claim to lie. */
+/* While the header is read, a tensor also has its data's claimed offsets. */
 struct entry {
   cq_stored_tensor tensor;
   uint64_t begin, end;
@@ -66,7 +66,7 @@ struct reader {
   cq_error *error;
 };
 
-/* Where a tensor's name stands, for messages: the first "NAME" with a colon behind it; 8, the header's start, when the
+/* The position of a tensor's name, for messages: the first "NAME" followed by a colon; 8, the header's start, when the
  * name is written with escapes. */
 static uint64_t place_of_member(const struct reader *r, const char *name) {
   size_t n = strlen(name);

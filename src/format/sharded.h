@@ -1,8 +1,8 @@
-/* Tensors divided over several files, and the index that says which lies where:
+/* Tensors in several files, and the index that names each tensor's file:
  *
  *   model.safetensors.index.json   {"metadata": {"total_size": bytes}, "weight_map": {"NAME": "model-00001-of-00002..."}}
  *
- * The files lie beside the index. */
+ * The files are in the index's directory. */
 #ifndef FORMAT_SHARDED_H
 #define FORMAT_SHARDED_H
 

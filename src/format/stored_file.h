@@ -1,4 +1,4 @@
-/* What the readers of tensor files fill: safetensors.c, torch_zip.c, sharded.c. Everyone else sees cq_safetensors only. */
+/* The representation of tensor files, shared by safetensors.c, torch_zip.c and sharded.c. Others use cq_safetensors. */
 #ifndef FORMAT_STORED_FILE_H
 #define FORMAT_STORED_FILE_H
 

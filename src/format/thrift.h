@@ -39,7 +39,7 @@ bool cq_thrift_boolean(cq_thrift *t, cq_thrift_field field);
 cq_slice cq_thrift_bytes(cq_thrift *t, cq_thrift_field field); /* borrowed */
 /* Its fields follow. */
 bool cq_thrift_struct(cq_thrift *t, cq_thrift_field field);
-/* So many structs follow; each has a byte at least, so there are no more than bytes. */
+/* How many structs follow; not more than there are bytes, since each has at least one. */
 size_t cq_thrift_structs(cq_thrift *t, cq_thrift_field field);
 void cq_thrift_skip(cq_thrift *t, cq_thrift_field field);
 

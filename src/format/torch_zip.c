@@ -138,7 +138,7 @@ static cq_status push_container(struct machine *m, enum kind kind, size_t n) {
   return status ? status : push_value(m, (struct value){.kind = kind, .as.list = list});
 }
 
-/* How many values stand above the topmost MARK, which is taken away. */
+/* The number of values above the topmost MARK, which is removed. */
 static cq_status above_mark(size_t *n, struct machine *m) {
   size_t i = m->n_stack;
   while (i > 0 && m->stack[i - 1].kind != MARK) i--;
@@ -200,7 +200,7 @@ static cq_status push_global(struct machine *m, cq_slice module, cq_slice name) 
       return push_value(m, (struct value){.kind = GLOBAL, .as.global = &globals[i]});
   }
   return cq_fail_byte(m->error, CQ_ERR_UNSUPPORTED, m->file->path, pickle_position(m),
-                      "it asks for %.*s.%.*s, which is no part of a state dict (nothing was run)",
+                      "it needs %.*s.%.*s, which is not part of a state dict (nothing was run)",
                       module.n < 100 ? (int)module.n : 100, module.data, name.n < 100 ? (int)name.n : 100, name.data);
 }
 
@@ -380,7 +380,7 @@ static cq_status run_opcode(struct machine *m, unsigned char code) {
     return CQ_OK;
   default:
     return cq_fail_byte(m->error, CQ_ERR_UNSUPPORTED, m->file->path, pickle_position(m),
-                        "pickle instruction 0x%02x is no part of a state dict (nothing was run)", code);
+                        "pickle instruction 0x%02x is not part of a state dict (nothing was run)", code);
   }
 }
 
@@ -409,11 +409,11 @@ static cq_status name_tensors(struct machine *m, struct value root) {
   for (size_t i = 0; i < items->n / 2; i++) {
     const struct value *key = &items->items[2 * i], *value = key + 1;
     if (key->kind != STRING || memchr(key->as.string.data, 0, key->as.string.n))
-      return refuse_pickle(m, "a key that is no name");
+      return refuse_pickle(m, "a key that is not a name");
     char *name = cq_arena_strndup(&file->arena, key->as.string.data, key->as.string.n);
     if (!name) return no_memory(m);
     if (value->kind != TENSOR)
-      return cq_fail_file(m->error, CQ_ERR_UNSUPPORTED, file->path, "entry '%.200s' of the dictionary is no tensor",
+      return cq_fail_file(m->error, CQ_ERR_UNSUPPORTED, file->path, "entry '%.200s' of the dictionary is not a tensor",
                           name);
     if (cq_map_get(&file->by_name, cq_slice_of(name)) != CQ_MAP_NONE)
       return cq_fail_file(m->error, CQ_ERR_FORMAT, file->path, "two tensors are named '%.200s'", name);

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What must have come for a lost connection to be no failed try. */
+/* A connection that is lost after this many bytes does not count as a failed attempt. */
 enum { PROGRESS_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name) {
@@ -101,7 +101,7 @@ static cq_status take_lock(int *lock, const cq_hub_store *store, const cq_hub_fi
       }
       nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     }
-    /* Some remove the file when they are done with it: the lock is then on what nobody else finds. */
+    /* Some programs remove the lock file afterwards: then the lock is on a file that nobody else finds. */
     if (fstat(*lock, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino) return CQ_OK;
     close(*lock);
   }
@@ -124,8 +124,8 @@ typedef struct fetching {
   cq_error failed;
 } fetching;
 
-/* SHA-256 of large files, git's hash of small ones, which begins with the length; of the ETag, where that is a hash, or of
- * the list of files. */
+/* SHA-256 of large files, git's hash of small ones, which begins with the length; of the ETag, where that is a hash, or
+ * of the list of files. */
 static void begin_hash(fetching *f) {
   const cq_hub_file *file = f->file;
   char head[40];
@@ -207,7 +207,7 @@ static bool is_whole(const fetching *f) {
   return f->file->has_size && f->n == f->file->n_bytes;
 }
 
-/* Until all of it is there: a connection may be lost again and again as long as it brings something. */
+/* Repeats until the file is complete: lost connections are tolerated as long as each one brings something. */
 static cq_status receive(fetching *f, cq_error *error) {
   cq_hub_session *s = f->store->session;
   int tries = 0;

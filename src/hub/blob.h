@@ -15,15 +15,16 @@ typedef struct cq_hub_store {
 /* The hub's address of a file at the commit. */
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name);
 
-/* Asks for the file's ETag and size, which the file receives. Errors: CQ_ERR_FORMAT for an answer that lacks what a hub's
- * has, or contradicts the list of files; those of asking. */
+/* Requests the file's ETag and size and stores them in it. Errors: CQ_ERR_FORMAT for an answer that lacks what a hub's
+ * has, or contradicts the list of files; those of the request. */
 CQ_MUST_USE cq_status cq_hub_blob_ask(const cq_hub_store *store, cq_hub_file *file, cq_error *error);
 
 /* Whether the store has the file's contents. */
 bool cq_hub_blob_is_there(const cq_hub_store *store, const cq_hub_file *file);
 
-/* Fetches what is missing of it, under the lock of its ETag; what has come so far is kept in ETAG.incomplete. The
- * session's `done` grows. Errors: CQ_ERR_FORMAT for another hash or size than the hub names; CQ_ERR_IO; CQ_ERR_STOPPED. */
+/* Fetches the missing part, under the lock of its ETag; a partial file is kept in ETAG.incomplete. The
+ * session's `done` grows. Errors: CQ_ERR_FORMAT for another hash or size than the hub names; CQ_ERR_IO;
+ * CQ_ERR_STOPPED. */
 CQ_MUST_USE cq_status cq_hub_blob_fetch(const cq_hub_store *store, const cq_hub_file *file, cq_error *error);
 
 /* Where the contents lie. */

@@ -1,5 +1,5 @@
-/* What calque asks of libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
- * or sent, so that neither libcurl nor the TLS library that it brings along is there for those who work offline.
+/* The interface to libcurl: a table of functions in a library of its own (src/curl/), loaded when something is fetched
+ * or sent, so that offline use needs neither libcurl nor its TLS library.
  *
  * One exchange is one request and its answer; redirections are the caller's. */
 #ifndef HUB_CURL_PLUGIN_H
@@ -30,15 +30,15 @@ typedef struct cq_curl_exchange {
   bool (*body)(void *context, const void *bytes, size_t n);
   bool (*tick)(void *context); /* about once a second, and more often; false stops */
   void *context;
-  long connect_s, stall_s; /* give up connecting; give up when less than 100 bytes a second come for so long */
+  long connect_s, stall_s; /* give up connecting; give up after this long with less than 100 bytes a second */
 } cq_curl_exchange;
 
 typedef struct cq_curl_plugin {
   int version; /* CQ_CURL_PLUGIN_VERSION */
   /* Connections that are kept from exchange to exchange; NULL: out of memory. */
   void *(*open)(void);
-  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what the
-   * answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
+  /* *code: the answer's. redirect [redirect_size]: where it leads, as a whole URL; "": nowhere. *retry_after_s: what
+   * the answer asks to wait; 0: it does not. message [message_size]: why there is no answer. */
   cq_curl_result (*perform)(void *session, const cq_curl_exchange *exchange, int *code, long *retry_after_s,
                             char *redirect, size_t redirect_size, char *message, size_t message_size);
   void (*close)(void *session);

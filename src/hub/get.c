@@ -3,7 +3,7 @@
  *   list of files at the revision, its commit ──▶ which are wanted ──▶ ETag and size of each ──▶ blobs/
  *   all of them there ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
  *
- * A snapshot is named by refs/ only when it has all of its files: whoever looks for a model finds the whole of it. */
+ * refs/ names a snapshot only when it is complete, so that a model is never found with files missing. */
 #include "calque/hub.h"
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "type", type, CHANGES, CQ_HUB_MODEL, types, "TYPE", "what the repository is")},
     {CQ_TEXTS(O, "file", files, n_files, CHANGES, "PATTERN",
               "fetch the files that match, * and ? as in a shell, DIRECTORY/ for all in it"),
-     .otherwise = "of a model what calque reads, of a data set everything"},
+     .otherwise = "what calque reads of a model, all of a data set"},
 };
 #undef O
 
@@ -98,7 +98,7 @@ static cq_status make_directories(cq_hub_store *store, const char *repository, c
   if (!cq_hub_cache_directory(cache))
     return cq_fail(error, CQ_ERR_IO, "there is no place for the cache: HOME is not set");
   if (!cq_hub_folder(folder, sizeof folder, store->kind, NULL, repository))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is no name on the hub", repository);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is not a name on the hub", repository);
   cq_status status = path_of(store->directory, error, "%s/%s", cache, folder);
   if (!status) status = path_of(store->locks, error, "%s/.locks/%s", cache, folder);
   if (!status) status = path_of(path, error, "%s/blobs", store->directory);
@@ -175,7 +175,7 @@ static cq_status get_listed(char **directory, cq_hub_listing *l, cq_hub_session 
 
 /* --- the whole --- */
 
-/* What the cache has, when nothing may be fetched. */
+/* Finds the files in the cache, when nothing may be fetched. */
 static cq_status get_offline(char **directory, const cq_hub_name *name, const cq_hub_options *o, cq_error *error) {
   char cache[CQ_HUB_PATH], looked[CQ_HUB_PATH], path[CQ_HUB_PATH];
   const char *revision = strcmp(name->revision, "main") != 0 ? name->revision : NULL;
@@ -197,7 +197,8 @@ static cq_status get_online(char **directory, const cq_hub_name *name, const cq_
   int code = 0;
   cq_status status = cq_hub_session_open(&s, o, name->repository, error);
   if (status) return status;
-  /* As sentence-transformers does: a name alone is one of its own models first. The hub says 401 of what there is not. */
+  /* As in sentence-transformers, a name without an organization is first tried as one of its own models. The hub
+   * answers 401 for a repository that does not exist. */
   const bool is_bare = o->type == CQ_HUB_MODEL && !strchr(repository, '/');
   if (is_bare) {
     snprintf(with_organization, sizeof with_organization, "sentence-transformers/%s", repository);

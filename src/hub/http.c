@@ -50,7 +50,7 @@ static const char *authority_of(size_t *n, int *scheme, const char *url) {
   return NULL;
 }
 
-/* Without the port that the scheme has anyway. */
+/* Without the scheme's default port. */
 static size_t without_default_port(const char *authority, size_t n, int scheme) {
   const char *const port = scheme ? ":443" : ":80";
   const size_t length = strlen(port);
@@ -68,7 +68,8 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-/* From the environment, else from the file; blanks around it go. One with a control character would be another header. */
+/* From the environment, else from the file; blanks around it go. One with a control character would be another
+ * header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
   cq_slice text = {0};
@@ -88,7 +89,7 @@ static cq_status find_token(cq_hub_session *s, cq_error *error) {
   cq_status status = CQ_OK;
   if (!is_plain)
     status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "%s is no token: it has blanks or characters that are not allowed in a token", s->token_from);
+                     "%s is not a token: it has blanks or characters that are not allowed in a token", s->token_from);
   else if (trimmed.n && !(s->token = cq_strndup(trimmed.data, trimmed.n)))
     status = cq_fail_memory(error, "token");
   cq_free((void *)(uintptr_t)text.data);
@@ -258,7 +259,7 @@ static bool tick(void *context) {
   return !x->is_stopped;
 }
 
-/* What a curl failure means. message is libcurl's. */
+/* The error for a curl failure. message is libcurl's. */
 static cq_status explain_failure(const exchange *x, cq_curl_result result, const char *message, cq_error *error) {
   cq_hub_answer *a = x->answer;
   const char *url = x->request->url;
@@ -283,7 +284,8 @@ static cq_status check_redirection(const char *from, const char *to, const char 
   int scheme_from, scheme_to;
   if (!to[0]) return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected to nowhere");
   if (!authority_of(&n, &scheme_from, from) || !authority_of(&n, &scheme_to, to))
-    return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected to what is no http or https address: '%.100s'", to);
+    return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected to what is not an http or https address: '%.100s'",
+                        to);
   if (scheme_from > scheme_to) {
     const char *host = authority_of(&n, &scheme_to, to);
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected from https to http, at %.*s", (int)cq_min(n, 200),
@@ -361,7 +363,7 @@ bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_
   return true;
 }
 
-/* What the body of a refusal says: "error" of a JSON object. */
+/* The hub's reason for a refusal: "error" of a JSON object in the body. */
 static void error_of_text(char *out, size_t size, const cq_hub_answer *a) {
   const char *key = a->text.data ? strstr(a->text.data, "\"error\"") : NULL;
   const char *start = key ? strchr(key + 7, '"') : NULL;

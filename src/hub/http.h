@@ -18,7 +18,7 @@ typedef struct cq_hub_session {
   char *token;                /* NULL: none */
   const char *token_from;     /* for errors: "HF_TOKEN", "the token file"; NULL */
   long request_s, download_s; /* how long nothing may come */
-  /* What progress reports; see calque/hub.h. */
+  /* For progress; see calque/hub.h. */
   cq_hub_progress_fn progress;
   void *progress_context;
   const char *what; /* the file at work */
@@ -41,7 +41,7 @@ typedef struct cq_hub_answer {
   bool has_length, has_linked_size, has_range;
   uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
   bool lost;                                            /* the try failed in a way that another may not */
-  cq_builder text; /* what came, unless a sink took it; of what is no success its beginning */
+  cq_builder text; /* the body, unless a sink took it; of an error, its beginning */
 } cq_hub_answer;
 void cq_hub_answer_free(cq_hub_answer *a);
 
@@ -65,7 +65,7 @@ typedef struct cq_hub_request {
 
 /* One try, redirections followed. CQ_OK: there is an answer, of any code; a->lost with an error: try again. */
 CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
-/* Waits for the next of several tries, *tries of which have been. False: there is none; *status CQ_ERR_STOPPED: the
+/* Waits before the next attempt, after *tries of them. False: there is none; *status CQ_ERR_STOPPED: the
  * caller's progress said so. */
 bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
 /* Up to five tries; an answer that is no success is an error that says what the hub said. */

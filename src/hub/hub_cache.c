@@ -69,7 +69,7 @@ bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organiz
   return n + 2 < size;
 }
 
-/* The one folder in snapshots/, when refs/main does not say. */
+/* The only folder in snapshots/, when there is no refs/main. */
 static bool only_entry(char *out, size_t size, const char *directory) {
   DIR *d = opendir(directory);
   int found = 0;

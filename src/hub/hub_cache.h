@@ -1,10 +1,10 @@
-/* Where the cache of Hugging Face's hub lies, and what it looks like:
+/* The location and layout of the Hugging Face hub's cache:
  *
  *   CACHE/models--ORG--NAME/refs/main                 the commit that a branch, tag or pull request was at
  *   CACHE/models--ORG--NAME/snapshots/COMMIT/...      the files, relative links into blobs/
  *   CACHE/models--ORG--NAME/blobs/ETAG                contents, by the hash that the hub knows them by
- *   CACHE/models--ORG--NAME/blobs/ETAG.incomplete     what has come so far
- *   CACHE/.locks/models--ORG--NAME/ETAG.lock          flock: whoever writes blobs/ETAG
+ *   CACHE/models--ORG--NAME/blobs/ETAG.incomplete     a download under way
+ *   CACHE/.locks/models--ORG--NAME/ETAG.lock          flock, held while blobs/ETAG is written
  *
  * CACHE is HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. */
 #ifndef HUB_HUB_CACHE_H

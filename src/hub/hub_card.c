@@ -25,7 +25,7 @@ static bool is_fence(cq_slice line) {
   return line.n >= 3 && text.n == 3 && !memcmp(line.data, "---", 3);
 }
 
-/* Parts the front matter from the text; neither is empty text of the other. */
+/* Splits the front matter from the text. */
 static cq_status part_card(cq_slice *matter, cq_slice *text, cq_slice all, const char *path, cq_error *error) {
   cq_slice rest = all;
   *matter = (cq_slice){"", 0}, *text = all;
@@ -92,7 +92,7 @@ static void write_list(cq_builder *out, const char *key, const char *const *valu
 
 /* --- the parts --- */
 
-/* Those keys of the front matter that the options do not say. */
+/* The keys of the front matter that no option overrides. */
 static void copy_matter(cq_builder *out, cq_slice matter, const cq_hub_put_options *o) {
   bool is_kept = true;
   while (matter.n) {
@@ -151,7 +151,7 @@ static void write_usage(cq_builder *out, const char *repository) {
 
 static void tell_what_is_missing(const cq_builder *card, const cq_hub_put_options *o) {
   static const char *const wanted[][2] = {
-      {"license", "the card names no license: nobody may use what has none (license)"},
+      {"license", "the card names no license: without one nobody may use the model (license)"},
       {"language", "the card names no language (language)"},
       {"base_model", "the card does not say which model it was made from (base_models)"}};
   cq_slice matter, text;

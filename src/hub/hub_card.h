@@ -1,13 +1,13 @@
-/* The card of a model that is published: its README.md, whose front matter the hub reads. */
+/* The card of a published model: its README.md, whose front matter the hub reads. */
 #ifndef HUB_HUB_CARD_H
 #define HUB_HUB_CARD_H
 
 #include "base/slice.h"
 #include "calque/hub.h"
 
-/* Appends directory/README.md, or a short one where there is none, with what the options say in its front matter, what
- * the hub wants to know of any sentence encoder, and how the model is used under that name. Errors: CQ_ERR_FORMAT, with
- * the line, for front matter that does not end; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Appends directory/README.md, or a short one if there is none, with front matter from the options and the hub's tags
+ * for sentence encoders, and an example of using the model under that name. Errors: CQ_ERR_FORMAT, with the line, for
+ * front matter that does not end; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_card_write(cq_builder *out, const char *directory, const char *repository,
                                         const cq_hub_put_options *options, cq_error *error);
 

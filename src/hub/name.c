@@ -35,9 +35,10 @@ cq_status cq_hub_name_parse(cq_hub_name *out, const char *text, cq_error *error)
   const size_t n = at ? (size_t)(at - text) : strlen(text);
   snprintf(out->repository, sizeof out->repository, "%.*s", (int)(n < CQ_HUB_NAME ? n : CQ_HUB_NAME - 1), text);
   if (n >= CQ_HUB_NAME || !cq_hub_is_name(out->repository))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is no name on the hub, expected ORGANISATION/NAME or NAME", text);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is not a name on the hub, expected ORGANIZATION/NAME or NAME",
+                   text);
   if (at && !is_revision(at + 1))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is no revision, expected a branch, a tag or a commit", at + 1);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "'%.200s' is not a revision, expected a branch, a tag or a commit", at + 1);
   snprintf(out->revision, sizeof out->revision, "%s", at ? at + 1 : "main");
   return CQ_OK;
 }

@@ -243,7 +243,7 @@ static cq_status take_arguments(cq_hub_put_options *o, cq_hub_name *name, const 
   if (!status) status = cq_hub_name_parse(name, repository, error);
   if (!status && !strchr(name->repository, '/'))
     status = cq_fail(error, CQ_ERR_ARGUMENT,
-                     "'%.200s' has no organization: expected ORGANISATION/NAME, where yours is "
+                     "'%.200s' has no organization: expected ORGANIZATION/NAME, where yours is "
                      "the name of your account",
                      repository);
   return status;

@@ -1,4 +1,5 @@
-/* Large files go to a store of their own (Git LFS): the hub names the address for each, and is notified when the upload is done. */
+/* Large files go to a store of their own (Git LFS): the hub names the address for each, and is notified when the upload
+ * is done. */
 #include "hub/upload.h"
 
 #include "base/error.h"
@@ -15,7 +16,7 @@ enum { READ_BYTES = 1 << 16, MAX_UPLOAD_HEADERS = 5 };
 
 /* --- what there is --- */
 
-/* Both hashes: which of them the hub goes by is for it to say. */
+/* Both hashes: the hub says which of them it uses. */
 static cq_status hash_upload(cq_hub_upload *u, cq_error *error) {
   char head[40];
   cq_sha large, small;
@@ -140,7 +141,7 @@ static cq_status take_headers(cq_builder texts[MAX_UPLOAD_HEADERS], cq_hub_reque
   json_object_foreach(headers, name, value) {
     if (!json_is_string(value)) continue;
     if (n == MAX_UPLOAD_HEADERS || strpbrk(name, "\r\n:") || strpbrk(json_string_value(value), "\r\n"))
-      return cq_fail_file(error, CQ_ERR_FORMAT, url, "asks for headers that cannot be sent");
+      return cq_fail_file(error, CQ_ERR_FORMAT, url, "the hub requires headers that cannot be sent");
     cq_builder_printf(&texts[n], "%s: %s", name, json_string_value(value));
     if (texts[n].failed) return cq_fail_memory(error, url);
     r->headers[n] = texts[n].data;

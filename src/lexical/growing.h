@@ -77,7 +77,7 @@ CQ_MUST_USE cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexic
                                             const cq_lexical_query *queries, size_t n_queries,
                                             const cq_lexical_options *options, const cq_lexical_filter *filter,
                                             cq_context *ctx, cq_error *error);
-/* The same for texts, analysed as those of the documents. */
+/* The same for texts, analyzed as those of the documents. */
 CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set,
                                                   const cq_slice *queries, size_t n_queries,
                                                   const cq_lexical_options *options, const cq_lexical_filter *filter,
@@ -93,7 +93,7 @@ CQ_MUST_USE cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_anal
 CQ_MUST_USE cq_status cq_lexical_weigh(double *weights, const cq_lexical_set *set, cq_slice query,
                                        const cq_slice *texts, size_t n, cq_error *error);
 
-/* The same for counts that are elsewhere: in how many of n_documents a term is. */
+/* The same with counts from elsewhere: n_documents, and how many of them contain a term. */
 typedef uint64_t (*cq_count_term_fn)(const void *context, cq_slice term);
 CQ_MUST_USE cq_status cq_lexical_weigh_by(double *weights, const cq_analyzer *analyzer, cq_slice query,
                                           const cq_slice *texts, size_t n, cq_count_term_fn count, const void *context,

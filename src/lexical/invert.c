@@ -12,13 +12,12 @@ typedef struct tuple {
   uint32_t term, document, frequency;
 } tuple;
 
-/* What one thread has to itself. Its analysis has numbers of its own for terms: `shared` says which they are for all.
- * */
+/* One thread's data. Its analysis has its own numbers for terms; `shared` maps them to the common ones. */
 typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;
   size_t n_shared, shared_capacity;
-  uint32_t *seen;  /* by own number: the tuple of the document at hand, plus one */
+  uint32_t *seen;  /* by own number: the tuple of the current document, plus one */
   uint32_t *count; /* by own number, of a batch; zero between batches */
   size_t seen_capacity, count_capacity;
   tuple *tuples;
@@ -95,7 +94,7 @@ void cq_batch_free(cq_batch *b) {
   cq_free(b);
 }
 
-/* Makes an array by own number as long as the vocabulary is, new places zero. */
+/* Grows an array by own number to the vocabulary's size, with zeros. */
 static bool by_term(uint32_t **array, size_t *capacity, size_t n) {
   const size_t before = *capacity;
   if (n <= before) return true;
@@ -268,7 +267,7 @@ static int by_prefix(const void *a, const void *b) {
 }
 
 static void sort_run(sorted_term *run, size_t n, const cq_slice *terms) {
-  /* Few and short: terms of one prefix. A heap sort would be safe for any number; this is one. */
+  /* Few and short: terms of one prefix. A heap sort, which is safe for any number. */
   for (size_t start = n / 2 + 1, end = n; end > 1;) {
     if (start > 1) {
       start--;

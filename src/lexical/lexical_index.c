@@ -45,7 +45,7 @@ static cq_status read_manifest_stop_words(cq_slice **out, size_t *n, const json_
   for (size_t i = 0; i < *n; i++) {
     const json_t *word = json_array_get(words, i);
     if (!json_is_string(word))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"stop_words\" has something that is no string");
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"stop_words\" has something that is not a string");
     (*out)[i] = (cq_slice){json_string_value(word), json_string_length(word)};
   }
   return CQ_OK;

@@ -28,15 +28,15 @@ enum {
   FEW = 48, /* candidates; for more of them every posting is added up, which is quicker than looking them up */
 };
 
-/* --- a term's way through its postings --- */
+/* --- iterating over a term's postings --- */
 
 typedef struct cursor {
   cq_term_scoring scoring;
   cq_postings postings;
   const uint32_t *lengths;
-  uint32_t block, last; /* the block at hand, its last document */
+  uint32_t block, last; /* the current block, its last document */
   uint32_t n, at;       /* how many postings it has and which is next; n 0: it is not unpacked */
-  double bound;         /* of the block at hand */
+  double bound;         /* of the current block */
   double window_bound;  /* of its blocks in the window */
   uint32_t n_documents; /* of the segment */
   bool ended, damaged;
@@ -81,7 +81,7 @@ static void enter_block(cursor *c, uint32_t block) {
   if (!c->ended) c->bound = bound_of_block(c, block, &c->last);
 }
 
-/* Passes over blocks that end before the window, and bounds those that are in it. */
+/* Skips blocks that end before the window, and bounds those in it. */
 static void enter_window(cursor *c, uint32_t from, uint32_t to) {
   while (!c->ended && c->last < from) enter_block(c, c->block + 1);
   c->window_bound = 0;
@@ -103,12 +103,12 @@ typedef struct searching {
   cursor *cursors;
   cursor **by_bound;
   size_t n_cursors, capacity, by_bound_capacity;
-  cq_lexical_hit *heap; /* the worst of the best on top */
+  cq_lexical_hit *heap; /* the worst of the best k on top */
   size_t n_heap;
   double
       scores[WINDOW]; /* minus zero: the document has not been met (a sum with anything added is plus zero, if zero) */
   unsigned char met[GROUPS]; /* groups with documents that have */
-  uint32_t *terms;           /* [n_segments, n] of the query at hand, in each segment */
+  uint32_t *terms;           /* [n_segments, n] of the current query, in each segment */
   size_t terms_capacity;
 } searching;
 
@@ -125,7 +125,7 @@ static void offer_hit(searching *s, double score, uint64_t document) {
     cq_heap_push(s->heap, s->n_heap++, sizeof it, &it, is_worse);
 }
 
-/* What a document must come over; documents come in ascending order, so that an equal score does not do. */
+/* The score that a document must exceed; documents come in ascending order, so a tie does not suffice. */
 static double score_threshold(const searching *s) {
   return s->n_heap < s->options->k ? -INFINITY : s->heap[0].score;
 }

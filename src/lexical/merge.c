@@ -50,7 +50,7 @@ typedef struct merging {
   uint32_t *lengths;
   next_term *heap;
   size_t n_heap;
-  cq_posting *postings; /* of the term at hand */
+  cq_posting *postings; /* of the current term */
   size_t n_postings, capacity;
   cq_builder bytes;
   uint64_t n_bytes; /* of all postings so far */

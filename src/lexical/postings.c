@@ -121,8 +121,8 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
   while (at > 0 && kept[at - 1].frequency > frequency) kept[at] = kept[at - 1], at--;
   kept[at] = it;
   if (n > CQ_MAX_PAIRS) {
-    /* One pair too many: two neighbors become one that covers both, those of the lowest frequencies, which matter
-     * least. */
+    /* One pair too many: the two neighbors with the lowest frequencies, which matter least, become one that covers
+     * both. */
     kept[1].length = kept[0].length;
     memmove(kept, kept + 1, (size_t)--n * sizeof *kept);
   }

@@ -34,7 +34,7 @@ static bool records_ascend(const cq_term_record *records, size_t n, uint64_t end
 
 static const char no_memory[] = "out of memory";
 
-/* What is wrong; NULL: nothing that reading would stumble over. */
+/* Describes an inconsistency; NULL: the segment is safe to read. */
 static const char *check_segment(cq_segment *s, const header *h) {
   if (memcmp(h->magic, "calqlex1", sizeof magic) == 0)
     return "a segment of version 1, this calque reads version 2: make the index anew";

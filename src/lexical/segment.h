@@ -46,7 +46,7 @@ uint32_t cq_segment_find(const cq_segment *segment, cq_slice term);
 /* False: the file is damaged there. */
 bool cq_segment_postings(cq_postings *out, const cq_segment *segment, uint32_t term);
 
-/* What a segment is written of: postings in parts, one after the other, of one thread's terms each. */
+/* The input of writing a segment: consecutive parts of postings, each with one thread's terms. */
 typedef struct cq_segment_part {
   const char *postings;
   size_t n_bytes;

@@ -1,4 +1,4 @@
-/* What a set of open segments holds; see growing.h for its use. */
+/* A set of open segments; see growing.h for its use. */
 #ifndef LEXICAL_SET_H
 #define LEXICAL_SET_H
 
@@ -18,7 +18,7 @@ typedef struct cq_open_segment {
 struct cq_lexical_set {
   const cq_analyzer *analyzer;
   cq_open_segment **segments;
-  uint64_t *first; /* [n_segments + 1] the number of each one's first document; and of all documents */
+  uint64_t *first; /* [n_segments + 1] the number of each one's first document; the last: all documents */
   size_t n_segments;
   uint64_t n_occurrences, n_terms; /* n_terms: summed over the segments */
   uint32_t max_length;             /* the longest document's, in terms */
@@ -26,7 +26,7 @@ struct cq_lexical_set {
 
 #define CQ_DAMAGED_POSTINGS "it is damaged: postings do not fit their check"
 
-/* In which segment a document is. */
+/* The segment of a document. */
 size_t cq_lexical_set_segment_of(const cq_lexical_set *set, uint64_t document);
 cq_slice cq_lexical_set_id(const cq_lexical_set *set, uint64_t document);
 

@@ -1,4 +1,4 @@
-/* BERT's line: the weights, taken by name. */
+/* BERT-like models: takes the weights by name. */
 #include "model/bert.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -135,7 +135,7 @@ static cq_status take_embedding(taker *k, cq_embedding *e, const cq_bert_sizes *
   return status;
 }
 
-/* The vectors of distances, and what each layer makes of them. */
+/* The embeddings of distances, and each layer's projections of them. */
 static cq_status take_distances(taker *k, cq_transformer *t, const cq_bert_sizes *s) {
   const cq_distance_sizes *d = &s->distances;
   const size_t n = (size_t)t->n_layers;

@@ -6,8 +6,8 @@
  *
  *   y[t, o] = bias[o] + sum over c, d of weight[o, c, d] x[t + d - (width - 1) / 2, c],   zeros outside of the sentence
  *
- * which is a linear layer on windows of the sentence, [n_tokens, in * width]. A sentence's neighbors in a batch do not
- * bear on it: sentence-transformers gives the same where the batch has no padding. */
+ * which is a linear layer on windows of the sentence, [n_tokens, in * width]. Other sentences of the batch have
+ * no influence: sentence-transformers gives the same result if the batch has no padding. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

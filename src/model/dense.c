@@ -172,7 +172,7 @@ static cq_status dense_describe(const cq_module *module, json_t *object, cq_erro
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-/* A row a sentence: in f32 whatever the tokens are in. */
+/* A row a sentence, always in f32. */
 static cq_status dense_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   const cq_packing exact = {packing->kernels, CQ_PRECISION_F32, packing->training};
   (void)part;

@@ -377,7 +377,7 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   if (status) return status;
   if (!cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_IO, list_path,
-                        "not found, and no config.json beside it: this is no model directory");
+                        "not found, and no config.json beside it: this is not a model directory");
   status = read_model2vec_config(&is_model2vec, &normalize, path, error);
   if (status || is_model2vec) return status ? status : open_model2vec(e, normalize, options, error);
   if ((status = open_module(e, &cq_transformer_type, "", options, error)) ||

@@ -1,4 +1,4 @@
-/* What config.json of a DeBERTa says of the distances between tokens. */
+/* A DeBERTa's settings for the distances between tokens, in config.json. */
 #ifndef MODEL_DISTANCES_H
 #define MODEL_DISTANCES_H
 

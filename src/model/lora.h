@@ -32,8 +32,8 @@ CQ_MUST_USE cq_status cq_lora_read(cq_lora *out, const json_t *config, const cha
 CQ_MUST_USE cq_status cq_lora_add(cq_param *p, cq_weights *w, const char *const *names, const cq_lora *lora,
                                   bool is_table, cq_arena *arena, cq_error *error);
 
-/* Makes config.json that of a model with the weights of one task, as transformers has it: jina_embeddings_v3, without
- * adapters. */
+/* Changes config.json to that of a model with one task's weights merged, in transformers' format: jina_embeddings_v3,
+ * without adapters. */
 CQ_MUST_USE cq_status cq_lora_strip_config(json_t *config, cq_error *error);
 
 #endif

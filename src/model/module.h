@@ -1,5 +1,6 @@
 /* A module is one stage of a sentence encoder, as modules.json lists them: Transformer, WordEmbeddings, LSTM,
- * CNN, StaticEmbedding, WeightedLayerPooling, Pooling, Dense, LayerNorm, Dropout, Normalize. Each type is one file and one row in module.c's table.
+ * CNN, StaticEmbedding, WeightedLayerPooling, Pooling, Dense, LayerNorm, Dropout, Normalize. Each type is one file and
+ * one row in module.c's table.
  *
  *   ids -> [Transformer | WordEmbeddings | StaticEmbedding] -> x [n_tokens or n_seqs, dim] -> ... -> y [n_seqs, dim]
  *
@@ -19,14 +20,13 @@
 typedef struct cq_module cq_module;
 typedef struct cq_module_type cq_module_type;
 
-/* Where a module is opened from. */
+/* The source that a module is opened from. */
 typedef struct cq_module_source {
   const char *root;      /* the model's directory */
   const char *directory; /* the module's own: root, or root/path */
-  const char
-      *language;    /* where a Transformer's word embeddings lie instead (model/model_language.h); NULL: beside it */
-  const char *task; /* whose weights are taken, of a model that has them; NULL: none */
-  cq_arena *arena;  /* lives as long as the encoder */
+  const char *language;  /* where a Transformer's word embeddings are (model/model_language.h); NULL: beside it */
+  const char *task;      /* whose weights are taken, of a model that has them; NULL: none */
+  cq_arena *arena;       /* lives as long as the encoder */
   cq_notice_fn notice;
   void *notice_context;
   cq_module *before;      /* NULL for the first */
@@ -36,7 +36,7 @@ typedef struct cq_module_source {
   bool drop_unknown;      /* a StaticEmbedding leaves unknown tokens out */
 } cq_module_source;
 
-/* What every module has; a type's own struct begins with it and is allocated in the arena. */
+/* The common part of all modules; a type's own struct begins with it and is allocated in the arena. */
 struct cq_module {
   const cq_module_type *type;
   const char *path; /* as in modules.json: "", "1_Pooling" */
@@ -65,8 +65,8 @@ struct cq_module_type {
   bool has_unit_length;  /* its vectors have length 1 */
   bool has_states;       /* its last states can start a decoder's */
   bool is_projection;    /* a linear map of vectors, which several encoders may share */
-  /* On failure *out is either still NULL or what was begun, for the caller to free. A module that takes text and opens
-   * no tokenizer itself gets its directory's. */
+  /* On failure *out is NULL or an incomplete module for the caller to free. A module that takes text and opens no
+   * tokenizer itself gets its directory's. */
   CQ_MUST_USE cq_status (*open)(cq_module **out, const cq_module_source *source, cq_error *error);
   /* Appends a sentence's ids, at most max_length (0: no limit); NULL: module->tokenizer does it with add_special. A
    * type has its own where sentence-transformers truncates or splits differently. The sentence is well-formed UTF-8. */
@@ -85,8 +85,8 @@ struct cq_module_type {
    * workspace too, which then must not be released before backward. x has no data for a first module. */
   CQ_MUST_USE cq_status (*forward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                    cq_tensor *y, void **saved, cq_error *error);
-  /* NULL: models with such a module are not trained. dx->data NULL on entry: a first module, nothing wanted; else [x.rows, x.cols] dense, to be written. dy may be
-   * overwritten. x is forward's input. */
+  /* NULL: models with such a module are not trained. dx->data NULL on entry: a first module, nothing wanted; else
+   * [x.rows, x.cols] dense, to be written. dy may be overwritten. x is forward's input. */
   CQ_MUST_USE cq_status (*backward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                     cq_tensor dy, cq_tensor *dx, const void *saved, cq_gradients *gradients,
                                     cq_error *error); /* NULL: cannot be trained */
@@ -95,7 +95,8 @@ struct cq_module_type {
 
 /* The type of that name (the last component counts), NULL when unknown. */
 const cq_module_type *cq_module_type_find(const char *type);
-/* CQ_ERR_UNSUPPORTED for a type that cq_module_type_find does not find: which are supported, and the closest of them. */
+/* CQ_ERR_UNSUPPORTED for a type that cq_module_type_find does not find: which are supported, and the closest of
+ * them. */
 CQ_MUST_USE cq_status cq_module_type_unknown(const char *type, const char *path, cq_error *error);
 
 /* CQ_ERR_UNSUPPORTED: a file's key with a value that would change the vectors. */
@@ -122,7 +123,7 @@ void cq_weights_close(cq_weights *w); /* parameters borrowed from it become inva
  * naming file, tensor, shape found and shape expected, or what is missing. */
 CQ_MUST_USE cq_status cq_weights_take(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
                                       cq_arena *arena, cq_error *error);
-/* The same, but a matrix that is not f32 stays as it lies (p->narrow), and 8 bits are taken besides: "NAME_scale"
+/* The same, but a matrix that is not f32 stays in its format (p->narrow), and 8 bits are taken besides: "NAME_scale"
  * [rows] holds the rows' scales then. */
 CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows,
                                              int64_t cols, cq_arena *arena, cq_error *error);
@@ -140,7 +141,7 @@ void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
 bool cq_weights_has_numbers(const cq_weights *w, const char *name); /* a matrix for cq_weights_take_numbers */
 
-/* After all were taken: a tensor nobody asked for is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
+/* After all were taken: an unused tensor is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
  * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
 CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error);
 

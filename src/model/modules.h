@@ -25,7 +25,7 @@ CQ_MUST_USE cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t di
                                          double dropout, const char *path, cq_random *random, cq_arena *arena,
                                          cq_error *error);
 
-/* What an LSTM module is made of. */
+/* The parts of an LSTM module. */
 typedef struct cq_lstm_sizes {
   int64_t n_layers, dim;
   int n_directions;

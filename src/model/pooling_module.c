@@ -5,7 +5,7 @@
  * config.json comes in two formats:
  *   old  {"word_embedding_dimension": 384, "pooling_mode_mean_tokens": true, ...}   modes in one fixed order
  *   new  {"embedding_dimension": 384, "pooling_mode": "mean" | ["cls", "max"]}       modes in the list's order
- * Everybody reads the old format, so it is what we write, unless the order of the modes cannot be said in it.
+ * All readers know the old format, so we write it, unless it cannot express the order of the modes.
  *
  * A sentence without tokens (or with none but its prompt's, when that is left out) gets zeros. */
 #include "base/error.h"

@@ -19,7 +19,7 @@ cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const
   return CQ_OK;
 }
 
-/* Tells that the module's gradients are complete. */
+/* Signals that the module's gradients are complete. */
 static void pass_module(const cq_module *module, const cq_gradients *gradients) {
   for (size_t i = 0; i < module->n_params; i++) { /* in the order of the file: the first has the lowest offset */
     const cq_param *p = &module->params[i];
@@ -54,7 +54,7 @@ typedef struct packing {
   cq_encoder *encoder;
   cq_packing how;
   cq_status *status;
-  cq_error *errors; /* one a worker: all failures are alike, out of memory */
+  cq_error *errors; /* one a worker: the only failure is out of memory */
 } packing;
 
 static void pack_part(void *context, size_t item, int worker) {

@@ -59,7 +59,7 @@ static void static_free(cq_module *module) {
   cq_tokenizer_free(module->tokenizer);
 }
 
-/* Weights without a mapping are multiplied into the rows, and are then no more. */
+/* Weights without a mapping are multiplied into the rows, and then dropped. */
 static cq_status fold_weights(cq_param *table, const cq_param *weights, cq_arena *arena, cq_error *error) {
   float *made, *rows = cq_arena_array(arena, (size_t)cq_param_floats(table), sizeof *rows);
   const float *value = rows ? cq_param_f32(&made, table) : NULL;

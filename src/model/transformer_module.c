@@ -1,5 +1,5 @@
-/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it. BERT's
- * line is opened by bert.c, all later families by families/. Forward and backward are nn's. */
+/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it.
+ * BERT-like models are opened by bert.c, all later families by families/. Forward and backward are in nn. */
 #include "model/transformer_module.h"
 
 #include "base/error.h"
@@ -195,7 +195,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-/* What is packed on its own: the layers' weights, the embedding's projection, and those of distances. */
+/* Weights that are packed separately: the layers', the embedding's projection, and those of distances. */
 static cq_linear *part_of(cq_transformer *t, size_t part) {
   if (t->is_stack) {
     cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];

@@ -56,7 +56,7 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
                         "sentence-transformers leaves this module out");
   if (t->is_stack)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "WeightedLayerPooling is read after BERT's line, not after model_type '%s'",
+                        "WeightedLayerPooling is read after BERT-like models, not after model_type '%s'",
                         json_string_value(json_object_get(t->config, "model_type")));
   if (dim != t->dim || l->n_layers != cq_transformer_depth(t))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%lld layers of %lld dimensions, the Transformer has %lld of %lld",

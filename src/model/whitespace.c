@@ -81,7 +81,7 @@ int64_t cq_whitespace_size(const cq_whitespace *w) {
 
 /* --- splitting --- */
 
-/* What Python's str.split() splits at. */
+/* Python's str.split() splits at these. */
 static bool is_space(uint32_t c) {
   return (c >= 0x1c && c <= 0x1f) || cq_char_is_whitespace(c);
 }

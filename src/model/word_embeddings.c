@@ -124,7 +124,7 @@ static cq_status word_embeddings_describe(const cq_module *module, json_t *objec
   bool ok = json_object_set_new(object, "vocab_size", json_integer(m->table.rows)) == 0 &&
             json_object_set_new(object, "tokenizer", json_string(m->words ? "whitespace" : "subword")) == 0 &&
             json_object_set_new(object, "update_embeddings", json_boolean(!m->frozen)) == 0;
-  if (m->words) { /* the words have no tokenizer to be told apart by */
+  if (m->words) { /* the words have no tokenizer that could be compared */
     char sum[CQ_IDENTITY_HEX];
     cq_identity_hex(sum, cq_whitespace_identity(m->words));
     ok = ok && json_object_set_new(object, "words_checksum", json_string(sum)) == 0;

@@ -1,4 +1,4 @@
-/* Open MPI behind the table of ranks/mpi_plugin.h: messages of bytes between the processes that mpirun has started. */
+/* The functions of ranks/mpi_plugin.h, by Open MPI: messages of bytes between the processes that mpirun has started. */
 #include "ranks/mpi_plugin.h"
 
 #include <mpi.h>

@@ -51,8 +51,7 @@ static float *take_attention_scratch(cq_worker *worker, int64_t (*scratch)(int64
   return cq_workspace_take(&worker->workspace, (size_t)scratch(longest_of(batch), head_dim) * sizeof(float));
 }
 
-/* What multiplies queries, keys and values, in a layer of less than f32: bf16, also where its weights are of 8 bits. NULL:
- * f32. */
+/* The products of queries, keys and values in a layer below f32: bf16, even if its weights have 8 bits. NULL: f32. */
 static const cq_products *narrow_attention(const cq_worker *worker, const cq_attention *l, const void *saved) {
   const cq_linear *first = l->fused.weight ? &l->fused : &l->query;
   if (saved || first->packed.products->precision == CQ_PRECISION_F32) return NULL;

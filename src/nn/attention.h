@@ -11,15 +11,15 @@ typedef struct cq_attention {
   cq_linear query, key, value, output; /* [dim, dim] each in BERT */
   int64_t n_heads;
   float dropout;                       /* of the probabilities */
-  const cq_disentangled *disentangled; /* NULL: distances bear on no score; else the layer runs, but is not trained */
-  /* What encoders after BERT have; 0 is BERT's attention. */
+  const cq_disentangled *disentangled; /* NULL: scores ignore distances; else the layer can run, but not be trained */
+  /* Features of later encoders; 0 is BERT's attention. */
   cq_linear fused;        /* query, key and value as one matrix, in this order; weight NULL: they are three */
   int64_t head_dim;       /* 0: dim / n_heads */
   int64_t n_kv_heads;     /* fewer heads of keys and values than of queries; 0: as many */
   float scale;            /* of the scores; 0: 1 / sqrt(head_dim) */
   cq_norm q_norm, k_norm; /* RMSNorm of each head's query and key, [1, head_dim]; gamma NULL: none */
   int64_t window;         /* a token sees those fewer than this many places away; 0: all */
-  bool causal;            /* and none behind it */
+  bool causal;            /* and no later token */
   const float *slopes;    /* [n_heads] of ALiBi; NULL: none */
   int64_t n_turned;       /* columns of each head that rotary positions turn; 0: none */
 } cq_attention;
@@ -28,7 +28,7 @@ typedef struct cq_attention_saved {
   cq_tensor qkv; /* [n_tokens, (n_heads + 2 n_kv_heads) head_dim] */
   cq_norm_saved q_norm, k_norm;
   cq_tensor context; /* [n_tokens, dim] before the output layer */
-  float *log_sum;    /* [n_heads, length] a sequence, one behind the other */
+  float *log_sum;    /* [n_heads, length] a sequence, concatenated */
 } cq_attention_saved;
 
 /* y [n_tokens, dim] from x.

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* A half of the block: which it is, and its norms. */
+/* One of the block's two branches, and its norms. */
 typedef struct half {
   const cq_block *l;
   const cq_norm *before, *after;

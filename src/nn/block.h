@@ -1,10 +1,10 @@
-/* One block of the encoders that came after BERT: attention and a feed-forward layer, each a branch beside the residual.
+/* One block of later encoders: attention and a feed-forward layer, each a branch beside the residual.
  *
  *   x -> before_attention -> attention -> dropout -> after_attention -> + x -> h
  *   h -> before_ffn -> feed-forward -> dropout -> after_ffn -> + h -> y
  *
- * Every norm may be left out (gamma NULL). Pre-norm has those before; sandwich norms are all four; post-norm (post) has
- * those after, and they normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
+ * Every norm is optional (gamma NULL). Pre-norm has the first of each branch; sandwich norms are all four; post-norm
+ * (post) has the last ones, which normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
 #ifndef NN_BLOCK_H
 #define NN_BLOCK_H
 
@@ -23,9 +23,9 @@ typedef struct cq_block {
 
 enum { CQ_SITES_PER_BLOCK = 4 }; /* of dropout */
 
-/* What all blocks of a stack share in one batch. */
+/* Shared by all blocks of a stack in one batch. */
 typedef struct cq_block_inputs {
-  const float *const *bias; /* of the scores, as attention's; NULL: none */
+  const float *const *bias; /* added to the scores, as in attention.h; NULL: none */
   float *const *dbias;      /* backward; NULL: not wanted */
   const float *turns[2];    /* of rotary 1 and 2; see nn/rotary.h */
 } cq_block_inputs;
@@ -50,7 +50,7 @@ CQ_MUST_USE cq_status cq_block_forward(cq_worker *worker, const cq_block *l, con
 CQ_MUST_USE cq_status cq_block_backward(cq_worker *worker, const cq_block *l, const cq_batch *batch,
                                         cq_gradients *gradients, cq_tensor dy, const cq_block_inputs *inputs,
                                         uint32_t first_site, const cq_block_saved *saved, cq_error *error);
-/* Behind its backward pass: tells that its gradients are complete (cq_gradients_pass). */
+/* Call after its backward pass: its gradients are complete (cq_gradients_pass). */
 void cq_block_pass(const cq_block *l, const cq_gradients *gradients);
 void cq_block_free(cq_block *l);
 

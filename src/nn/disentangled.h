@@ -25,7 +25,7 @@ typedef struct cq_disentangled {
   int n_terms;                  /* of the score */
 } cq_disentangled;
 
-/* The bucket of a query `distance` places behind its key: -span to span. */
+/* The bucket of a query `distance` places after its key: -span to span. */
 int64_t cq_distance_bucket(const cq_distances *distances, int64_t distance);
 
 /* A layer's projections of the distances that a batch has. */
@@ -38,7 +38,7 @@ typedef struct cq_distance_rows {
 /* In the workspace. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_distance_rows_make(cq_distance_rows *out, cq_worker *worker, const cq_disentangled *l,
                                             int64_t longest, cq_error *error);
-/* What is added to the scores of one sequence of queries q and keys k [length, dim]: bias [n_heads, length, length].
+/* The bias [n_heads, length, length] added to the scores of one sequence with queries q and keys k [length, dim].
  * Errors: CQ_ERR_MEMORY for scratch. */
 CQ_MUST_USE cq_status cq_disentangled_bias(float *bias, cq_worker *worker, const cq_distance_rows *rows, cq_tensor q,
                                            cq_tensor k, int64_t n_heads, float scale, cq_error *error);

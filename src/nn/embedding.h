@@ -1,5 +1,5 @@
-/* The transformer's first layer: word + position + type, normalized; in a model whose vectors of words are narrower
- * than its layers, projected to their width. Later families have words alone, scaled. */
+/* The transformer's first layer: word + position + type, normalized; if word embeddings are narrower than the
+ * layers, projected to their width. Later families have only words, scaled. */
 #ifndef NN_EMBEDDING_H
 #define NN_EMBEDDING_H
 

@@ -203,7 +203,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
   const cq_kernels *k = worker->kernels;
   cq_workspace *w = &worker->workspace;
   const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
-  /* Rows that saw a hidden state: those of all steps but the first, and its too where it was given one. */
+  /* Rows with a previous hidden state: all but step 0's, and step 0's too if an initial state was given. */
   const int64_t unseeing = saved->first.hidden.data ? 0 : m, seeing = n - unseeing;
   assert(cq_is_dense(dx) && dx.cols == l->in && (!dy.data || (cq_is_dense(dy) && dy.cols == l->n_directions * dim)));
   assert(are_states_of(dinitial, l, plan) && are_states_of(dfinal, l, plan));
@@ -228,7 +228,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
       k->gather(cq_f32(dhidden), cq_f32(dy), side, n, dim, false);
     else
       clear_tensor(dhidden);
-    /* What comes back along a sequence; a row stays at its final state's gradient until the sequence's last step. */
+    /* The gradient flowing back through time. It starts as the final state's gradient, at each sequence's last step. */
     read_state(k, dcell, from.cell, plan, d);
     read_state(k, dstep, from.hidden, plan, d);
     cq_status status = CQ_OK;

@@ -10,8 +10,8 @@
  * which are a prefix of the step before. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and with its
  * two biases.
  *
- * A decoder begins where an encoder ended: states go in before the first step and come out after each sequence's last.
- * Generating goes step by step, and gives the bits that the whole sequence would have given. */
+ * A decoder begins where an encoder ended: initial states are given before the first step, final states returned after
+ * each sequence's last. Generating goes step by step, and gives the bits that the whole sequence would have given. */
 #ifndef NN_LSTM_H
 #define NN_LSTM_H
 
@@ -34,7 +34,7 @@ typedef struct cq_lstm {
 CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_packing *packing, cq_error *error);
 void cq_lstm_free(cq_lstm *l);
 
-/* Where each token goes; one plan serves all layers of a batch. In the worker's workspace. */
+/* The time-major place of each token; one plan serves all layers of a batch. In the worker's workspace. */
 typedef struct cq_lstm_plan {
   int64_t n_tokens, n_seqs, n_steps;
   int64_t *first;    /* [n_steps + 1] first row of each step */

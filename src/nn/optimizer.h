@@ -20,8 +20,8 @@ typedef struct cq_optimizer_options {
    * again. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
-  /* Only a part of the rows is kept up to date here, that number of n_parts (cq_table_part), the rest by
-   * others; n_parts 0: all rows. */
+  /* This process updates only part number `part` of n_parts of the rows (cq_table_part), other processes the rest;
+   * n_parts 0: all rows. */
   int part, n_parts;
 } cq_optimizer_options;
 
@@ -37,7 +37,7 @@ typedef struct cq_optimizer {
   const cq_kernels *kernels;
   uint64_t step;               /* updates done */
   int64_t n_floats;            /* of all values, tables included */
-  float *m, *v;                /* [n_floats], dense ones at their offsets, tables behind them: as params->own of all */
+  float *m, *v;                /* [n_floats], dense ones at their offsets, then tables: as params->own of all */
   int64_t *table_at;           /* [n_tables] where in m and v */
   uint32_t **row_steps;        /* [n_tables][rows]: the step a row has been brought to */
   double *partial_sums;        /* of the norm, one a chunk */

@@ -43,7 +43,7 @@ const float *cq_param_f32(float **made, const cq_param *p);
 typedef struct cq_params {
   cq_param **items; /* borrowed */
   size_t n, capacity;
-  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16; frozen ones count nowhere */
+  int64_t n_dense; /* floats of all dense parameters together, each rounded up to 16; without frozen ones */
   int n_tables;
   float *own; /* the values' memory when training, NULL while they are borrowed */
 } cq_params;
@@ -51,8 +51,8 @@ typedef struct cq_params {
 CQ_MUST_USE cq_status cq_params_add(cq_params *params, cq_param *param, cq_error *error);
 /* Gives every parameter that is not frozen its offset; call once all are added. */
 void cq_params_index(cq_params *params);
-/* Copies all values but the frozen ones into memory of their own, dense ones at their offsets, which it gives them,
- * tables behind them. */
+/* Copies all values but the frozen ones into memory of their own: dense ones at their offsets, which it sets, then
+ * tables. */
 CQ_MUST_USE cq_status cq_params_own(cq_params *params, cq_error *error);
 /* Floats of that memory: of all values that are not frozen, each rounded up to 16. */
 int64_t cq_params_floats(const cq_params *params);
@@ -76,8 +76,8 @@ typedef struct cq_gradients {
   int64_t n_dense;
   cq_table_gradient *tables;
   int n_tables;
-  /* Told by backward when it has passed a layer, from the last to the first: nothing at or behind dense + offset is added
-   * to any more. NULL: nobody waits for it. */
+  /* Called by backward after each layer, from the last to the first: nothing more is added from dense + offset on.
+   * NULL: nobody waits for it. */
   void (*passed)(void *context, int64_t offset);
   void *context; /* of passed */
 } cq_gradients;
@@ -94,8 +94,8 @@ static inline float *cq_gradient_of(cq_gradients *g, const cq_param *p) {
   return g->dense + p->offset;
 }
 
-/* For backward, behind a layer whose dense parameters these are, none of a later layer before them; NULL, frozen ones and
- * tables do not count. */
+/* Backward calls this after each layer, whose dense parameters these are; no later layer's parameters precede them.
+ * NULL, frozen ones and tables are ignored. */
 void cq_gradients_pass(const cq_gradients *g, const cq_param *const *params, size_t n);
 
 /* The slots of n rows of a table, making (zeroed) slots for rows not yet touched; rows [slot] is then at

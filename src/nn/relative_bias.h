@@ -10,7 +10,7 @@ typedef struct cq_relative_bias {
   cq_param *table; /* [n_buckets, n_heads] */
 } cq_relative_bias;
 
-/* The bucket of the key `distance` places behind the query (negative: before it). */
+/* The bucket of the key `distance` places after the query (negative: before it). */
 int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets);
 
 /* One [n_heads, length, length] matrix a sequence, in the workspace. Errors: CQ_ERR_MEMORY. */

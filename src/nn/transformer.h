@@ -18,7 +18,7 @@ typedef struct cq_transformer_layer {
 } cq_transformer_layer;
 
 typedef struct cq_transformer_saved {
-  cq_tensor x, h; /* the layer's input, and what stands between its halves */
+  cq_tensor x, h; /* the layer's input, and the state between its halves */
   cq_attention_saved attention;
   cq_norm_saved attention_norm, output_norm;
   cq_tensor before, inner; /* [n_tokens, ffn] around the activation */
@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_transformer_backward(cq_worker *worker, const cq_transf
                                               float *const *dbias, uint32_t first_site,
                                               const cq_transformer_saved *saved, cq_error *error);
 
-/* Behind a backward pass of a layer that is used but once: tells that its gradients are complete (cq_gradients_pass). */
+/* Call after the backward pass of a layer that is used only once: its gradients are complete (cq_gradients_pass). */
 void cq_transformer_pass(const cq_transformer_layer *l, const cq_gradients *gradients);
 void cq_transformer_free(cq_transformer_layer *l);
 

@@ -35,7 +35,7 @@ static int explain(cq_pg *pg, const PGresult *result, cq_pg_problem *problem) {
   const bool is_fatal = severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
   *problem = (cq_pg_problem){.is_lost = is_fatal || PQstatus(pg->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  /* without the detail, which may have the row in it: messages go to clients that may not see the document */
+  /* without the detail, which may contain the row: messages go to clients that may not see the document */
   take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(pg->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;
@@ -58,7 +58,7 @@ static int say(cq_pg_problem *problem, const char *sqlstate, const char *message
   return 1;
 }
 
-/* libpq's message about an address that it cannot read has the address in it, and so its password. */
+/* libpq's message about a malformed address contains the address, and so its password. */
 static int check_address(const char *address, cq_pg_problem *problem) {
   char *reason = NULL;
   PQconninfoOption *parsed = PQconninfoParse(address, &reason);
@@ -71,8 +71,8 @@ static int check_address(const char *address, cq_pg_problem *problem) {
   return 0;
 }
 
-/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those about
- * the network, the server's own, and those about services do not. */
+/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those
+ * about the network, the server's own, and those about services do not. */
 static bool may_be_shown(const char *message) {
   static const char *const known[] = {"connection to server",
                                       "could not connect",
@@ -132,7 +132,7 @@ static int finish_result(cq_pg_result **out, cq_pg *pg, PGresult *r, cq_pg_probl
   return 1;
 }
 
-/* What the next of what was sent gave at last. */
+/* The last result of the next item sent. */
 static PGresult *take_result(cq_pg *pg) {
   PGresult *last = NULL;
   for (PGresult *r; (r = PQgetResult(pg->it)); last = r) {
@@ -147,7 +147,7 @@ static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   int code = 0;
   for (*out = NULL; pg->n_received < pg->n_sent;) {
     const int slot = pg->sent[pg->n_received++];
-    cq_pg_problem ignored; /* of a statement that was not done, since its preparation failed */
+    cq_pg_problem ignored; /* of a statement skipped because its preparation failed */
     const int failed = finish_result(out, pg, take_result(pg), code ? &ignored : problem);
     code |= failed;
     if (slot == STATEMENT) break;
@@ -161,7 +161,7 @@ static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   return code;
 }
 
-/* All that is left; then other functions may be called. */
+/* Receives everything left; then other functions may be called. */
 static void drop_sent(cq_pg *pg) {
   cq_pg_problem ignored;
   cq_pg_result *result;
@@ -278,11 +278,11 @@ static cq_status status_of(const cq_pg_problem *p) {
   } kinds[] = {
       {NO_MEMORY, CQ_ERR_MEMORY},
       {TOO_MUCH, CQ_ERR_LIMIT},
-      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be the one to write soon */
+      {"25006", CQ_ERR_UNAVAILABLE}, /* read-only: a standby, which may be promoted soon */
       {"53100", CQ_ERR_IO},          /* disk_full */
       {"53", CQ_ERR_UNAVAILABLE},    /* too many connections */
-      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, cancelled */
-      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock that did not come in time */
+      {"57", CQ_ERR_UNAVAILABLE},    /* shutting down, canceled */
+      {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock was not available in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
       {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */

@@ -20,7 +20,7 @@ struct cq_pg {
   cq_pg *next;      /* of those that wait to be taken */
   PGconn *it;
   char *kept[CQ_PG_MAX_KEPT]; /* texts of the statements that are prepared as "s0", "s1", ...; NULL: free */
-  /* What was sent and not received yet, in order: a statement, or the preparation of kept[]. */
+  /* Sent and not received yet, in order: a statement, or the preparation of kept[]. */
   int sent[2 * CQ_PG_MAX_STATEMENTS];
   int n_sent, n_received;
   bool is_lost;

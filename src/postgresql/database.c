@@ -57,7 +57,7 @@ static cq_status need_index(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) 
                       cq_pg_pool_schema(pool));
 }
 
-/* Whether there is an index in its schema. Errors: CQ_ERR_FORMAT for a table that is another's, or a newer calque's. */
+/* Whether its schema contains an index. Errors: CQ_ERR_FORMAT for another program's table, or a newer calque's. */
 static cq_status has_index(bool *out, const char *address, cq_error *error) {
   cq_pg_pool *pool;
   cq_pg *pg = NULL;

@@ -46,7 +46,7 @@ typedef struct cq_index_database {
   size_t n_removed, removed_capacity;
 } cq_index_database;
 
-/* What one transaction writes. */
+/* The writes of one transaction. */
 typedef struct cq_database_batch {
   const cq_index_addition *additions;
   size_t n;
@@ -67,8 +67,8 @@ CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq
 int64_t cq_database_hash(cq_slice term);
 
 /* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
- * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of the
- * hash, and how often it occurs, at most 65,535 times. Big-endian. */
+ * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of
+ * the hash, and how often it occurs, at most 65,535 times. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
 
 /* How the counts of a term change. */
@@ -105,12 +105,12 @@ void cq_database_writing_free(cq_database_writing *w);
 /* Both. */
 CQ_MUST_USE cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error);
 
-/* What a first copy leaves for its end: counts of terms, and indexes of tables. Nothing where that was done. */
+/* The last part of a first copy: counts of terms, and the tables' indexes. Does nothing if that was done. */
 CQ_MUST_USE cq_status cq_database_make_whole(cq_index *index, cq_error *error);
 
 /* A vector in PostgreSQL's binary format, of length 1; bytes is room for 4 + 4 dim. Returns how many it has. */
 size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t dim, bool is_half);
-/* Errors: CQ_ERR_FORMAT for one of another dimension. */
+/* Errors: CQ_ERR_FORMAT for a vector of another dimension. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
 /* SQL: whether this schema's passages have an HNSW index; another schema's has the same name. */
@@ -120,13 +120,13 @@ CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, 
 
 /* Reads how much there is. */
 CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_error *error);
-/* What PostgreSQL cannot keep: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is
- * empty, and an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
+/* Refuses what PostgreSQL cannot store: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty, and
+ * an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
 /* Which pgvector there is, and where: connections of the pool find its operators from then on. Errors:
  * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */
 CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
-/* Makes the HNSW index, anew or where it is missing, or drops it. */
+/* Makes the HNSW index, afresh or only if it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
 /* Makes the tables of a new index, and their indexes as well, unless it is for a copy (cq_database_make_whole). */
 CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, cq_error *error);

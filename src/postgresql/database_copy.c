@@ -24,7 +24,7 @@ typedef struct copying {
   uint64_t n_done;
 } copying;
 
-/* Where a copy of the same index stopped; 0 where there was none. */
+/* The record at which a copy of the same index stopped; 0 if there was none. */
 static cq_status find_place(copying *c, cq_error *error) {
   cq_pg *pg;
   cq_pg_result *r;
@@ -50,7 +50,7 @@ typedef struct batch {
   cq_arena arena;
 } batch;
 
-/* Where documents that are visited go. */
+/* The destination of visited documents. */
 typedef struct filling {
   copying *c;
   batch *b;

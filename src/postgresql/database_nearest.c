@@ -75,8 +75,8 @@ static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
   return status;
 }
 
-/* pgvector gives a scan up after hnsw.max_scan_tuples, 20,000 where nobody has set it: behind a filter that few pass,
- * or many deleted rows, it has found fewer than there are. Then all are compared. */
+/* pgvector ends a scan after hnsw.max_scan_tuples, 20,000 by default. With a filter that few pass, or many deleted
+ * rows, it then returns fewer than there are. In that case all are compared. */
 static cq_status find_neighbors(candidates *list, const cq_index_searching *of, const float *query, size_t k,
                                 float *vector, cq_error *error) {
   searching *s = of->state;

@@ -36,7 +36,7 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-/* A scan that needs more candidates starts from the beginning: ask for more at once where a filter drops some. */
+/* A scan that needs more candidates starts from the beginning: request more at once where a filter drops some. */
 static void set_effort(searching *s, const cq_search_options *o) {
   const size_t wanted = o->ranking == CQ_RANK_HYBRID ? cq_hybrid_depth(o) : o->k;
   const size_t effort = o->effort ? o->effort : s->condition.n ? CQ_DATABASE_FILTERED * wanted : wanted;
@@ -64,7 +64,7 @@ static void take_counts(searching *s, const cq_pg_result *r, bool has_snapshot) 
   "SELECT " CQ_DATABASE_TIMEOUT ", set_config('hnsw.iterative_scan', 'strict_order', true), "                          \
   "set_config('hnsw.ef_search', $1::text, true), n_documents, n_passages, n_occurrences, is_whole"
 
-/* All that can be asked at once is one message. */
+/* Sends everything that can be sent at once as one message. */
 static cq_status begin_snapshot(void *context, cq_pg *pg, cq_error *error) {
   const cq_index_searching *of = context;
   const cq_search_options *o = of->options;

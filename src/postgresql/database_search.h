@@ -10,7 +10,7 @@
 #include "postgresql/database.h"
 #include "postgresql/postgresql_select.h"
 
-enum { CQ_DATABASE_FILTERED = 4 }; /* times as many candidates after a filter, which drops some */
+enum { CQ_DATABASE_FILTERED = 4 }; /* factor for candidates with a filter, which drops some */
 
 /* A term of a query. */
 typedef struct cq_database_query_term {
@@ -50,8 +50,8 @@ cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_searc
 #define CQ_DATABASE_BEGIN   "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 #define CQ_DATABASE_TIMEOUT "set_config('statement_timeout', '30s', true)"
 
-/* A statement that asks for the k nearest passages, best first: number, document, and the embedding, or of a hybrid
- * ranking the negative inner product. Start from {0}; free it when the statement is sent. */
+/* A statement for the k nearest passages, best first: number, document, and the embedding or, for a hybrid ranking, the
+ * negative inner product. Start from {0}; free it when the statement is sent. */
 typedef struct cq_database_nearest {
   cq_builder sql;
   unsigned char *bytes;
@@ -67,8 +67,7 @@ CQ_MUST_USE cq_status cq_database_receive_nearest(cq_database_search *s, cq_erro
 /* The terms of a query, not counted yet. */
 CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
                                               cq_error *error);
-/* A statement that asks for the counts of all terms of n queries, whose value is made in `hashes`; and what takes its
- * result. */
+/* A statement for the counts of all terms of n queries, whose value is made in `hashes`; and what takes its result. */
 CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
                                                    const cq_database_query *queries, size_t n, cq_error *error);
 void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_result *result);

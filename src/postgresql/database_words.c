@@ -118,8 +118,8 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
   for (size_t i = 0; i < n; i++) cq_pg_put_field_64(b, (uint64_t)terms[i].hash);
 }
 
-/* Sends a statement after the beginning of the second connection's transaction, in the first one's snapshot. *begun
- * false, with any error: the second one cannot be used. */
+/* Begins the second connection's transaction in the first one's snapshot, and sends a statement. *begun false, with any
+ * error: the second connection cannot be used. */
 static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, const cq_pg_statement *statement,
                                cq_error *error) {
   enum { N_BEGIN = 3 };
@@ -138,8 +138,7 @@ static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, co
   return status ? status : cq_pg_receive(out, 1, s->second, error);
 }
 
-/* Where the second connection cannot be used (it was lost while it waited, or is one to another server), the first one
- * is. */
+/* If the second connection cannot be used (it was lost while idle, or leads to another server), the first one is. */
 static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_statement *statement, cq_error *error) {
   if (s->second) {
     cq_error e = {0};
@@ -184,7 +183,7 @@ static cq_status read_round(cq_pg_result **out, searching *s, const query_term *
   return status;
 }
 
-/* What was found, in all rounds. */
+/* The results of all rounds. */
 typedef struct scored {
   candidate *items;
   size_t n, capacity;

@@ -69,8 +69,8 @@ static bool has_bad_port(cq_slice hosts) {
   return false;
 }
 
-/* Where the host begins: after the first @, if it comes before a slash, as libpq reads it. What does not fit is
- * refused here, and not shown: it may be a part of a password. */
+/* The start of the host: after the first @, if it comes before a slash, as in libpq. A malformed host is refused
+ * without showing it: it may be part of a password. */
 static cq_status find_host(const char **host, const char *address, cq_error *error) {
   const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
   *host = *end == '@' ? end + 1 : begin;
@@ -80,7 +80,7 @@ static cq_status find_host(const char **host, const char *address, cq_error *err
                    "stands for @, and %%2F for a slash");
   if (has_bad_port((cq_slice){*host, strcspn(*host, "/?")}))
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "the address of a database: its port is no number; expected "
+                   "the address of a database: its port is not a number; expected "
                    "postgresql://USER@HOST:PORT/DATABASE?NAME=VALUE");
   return CQ_OK;
 }
@@ -259,7 +259,7 @@ cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     } else if (may_open(pool, now)) {
       status = open_one(out, pool, error);
       if (status && pool->full_until_ms > now && pool->n_open > 0)
-        status = CQ_OK; /* waits for one of those there are */
+        status = CQ_OK; /* waits for an existing connection */
     } else {
       pool->n_waiting++;
       const bool is_late = pthread_cond_timedwait(&pool->given, &pool->mutex, &limit) != 0;
@@ -294,7 +294,7 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
 void cq_pg_give(cq_pg *pg) {
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;
-  /* outside of a transaction a notice says so, which nobody hears */
+  /* outside of a transaction this only gives a notice, which is ignored */
   const bool is_fine = cq_pg_send_rollback(pg);
   pthread_mutex_lock(&pool->mutex);
   if (is_fine) {

@@ -45,7 +45,7 @@ typedef struct cq_pg_statement {
 /* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
  * a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
-void cq_pg_pool_close(cq_pg_pool *pool);             /* nothing may be taken */
+void cq_pg_pool_close(cq_pg_pool *pool);             /* no connection may be in use */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
 const char *cq_pg_pool_schema(const cq_pg_pool *pool);
 /* The schema's name as SQL has it: in quotation marks. */
@@ -54,15 +54,15 @@ const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to be
- * lost. */
+/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to
+ * be lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
-/* A connection on which begin() has begun a transaction. One that has waited may turn out to be lost only then: begin()
- * is called once more, with another. */
+/* A connection on which begin() has begun a transaction. If an idle connection turns out to be lost, begin() is called
+ * again, with another. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-/* Gives a connection back. Sends ROLLBACK without waiting for its end: the next one to take the connection does. A
- * statement whose result was not received is waited for here. NULL is legal. */
+/* Returns a connection to the pool. Sends ROLLBACK without waiting; the next cq_pg_take waits for its reply. Waits here
+ * only for a statement whose result was not received. NULL is legal. */
 void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
@@ -75,14 +75,14 @@ CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *
 CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement,
                                           cq_error *error);
 /* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
- * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received drops
- * the rest. Those after one that fails are not run. */
+ * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received
+ * drops the rest. Those after one that fails are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */
 CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
-bool cq_pg_is_lost(const cq_pg *pg); /* what was asked last may or may not have been done */
+bool cq_pg_is_lost(const cq_pg *pg); /* the last request may or may not have been carried out */
 /* The SQLSTATE of the statement that failed last: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 

@@ -9,7 +9,7 @@
 
 enum { CQ_PG_MAX_VALUES = 1280 };
 
-/* What $1, $2, ... stand for. Start from {0}. */
+/* The values of $1, $2, ... Start from {0}. */
 typedef struct cq_pg_values {
   cq_pg_value *items;
   size_t n, capacity;

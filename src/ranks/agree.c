@@ -1,4 +1,4 @@
-/* Whether all ranks are about to do the same: rank 0's lines are sent to all, and each compares its own. */
+/* Checks that all ranks agree: rank 0's lines are sent to all, and each compares its own. */
 #include "ranks/ranks.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ void cq_agree_options(cq_builder *lines, const cq_option_group *group, const voi
   if (!cq_options_each(group, options, agree_option, lines)) lines->failed = true;
 }
 
-/* The name and the value of a text's first line, which is taken off it; of none, name.data is NULL. */
+/* Takes the first line off a text and splits it into name and value; name.data NULL: no line left. */
 static cq_slice take_agreed_line(cq_slice *value, cq_slice *text) {
   *value = (cq_slice){"", 0};
   if (text->n == 0) return (cq_slice){NULL, 0};

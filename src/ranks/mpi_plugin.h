@@ -1,4 +1,4 @@
-/* What calque asks of Open MPI: a table of functions in a library of its own (src/mpi/), loaded when mpirun has started
+/* The interface to Open MPI: a table of functions in a library of its own (src/mpi/), loaded when mpirun has started
  * several processes, so that MPI is there for nobody else.
  *
  * Functions return 0, or 1 with a reason in message [size]. They are called one at a time, but for interrupt. */

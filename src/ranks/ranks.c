@@ -1,4 +1,4 @@
-/* Several processes that train together: starts MPI through its plugin, or takes messages that a caller sends. */
+/* Several processes that train together: starts MPI through its plugin, or uses a caller's transport. */
 #include "ranks/ranks.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* What the ranks of a run (calque/ranks.h) say to each other; ranks NULL: this process is alone, and all is said. */
+/* Communication between the ranks of a run (calque/ranks.h); ranks NULL: there is one process, and nothing to send. */
 #ifndef RANKS_RANKS_H
 #define RANKS_RANKS_H
 
@@ -11,14 +11,14 @@
  * cq_ranks_close. */
 CQ_MUST_USE cq_status cq_ranks_over(cq_ranks **out, const cq_transport *transport, cq_error *error);
 
-/* NULL where this process is alone. Good as long as the ranks are open. */
+/* NULL if there is only one process. Valid while the ranks are open. */
 cq_messages *cq_ranks_messages(cq_ranks *ranks);
 /* Bytes of rank 0, on all ranks. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_broadcast(cq_ranks *ranks, void *bytes, size_t n, cq_error *error);
 /* Rank 0's text, on all ranks, without a zero at its end; release *out with cq_free in any case. Errors: CQ_ERR_MEMORY,
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_first_text(char **out, size_t *n, cq_ranks *ranks, cq_slice own, cq_error *error);
-/* Waits until all ranks are here; *any, which may be NULL, becomes true everywhere when it is so anywhere. Errors:
+/* Waits for all ranks (a barrier); *any, which may be NULL, becomes true everywhere if it is true anywhere. Errors:
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error);
 
@@ -26,7 +26,8 @@ CQ_MUST_USE cq_status cq_ranks_meet(cq_ranks *ranks, bool *any, cq_error *error)
 
 /* Tabs and line ends within a value are made blanks; value NULL: not set. */
 void cq_agree_text(cq_builder *lines, const char *name, const char *value);
-/* A line for each option that changes the result, named as on the command line; of a model only that it is given. */
+/* A line for each option that changes the result, named as on the command line; for a model, only whether it is
+ * given. */
 void cq_agree_options(cq_builder *lines, const cq_option_group *group, const void *options);
 
 #endif

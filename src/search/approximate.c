@@ -101,7 +101,7 @@ cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, 
   cq_approximate *a = cq_alloc_zeroed(sizeof *a);
   if (!a) return cq_fail_memory(error, path);
   cq_status status = load_faiss(&a->faiss, error);
-  FILE *file = status ? NULL : fopen(path, "rbe"); /* once it is open it does not matter whether it is replaced */
+  FILE *file = status ? NULL : fopen(path, "rbe"); /* once open, it may be replaced */
   if (!status && !file) status = cq_fail_errno(error, path, "cannot open");
   if (!status && a->faiss->read(&a->index, file, &n_in_file, &dim_in_file, message, sizeof message))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "FAISS: %s", message);
@@ -137,7 +137,7 @@ static bool is_candidate_allowed(const void *context, size_t row) {
   return !v->allowed || v->allowed(v->context, v->first + row);
 }
 
-/* Puts what was found for one query into its list; row i stands for rows[i] or, without rows, first + i. */
+/* Puts the results of one query into its list; row i is rows[i] or, without rows, first + i. */
 static void take_over(cq_neighbors *out, size_t q, const cq_neighbors *found, size_t from, const int64_t *rows,
                       size_t first) {
   for (size_t at = from * found->k; at < (from + 1) * found->k && found->index[at] != UINT32_MAX; at++) {

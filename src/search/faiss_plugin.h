@@ -1,5 +1,5 @@
-/* What calque asks of FAISS: a table of functions in a library of its own (src/faiss/), loaded when it is first
- * needed, so that neither libfaiss nor what it brings along is there for those who search exactly.
+/* The interface to FAISS: a table of functions in a library of its own (src/faiss/), loaded when it is first
+ * needed, so that exact search needs neither libfaiss nor its dependencies.
  *
  * Functions that may fail return 0, or 1 with a reason in message [message_size]. Vectors are rows of length 1. */
 #ifndef SEARCH_FAISS_PLUGIN_H

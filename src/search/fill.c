@@ -1,9 +1,9 @@
 /* Lists that a pass over all cosines fills (pass.c).
  *
- * All threads share the lists, each guarded by one of some locks. What a list asks of the pass is its lowest cosine, so
- * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million meets some
- * dozens of places that matter. Adversaries (all rows alike) cost time, never exactness. Within one matrix a pair is
- * offered to both its rows. */
+ * All threads share the lists, each guarded by one of some locks. A list's bound is its lowest cosine, so
+ * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million has only
+ * some dozens of relevant columns. Adversarial input (all rows alike) costs time, never exactness. Within one matrix a
+ * pair is offered to both its rows. */
 #include "search/fill.h"
 
 #include "base/error.h"
@@ -18,14 +18,14 @@ enum { LOCKS = 1024 };
 /* One side's results as they grow. */
 typedef struct side {
   cq_neighbors *lists;
-  _Atomic float *bounds; /* [n] what each list asks for */
+  _Atomic float *bounds; /* [n] the lowest cosine of each list */
 } side;
 
 typedef struct fill {
   cq_pass *pass;
   side sides[2];           /* of x and, unless within, of y */
   side *rows, *other;      /* where x's neighbors go and y's: NULL: not wanted */
-  size_t first_x, first_y; /* what row 0 is called in the lists */
+  size_t first_x, first_y; /* row 0's number in the lists */
   atomic_flag locks[LOCKS];
 } fill;
 

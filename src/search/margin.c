@@ -98,7 +98,7 @@ static cq_status add_candidates(pairs *out, const cq_neighbors *neighbors, const
   return CQ_OK;
 }
 
-/* Forward candidates that are some target's best as well. Both lists have at most one pair a row. */
+/* Keeps forward candidates that are also the best of their target. Both lists have at most one pair a row. */
 static void intersect_pairs(pairs *p, size_t n_forward, uint32_t *best_source, size_t n_target) {
   size_t n = 0;
   for (size_t j = 0; j < n_target; j++) best_source[j] = UINT32_MAX;
@@ -129,7 +129,8 @@ static void drop_below(pairs *p, const cq_margin_options *o) {
   p->n = n;
 }
 
-/* How many of a row's neighbors are candidates. Times the number of rows this cannot overflow: the lists are as long. */
+/* How many of a row's neighbors are candidates. Times the number of rows this cannot overflow: the lists are as
+ * long. */
 static size_t candidates_of(const cq_margin_options *o, const cq_neighbors *lists) {
   return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }

@@ -66,7 +66,7 @@ static bool has_scheme(cq_slice word) {
   return false;
 }
 
-/* A word of such characters: https://..., www.… or someone@example.org. */
+/* A word that is a link or an address: https://..., www.… or someone@example.org. */
 static bool is_link(cq_slice word) {
   const char *at = word.n ? memchr(word.data, '@', word.n) : NULL;
   if (has_scheme(word) || has_prefix(word, "www.")) return true;

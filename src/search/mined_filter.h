@@ -1,4 +1,4 @@
-/* What margins get wrong: pairs that score high without being translations. */
+/* Filters for pairs that margins get wrong: high scores without being translations. */
 #ifndef SEARCH_MINED_FILTER_H
 #define SEARCH_MINED_FILTER_H
 

@@ -1,5 +1,5 @@
-/* Nearest neighbors: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides (fill.c),
- * whose state is on disk meanwhile. Several ranks: ring.c. */
+/* Nearest neighbors: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides
+ * (fill.c), whose state is saved to disk on the way. Several ranks: ring.c. */
 #include "calque/nearest.h"
 
 #include "base/clock.h"
@@ -54,7 +54,7 @@ static cq_status chunk_done(void *context, size_t done, cq_error *error) {
   cq_status status = CQ_OK;
   const bool stop = o->progress && !o->progress(o->progress_context, work_done(f, done), f->y.n);
   if (o->checkpoint && done < f->y.n && (stop || cq_seconds(CLOCK_MONOTONIC) - s->saved >= o->checkpoint_every_s)) {
-    /* Without room for it a search still ends; only one that stops now has lost something. */
+    /* If the disk is full the search continues; only a run that is stopped now loses its progress. */
     const cq_status kept = cq_search_save(o->checkpoint, s->key, done, f->of_x, f->of_y, stop ? error : NULL);
     if (stop) status = kept;
     s->saved = cq_seconds(CLOCK_MONOTONIC);
@@ -71,7 +71,7 @@ static cq_status search_nearest(search *s, cq_context *ctx, cq_error *error) {
   s->saved = cq_seconds(CLOCK_MONOTONIC);
   cq_status status =
       o->checkpoint ? cq_search_load(&f->done, o->checkpoint, s->key, f->x.n, f->y.n, f->of_x, f->of_y, error) : CQ_OK;
-  if (status == CQ_ERR_FORMAT) { /* a broken file is no reason not to search */
+  if (status == CQ_ERR_FORMAT) { /* a broken file: search from the beginning */
     cq_lists_clear(f->of_x, 0, f->of_x->n);
     if (f->of_y) cq_lists_clear(f->of_y, 0, f->of_y->n);
     f->done = 0, status = CQ_OK;

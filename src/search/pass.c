@@ -5,14 +5,13 @@
  *                       | panel | panel | panel |       |   a panel is COLUMNS columns
  *                       +-------------------------------+
  *   x, in blocks    +---+-------+
- *   of ROWS rows,   |   |scores |   PART_ROWS x COLUMNS at a time, looked through at once and never stored
+ *   of ROWS rows,   |   |scores |   PART_ROWS x COLUMNS at a time, scanned at once and never stored
  *   one a worker    +---+-------+
  *
  * A score bounds the true cosine from above: an f32 product of unit rows plus the maximum error, or an int8
  * product plus its quantization error (tensor/int8.h), which is coarser and four times as fast. Only where the score
  * reaches the bound of its row or its column is the cosine computed, in double precision. Bounds only rise: workers
- * look scores through with copies of their own, as of the beginning of their block, and ask again before they
- * compute. */
+ * scan scores with copies made at the beginning of their block, and check the current bound before computing. */
 #include "search/pass.h"
 
 #include "base/context.h"

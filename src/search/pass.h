@@ -9,12 +9,12 @@
 
 typedef struct cq_pass cq_pass;
 
-/* What a pass is of, and what it does where a cosine may matter. */
+/* The input of a pass, and its action where a cosine may matter. */
 typedef struct cq_pass_of {
   cq_row_set x, y;
   bool within; /* y is x: of each two rows one pair, i > j */
   cq_first_pass first_pass;
-  /* [x.n], [y.n] what a row or a column asks for, as cq_pass_bound() says it: a cosine that may reach either is
+  /* [x.n], [y.n] the bound of a row or a column, from cq_pass_bound(): a cosine that may reach either is
    * computed. Bounds may rise meanwhile. y_bounds NULL: the rows decide alone; within: as x_bounds. */
   const _Atomic float *x_bounds, *y_bounds;
   /* Called by the context's threads, each with its number: the exact cosine of rows i of x and j of y, which may be

@@ -3,19 +3,19 @@
  *   source with source ──the same choice──▶ decoys ──┐
  *   target with target ──the same choice──▶ decoys ──┴─▶ false pairs of each score
  *
- * The nearest other sentence of its own language is no translation of a sentence, but found in the same way: pairs within
- * a text score as the false pairs between texts do. So, going down in score, a row that is in no pair yet comes into a
- * false one about as often as one within a text into a decoy:
+ * The nearest other sentence of its own language is no translation of a sentence, but found in the same way: pairs
+ * within a text score as the false pairs between texts do. So, going down in score, a row that is in no pair yet comes
+ * into a false one about as often as one within a text into a decoy:
  *
  *   F(s), the false pairs of score s or more:   dF = (m - T(s)) (1 + 2 D(s)/n) dD / (n - 2 D(s))
  *
  *   T  pairs of score s or more, true and false; m  the rows of the smaller side
  *   D  decoys of score s or more, of two rows each; n  the rows of their text
  *
- * of which the side that gives less counts. A row has half as many partners within a text as two rows have between texts,
- * so that false pairs are twice as frequent as decoys where most rows are in one; but at high scores, where few are, a text
- * repeats itself, and half of the decoys are that. There F is m/n of the decoys, the target-decoy estimate of false
- * discovery rates (Elias & Gygi 2007). */
+ * of which the side that gives less counts. A row has half as many partners within a text as two rows have between
+ * texts, so that false pairs are twice as frequent as decoys where most rows are in one; but at high scores, where few
+ * are, a text repeats itself, and half of the decoys are that. There F is m/n of the decoys, the target-decoy estimate
+ * of false discovery rates (Elias & Gygi 2007). */
 #include "calque/mine.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n
     precision[i] = rows ? 1 - fmin(n_false / (double)(i + 1), 1) : 1;
   }
   double lowest = 0;
-  for (size_t i = n; i > 0; i--) { /* a higher score is never less precise */
+  for (size_t i = n; i > 0; i--) { /* precision never falls as scores rise */
     if (precision[i - 1] > lowest) lowest = precision[i - 1];
     precision[i - 1] = lowest;
   }

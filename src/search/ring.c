@@ -13,7 +13,7 @@
  *
  * Rank 0 has the rows: it sends each rank its blocks before the first step, and takes all lists after the last.
  *
- * On disk each rank keeps what it has: both lists, as they are in a step, in a file of the step. Ranks go on together
+ * On disk each rank keeps what it has: both lists, as they are in a step, in a file of the step. Ranks resume together
  * from a step that all have; a step's file goes when all have the next one. */
 #include "search/ring.h"
 
@@ -34,7 +34,7 @@
 
 enum { ROWS_PER_MESSAGE = 4096 };
 
-/* What rank 0 says at first. */
+/* Rank 0's first message. */
 typedef struct plan {
   uint64_t n_x, n_y, dim, k, first_pass;
   double checkpoint_every_s;
@@ -223,7 +223,7 @@ static void remove_steps(const ring *r, size_t from, size_t to) {
     if (state_path(path, r, step)) remove(path);
 }
 
-/* Where another number of ranks has begun this search, its work would be lost. */
+/* If another number of ranks began this search, its work would be lost. */
 static cq_status refuse_others(const ring *r, cq_error *error) {
   char directory[PATH_MAX];
   if (!r->o->checkpoint || !cq_path_parent(directory, sizeof directory, r->o->checkpoint)) return CQ_OK;
@@ -348,7 +348,7 @@ static cq_status turn_ring(ring *r, cq_error *error) {
   return status;
 }
 
-/* Where it is time for one rank, all save the step that begins; what was there before goes when all have. */
+/* When it is time for one rank, all save the step that begins; the previous files are removed once all have done so. */
 static cq_status save_together(ring *r, cq_error *error) {
   bool it_is_time = r->o->checkpoint && cq_seconds(CLOCK_MONOTONIC) - r->saved >= r->plan.checkpoint_every_s;
   cq_status status = cq_ranks_meet(r->ranks, &it_is_time, error);

@@ -1,7 +1,7 @@
 /* Few queries against many documents: bound by reading the documents, so each is read once, scored in f32 with all
  * queries (by a product unless they are very few), and only where that score may reach a query's list its cosine is
  * computed in double precision (see nearest.c). With hubness, lists hold 2 cos - mean, and so does the bound. The
- * documents are the product's left side as they lie: nothing of them is copied or packed. */
+ * documents are the product's left side in place: nothing is copied or packed. */
 #include "search/top.h"
 
 #include "base/context.h"

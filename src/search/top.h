@@ -12,10 +12,10 @@ CQ_MUST_USE cq_status cq_top(cq_neighbors *out, const float *queries, size_t n_q
                              size_t n, size_t dim, size_t k, bool (*allowed)(const void *context, size_t row),
                              const void *context, cq_context *ctx, cq_error *error);
 
-/* What is known of the documents. */
+/* Precomputed data on the documents. */
 typedef struct cq_top_facts {
-  /* What cross-domain similarity local scaling (CSLS) takes away from documents that are near to everything: the mean
-   * cosine of document i and its nearest queries, means[i * stride]; NULL: nothing is taken away. */
+  /* Cross-domain similarity local scaling (CSLS) subtracts this from hubs, documents near to everything: the mean
+   * cosine of document i and its nearest queries, means[i * stride]; NULL: no scaling. */
   const float *means;
   size_t stride;
   _Atomic double *lengths; /* [n] Euclidean lengths, kept from one search to the next; 0: not known yet; may be NULL */

@@ -7,7 +7,7 @@
 typedef struct serve_access {
   char **keys;
   size_t n_keys;
-  bool checks_host; /* the Host must be a number or localhost: a name may be rebound to this machine */
+  bool checks_host; /* the Host must be an address or localhost: a name may be rebound to this machine */
 } serve_access;
 
 /* Keys from a file, one a line, or NULL, and from a text, or NULL. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file without

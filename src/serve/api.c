@@ -28,7 +28,7 @@ static void free_sides(void *state) {
   free(s);
 }
 
-/* Takes both lists of texts as work. NULL: the request has failed. */
+/* Makes work of both lists of texts. NULL: the request has failed. */
 static sides *take_sides(serve_request *r, const char *const *fields, const char *const *known) {
   sides *s = calloc(1, sizeof *s);
   const serve_input_options o = {0};

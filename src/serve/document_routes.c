@@ -55,7 +55,7 @@ static void delete_document(serve_request *r) {
 
 /* --- adding --- */
 
-/* A compressed body may be a thousand times as large as it looks: its documents may have so many times --max-body. */
+/* A compressed body may expand a thousandfold: its documents may have this many times --max-body. */
 enum { MAX_EXPANSION = 8 };
 
 /* Documents of a body, all of them before any is added: a bad one adds nothing. */

@@ -1,8 +1,8 @@
 /* Requests on their way, and the connections that they come by.
  *
  * A connection is suspended from the moment that its request is whole until there is an answer: meanwhile it costs no
- * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to see
- * the answer 413 instead of a reset. */
+ * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to
+ * see the answer 413 instead of a reset. */
 #include "serve/http_exchange.h"
 #include "serve/route.h"
 
@@ -16,13 +16,13 @@
 
 enum {
   SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
-  SMALL_ANSWER = 4096,        /* numbers: so many are printed on the dispatcher's thread */
+  SMALL_ANSWER = 4096,        /* numbers: up to this many are printed on the dispatcher's thread */
   ANSWER_S = 600,             /* to read an answer */
   MAX_BODY_BYTES = 512 << 20, /* of all requests together */
   MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */
 };
 
-/* A request with what this file needs of it. */
+/* A request, and this file's data about it. */
 typedef struct exchange {
   serve_request request; /* first: argument_of() finds the rest by it */
   serve_job job;
@@ -31,7 +31,7 @@ typedef struct exchange {
   serve_connection *of;
   char method[16], *path;
   uint64_t begun_us;
-  size_t n_body, n_reserved; /* bytes that came, dropped ones included; those that count in body_bytes */
+  size_t n_body, n_reserved; /* bytes received, dropped ones included; those counted in body_bytes */
   bool is_whole, is_done;
 } exchange;
 
@@ -98,7 +98,7 @@ void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
   pthread_mutex_unlock(&s->mutex);
 }
 
-/* ---- a request on its way ---- */
+/* ---- receiving a request ---- */
 
 static void resume(exchange *x) {
   x->is_done = true;
@@ -214,7 +214,7 @@ static void fail_large_body(exchange *x) {
              x->server->options.max_body);
 }
 
-/* A part of the body. False: too much even to be dropped. */
+/* Receives a part of the body. False: too long even to be dropped. */
 static bool take_body(exchange *x, const char *data, size_t n) {
   serve_server *s = x->server;
   serve_request *r = &x->request;

@@ -16,7 +16,7 @@ bool serve_is_loopback(const char *host);
 /* "http://[::1]:8080" of a socket. */
 void serve_listen_address(char *out, size_t n, int fd);
 
-/* Tells the system ("READY=1") where it asks to be told (NOTIFY_SOCKET). Threads: any. */
+/* Sends a state ("READY=1") to systemd, if NOTIFY_SOCKET is set. Threads: any. */
 void serve_notify(const char *state);
 
 #endif

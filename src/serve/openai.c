@@ -1,5 +1,5 @@
-/* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored, "on_long"
- * is ours, and an answer has {"calque": {"truncated": n}} besides. */
+/* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored,
+ * "on_long" is ours, and an answer has {"calque": {"truncated": n}} besides. */
 #include "base/base64.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
@@ -91,7 +91,7 @@ const serve_route serve_openai_routes[] = {
      .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
              "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
              "\"encoding_format\":{\"enum\":[\"float\",\"base64\"]},"
-             "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep the first so many\"},"
+             "\"dimensions\":{\"type\":\"integer\",\"description\":\"keep only the first ones\"},"
              "\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},\"truncate\":{\"type\":\"boolean\"},"
              "\"prompt_name\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"

@@ -19,7 +19,7 @@ static const char *const *words_of(const serve_field *f) {
   return f->words ? f->words : row_of(f)->choices;
 }
 
-/* What the field may be, for messages. */
+/* The allowed values of a field, for messages. */
 static void say_expected(char *out, size_t size, const serve_field *f) {
   const cq_option *row = row_of(f);
   size_t n = 0;

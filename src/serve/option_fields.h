@@ -14,8 +14,8 @@ struct serve_field {
   const char *initial;      /* another default than the row's; NULL: none */
 };
 
-/* Sets what the query's arguments, or the members of object, say; null and empty texts say nothing. False: the request
- * has failed. */
+/* Sets options from the query's arguments or the members of object; null and empty texts are ignored. False: the
+ * request has failed. */
 bool serve_set_fields(cq_options *out, serve_request *request, const serve_field *fields, const json_t *object);
 /* "name":{schema}, from the row. */
 void serve_put_field_schema(cq_builder *b, const serve_field *field);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether an Accept-Encoding has gzip, and not as one of those that are refused (q=0). */
+/* Whether an Accept-Encoding accepts gzip (not with q=0). */
 static bool accepts_gzip(const char *header) {
   for (const char *at = header; at && *at; at += *at == ',') {
     const size_t n = strcspn(at, ",");

@@ -12,15 +12,16 @@ typedef struct serve_plane {
   double *directions; /* [2, dim] */
 } serve_plane;
 
-/* Of 2,000 passages, spread over the index; made again when the index has changed. The model keeps it: *out is another
- * pointer to it, to be given back with serve_plane_free. Errors: those of reading the index; CQ_ERR_MEMORY. */
+/* The plane of 2,000 passages, spread over the index; made again when the index has changed. The model keeps it: *out
+ * is another pointer to it, to be given back with serve_plane_free. Errors: those of reading the index;
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_plane_of_index(serve_plane **out, serve_model *model, cq_context *ctx, cq_error *error);
-/* Of vectors [n, dim] themselves. */
+/* The plane of vectors [n, dim]. */
 CQ_MUST_USE cq_status serve_plane_of_vectors(serve_plane **out, const float *vectors, size_t n, size_t dim,
                                              cq_context *ctx, cq_error *error);
 void serve_plane_free(serve_plane *plane);
 
-/* Where a vector [dim] is in it. */
+/* Projects a vector [dim] onto the plane. */
 void serve_plane_place(double place[2], const serve_plane *plane, const float *vector);
 
 #endif

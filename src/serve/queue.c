@@ -19,7 +19,7 @@ typedef struct piece {
   cq_error error;
 } piece;
 
-/* What the dispatcher works in, kept from batch to batch. */
+/* The dispatcher's memory, kept from batch to batch. */
 typedef struct batch {
   piece *pieces;
   size_t n_pieces, pieces_capacity;
@@ -87,7 +87,7 @@ static bool is_in_batch(const serve_queue *q, const serve_work *w) {
 void serve_queue_expire(serve_queue *q, uint64_t now_ms) {
   serve_work *over = NULL;
   pthread_mutex_lock(&q->mutex);
-  /* Those of the batch at hand are answered now; their vectors will be dropped. */
+  /* Requests of the current batch are answered now; their vectors will be dropped. */
   for (size_t i = 0; i < q->batch.n_pieces; i++) {
     serve_work *w = q->batch.pieces[i].work;
     if (w->is_over || w->deadline_ms > now_ms || w->n_sent < w->ids.n) continue;

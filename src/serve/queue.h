@@ -3,9 +3,9 @@
  *   request ──ids──▶ work ──admission: a budget of tokens──▶ queue
  *   dispatcher: all that waits, up to a batch of tokens ──▶ one cq_encoder_encode_ids ──▶ vectors ──▶ done()
  *
- * Nothing waits for a batch to fill: a request that comes alone is encoded at once, and what comes meanwhile is the next
- * batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones after it. A vector's
- * bits do not depend on who else is in its batch, since calque has no padding.
+ * Nothing waits for a batch to fill: a request that comes alone is encoded at once, and what comes meanwhile is the
+ * next batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones after it. A
+ * vector's bits do not depend on who else is in its batch, since calque has no padding.
  *
  * Threads: all functions may be called by any thread. */
 #ifndef SERVE_QUEUE_H
@@ -50,7 +50,7 @@ struct serve_work {
 };
 
 serve_work *serve_work_new(serve_model *model); /* NULL: out of memory */
-/* A work is in two hands: its request's and the queue's. The second to call this frees it. NULL is legal. */
+/* A work has two owners, its request and the queue. The second to call this frees it. NULL is legal. */
 void serve_work_free(serve_work *work);
 size_t serve_work_n_tokens(const serve_work *work);
 /* The vectors of a text's windows become their mean, weighted by their tokens. */
@@ -61,10 +61,10 @@ typedef struct serve_queue_options {
   size_t batch_tokens; /* of one batch */
 } serve_queue_options;
 
-/* What has been done, for metrics. */
+/* Counters for metrics. */
 typedef struct serve_queue_stats {
   uint64_t n_batches, n_batch_sequences, n_batch_tokens;
-  size_t n_waiting, n_waiting_tokens; /* those that are being encoded included */
+  size_t n_waiting, n_waiting_tokens; /* including those being encoded */
   double tokens_per_s;                /* of late; 0: not known yet */
 } serve_queue_stats;
 

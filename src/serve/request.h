@@ -1,5 +1,5 @@
-/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz targets
- * make themselves.
+/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz
+ * targets make themselves.
  *
  *   prepare: body ──▶ an answer, or work for the queue          any thread
  *   answer:  vectors ──▶ an answer                              any thread, once the work is done
@@ -30,7 +30,7 @@ typedef struct serve_limits {
 
 enum { SERVE_MAX_TEXTS = 16384, SERVE_HEALTH_MS = 5000 };
 
-/* What all requests share. */
+/* Shared by all requests. */
 typedef struct serve_shared {
   serve_limits limits;
   const serve_route *const *routes; /* tables, NULL-terminated */
@@ -64,12 +64,12 @@ struct serve_request {
   const char *content_encoding; /* NULL: as it is */
   unsigned retry_after_s;       /* 0: no such header */
   uint64_t n_tokens, n_truncated;
-  bool is_embedding; /* n_truncated is told in a header */
+  bool is_embedding; /* n_truncated is sent in a header */
 };
 
 void serve_request_clear(serve_request *request); /* all but the struct */
 
-/* What is wrong with a request, in place of any other answer. */
+/* Answers a request with an error, in place of any other answer. */
 typedef enum serve_mistake {
   SERVE_INVALID,      /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,    /* 400: no JSON */
@@ -90,7 +90,7 @@ typedef enum serve_mistake {
 /* param: the field, or NULL. */
 void serve_fail(serve_request *request, serve_mistake mistake, const char *param, const char *format, ...)
     CQ_PRINTF(4, 5);
-/* What a function of the library says. */
+/* Fails with an error of the library. */
 void serve_fail_error(serve_request *request, const cq_error *error);
 void serve_fail_memory(serve_request *request);
 /* Ends an answer that was written to request->answer. */
@@ -98,7 +98,7 @@ void serve_answer(serve_request *request);
 
 /* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
 json_t *serve_body_json(serve_request *request);
-/* False: the field is there and of another type; the request has failed. A null counts as not there. */
+/* False: the field has another type; the request has failed. A null counts as missing. */
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
                    int64_t max);

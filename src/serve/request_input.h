@@ -1,4 +1,4 @@
-/* Texts of a request to work for the queue. */
+/* Turns a request's texts into work for the queue. */
 #ifndef SERVE_REQUEST_INPUT_H
 #define SERVE_REQUEST_INPUT_H
 
@@ -20,11 +20,11 @@ bool serve_take_inputs(serve_request *request, const json_t *value, const char *
 /* The same with a single string. */
 bool serve_take_text(serve_request *request, const json_t *value, const char *field,
                      const serve_input_options *options);
-/* The same, with a name for the place and the text at hand. */
+/* The same, with a name for the place and the current text. */
 bool serve_add_text(serve_request *request, cq_slice text, const char *field, const char *place,
                     const serve_input_options *options);
 
-/* What the options of a request say of truncation: "truncate" (TEI's) and "on_long". False: the request has failed. */
+/* A request's options for truncation: "truncate" (TEI's) and "on_long". False: the request has failed. */
 bool serve_get_on_long(serve_on_long *out, serve_request *request, const json_t *object);
 /* The first `keep` dimensions of each vector (0: all), scaled to length 1 if wanted; returns how many there are. */
 size_t serve_finish_vectors(serve_request *request, size_t keep, bool normalize);

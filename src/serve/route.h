@@ -1,4 +1,4 @@
-/* The routes: one row each, from which requests are found, metrics named and /openapi.json written. */
+/* The routes: one row each, used for dispatching requests, naming metrics and writing /openapi.json. */
 #ifndef SERVE_ROUTE_H
 #define SERVE_ROUTE_H
 
@@ -7,7 +7,7 @@
 typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI } serve_style;
 
 enum {
-  SERVE_OPEN = 1,         /* asks for no key */
+  SERVE_OPEN = 1,         /* needs no key */
   SERVE_INLINE = 2,       /* so quick that the thread of the connection does it */
   SERVE_HIDDEN = 4,       /* not in the description */
   SERVE_FILE = 8,         /* its body is a file of documents */
@@ -23,9 +23,9 @@ struct serve_route {
   void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
   const char *summary;
   const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
-  const char *arguments;     /* names of the query's, blanks between them, "*" after a required one; NULL: none */
+  const char *arguments;     /* names of query arguments, separated by blanks, "*" after a required one; NULL: none */
   const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
-  const char *answer_schema; /* of what is answered; NULL: no JSON */
+  const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
 enum { SERVE_MAX_ROUTES = 48 };

@@ -119,7 +119,7 @@ static void answer_search(serve_request *r) {
   serve_answer(r);
 }
 
-/* What both ways to ask have in common. */
+/* The common part of both kinds of search request. */
 static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_long) {
   asked *a = r->state;
   const cq_search_options *o = cq_options_struct(a->options);

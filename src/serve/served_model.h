@@ -1,5 +1,5 @@
-/* What is served: a model, and an index if there is one. Opened together, and again on SIGHUP; each request works with
- * the one that was there when it began, and the last request to end frees it. */
+/* The model that is served, and its index if there is one. Both are opened together, and again on SIGHUP; a request
+ * keeps those of its beginning, and the last request to end frees them. */
 #ifndef SERVE_SERVED_MODEL_H
 #define SERVE_SERVED_MODEL_H
 

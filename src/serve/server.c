@@ -1,4 +1,4 @@
-/* The server as a whole: opened, run until it is asked to end, reopened, closed. Its connections are exchange.c's. */
+/* The server: opening, running until a signal, reopening, closing. */
 #include "serve/acceptor.h"
 
 #include "base/error.h"
@@ -15,10 +15,10 @@
 
 enum {
   IDLE_S = 60,     /* without a byte from the client */
-  TICK_MS = 250,   /* between looks at deadlines */
+  TICK_MS = 250,   /* between checks of deadlines */
   GRACE_MS = 2000, /* for requests that are not whole yet when the server is to end */
   N_CONNECTION_THREADS = 2,
-  LOOK_EVERY = 4, /* ticks between looks for clients that have closed their side */
+  LOOK_EVERY = 4, /* ticks between checks for clients that have closed their side */
 };
 
 static void note(const serve_server *s, const char *format, ...) CQ_PRINTF(2, 3);
@@ -106,7 +106,7 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   serve_acceptor_close(s->acceptor);
   s->acceptor = NULL;
-  /* A socket that was handed over is the system's: new connections wait in it for the next server. */
+  /* A socket from systemd stays open: new connections wait in it for the next server. */
   if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
   const uint64_t begun = cq_now_ms();
   while (is_busy(s, cq_now_ms() - begun)) next_wishes(s), tick(s);
@@ -118,7 +118,7 @@ static void drop_message(void *context, const char *format, va_list list) {
   (void)context, (void)format, (void)list;
 }
 
-/* As many connections as files may be open, with some to spare. */
+/* The maximum number of connections: the limit of open files, with a reserve. */
 static unsigned connection_limit(unsigned wanted) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return wanted;

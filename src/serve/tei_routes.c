@@ -1,5 +1,5 @@
 /* The interface of text-embeddings-inference: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
- * fields are ignored. How many texts were truncated is told by the header X-Calque-Truncated. */
+ * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -15,7 +15,7 @@ typedef struct embed {
   int64_t dimensions; /* 0: all */
 } embed;
 
-/* What /embed and /similarity have in common. False: the request has failed. */
+/* The common part of /embed and /similarity. False: the request has failed. */
 static bool get_options(serve_input_options *o, serve_request *r, const json_t *body) {
   static const char *const directions[] = {"Right", "right", NULL};
   int direction;
@@ -113,7 +113,7 @@ static void prepare_tokenize(serve_request *r) {
   json_decref(body);
 }
 
-/* ---- what is served, and how it is ---- */
+/* ---- information and health ---- */
 
 static void prepare_info(serve_request *r) {
   const serve_model *m = r->model;

@@ -12,7 +12,7 @@ enum { MAX_DEPTH = 64, MAX_VALUES = 1000, MAX_CONDITIONS = 200 };
 
 typedef struct parser {
   cq_slice text;
-  size_t at; /* of the word at hand */
+  size_t at; /* of the current word */
   cq_slice word;
   bool is_quoted; /* `word` is what stood between quotation marks */
   size_t next;    /* after it */
@@ -33,7 +33,7 @@ static bool is_plain(char c) {
   return !cq_is_blank(c) && !strchr("()[],=!<>\"'", c);
 }
 
-/* What stands between quotation marks, without the backslashes before marks and backslashes. */
+/* The text between quotation marks, with escaped marks and backslashes resolved. */
 static cq_status read_quoted(parser *p) {
   const char mark = p->text.data[p->at];
   size_t end = p->at + 1, n = 0;

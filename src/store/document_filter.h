@@ -5,11 +5,11 @@
  *   condition   FIELD = VALUE, !=, <, <=, >, >=   FIELD in [VALUE, ...]   FIELD not in [...]   has FIELD
  *   and, or, not, parentheses; "and" binds closer than "or"
  *
- * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them. A list
- * in the metadata fulfils a condition when one of its elements does. A value is a word, a number, true, false, or text in
- * quotation marks ("..." or '...', with \ before a mark that is meant). Numbers are compared as numbers, also with
- * metadata that are digits in a text; all else as text, bytewise. A document without the field fulfils only "!=" and
- * "not in". */
+ * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them. A
+ * list in the metadata fulfils a condition when one of its elements does. A value is a word, a number, true, false, or
+ * text in quotation marks ("..." or '...', with \ before a mark that is meant). Numbers are compared as numbers, also
+ * with metadata that are digits in a text; all else as text, bytewise. A document without the field fulfils only "!="
+ * and "not in". */
 #ifndef STORE_DOCUMENT_FILTER_H
 #define STORE_DOCUMENT_FILTER_H
 
@@ -28,7 +28,7 @@ typedef enum cq_filter_kind {
   CQ_FILTER_LESS,
   CQ_FILTER_LESS_EQUAL,
   CQ_FILTER_MORE,
-  CQ_FILTER_MORE_EQUAL, /* the last four: of one value */
+  CQ_FILTER_MORE_EQUAL, /* the last four take one value */
 } cq_filter_kind;
 
 typedef enum cq_filter_type { CQ_FILTER_TEXT, CQ_FILTER_NUMBER, CQ_FILTER_TRUE, CQ_FILTER_FALSE } cq_filter_type;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Digits in a text count as a number: tables have nothing else. */
+/* Texts of digits count as numbers: tables have only text. */
 #define AS_NUMBER                                                                                                      \
   "(CASE WHEN %s IN ('integer', 'real') THEN %s WHEN %s GLOB '*[0-9]*' AND NOT %s GLOB '*[^-+.0-9eE]*' THEN "          \
   "CAST(%s AS REAL) END)"
@@ -31,7 +31,7 @@ static const char *column_of(cq_slice field) {
   return NULL;
 }
 
-/* a.b as $."a"."b". JSON paths of SQLite know no escapes: a field with a quotation mark or a control character is not
+/* a.b as $."a"."b". SQLite's JSON paths have no escapes: a field with a quotation mark or a control character is not
  * found. */
 static cq_status add_path(cq_sql *sql, cq_slice field, cq_error *error) {
   cq_builder path = {0};

@@ -23,7 +23,7 @@ struct cq_document_store {
 
 static const char columns[] = "first, id, language, title, url, text, metadata, check_of_all";
 
-/* What was borrowed is the arena's. */
+/* Copies borrowed bytes to the arena. */
 static bool keep_document(cq_document *d, cq_arena *arena) {
   char *block = cq_arena_alloc(arena, cq_document_bytes(d));
   if (block) cq_document_move_fields(d, block);
@@ -83,7 +83,7 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   pthread_mutex_init(&s->mutex, NULL);
   s->path = cq_strdup(path ? path : "documents in memory");
   cq_status status = s->path ? CQ_OK : cq_fail_memory(error, "documents");
-  /* A reader too may have to roll back what a killed writer had begun; where it may not write, SQLite only reads. */
+  /* A reader, too, may have to roll back a killed writer's transaction; without write permission, SQLite only reads. */
   const int flags = SQLITE_OPEN_READWRITE | (writing || !path ? SQLITE_OPEN_CREATE : 0);
   if (!status) {
     const int code = sqlite3_open_v2(path ? path : ":memory:", &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -202,7 +202,7 @@ static cq_slice column(sqlite3_stmt *row, int i) {
   return (cq_slice){data ? data : "", data ? (size_t)sqlite3_column_bytes(row, i) : 0};
 }
 
-/* The row at hand, borrowed until the next. */
+/* The current row, borrowed until the next. */
 static cq_status borrow_row(cq_document *out, const cq_document_store *s, sqlite3_stmt *row, cq_error *error) {
   const sqlite3_int64 first = sqlite3_column_int64(row, 0);
   *out = (cq_document){.id = column(row, 1),
@@ -334,7 +334,8 @@ static cq_status visit_row(void *context, cq_document_store *s, sqlite3_stmt *ro
   return status ? status : to->visit(to->context, first, &document, error);
 }
 
-/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them changes. */
+/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them
+ * changes. */
 cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to, cq_visit_document_fn visit,
                                   void *context, cq_error *error) {
   sqlite3_stmt *statement = NULL;

@@ -2,9 +2,9 @@
  *
  *   document(first INTEGER PRIMARY KEY, id, language, title, url, text, metadata, check_of_all)
  *
- * Rows are only added, in the order of their records. Which of them count, and which are deleted, says the index's
- * manifest: a reader reads as many records as the manifest counts, so it need not know what a writer is appending. Each
- * call that writes is one transaction, on disk when it returns.
+ * Rows are only added, in the order of their records. The index's manifest says which of them are valid and which
+ * are deleted: a reader reads as many records as the manifest counts, and ignores a writer's appends. Each call that
+ * writes is one transaction, on disk when it returns.
  *
  * Threads: calls on one store wait for each other. */
 #ifndef STORE_DOCUMENT_STORE_H
@@ -29,7 +29,7 @@ void cq_document_store_close(cq_document_store *store);
  * Errors: CQ_ERR_IO (a full disk); CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_append(cq_document_store *store, const cq_document *documents,
                                                const int64_t *firsts, size_t n, cq_error *error);
-/* Documents that come one by one, as borrowed, appended many at a time. Start from {.to = store}; release in any case. */
+/* Buffers borrowed documents and appends many at a time. Start from {.to = store}; release in any case. */
 typedef struct cq_document_batch {
   cq_document_store *to;
   cq_document *documents;
@@ -45,8 +45,8 @@ void cq_document_batch_free(cq_document_batch *batch);
 /* Removes all but the first n_records. */
 CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64_t n_records, cq_error *error);
 
-/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does not
- * fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does
+ * not fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_store *store, int64_t first,
                                              cq_error *error);
 /* The first record of the document with this id that was added last, of those before n_records; -1: there is none. */
@@ -72,7 +72,8 @@ CQ_MUST_USE cq_status cq_document_store_verify(cq_document_store *store, cq_erro
 
 /* --- for document_select.c --- */
 
-/* A filter as an SQL expression over `document`, its values to be bound in order: [n_values] of `values`, in the arena. */
+/* A filter as an SQL expression over `document`, its values to be bound in order: [n_values] of `values`, in the
+ * arena. */
 typedef struct cq_sql_value {
   cq_slice text;
   double number;

@@ -38,7 +38,7 @@ cq_status cq_index_hubs_write(int file, const cq_index_store *s, int64_t first, 
   return status;
 }
 
-/* On disk when it returns, with its name. */
+/* The file and its name are on disk when it returns. */
 cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int64_t generation, cq_error *error) {
   char path[PATH_MAX];
   const cq_status status = cq_index_path(path, s->directory, "hubness", generation, error);

@@ -1,4 +1,4 @@
-/* The manifest of an index: what counts of its files, and the checks of those that are written whole. */
+/* The manifest of an index: the valid sizes of its files, and the checks of those that are written whole. */
 #include "store/index_snapshot.h"
 
 #include "base/error.h"
@@ -43,7 +43,7 @@ cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory
   return CQ_OK;
 }
 
-/* --- its own check: of all other values, each followed by a newline --- */
+/* --- the manifest's own check: of all other values, each followed by a newline --- */
 
 static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq_error *error) {
   cq_builder all = {0};
@@ -155,7 +155,7 @@ static cq_status read_words(cq_index_manifest *m, const json_t *json, const char
     const int64_t n_of_part = json_integer_value(json_array_get(pair, 1));
     if (json_array_size(pair) != 2 || number < 1 || number > m->last_words || n_of_part < 1 ||
         n_of_part > m->n - n_records)
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"words\": pair %zu is no number of a file and of its records",
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "\"words\": pair %zu is not a file's number and record count",
                           i + 1);
     m->words[m->n_words++] = (cq_index_words){number, n_of_part};
     n_records += n_of_part;

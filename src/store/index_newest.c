@@ -1,4 +1,4 @@
-/* What an open index shares with its readers: the newest snapshot, which a writer publishes and a reader looks for. */
+/* The newest snapshot of an open index, published by its writer and looked up by its readers. */
 #include "store/index_writer.h"
 
 #include "base/error.h"

@@ -68,7 +68,7 @@ static cq_status know_again(const cq_index_snapshot *s, const char *directory, c
   return CQ_OK;
 }
 
-/* What an earlier snapshot has compared need not be compared again, nor vectors be measured. */
+/* Takes over the verified checks and vector lengths of an earlier snapshot. */
 static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
   s->sound = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
   s->lengths = cq_alloc_array_zeroed((size_t)s->m.n + 1, sizeof *s->lengths);
@@ -229,7 +229,7 @@ static cq_status select_records(cq_index_selection *out, const cq_index_snapshot
   return status;
 }
 
-/* The place of a filter that is known; else the one not used for longest, emptied. */
+/* The cached entry of a filter; else the least recently used one, emptied. */
 static cq_index_selection *place_of_filter(cq_index_snapshot *s, const char *filter) {
   cq_index_selection *oldest = s->selections;
   for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {

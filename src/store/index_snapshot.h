@@ -1,4 +1,5 @@
-/* What the files of an index share: the manifest, the checks, and snapshots from inside. See index_store.h. */
+/* Shared by the files of an index store: the manifest, the checks, and the internals of snapshots. See
+ * index_store.h. */
 #ifndef STORE_INDEX_SNAPSHOT_H
 #define STORE_INDEX_SNAPSHOT_H
 
@@ -10,22 +11,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* What the manifest says. */
+/* The contents of the manifest. */
 typedef struct cq_index_manifest {
   char *model, *fingerprint;
   char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it */
-  bool tasks;                  /* documents and queries are encoded each by the model's prompt and modules for them */
-  int64_t dim, n, n_documents; /* records; documents that are not deleted */
-  int64_t files;               /* generation of vectors, passages, checks and documents */
-  int64_t generation;          /* of deleted-G */
-  int64_t n_deleted_bytes;     /* of it */
+  bool tasks;                     /* documents and queries are encoded with the model's prompts and routes for them */
+  int64_t dim, n, n_documents;    /* records; documents that are not deleted */
+  int64_t files;                  /* generation of vectors, passages, checks and documents */
+  int64_t generation;             /* of deleted-G */
+  int64_t n_deleted_bytes;        /* of it */
   int64_t approximate, n_approximate; /* its generation, and how many records it covers */
   int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: there are none; nearest ones */
   uint64_t queries_check;        /* of the whole file */
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
   size_t n_words;
-  int64_t last_words; /* the highest number that a file of words ever had */
+  int64_t last_words; /* the highest number of any file of words so far */
   uint64_t check;     /* of all of the above */
 } cq_index_manifest;
 
@@ -48,7 +49,7 @@ typedef struct cq_index_selection {
   char *filter;
   unsigned char *records; /* [(n + 7) / 8], deleted ones not among them */
   int64_t n_records;
-  uint64_t used; /* when, by the count of uses */
+  uint64_t used; /* the count of uses at its last use */
 } cq_index_selection;
 enum { CQ_INDEX_N_SELECTIONS = 16 };
 
@@ -70,9 +71,9 @@ struct cq_index_snapshot {
   uint64_t n_uses;
 };
 
-/* What a manifest counts, with one user.
+/* A snapshot of the manifest's state, with one user.
  *   deleted  its list of deletions; NULL: the one on disk
- *   before   an earlier snapshot, of which is taken what stays the same; may be NULL
+ *   before   an earlier snapshot, whose unchanged parts are reused; may be NULL
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT; CQ_ERR_ARGUMENT when `before` is another index's. */
 CQ_MUST_USE cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory, const cq_index_manifest *m,
                                              const unsigned char *deleted, const cq_index_snapshot *before,

@@ -1,27 +1,26 @@
-/* A search index on disk: documents, passages of them, the passages' vectors and words, and which model the vectors are
- * of. A record is a passage; a document has one or several, one after the other.
+/* A search index on disk: documents, their passages, the passages' vectors and words, and the model that made the
+ * vectors. A record is a passage; a document has one or several consecutive records.
  *
- *   DIR/manifest.json    what counts of all the others, and their generations
+ *   DIR/manifest.json    the valid size of each other file, and its generation
  *   DIR/documents-F      SQLite: a row a document (document_store.h)
  *   DIR/passages-F       a cq_index_passage a record
  *   DIR/vectors-F        dim f32 a record
  *   DIR/checks-F         of each record's vector and passage: XXH3, 64 bits each
  *   DIR/words-W          an index by words of consecutive records (lexical/segment.h); several of them
  *   DIR/hubness-H        a cq_index_hub a record, if the index has them
- *   DIR/queries-H        dim f32 each: the queries that those numbers are of
+ *   DIR/queries-H        dim f32 each: the queries of those hubness numbers
  *   DIR/deleted-G        a bit a record, least significant first; none for generation 0
- *   DIR/approximate-A    what helps to search the first records' vectors, if anything does
- *   DIR/lock             held by the one process that writes
+ *   DIR/approximate-A    an approximation (ANN) of the first records' vectors, if there is one
+ *   DIR/lock             held by the writing process
  *
- * documents, passages, vectors, checks and hubness only grow, and only what the manifest counts is there. A change is
- * appended, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
- * the index as it was before or as it is after. Readers need no lock: a snapshot is what one manifest counts, and stays
- * as it is until the last user lets go of it. Compaction writes the next generation of all files, without what is
- * deleted.
+ * documents, passages, vectors, checks and hubness only grow, and only the part that the manifest counts is valid. A
+ * change is appended, synced, and becomes visible when the manifest is replaced: a process killed at any moment leaves
+ * the index in its old or its new state. Readers need no lock: a snapshot is the state of one manifest, and does not
+ * change until its last user releases it. Compaction writes the next generation of all files, without deleted records.
  *
- * What is read is compared with its check: deletions when the index is opened, vectors, passages and documents when they
- * are used (the caller says when), an approximation before it is opened. What does not fit is CQ_ERR_FORMAT, and the
- * message names file and record. docs/formats.md has the bytes.
+ * Checks are verified: those of deletions when the index is opened, of vectors, passages and documents when they are
+ * used (the caller says when), of an approximation before it is opened. A mismatch is CQ_ERR_FORMAT, and the message
+ * names file and record. docs/formats.md describes the bytes.
  *
  * Any number of threads may hold snapshots, read them and refresh; the functions that write are for one thread at a
  * time. */
@@ -48,7 +47,7 @@ typedef struct cq_index_hub {
   uint32_t check; /* of it, the lower half, numbered by the record */
 } cq_index_hub;
 
-/* A part of the index by words: words-NUMBER has the next n records. */
+/* A part of the lexical index: words-NUMBER has the next n records. */
 typedef struct cq_index_words {
   int64_t number, n;
 } cq_index_words;
@@ -77,11 +76,12 @@ typedef struct cq_index_info {
   int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
 } cq_index_info;
 
-/* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
+/* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory
+ * exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
                                             int64_t dim, bool tasks, cq_error *error);
-/* Opens an index. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest of another version, a bad one, or files shorter than it
- * says; CQ_ERR_ARGUMENT if `writing` while another process is writing. */
+/* Opens an index. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest of another version, a bad one, or files shorter than
+ * it says; CQ_ERR_ARGUMENT if `writing` while another process is writing. */
 CQ_MUST_USE cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool writing, cq_error *error);
 void cq_index_store_close(cq_index_store *store); /* snapshots that are held stay */
 
@@ -107,8 +107,8 @@ bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq_index_snapshot *snapshot,
                                                  int64_t first, cq_error *error);
-/* Calls `visit` with the documents whose first records are in [from, to), deleted ones among them, ascending, borrowed; an
- * error of its ends it. Faster than one by one. */
+/* Calls `visit` with the documents whose first records are in [from, to), deleted ones among them, ascending, borrowed;
+ * an error of its ends it. Faster than one by one. */
 CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot, int64_t from, int64_t to,
                                               cq_status (*visit)(void *context, int64_t first,
                                                                  const cq_document *document, cq_error *error),
@@ -116,8 +116,8 @@ CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot,
 /* The first record of the live document with an id; -1: there is none. */
 CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
                                              cq_error *error);
-/* The live records that fulfil a filter (store/document_filter.h), a bit each, [(n + 7) / 8]; the caller's, released with cq_free.
- * Errors: CQ_ERR_ARGUMENT for what is no filter; as above. */
+/* The live records that fulfil a filter (store/document_filter.h), a bit each, [(n + 7) / 8]; the caller's, released
+ * with cq_free. Errors: CQ_ERR_ARGUMENT for what is no filter; as above. */
 CQ_MUST_USE cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *snapshot,
                                                const char *filter, cq_error *error);
 /* Calls `found` with each language code of live documents, as many times as it has documents; codes ascending. */
@@ -127,12 +127,12 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
 
 /* Whether a record's vector, passage and hubness are as they were written; compared once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
-/* The CQ_ERR_FORMAT of a record that is not. */
+/* CQ_ERR_FORMAT for a malformed record. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
 /* Compares all vectors, passages and documents. Errors: CQ_ERR_FORMAT for the first that is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify(const cq_index_snapshot *snapshot, cq_context *ctx, cq_error *error);
 
-/* Where the approximation of a generation is, and a part of the index by words. Errors: CQ_ERR_ARGUMENT for a path that
+/* The paths of a generation's approximation and of a part of the lexical index. Errors: CQ_ERR_ARGUMENT for a path that
  * is too long. */
 CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_index_store *store, int64_t generation,
                                                  cq_error *error);
@@ -187,21 +187,21 @@ CQ_MUST_USE cq_status cq_index_store_visit(const cq_index_store *store, int64_t 
 /* A record of these, committed or not. Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_passages(cq_index_passage *out, const cq_index_store *store, int64_t from,
                                               int64_t n, cq_error *error);
-/* From the next commit on: the parts of the index by words, whose files are there. What is no longer named is removed
+/* Sets the parts of the lexical index from the next commit on; their files exist. Files no longer named are removed
  * after it. */
 CQ_MUST_USE cq_status cq_index_store_set_words(cq_index_store *store, const cq_index_words *words, size_t n,
                                                cq_error *error);
-/* Those that will count after the next commit, borrowed until set_words. */
+/* The segments that will be valid after the next commit, borrowed until set_words. */
 void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_index_store *store);
 /* A number that no part has. */
 int64_t cq_index_store_next_words(const cq_index_store *store);
 
-/* Makes the changes count, all at once, in a new snapshot. A failed call leaves all as it was. Errors: CQ_ERR_ARGUMENT
- * where records have no hubness and others do. */
+/* Commits the changes atomically, in a new snapshot. A failed call changes nothing. Errors: CQ_ERR_ARGUMENT if some
+ * records have hubness and others do not. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
 /* Rewrites all files without what is deleted, and makes that count, with these parts of the index by words [n]: of the
- * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all as
- * it was. */
+ * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all
+ * as it was. */
 CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, const cq_index_words *words, size_t n,
                                              cq_error *error);
 /* CQ_ERR_ARGUMENT when there are changes that are not committed. */

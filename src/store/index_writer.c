@@ -1,4 +1,4 @@
-/* Changes of an index: appended to what counts, and counted by the next manifest. */
+/* Changes of an index: appended to the valid records, and made valid by the next manifest. */
 #include "store/index_writer.h"
 
 #include "base/error.h"
@@ -72,7 +72,7 @@ cq_status cq_index_files_write(const cq_index_files *f, int64_t n, const cq_inde
   return status;
 }
 
-/* What was written and never counted: by a killed process, or before the disk was full. */
+/* Truncates data that was written but never committed: by a killed process, or before the disk was full. */
 static cq_status truncate_tail(const cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   const int64_t n = m->n + s->n_new;
@@ -162,7 +162,7 @@ static bool delete_document(cq_index_store *s, int64_t first) {
   return s->changed = true;
 }
 
-/* What is to be written of additions. */
+/* The parts of additions to be written. */
 typedef struct addition_rows {
   cq_index_passage *passages; /* [n_records] */
   cq_document *documents;
@@ -307,7 +307,7 @@ cq_status cq_index_store_set_words(cq_index_store *s, const cq_index_words *word
   return CQ_OK;
 }
 
-/* --- making them count --- */
+/* --- committing --- */
 
 /* The manifest to come, but for the list of deletions; its strings are borrowed. */
 static cq_index_manifest next_manifest(const cq_index_store *s) {

@@ -14,14 +14,14 @@ struct cq_index_store {
   char *directory;
   pthread_mutex_t mutex; /* of what follows */
   cq_index_snapshot *newest;
-  pthread_mutex_t refreshing; /* held by the one thread that looks for a newer one */
+  pthread_mutex_t refreshing; /* held by the thread that checks for a newer one */
   /* Writing, by one thread at a time. */
   int lock; /* a descriptor; -1: only reading */
   cq_index_files files;
   unsigned char *deleted; /* [(n + 7) / 8], of the records that count, with what is not committed */
-  bool changed;           /* it is another than the newest snapshot's */
+  bool changed;           /* it differs from the newest snapshot's */
   int64_t n_new;          /* records after those that count */
-  int64_t n_documents;    /* as in the manifest to come, like all that follows */
+  int64_t n_documents;    /* as in the next manifest, like all that follows */
   int64_t next_approximate, n_approximate;
   uint64_t approximate_check;
   cq_index_words *words;
@@ -36,7 +36,7 @@ struct cq_index_store {
 void cq_index_files_init(cq_index_files *files);
 CQ_MUST_USE cq_status cq_index_files_open(cq_index_files *out, const char *directory, int64_t generation,
                                           cq_error *error);
-/* On disk when it returns. */
+/* The change is on disk when it returns. */
 CQ_MUST_USE cq_status cq_index_files_sync(const cq_index_files *files, const char *directory, cq_error *error);
 void cq_index_files_close(cq_index_files *files);
 /* Writes records after the first n: their passages and vectors [n_new, dim], with the checks of both. */
@@ -55,7 +55,7 @@ CQ_MUST_USE cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int6
 CQ_MUST_USE cq_status cq_index_prepare_hubness(cq_index_store *s, cq_error *error);
 /* Before a commit: what the manifest says of it, on disk. */
 CQ_MUST_USE cq_status cq_index_commit_hubness(cq_index_manifest *next, const cq_index_store *s, cq_error *error);
-/* The queries that count as those of another generation. */
+/* Writes the valid hubness queries as those of another generation. */
 CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t generation, cq_error *error);
 
 /* --- */
@@ -64,7 +64,7 @@ CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t gen
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
 /* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
-/* Removes the files that the newest manifest does not name, and what killed processes had begun to write. */
+/* Removes files that the newest manifest does not name, and the unfinished files of killed processes. */
 void cq_index_remove_left(const cq_index_store *s);
 /* --- index_newest.c --- */
 

@@ -1,4 +1,4 @@
-/* Which level runs: asked of the processor once, then remembered. Compiled without any level's flags. */
+/* Which level runs: detected once, then remembered. Compiled without any level's flags. */
 #include "tensor/levels.h"
 
 #include "base/processor.h"

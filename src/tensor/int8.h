@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What stands beside a left row's numbers. */
+/* The data stored with a left row's numbers. */
 typedef struct cq_int8_terms {
   float scale, error, length; /* length: at least that of scale * q */
 } cq_int8_terms;
@@ -51,7 +51,7 @@ static inline size_t cq_int8_packed_bytes(int64_t n, int64_t dim) {
 
 /* The plain loops: the specification. */
 extern const cq_int8_kernels cq_int8_reference;
-/* What is faster here than an f32 product at the level that CALQUE_SIMD allows; NULL: nothing. */
+/* Products that are faster here than those in f32 at the level that CALQUE_SIMD allows; NULL: none. */
 const cq_int8_kernels *cq_int8_best(void);
 
 #endif

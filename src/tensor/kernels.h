@@ -61,7 +61,7 @@ typedef struct cq_attention_shape {
   float scale;        /* of the scores, usually 1 / sqrt(head_dim) */
   const float *bias;  /* [n_heads, n_tokens, n_tokens] added to the scores; NULL: none */
   cq_dropout dropout; /* of the probabilities; element (head * n_tokens + row) * n_tokens + column */
-  /* What encoders after BERT have; 0 is BERT's attention. */
+  /* Features of later encoders; 0 is BERT's attention. */
   int64_t n_kv_heads;  /* heads of k and v, each shared by n_heads / n_kv_heads of q one after the other; 0: n_heads */
   int64_t window;      /* row i sees column j only where |i - j| < window; 0: everywhere */
   bool causal;         /* and only where j <= i */

@@ -55,7 +55,7 @@ static inline cq_dropout_rule cq_dropout_rule_of(float rate) {
   return (cq_dropout_rule){(uint32_t)((double)rate * 4294967296.0), 1.0f / (1.0f - rate)};
 }
 
-/* Where row i of attention's scores begins and ends: what lies outside is masked. */
+/* The range of row i of attention's scores; everything outside is masked. */
 static inline int64_t cq_attention_first(const cq_attention_shape *s, int64_t i) {
   return s->window > 0 && i >= s->window ? i - s->window + 1 : 0;
 }

@@ -1,4 +1,4 @@
-/* Rows of 16 and 8 bits as files hold them, and how numbers become those. */
+/* Rows of 16 and 8 bits as in files, and the conversion to them. */
 #ifndef TENSOR_NARROW_H
 #define TENSOR_NARROW_H
 

@@ -37,7 +37,7 @@ static double dot_rows(const double *a, const double *b, size_t n) {
 
 /* --- the covariance --- */
 
-static void centre_vectors(analysis *a, const float *vectors) {
+static void center_vectors(analysis *a, const float *vectors) {
   for (size_t d = 0; d < a->dim; d++) a->row[d] = 0;
   for (size_t i = 0; i < a->n; i++)
     for (size_t d = 0; d < a->dim; d++) a->row[d] += vectors[i * a->dim + d];
@@ -137,7 +137,7 @@ static void swap_rows(double *x, size_t i, size_t j, size_t width) {
   }
 }
 
-/* Within the basis: directions of highest variance first, and the variances to the diagonal of small. */
+/* Turns the basis to directions of falling variance, and writes the variances to the diagonal of `small`. */
 static void rotate_basis(analysis *a) {
   const size_t m = a->m;
   for (size_t i = 0; i < m; i++)
@@ -182,7 +182,7 @@ static void find_directions(analysis *a, size_t k, cq_context *ctx) {
 static void fix_sign(double *v, size_t dim) {
   size_t largest = 0;
   for (size_t d = 1; d < dim; d++)
-    if (fabs(v[d]) > fabs(v[largest]) * (1 + 1e-9)) largest = d; /* of equal ones the first, whatever rounding did */
+    if (fabs(v[d]) > fabs(v[largest]) * (1 + 1e-9)) largest = d; /* the first of equal ones, despite rounding */
   const double sign = v[largest] < 0 ? -1 : 1;
   for (size_t d = 0; d < dim; d++) v[d] *= sign;
 }
@@ -190,9 +190,9 @@ static void fix_sign(double *v, size_t dim) {
 /* --- the whole --- */
 
 static cq_status allocate_pca(analysis *a, cq_error *error) {
-  size_t n_centred;
-  if (!cq_checked_mul(&n_centred, a->n, a->dim)) return cq_fail_memory(error, "vectors to project");
-  a->centered = cq_alloc_array(n_centred, sizeof(double));
+  size_t n_centered;
+  if (!cq_checked_mul(&n_centered, a->n, a->dim)) return cq_fail_memory(error, "vectors to project");
+  a->centered = cq_alloc_array(n_centered, sizeof(double));
   a->covariance = cq_alloc_array(a->dim * a->dim, sizeof(double));
   a->v = cq_alloc_array(a->m * a->dim, sizeof(double));
   a->w = cq_alloc_array(a->m * a->dim, sizeof(double));
@@ -215,7 +215,7 @@ static void free_pca(analysis *a) {
 }
 
 /* The first k directions, in the rows of a->v; free_pca in any case. */
-static cq_status analyse(analysis *a, double *shares, const float *vectors, size_t n, int dim, int n_components,
+static cq_status analyze(analysis *a, double *shares, const float *vectors, size_t n, int dim, int n_components,
                          cq_context *ctx, cq_error *error) {
   cq_status status = cq_points_check(vectors, n, dim, error);
   if (status) return status;
@@ -224,7 +224,7 @@ static cq_status analyse(analysis *a, double *shares, const float *vectors, size
   const size_t k = (size_t)n_components;
   *a = (analysis){.n = n, .dim = (size_t)dim, .m = cq_min((size_t)dim, k + MORE_DIRECTIONS)};
   if ((status = allocate_pca(a, error))) return status;
-  centre_vectors(a, vectors);
+  center_vectors(a, vectors);
   cq_context_run(ctx, a->dim, covariance_row, a);
   find_directions(a, k, ctx);
   double all = 0;
@@ -240,7 +240,7 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
                  cq_context *ctx, cq_error *error) {
   analysis a = {0};
   const size_t k = (size_t)n_components;
-  const cq_status status = analyse(&a, shares, vectors, n, dim, n_components, ctx, error);
+  const cq_status status = analyze(&a, shares, vectors, n, dim, n_components, ctx, error);
   for (size_t i = 0; !status && i < n; i++)
     for (size_t c = 0; c < k; c++) out[i * k + c] = dot_rows(a.centered + i * a.dim, a.v + c * a.dim, a.dim);
   free_pca(&a);
@@ -250,7 +250,7 @@ cq_status cq_pca(double *out, double *shares, const float *vectors, size_t n, in
 cq_status cq_pca_axes(double *axes, const float *vectors, size_t n, int dim, int n_components, cq_context *ctx,
                       cq_error *error) {
   analysis a = {0};
-  const cq_status status = analyse(&a, NULL, vectors, n, dim, n_components, ctx, error);
+  const cq_status status = analyze(&a, NULL, vectors, n, dim, n_components, ctx, error);
   if (!status) memcpy(axes, a.v, (size_t)n_components * a.dim * sizeof *axes);
   free_pca(&a);
   return status;

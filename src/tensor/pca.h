@@ -1,4 +1,4 @@
-/* What every projection asks of its vectors. */
+/* What every projection requires of its vectors. */
 #ifndef TENSOR_PCA_H
 #define TENSOR_PCA_H
 

@@ -14,7 +14,7 @@
 
 #include <stddef.h>
 
-/* Of 8 bits: a longer row's sums would not fit into 32. */
+/* The longest row of 8-bit numbers: a longer one's sums would not fit into 32 bits. */
 enum { CQ_INT8_MAX_K = 65536 };
 
 struct cq_products {
@@ -44,7 +44,8 @@ struct cq_products {
                     float *scratch);
 };
 
-/* In this precision at the level of `kernels`; where the processor or the level lacks it, in the next wider. */
+/* Products in this precision at the level of `kernels`; where the processor or the level lacks it, in the next
+ * wider. */
 const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision);
 /* All that run on this processor, f32 left out; returns how many. */
 size_t cq_products_all(const cq_products **out, size_t max);

@@ -28,7 +28,7 @@ void cq_workspace_release(cq_workspace *w, cq_mark mark);
 size_t cq_workspace_bytes(const cq_workspace *w); /* that it holds, in use or not */
 void cq_workspace_free(cq_workspace *w);
 
-/* What a layer needs to run: the kernels of its backend and one worker's memory. It belongs to one thread. */
+/* A layer's environment: the kernels of its backend and one worker's memory. It belongs to one thread. */
 typedef struct cq_worker {
   const cq_kernels *kernels;
   cq_workspace workspace;

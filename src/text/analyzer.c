@@ -40,7 +40,7 @@ static bool next_chunk(cq_slice *out, cq_slice *text) {
 
 /* --- analyzer --- */
 
-/* out = n words with a blank between them, which no word has: how a stop word of several is called. */
+/* out = n words joined by blanks, which no word contains: the key of a stop phrase. */
 static cq_slice joined_words(cq_builder *out, const cq_slice *words, size_t n) {
   cq_builder_clear(out);
   for (size_t i = 0; i < n; i++) {
@@ -243,7 +243,7 @@ static struct sb_stemmer *stemmer_of(const cq_analysis *a, cq_slice word) {
 }
 
 /* A word in normal form: its stem's number appended to the text's. */
-static bool add_analysed_word(cq_analysis *a, cq_slice word) {
+static bool add_analyzed_word(cq_analysis *a, cq_slice word) {
   struct sb_stemmer *const stemmer = stemmer_of(a, word);
   if (stemmer) {
     const sb_symbol *stem = sb_stemmer_stem(stemmer, (const sb_symbol *)word.data, (int)word.n);
@@ -276,7 +276,7 @@ static bool add_joined_words(cq_analysis *a, size_t i) {
     if (w[k].data != joined.data + joined.n || script != cq_script_of(w[i]) || !cq_script_has_no_spaces(script)) break;
     joined.n += w[k].n;
     const uint32_t last = cq_intern_put(&a->terms, w[k]);
-    ok = last != CQ_INTERN_NONE && add_analysed_word(a, joined) && put_ends(a, first, last);
+    ok = last != CQ_INTERN_NONE && add_analyzed_word(a, joined) && put_ends(a, first, last);
   }
   return ok;
 }
@@ -288,11 +288,11 @@ bool cq_analysis_is_joined(const cq_analysis *a, uint32_t id, uint32_t *first, u
 }
 
 /* The slow part: a chunk that has not been seen. */
-static bool add_analysed_words(cq_analysis *a, cq_slice chunk) {
+static bool add_analyzed_words(cq_analysis *a, cq_slice chunk) {
   cq_language_normal_form(&a->normal, &a->scratch, chunk, a->analyzer->language.rules);
   bool ok = !a->normal.failed && cq_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
-    ok = find_stopped(&n, a, i) && (n || add_analysed_word(a, a->words.items[i])) &&
+    ok = find_stopped(&n, a, i) && (n || add_analyzed_word(a, a->words.items[i])) &&
          (n || a->max_joined < 2 || add_joined_words(a, i));
   return ok;
 }
@@ -301,12 +301,12 @@ void cq_analysis_join(cq_analysis *a, size_t max_words) {
   a->max_joined = max_words;
 }
 
-static bool add_analysed_chunk(cq_analysis *a, cq_slice chunk) {
+static bool add_analyzed_chunk(cq_analysis *a, cq_slice chunk) {
   const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
   if (seen != CQ_MAP_NONE)
     return (seen & 0xff) == 0 || cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
   const size_t before = a->text.n, at = a->kept.n;
-  if (!add_analysed_words(a, chunk)) return false;
+  if (!add_analyzed_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
   if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
   if (n && !cq_u32_array_append(&a->kept, a->text.items + before, n)) return false;
@@ -316,7 +316,7 @@ static bool add_analysed_chunk(cq_analysis *a, cq_slice chunk) {
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
   bool ok = true;
   a->text.n = 0;
-  for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_analysed_chunk(a, chunk);
+  for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_analyzed_chunk(a, chunk);
   *ids = a->text.items;
   *n = a->text.n;
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
@@ -339,7 +339,7 @@ static bool add_words_with_spans(cq_analysis *a, cq_slice chunk, size_t chunk_be
             cq_splitter_run(&a->words, (cq_slice){a->normal.data, a->normal.n});
   for (size_t i = 0, n; ok && i < a->words.n; i += n ? n : 1)
     ok = find_stopped(&n, a, i) &&
-         (n || (add_analysed_word(a, a->words.items[i]) && add_spans(a, a->words.items[i], chunk_begin)));
+         (n || (add_analyzed_word(a, a->words.items[i]) && add_spans(a, a->words.items[i], chunk_begin)));
   return ok;
 }
 

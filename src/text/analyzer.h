@@ -32,17 +32,17 @@ const cq_intern *cq_analyzer_stop_words(const cq_analyzer *analyzer);
 CQ_MUST_USE cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_error *error);
 void cq_analysis_free(cq_analysis *analysis);
 
-/* From now on, before any text, each word of a script without spaces is followed by what it makes with those beside it,
- * of two words to max_words: names that ICU's dictionary does not have are cut apart, and whole among these. A joined
- * word is not stemmed apart. */
+/* From now on, before any text, each word of a script without spaces is followed by its combinations with its
+ * neighbors, of two words to max_words: names that ICU's dictionary does not have are cut apart, and whole among these.
+ * A joined word is not stemmed apart. */
 void cq_analysis_join(cq_analysis *analysis, size_t max_words);
-/* Whether a term was first met joined, and the terms that it then began and ended with. */
+/* Whether a term first occurred as a joined word, and its first and last terms. */
 bool cq_analysis_is_joined(const cq_analysis *analysis, uint32_t id, uint32_t *first, uint32_t *last);
 
 /* The terms of a text as numbers into cq_analysis_terms: *ids[*n], valid until the next call. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *analysis, cq_slice text,
                                       cq_error *error);
-/* The same with where in the text the word of each term is: *spans[*n]. Joined words are left out. Slower. */
+/* The same with the position of each term's word in the text: *spans[*n]. Joined words are left out. Slower. */
 typedef struct cq_span {
   size_t begin, end;
 } cq_span;

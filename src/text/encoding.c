@@ -15,7 +15,7 @@ typedef struct decoder {
   UConverter *from, *to;
   uint64_t n_read; /* bytes of the file, those in raw included */
   bool over;
-  UErrorCode failure; /* told when what came before it is out */
+  UErrorCode failure; /* reported once the text before it has been returned */
   UChar pivot[PIVOT], *pivot_begin, *pivot_end;
   const char *begin, *end; /* unread, in raw */
   char raw[RAW];

@@ -47,7 +47,7 @@ cq_language cq_language_of(const char *code) {
   return (cq_language){code, NULL, 0};
 }
 
-/* How many of these characters text begins with. */
+/* The number of these characters at the text's start. */
 static size_t n_letters(const char *text) {
   return strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
 }
@@ -155,7 +155,7 @@ void cq_language_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text
   cq_builder_clear(out);
   cq_text_lower(out, (cq_slice){scratch->data, scratch->n});
   if (has_marks && !out->failed) {
-    /* A small letter may make one character with a mark with which the capital made none. */
+    /* A small letter may compose with a mark with which the capital did not. */
     cq_builder_clear(scratch);
     cq_text_normal_form(scratch, (cq_slice){out->data, out->n}, CQ_NFC);
     failed |= scratch->failed;

@@ -1,4 +1,4 @@
-/* What is left of a sentence when only its letters and digits count. */
+/* A sentence reduced to its letters and digits. */
 #ifndef TEXT_LETTERS_H
 #define TEXT_LETTERS_H
 

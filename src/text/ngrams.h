@@ -1,5 +1,5 @@
-/* What a language is told by: the n-grams of a text's words, as hashes. Identification and the program that trains its
- * model (bench/language_model.c) share this; a change here needs a new model.
+/* The features of language identification: the n-grams of a text's words, as hashes. Identification and the program
+ * that trains its model (bench/language_model.c) share this; a change here needs a new model.
  *
  *   cq_ngram_words words = {text, script};
  *   while (cq_ngram_next(&words))
@@ -7,9 +7,9 @@
  *
  * A word is a run of letters and marks of one script, in lower case, with a blank at both ends:
  *
- *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and, when it has more characters than those, the word
+ *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and, when it is longer than those, the word
  *
- * Longer runs than CQ_NGRAM_WORD, as those of scripts without spaces, are cut into several words. */
+ * Runs longer than CQ_NGRAM_WORD, as in scripts without spaces, are cut into several words. */
 #ifndef TEXT_NGRAMS_H
 #define TEXT_NGRAMS_H
 

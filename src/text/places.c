@@ -49,7 +49,7 @@ bool cq_places_set(cq_places *p, cq_slice text, cq_slice normal, unsigned rules)
   return add_piece(p, text.n, normal.n) && p->n-- > 0;
 }
 
-/* The first piece that begins at or behind a byte of the normal form. */
+/* The first piece that begins at or after a byte of the normal form. */
 static size_t piece_from(const cq_places *p, size_t at) {
   size_t low = 0, high = p->n;
   while (low < high) {
@@ -64,7 +64,7 @@ static size_t piece_from(const cq_places *p, size_t at) {
 
 cq_span cq_places_find(const cq_places *p, size_t begin, size_t end) {
   if (p->is_same || end <= begin) return (cq_span){begin, end};
-  /* From the piece that byte `begin` is in: the last one that does not begin behind it. */
+  /* From the piece that byte `begin` is in: the last one that does not begin after it. */
   return (cq_span){p->pieces[piece_from(p, begin + 1) - 1].text, p->pieces[piece_from(p, end)].text};
 }
 

@@ -1,11 +1,11 @@
-/* Where in a text the bytes of its normal form come from: for showing which words were found. */
+/* Maps the bytes of a normal form back to the text, for showing which words were found. */
 #ifndef TEXT_PLACES_H
 #define TEXT_PLACES_H
 
 #include "base/slice.h"
 #include "text/analyzer.h"
 
-/* The text in pieces whose normal forms are, end to end, the text's: letters with their marks. */
+/* The text in pieces (letters with their marks) whose concatenated normal forms are the text's. */
 typedef struct cq_piece {
   size_t text, normal; /* where it begins */
 } cq_piece;

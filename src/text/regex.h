@@ -19,8 +19,8 @@ typedef struct cq_regex cq_regex;
 CQ_MUST_USE cq_status cq_regex_open(cq_regex **out, cq_slice pattern, cq_error *error);
 void cq_regex_free(cq_regex *regex);
 
-/* Calls match with each match's first byte and the one behind its last, in order; false ends the search. An empty match
- * that touches the match before is passed over.
+/* Calls match with each match's first byte and the one after its last, in order; false ends the search. An empty match
+ * that touches the previous match is skipped.
  * Errors: CQ_ERR_MEMORY; CQ_ERR_STOPPED for a search that backtracks out of all proportion to the text's length, or
  * whose match said false. */
 typedef bool (*cq_regex_match_fn)(void *context, size_t start, size_t end);

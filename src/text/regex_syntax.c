@@ -30,7 +30,7 @@ typedef struct translation {
   bool may_set;      /* a group's or the pattern's begin: (?i) holds for all of it */
   bool dot_all;      /* (?m): . matches line feeds */
   size_t groups[64]; /* where in out the open groups begin */
-  bool is_look[64];  /* which of them look ahead or behind */
+  bool is_look[64];  /* which of them are lookaheads or lookbehinds */
   bool was_all[64];  /* dot_all before them */
   size_t n_groups;
   const char *problem;
@@ -71,7 +71,7 @@ static void put_literal(translation *t, uint32_t c) {
 /* Outside classes Latin-1's superscripts and fractions are of words too. */
 #define WORD_ALONE WORD "\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
-/* POSIX's classes, in brackets or as properties, as Oniguruma has them for Unicode; [:punct:] has symbols besides. */
+/* POSIX's classes, in brackets or as properties, as Oniguruma has them for Unicode; [:punct:] includes symbols. */
 static const struct {
   const char *name, *set;
 } posix_classes[] = {
@@ -112,7 +112,7 @@ static bool put_posix(translation *t, cq_slice name, bool negated, bool in_brack
   return false;
 }
 
-/* What may stand between the words of a property's name. */
+/* Separators allowed in a property's name. */
 static bool is_joint(char c) {
   return c == '_' || c == '-' || c == ' ';
 }
@@ -154,7 +154,7 @@ static bool read_code(uint32_t *c, translation *t, int base, int max_digits) {
 
 typedef enum escape { ESCAPE_BAD, ESCAPE_LITERAL, ESCAPE_SET, ESCAPE_ANCHOR } escape;
 
-/* A backslash and what belongs to it: a literal is left to the caller, all else is put. */
+/* An escape: a literal is left to the caller, everything else is written. */
 static escape put_escape(uint32_t *literal, translation *t, bool in_class) {
   static const char letters[] = "tnrfvae", values[] = "\t\n\r\f\v\a\x1B";
   const size_t start = t->at++;
@@ -255,7 +255,7 @@ static bool put_class_item(translation *t) {
   return true;
 }
 
-/* A class in a class that is POSIX's: [:alpha:] or [:^alpha:]; *found false: it is none. */
+/* A POSIX class within a class: [:alpha:] or [:^alpha:]; *found false: something else. */
 static bool put_bracket(bool *found, translation *t) {
   const size_t start = t->at;
   *found = skip(t, "[:");
@@ -277,7 +277,7 @@ static bool put_class(translation *t, int depth) {
   cq_builder_char(t->out, '[');
   if (skip(t, "^")) cq_builder_char(t->out, '^');
   if (has(t, "]")) return refuse(t, start, "a class that begins with ]");
-  bool some = false; /* behind [ or && */
+  bool some = false; /* after [ or && */
   while (t->at < t->in.n) {
     bool found;
     if (has(t, "]") || has(t, "&&")) {

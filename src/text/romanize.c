@@ -9,7 +9,7 @@
 
 #include <unicode/ustring.h>
 
-enum { GROWTH = 8 }; /* a byte becomes so many characters at most */
+enum { GROWTH = 8 }; /* a byte becomes at most this many characters */
 
 static const char rules[] = "Any-Latin; NFD; [:M:] Remove; Latin-ASCII; Lower";
 

@@ -1,5 +1,5 @@
 /* The scripts that words are written in: Latin, Cyrillic, Devanagari and so on, as Unicode's Script property has them.
- * What Japanese is written in (Han, Hiragana, Katakana) counts as one. */
+ * Japanese (Han, Hiragana, Katakana) counts as one script. */
 #ifndef TEXT_SCRIPT_H
 #define TEXT_SCRIPT_H
 
@@ -22,7 +22,7 @@ const char *cq_script_name(int script);
 /* Whether words are not divided in it: Chinese, Japanese, Thai, Lao, Khmer, Burmese. */
 bool cq_script_has_no_spaces(int script);
 
-/* What a language is written in. */
+/* The script of a language. */
 typedef struct cq_scripts {
   int items[8];
   size_t n;

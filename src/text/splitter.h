@@ -1,6 +1,6 @@
 /* The words or the sentences of a text: what lies between Unicode's boundaries (UAX 29), as ICU has them, with
- * dictionaries for scripts without spaces. Words are without punctuation; sentences have the blanks behind them, so that
- * all of them together are the text.
+ * dictionaries for scripts without spaces. Words are without punctuation; sentences include the blanks after them, so
+ * that all of them together are the text.
  *
  *   cq_splitter words;
  *   cq_splitter_open(&words, CQ_SPLIT_WORDS, error);

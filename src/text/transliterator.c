@@ -9,7 +9,7 @@
 #include <unicode/ustring.h>
 
 enum {
-  SETUP_BYTES = 8 << 20, /* rules of all scripts, which it reads as it meets them */
+  SETUP_BYTES = 8 << 20, /* rules of all scripts, loaded on first use */
   MAX_NAME = 128,
 };
 

@@ -25,7 +25,7 @@ static inline void put_code(cq_builder *b, uint32_t c) {
 
 /* --- character by character --- */
 
-/* What becomes of a character: *n_out characters, at most 3, beginning as itself alone; false: it stays. */
+/* Maps a character to *n_out characters, at most 3, initially itself alone; false: it stays. */
 typedef bool (*change_fn)(uint32_t out[3], int *n_out, uint32_t c, const void *context);
 
 /* ASCII's capitals become small letters, eight bytes at a time; bytes of other characters stay. */
@@ -72,7 +72,7 @@ static inline __attribute__((always_inline)) void put_changed(cq_builder *out, c
     int n_other = 1;
     const size_t n = cq_utf8_decode(&c, text.data + i, text.n - i);
     other[0] = c;
-    if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes do not stay */
+    if (change(other, &n_other, c, context) || c == 0xFFFD) { /* malformed bytes are replaced */
       put_run(out, text.data + kept, i - kept, lowercase);
       for (int k = 0; k < n_other; k++) put_code(out, other[k]);
       kept = i + n;
@@ -127,7 +127,7 @@ static bool is_cased(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & U_GC_LC_MASK) != 0;
 }
 
-/* Characters that do not end a word when the case of its neighbors is looked at. */
+/* Characters that do not end a word in the test of its neighbors' case. */
 static bool is_case_ignorable(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK | U_GC_LM_MASK | U_GC_SK_MASK)) !=
              0 ||
@@ -135,7 +135,7 @@ static bool is_case_ignorable(uint32_t c) {
          c == 0x2027;
 }
 
-/* Whether the sigma at [at, at + 2) stands behind a letter and before none. */
+/* Whether the sigma at [at, at + 2) follows a letter and precedes none. */
 static bool is_final_sigma(cq_slice text, size_t at) {
   bool behind = false;
   for (size_t i = at; i > 0;) {
@@ -169,7 +169,7 @@ void cq_text_lower_in_context(cq_builder *out, cq_slice text) {
 
 /* --- BERT --- */
 
-/* What is dropped, spaced out, and, where accents stay, lower-cased. */
+/* BERT's cleaning: drops characters, adds spaces and, where accents stay, lower-cases. */
 static inline bool clean_char(uint32_t out[3], int *n_out, uint32_t c, const void *context) {
   const cq_bert_rules *rules = context;
   const bool blank = c == '\t' || c == '\n' || c == '\r';
@@ -221,7 +221,7 @@ static inline bool is_apart(uint32_t c) {
          (c >= 0x3041 && c < 0x3097) || (c >= 0x30A1 && c < 0x3100) || (c >= 0x4E00 && c < 0xA000);
 }
 
-/* Goes on from c, which ends at `length`, and the character behind it. */
+/* Continues from c, which ends at `length`, and the character after it. */
 static __attribute__((noinline)) size_t cluster_length(const char *text, size_t n, size_t length, uint32_t c,
                                                        uint32_t next) {
   int class = cluster_class(c);

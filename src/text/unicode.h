@@ -1,4 +1,4 @@
-/* Characters and their properties, and the transformations of text that tokenizers ask for.
+/* Characters and their properties, and the transformations of text that tokenizers need.
  *
  *   cq_builder out = {0};
  *   cq_text_normal_form(&out, text, CQ_NFKC);
@@ -31,7 +31,7 @@ bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co */
 bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
 bool cq_char_is_cjk(uint32_t c);             /* BERT's ideograph blocks: no kana, no hangul */
 
-/* As BERT's tokenizers see them, whose tables are those of Unicode 8. */
+/* As in BERT's tokenizers, with the tables of Unicode 8. */
 bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
 bool cq_char_is_bert_accent(uint32_t c);      /* Mn */
 bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines included */
@@ -39,8 +39,8 @@ bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines in
 /* The lower-case form, one character or two (only U+0130 has two); returns how many. */
 int cq_char_lower(uint32_t out[2], uint32_t c);
 bool cq_char_is_capital(uint32_t c); /* a letter with another lower-case form */
-/* What a character is when case does not count (CaseFolding.txt, C and F: both sigmas are one, sharp s is ss), one to
- * three characters; returns how many. */
+/* Case folding of a character (CaseFolding.txt, C and F: both sigmas are one, sharp s is ss), to one to three
+ * characters; returns how many. */
 int cq_char_fold(uint32_t out[3], uint32_t c);
 
 /* --- text --- */
@@ -71,7 +71,7 @@ void cq_text_fold(cq_builder *out, cq_slice text);
 /* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 
-/* What BERT does to text before it is split: clean; where accents are stripped, CQ_NFD and strip behind it. */
+/* BERT's normalization: clean; where accents are stripped, then CQ_NFD and strip. */
 typedef struct cq_bert_rules {
   bool clean;         /* drop U+0000, U+FFFD and control characters, make every white space a space */
   bool space_cjk;     /* put spaces around ideographs */

@@ -30,7 +30,7 @@ static bool tell_ranges(cq_variant_fn each, void *context) {
   return true;
 }
 
-/* What a traditional character is in simplified writing; the same where it is both. */
+/* The simplified form of a traditional character; itself where it is both. */
 static UChar simplified(const UTransliterator *t, UChar c, UErrorCode *code) {
   UChar text[8] = {c};
   int32_t n = 1, limit = 1;

@@ -1,4 +1,4 @@
-/* Letters that text of a language uses for one another, so that a vocabulary need not know a word twice:
+/* Interchangeable letters of a language, unified so that a vocabulary has a word only once:
  *
  *   Arabic         alef with hamza or madda as alef, alef maqsura as yeh, teh marbuta as heh, hamza on its seat as the
  *                  seat; the Persian yeh and kaf as the Arabic ones; no vowel points, no tatweel
@@ -8,7 +8,7 @@
  *   Chinese        traditional characters as simplified ones, one by one (ICU's Traditional-Simplified)
  *   punctuation    typographic quotation marks and apostrophes as ' and ", dashes as -
  *
- * What differs between words of one language is left as it is: accents of Latin letters above all. */
+ * Distinctions that separate words of a language stay, above all accents of Latin letters. */
 #ifndef TEXT_VARIANTS_H
 #define TEXT_VARIANTS_H
 

@@ -14,7 +14,7 @@ using simdjson::dom::element;
 using simdjson::dom::element_type;
 using simdjson::dom::object;
 
-/* Thrown: what is left to Jansson. No memory is std::bad_alloc. */
+/* Thrown for documents that are left to Jansson. Out of memory is std::bad_alloc. */
 struct not_for_us {};
 
 void require(bool holds) {

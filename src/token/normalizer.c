@@ -328,7 +328,8 @@ cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_norm
     if (target != out) cq_builder_clear(target);
     target->limit = limit;
     const bool fine = normalizers->steps[i].run(target, &normalizers->steps[i], text);
-    if (target->is_full || target->n > limit) return CQ_ERR_LIMIT; /* more than it: some append without asking */
+    if (target->is_full || target->n > limit)
+      return CQ_ERR_LIMIT; /* may exceed it: some steps append without checking */
     if (!fine) return CQ_ERR_MEMORY;
     text = (cq_slice){target->data ? target->data : "", target->n};
   }

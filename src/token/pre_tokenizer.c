@@ -142,7 +142,7 @@ static size_t gpt2_word(const char *text, size_t n) {
   uint32_t c;
   size_t i = 0, step = cq_utf8_decode(&c, text, n);
   int class = class_of(c);
-  if (c == ' ' && n > 1) { /* one space belongs to what follows, unless that is white space */
+  if (c == ' ' && n > 1) { /* one space belongs to the following text, unless that is white space */
     size_t next = cq_utf8_decode(&c, text + 1, n - 1);
     if (class_of(c) != SPACE) {
       i = 1;

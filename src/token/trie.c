@@ -12,7 +12,7 @@ static uint64_t hash_of_edge(const void *slot) {
   return cq_trie_hash((uint32_t)(*(const uint64_t *)slot >> 32));
 }
 
-/* Three quarters full at most: a missing edge must meet a free slot soon. */
+/* At most three quarters full, so that a search for a missing edge soon ends at a free slot. */
 static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, edge_is_free, hash_of_edge};
 
 static uint64_t *find_edge(const cq_trie *trie, uint32_t key) {
@@ -57,7 +57,7 @@ bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
 
 /* --- many strings --- */
 
-/* A step waits for memory, and each string's next step for the one before: so many strings are put at once. */
+/* A step waits for memory, and each string's next step for its previous one: this many strings are walked at once. */
 enum { N_AT_ONCE = 16 };
 
 typedef struct putting {

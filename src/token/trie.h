@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A node as steps hand it out: its number, and CQ_TRIE_END where a string ends, which spares looks at the values. */
+/* A node as returned by a step: its number, with CQ_TRIE_END where a string ends, which saves reading the value. */
 #define CQ_TRIE_ROOT      0u
 #define CQ_TRIE_NONE      UINT32_MAX
 #define CQ_TRIE_END       (1u << 30)
@@ -53,7 +53,7 @@ static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned
   return edge ? (uint32_t)edge : CQ_TRIE_NONE;
 }
 
-/* Asks memory for what a step will look at first, and for a node's value. */
+/* Prefetches the first edge that a step will read, and a node's value. */
 static inline void cq_trie_prefetch_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
   __builtin_prefetch(&trie->edges[cq_trie_hash(node << 8 | byte) & (trie->edge_capacity - 1)], 1);
 }

@@ -131,7 +131,7 @@ static json_t *trim_template_tokens(const renumbering *r, const json_t *specials
   return out;
 }
 
-/* What assembling has taken is no deeper than this. */
+/* The assembled document is no deeper than this. */
 static json_t *trim_post(const renumbering *r, const json_t *post, int depth) {
   json_t *out = cq_json_copy(post), *processors = json_array(), *processor;
   const json_t *list = json_object_get(post, "processors");

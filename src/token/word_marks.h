@@ -9,7 +9,7 @@
 #include "calque/status.h"
 #include "text/splitter.h"
 
-/* What stands between two words: a private-use character, which the trainer must be told to keep apart. */
+/* What stands between two words: a private-use character, which the trainer must be set to keep apart. */
 #define CQ_WORD_MARK "\xee\x80\x80"
 
 typedef struct cq_word_marks {

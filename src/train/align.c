@@ -149,7 +149,7 @@ static cq_status find_cooccurrences(cq_aligner *a, cq_error *error) {
   return failed ? cq_fail_memory(error, "pairs of tokens") : CQ_OK;
 }
 
-/* --- expectation and maximisation --- */
+/* --- expectation and maximization --- */
 
 typedef struct sums {
   double *by_target, *by_source;     /* of n_forward, n_backward */
@@ -196,7 +196,7 @@ static void expect_pair(cq_aligner *a, sums *s, const int32_t *source, int32_t n
   expect_side(a, s->target_null, found, a->pair_prior, target, m, n, 1, m, true, weight);
 }
 
-static void maximise_alignment(cq_aligner *a, sums *s) {
+static void maximize_alignment(cq_aligner *a, sums *s) {
   memset(s->by_target, 0, (size_t)a->n_target * sizeof(double));
   memset(s->by_source, 0, (size_t)a->n_source * sizeof(double));
   double source_null = 0, target_null = 0;
@@ -220,7 +220,7 @@ static void maximise_alignment(cq_aligner *a, sums *s) {
   for (int64_t i = 0; i < a->n_target; i++) a->target_null[i] = target_null > 0 ? s->target_null[i] / target_null : 0;
 }
 
-/* The entries by target; the table is given back. */
+/* The entries sorted by target; frees the table. */
 static cq_status gather_links(cq_aligner *a, cq_error *error) {
   a->first = cq_alloc_array_zeroed((size_t)a->n_target + 1, sizeof *a->first);
   a->links = cq_alloc_array(a->n_entries, sizeof *a->links);
@@ -261,7 +261,7 @@ cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error) {
       const int32_t n = a->tokens[at], m = a->tokens[at + 1], *source = a->tokens + at + HEAD;
       expect_pair(a, &s, source, n, source + n, m, a->tokens[at + 2]);
     }
-    maximise_alignment(a, &s);
+    maximize_alignment(a, &s);
   }
   cq_free(s.by_target);
   cq_free(s.by_source);

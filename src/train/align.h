@@ -7,11 +7,11 @@
  *   n = cq_aligner_links(a, id, links, 16);               // a target token's best source tokens, weights adding to 1
  *
  * IBM model 1 in both directions at once, with a prior for the diagonal (words stand at like places in both sentences),
- * and the product of the two as weight: a source token counts when each is the other's translation, which function
- * words are not. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed tension.
+ * and the product of the two as weight: a source token counts when each is likely the other's translation, which rules
+ * out function words. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed tension.
  *
- * Memory is bounded by the pairs of ids that occur together at least twice; pairs seen once are left out, as they say
- * nothing, but where there are few of them: a word and its translation, from a dictionary, say it at once. Sums run in
+ * Memory is bounded by the pairs of ids that occur together at least twice; pairs seen once are left out as
+ * uninformative, unless the sentences are short: a dictionary's word and its translation are conclusive. Sums run in
  * the order of the sentences: the result is the same every time. */
 #ifndef TRAIN_ALIGN_H
 #define TRAIN_ALIGN_H

@@ -20,7 +20,7 @@ void cq_average_free(cq_average *a) {
   *a = (cq_average){0};
 }
 
-/* ---- elements: each by itself, so that threads make no difference ---- */
+/* ---- elementwise kernels, independent of threads ---- */
 
 static int64_t end_of_chunk(const cq_average *a, int64_t first) {
   return first + CHUNK < a->n_floats ? first + CHUNK : a->n_floats;

@@ -24,7 +24,7 @@ CQ_MUST_USE cq_status cq_average_new(cq_average *out, const cq_params *params, c
 void cq_average_free(cq_average *a);
 
 void cq_average_add(cq_average *a, cq_context *ctx);
-/* The parameters receive the mean and it their values; twice is nothing. What is computed with must be packed again. */
+/* Swaps the parameters' values and the mean. Packed weights must be packed again afterwards. */
 void cq_average_swap(cq_average *a, cq_context *ctx);
 
 /* Sections "average.n" and, where it is the mean of something, "average"; and back. Errors: of restoring, CQ_ERR_FORMAT

@@ -17,7 +17,7 @@ typedef struct search {
   float *lengths[2];   /* [n] that they had */
   float *columns[2];   /* the same, packed as the right side of units units^T */
   float *rows[2];      /* and of weights units */
-  double *log_sums[2]; /* [n] log of the softmax's denominator, of a row that is to find something */
+  double *log_sums[2]; /* [n] log of the softmax's denominator, for rows with a positive */
   double *own;         /* [n[0]] a pair's similarity over the temperature */
   float *blocks;       /* [workers][BLOCK_ROWS, n[1] + dim] */
 } search;
@@ -40,13 +40,13 @@ typedef struct block {
   float *gradient;  /* [m, dim], room only */
 } block;
 
-/* Rows i of the first and j of the second side that are not each other's, but might as well be. */
+/* Whether row j of the second side is a false negative of row i of the first: the same text, or a partner of it. */
 static bool is_no_answer(const cq_contrast *c, int64_t i, int64_t j) {
   if (!c->ids[0] || i == j) return false;
   return c->ids[1][i] == c->ids[1][j] || (j < c->n[0] && c->ids[0][i] == c->ids[0][j]);
 }
 
-/* Cosines that count for nothing, as far from everything as can be. */
+/* Takes false negatives out of the softmax: cosine -INFINITY. */
 static void drop_no_answers(const cq_contrast *c, const block *k) {
   for (int64_t r = 0; c->ids[0] && r < k->m; r++)
     for (int64_t j = 0; j < k->n; j++)
@@ -89,7 +89,7 @@ static void sum_rows(void *context, size_t item, int worker) {
   }
 }
 
-/* What a row wants of its similarity x to another: its probability less 1 where that is its own. */
+/* The gradient of a row's similarity x to another: its probability, less 1 for the positive. */
 static double similarity_gradient(const search *b, int side, int64_t row, double x, bool is_own) {
   return is_seeking(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
 }

@@ -7,7 +7,7 @@
 #include "calque/status.h"
 #include "tensor/workspace.h"
 
-/* Row i of the first vectors is to find row i of the second; the second's rows behind those are nobody's own.
+/* The positive of row i of the first vectors is row i of the second; further rows of the second are negatives only.
  *
  * Where rows have ids, equal ones of a side are the same text. What is the same as one's own, or belongs to the same as
  * oneself, is then no wrong answer: it is not among the candidates. */

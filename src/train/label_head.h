@@ -1,4 +1,4 @@
-/* Which of some labels a pair of sentences has, told from their vectors:
+/* Classifies a pair of sentences by their vectors:
  *
  *   (u, v, |u - v|) [3 dim] --linear--> [n_labels] --softmax--> probabilities
  *

@@ -15,7 +15,7 @@
 
 typedef struct cq_overlap_shard {
   struct cq_overlap *of;
-  int64_t passed; /* nothing at or behind it is added to any more */
+  int64_t passed; /* no longer added to: everything from here on */
 } cq_overlap_shard;
 
 /* {0} is none, and may be freed. While it is off, _watch, _pass, _pass_all and _abandon do nothing. */
@@ -26,7 +26,7 @@ typedef struct cq_overlap {
   int n_shards;
   cq_overlap_shard *shards; /* [n_shards] */
   pthread_mutex_t lock;
-  int64_t begun; /* sums of all at and behind it have begun */
+  int64_t begun; /* the sums of everything from here on have begun */
   bool is_on;    /* from _start to _finish */
 } cq_overlap;
 
@@ -35,9 +35,9 @@ CQ_MUST_USE cq_status cq_overlap_new(cq_overlap *out, cq_gradients *gradients, i
                                      const cq_exchange *exchange, cq_error *error);
 void cq_overlap_free(cq_overlap *o);
 
-/* What is added from now on is the last before an update. */
+/* Starts overlapped summation: the next backward pass is the last before an update. */
 void cq_overlap_start(cq_overlap *o);
-/* What backward adds to this shard's gradients from now on is the last: it tells how far it is. */
+/* Starts this shard's last backward pass, which reports how far it is. */
 void cq_overlap_watch(cq_overlap *o, int shard);
 /* The shard's gradients are complete. By any thread. */
 void cq_overlap_pass(cq_overlap *o, int shard);

@@ -2,7 +2,7 @@
  *
  *   file: source TAB target [TAB target ...]   ->   entry: source, its translations in all lines of the file
  *
- * or, for other tasks, with something on each pair behind it:
+ * or, for other tasks, with a third column for each pair (a label, a score, a hard negative):
  *
  *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
  *   plain file: sentence                       ->   entry: the sentence, with itself as its only translation
@@ -47,11 +47,11 @@ typedef struct cq_parallel {
   size_t n_sets, set_capacity;
 } cq_parallel;
 
-/* What a line's third column is. */
+/* The meaning of a line's third column. */
 typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
-  CQ_THIRD_LABEL,    /* any text; what follows is nobody's */
-  CQ_THIRD_SCORE,    /* a number from 0 to max_score; what follows is nobody's */
+  CQ_THIRD_LABEL,    /* any text; later columns are ignored */
+  CQ_THIRD_SCORE,    /* a number from 0 to max_score; later columns are ignored */
   CQ_THIRD_NEGATIVE, /* where there is one: a sentence that the source must not be taken for */
 } cq_third;
 
@@ -66,8 +66,8 @@ typedef struct cq_parallel_options {
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
- * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when nothing is left
- * of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when
+ * nothing is left of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);

@@ -15,7 +15,7 @@ typedef struct cq_schedule_plan {
 /* The share of the peak rate at update `step` (1-based): rising from 0 over n_warmup, then falling to 0 at n_steps. */
 double cq_schedule_factor(const cq_schedule_plan *plan, uint64_t step);
 
-/* Whether what is done every so many steps is done after this one; never, where that is 0. */
+/* Whether an action with this interval is due after this step; never if the interval is 0. */
 static inline bool cq_is_due(uint64_t step, int every) {
   return every > 0 && step % (uint64_t)every == 0;
 }

@@ -3,8 +3,8 @@
  *   texts ──tokenizer──▶ ids, starts ──cut──▶ n_shards ranges of about as many tokens each ──pass──▶ sums, gradients
  *
  * Ranges follow the sentences' order. A shard is computed by whichever thread is free, adds to gradients that no other
- * touches at that time, and these are summed over a fixed tree (train/update.h). So what comes out is a function of the
- * batch and n_shards alone, bit for bit, and neither of threads nor of processes (train/exchange.h).
+ * touches at that time, and these are summed over a fixed tree (train/update.h). So the result depends, bit for bit, on
+ * the batch and n_shards alone, not on threads or processes (train/exchange.h).
  *
  * A batch has one column of sentences, or two: of two languages, which work side by side. */
 #ifndef TRAIN_SHARDS_H
@@ -19,13 +19,13 @@ enum { CQ_SHARD_SUMS = 3 };
 
 /* One after another, without padding. {0} is empty, and may be freed. */
 typedef struct cq_sequences {
-  cq_slice prompt;       /* what every sentence is read behind */
+  cq_slice prompt;       /* put before every sentence */
   int32_t n_prompt_skip; /* leading tokens of each that pooling leaves out */
   cq_ids ids;
   int64_t *starts; /* [n + 1] */
   float *vectors;  /* [n, dim] */
   float *gradient; /* [n, dim] of the vectors */
-  float *states;   /* [n, states_width], and behind it its gradient: see lab/autoencode/states.h */
+  float *states;   /* [n, states_width], followed by its gradient: see lab/autoencode/states.h */
   size_t n, capacity;
   int64_t dim, states_width;
   cq_builder with_prompt;
@@ -39,11 +39,11 @@ typedef struct cq_sequences {
  * begins at 0. *n_truncated, which may be NULL, is added to. Errors: CQ_ERR_MEMORY, those of tokenizing. */
 CQ_MUST_USE cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                                         int64_t states_width, uint64_t *n_truncated, cq_error *error);
-/* Some of them as a batch, whose arrays lie in the worker's workspace. keys: receives room for the dropout keys, [n], to
- * be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
+/* Some of them as a batch, whose arrays lie in the worker's workspace. keys: receives room for the dropout keys, [n],
+ * to be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences *s, size_t first, size_t n,
                                          cq_worker *worker, cq_error *error);
-/* What the encoder hands over of n sentences, or its gradient; data NULL: nothing. */
+/* The encoder's states for n sentences, or their gradient; data NULL: none. */
 cq_tensor cq_sequences_states(const cq_sequences *s, size_t first, size_t n, bool gradient);
 void cq_sequences_free(cq_sequences *s);
 
@@ -56,7 +56,7 @@ typedef struct cq_shard {
   cq_batch batch;
   uint64_t *keys; /* [n] */
   cq_tape tape;
-  double sums[CQ_SHARD_SUMS]; /* what passes add up: losses */
+  double sums[CQ_SHARD_SUMS]; /* sums over passes: losses */
   cq_status status;
   cq_error error;
 } cq_shard;
@@ -74,7 +74,7 @@ CQ_MUST_USE cq_status cq_shards_new(cq_shards *out, int n_shards, int n_columns,
                                     const cq_exchange *exchange, cq_error *error);
 void cq_shards_free(cq_shards *shards); /* legal on {0} */
 
-/* Shard k begins at the first sentence at or behind k / n of the column's tokens. Sums are 0, workspaces empty. */
+/* Shard k begins at the first sentence at or after k / n of the column's tokens. Sums are 0, workspaces empty. */
 void cq_shards_cut(cq_shards *shards, int column, const cq_sequences *sequences);
 /* The same of rows that are all alike. */
 void cq_shards_cut_rows(cq_shards *shards, int column, size_t n_rows);
@@ -82,13 +82,13 @@ void cq_shards_cut_rows(cq_shards *shards, int column, size_t n_rows);
 /* Computes a shard that has sentences; its error goes to shard->error. */
 typedef cq_status (*cq_shard_pass)(void *context, cq_shard *shard, int worker);
 enum { CQ_ALL_COLUMNS = -1 };
-/* Over this rank's shards. Returns the first failure in the order of columns and shards. */
+/* Runs a pass over this rank's shards. Returns the first failure in the order of columns and shards. */
 CQ_MUST_USE cq_status cq_shards_run(cq_shards *shards, int column, cq_shard_pass pass, void *context, cq_context *ctx,
                                     cq_error *error);
 /* The shards' sums together, of all ranks. */
 CQ_MUST_USE cq_status cq_shards_sum(double sums[CQ_SHARD_SUMS], const cq_shards *shards, int column, cq_error *error);
 
-/* Of rows [column's sentences, width]: those of other ranks' shards become 0; nothing where there is one rank. */
+/* Zeroes, in rows [column's sentences, width], those of other ranks' shards; does nothing with one rank. */
 void cq_shards_keep_own(const cq_shards *shards, int column, float *rows, int64_t width);
 /* Gives every rank all rows, of which each has computed those of its own shards. */
 CQ_MUST_USE cq_status cq_shards_share(const cq_shards *shards, int column, float *rows, int64_t width, cq_error *error);

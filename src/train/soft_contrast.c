@@ -35,7 +35,7 @@ static float cosines_of(float *cosines, const float *vector, const float *column
   return length;
 }
 
-/* p [m]; returns the logarithm of what it is divided by, without the shift by the largest. */
+/* Softmax of p [m]; returns the logarithm of its denominator. */
 static double softmax(double *p, const float *cosines, size_t m, double temperature) {
   double largest = -HUGE_VAL, sum = 0;
   for (size_t j = 0; j < m; j++) largest = fmax(largest, (double)cosines[j] / temperature);
@@ -71,7 +71,7 @@ static void make_labels(const room *r, const cq_soft_contrast *c) {
   }
 }
 
-/* The loss of vectors and candidates that end after `kept` dimensions, to which r->columns are normalized. */
+/* The loss of vectors and candidates truncated to `kept` dimensions, to which r->columns are normalized. */
 static double prefix_loss(float *gradients, const float *vectors, size_t n, const cq_soft_contrast *c, int64_t kept,
                           double weight, const room *r) {
   const size_t m = c->n_candidates, dim = (size_t)c->dim;

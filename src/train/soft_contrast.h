@@ -1,5 +1,5 @@
-/* A contrastive loss (InfoNCE) with a teacher's similarities as soft labels: a student's vector is to be as near to each of
- * some vectors of the teacher as the teacher's vector of its own sentence is.
+/* A contrastive loss (InfoNCE) with a teacher's similarities as soft labels: a student's vector is to be as near to
+ * each of some vectors of the teacher as the teacher's vector of its own sentence is.
  *
  *   p_j = softmax_j(cos(y, t_j) / temperature)      y: the student's vector of a sentence or its translation
  *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's of the sentence
@@ -22,7 +22,7 @@
 
 typedef struct cq_soft_contrast {
   const float *const *candidates; /* [n_candidates] the teacher's vectors [dim], those of the batch's sentences first */
-  size_t n_own, n_candidates;     /* n_own: of the batch's sentences; the others are nobody's own */
+  size_t n_own, n_candidates;     /* n_own: of the batch's sentences; the others are negatives only */
   int64_t dim;
   double temperature;
   const int *prefixes; /* [n_prefixes] of 1 to dim dimensions */

@@ -60,7 +60,7 @@ double cq_space_cosines(const cq_space *s, const float *wanted, double weight) {
       aa += (double)a[j] * (double)a[j];
       bb += (double)b[j] * (double)b[j];
     }
-    const bool directed = !(aa <= 1e-24 || bb <= 1e-24); /* what is no number goes on */
+    const bool directed = !(aa <= 1e-24 || bb <= 1e-24); /* lets NaN through */
     const double lengths = sqrt(aa) * sqrt(bb), cosine = directed ? ab / lengths : 0;
     const double off = cosine - (double)wanted[i];
     sum += off * off;

@@ -1,5 +1,5 @@
-/* Losses between the vectors of a batch's two sides, row i of one belonging to row i of the other: its translation, or
- * the other of a scored or labeled pair. Each returns its value, without the weight, and adds weight times its
+/* Losses between the vectors of a batch's two sides. Row i of one belongs to row i of the other: its translation, or
+ * its partner in a scored or labeled pair. Each returns its value, without the weight, and adds weight times its
  * gradient to both sides'. */
 #ifndef TRAIN_SPACE_LOSS_H
 #define TRAIN_SPACE_LOSS_H
@@ -24,8 +24,8 @@ double cq_space_pairs(const cq_space *s, double margin, double weight);
 /* The mean over one language's sentences of |v - target|^2, targets [n, dim]: of a teacher, for example. */
 double cq_space_distillation(const cq_space *s, int side, const float *targets, double weight);
 
-/* The mean over pairs of (cos(a, b) - wanted)^2, wanted [n]. A vector of length 0 has cosine 0, and no gradient. Source:
- * Reimers & Gurevych 2019, section 3, the regression objective. */
+/* The mean over pairs of (cos(a, b) - wanted)^2, wanted [n]. A vector of length 0 has cosine 0, and no gradient.
+ * Source: Reimers & Gurevych 2019, section 3, the regression objective. */
 double cq_space_cosines(const cq_space *s, const float *wanted, double weight);
 
 /* Each sentence is to find its translation among the batch's, both ways: contrast.h. Errors: CQ_ERR_MEMORY. */

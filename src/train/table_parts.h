@@ -1,5 +1,5 @@
-/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of its
- * part up to date (nn/optimizer.h), and has the memory of no more than these and the rows of a few batches.
+/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of
+ * its part up to date (nn/optimizer.h), so its memory is its own part plus the rows of a few batches.
  *
  *   before a batch  own rows caught up ──share──▶ the batch's rows on all ranks ──▶ forward, backward
  *   after it        gradients of the batch's rows on all ranks ──▶ each updates its own; others' are given up
@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_table_parts_fetch(cq_table_parts *t, const cq_param *ta
 CQ_MUST_USE cq_status cq_table_parts_fetch_all(cq_table_parts *t, cq_error *error);
 /* All rows of all tables and their state, on rank 0. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_table_parts_collect(cq_table_parts *t, cq_error *error);
-/* After an update: gives others' rows up, if they are many, or in any case. */
+/* After an update: frees others' rows, if they are many, or in any case. */
 void cq_table_parts_give_up(cq_table_parts *t, bool always);
 
 #endif

@@ -26,7 +26,7 @@ struct cq_trainer {
   cq_worker *workers; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
   int n_workers;
   uint64_t n_batches;
-  cq_sequences batch;          /* at hand */
+  cq_sequences batch;          /* the current one */
   const float *const *targets; /* [n] */
 };
 

@@ -35,9 +35,10 @@ typedef struct cq_step_report {
   int64_t n_gradients; /* of the last update: floats, of tables the touched rows */
 } cq_step_report;
 
-/* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each sentence
- * should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or the
- * gradient is not finite (the model is spoilt in the latter case), CQ_ERR_MEMORY; an accumulation cannot go on then. */
+/* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each
+ * sentence should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or
+ * the gradient is not finite (the model is spoiled in the latter case), CQ_ERR_MEMORY; an accumulation cannot continue
+ * then. */
 CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
                                       cq_step_report *report, cq_error *error);
 
@@ -48,7 +49,7 @@ typedef cq_status (*cq_joint_loss)(void *context, double *loss, float *gradients
 CQ_MUST_USE cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss,
                                               void *context, cq_step_report *report, cq_error *error);
 
-/* From now on the first n sentences of each batch are split without a share of their pieces (token/tokenizer.h), by the
+/* From now on the first n sentences of each batch are tokenized with piece dropout (token/tokenizer.h), by the
  * trainer's seed and the batch's number. */
 void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 
@@ -56,10 +57,10 @@ void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 uint64_t cq_trainer_batches(const cq_trainer *t);
 uint64_t cq_trainer_updates(const cq_trainer *t);
 
-/* Brings all parameters to the present step, so that the encoder may be evaluated or saved. Training goes on unharmed.
+/* Brings all parameters to the current step, so that the encoder may be evaluated or saved. Training may continue.
  * Called by all ranks. Errors: the exchange's, where tables are shared out. */
 CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
-/* Before rank 0 saves: it gets what others keep of tables. Called by all ranks. Errors: the exchange's. */
+/* Call on all ranks before rank 0 saves: it receives the others' parts of tables. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_trainer_collect(cq_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an

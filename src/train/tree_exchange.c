@@ -22,7 +22,7 @@ struct cq_tree_exchange {
   size_t rows_capacity;
 };
 
-/* --- floats on their way, as they are or in bf16 --- */
+/* --- floats in messages, as f32 or bf16 --- */
 
 static cq_status send_floats(cq_tree_exchange *x, int to, const float *values, size_t n, bool narrow, cq_error *error) {
   cq_status status = CQ_OK;
@@ -49,7 +49,7 @@ static cq_status receive_floats(cq_tree_exchange *x, int from, float *values, si
   return status;
 }
 
-/* What others are about to receive in bf16, this rank takes as they will see it. */
+/* Rounds values to bf16, as the other ranks will receive them. */
 static void round_floats(float *values, size_t n) {
   for (size_t i = 0; i < n; i++) values[i] = cq_bf16_to_f32(cq_bf16_of(values[i]));
 }
@@ -104,7 +104,7 @@ static cq_status sum_scalars(void *context, double *values, size_t n, cq_error *
   return status ? status : cq_messages_sum(x->messages, values, n, error);
 }
 
-/* In the thread of its own. */
+/* Runs in its own thread. */
 static cq_status sum_gradients(void *context, float *values, int64_t n, cq_error *error) {
   cq_tree_exchange *x = context;
   return sum_floats(x, values, n, x->halves, error);
@@ -121,7 +121,7 @@ static cq_status finish_dense(void *context, cq_error *error) {
 static void abandon(void *context) {
   cq_tree_exchange *x = context;
   x->messages->transport.interrupt(x->messages->transport.context);
-  const cq_status ignored = cq_sum_thread_finish(x->thread, NULL); /* the step's failure is what is told */
+  const cq_status ignored = cq_sum_thread_finish(x->thread, NULL); /* the step's failure is reported */
   (void)ignored;
 }
 
@@ -163,7 +163,8 @@ static cq_status give_rows(void *context, int rank, cq_error *error) {
   return status;
 }
 
-/* Adds another rank's rows, in its order of first touch; where there are none here, they keep their bits, of -0 as well. */
+/* Adds another rank's rows, in its order of first touch; where there are none here, they keep their bits, of -0 as
+ * well. */
 static cq_status receive_rows(cq_tree_exchange *x, int rank, cq_gradients *g, bool are_first, cq_error *error) {
   uint64_t n_bytes = 0;
   cq_status status = cq_messages_receive(x->messages, rank, &n_bytes, sizeof n_bytes, error);

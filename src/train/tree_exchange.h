@@ -1,5 +1,5 @@
-/* An exchange between the ranks of a run, by messages (ranks/messages.h): sums go up their tree, results the same way back.
- * So the order of additions is that of train/exchange.h, and the bits are those of one process.
+/* An exchange between the ranks of a run, by messages (ranks/messages.h): sums go up their tree, results the same way
+ * back. So the order of additions is that of train/exchange.h, and the bits are those of one process.
  *
  * Narrow, gradients travel as bf16, half the bytes: each is rounded at every rank that it comes through, to 8 bits of
  * mantissa. All ranks still have the same bits, but these depend on the number of ranks. */
@@ -11,7 +11,7 @@
 
 typedef struct cq_tree_exchange cq_tree_exchange;
 
-/* messages: borrowed; nothing else may be said while a function of the exchange runs. Errors: CQ_ERR_MEMORY. */
+/* messages: borrowed; nothing else may be sent while a function of the exchange runs. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *messages, bool narrow,
                                            const cq_kernels *kernels, cq_error *error);
 void cq_tree_exchange_free(cq_tree_exchange *exchange);

@@ -34,13 +34,14 @@ typedef struct cq_update {
 CQ_MUST_USE cq_status cq_update_new(cq_update *out, const char *name, cq_params *params, const cq_kernels *kernels,
                                     int n_shards, const cq_exchange *exchange, const cq_optimizer_options *options,
                                     cq_pack pack, void *owner, cq_error *error);
-/* A second one of the first parameters of `of`, by the same gradients, that comes first in each turn (nn/optimizer.h). */
+/* A second one of the first parameters of `of`, by the same gradients, that comes first in each turn
+ * (nn/optimizer.h). */
 CQ_MUST_USE cq_status cq_update_new_before(cq_update *out, const char *name, cq_update *of, cq_params *first,
                                            const cq_optimizer_options *options, cq_pack pack, void *owner,
                                            cq_error *error);
 void cq_update_free(cq_update *u);
 
-/* What a shard adds its gradients to, by its number. */
+/* The gradients that a shard adds to, by its number. */
 static inline cq_gradients *cq_update_gradients(const cq_update *u, int shard, int first_own) {
   return &u->gradients[shard - first_own];
 }
@@ -50,15 +51,15 @@ static inline cq_gradients *cq_update_gradients(const cq_update *u, int shard, i
 CQ_MUST_USE cq_status cq_update_overlap(cq_update *u, cq_error *error);
 
 /* Updates by the gradients, each times scale (1 / accumulated batches). *norm: the gradient's length after that and
- * before clipping. Errors: CQ_ERR_LIMIT when that is not finite (the parameters are spoilt then), those of the exchange
- * and of packing, CQ_ERR_MEMORY. Gradients are cleared in any case. */
+ * before clipping. Errors: CQ_ERR_LIMIT when that is not finite (the parameters are spoiled then), those of the
+ * exchange and of packing, CQ_ERR_MEMORY. Gradients are cleared in any case. */
 CQ_MUST_USE cq_status cq_update_apply(double *norm, cq_update *u, double scale, cq_context *ctx, cq_error *error);
 /* Forgets the gradients: of a step that has failed. */
 void cq_update_clear(cq_update *u, cq_context *ctx);
 
-/* Sections "parameters" (a view has none), "adam.m", "adam.v", "step" and a "table.steps.N" for each table, each behind
- * NAME and a dot; and back, packed. Errors: of restoring, CQ_ERR_FORMAT naming the section that is missing or of another
- * size. */
+/* Sections "parameters" (a view has none), "adam.m", "adam.v", "step" and a "table.steps.N" for each table, each with
+ * the prefix "NAME."; and back, packed. Errors of restoring: CQ_ERR_FORMAT naming the section that is missing or of
+ * another size. */
 CQ_MUST_USE cq_status cq_update_save(const cq_update *u, cq_checkpoint_writer *w, cq_error *error);
 CQ_MUST_USE cq_status cq_update_restore(cq_update *u, const cq_checkpoint *c, cq_context *ctx, cq_error *error);
 

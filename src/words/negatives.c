@@ -1,4 +1,4 @@
-/* Drawing negative samples by the alias method: one random number and one look a word. See negatives.h. */
+/* Drawing negative samples by the alias method: one random number and one lookup a word. See negatives.h. */
 #include "words/negatives.h"
 
 #include "base/error.h"

@@ -294,7 +294,7 @@ static void train_skip_gram(const training *t, worker *w, uint32_t n, float rate
     int now = 0, n_rows[2] = {draw_negatives(rows[0], t, w->kept[i], random), 0};
     for (uint32_t j = low; j <= high; j++) {
       if (j == i) continue;
-      /* The next pair's negatives are fetched while this one's are worked on. */
+      /* Prefetches the next pair's negatives. */
       if (!t->o->share_negatives) n_rows[!now] = draw_negatives(rows[!now], t, w->kept[i], random);
       if (m->grams) {
         w->inputs.n = 0;

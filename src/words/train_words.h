@@ -8,7 +8,7 @@
 
 enum { CQ_MAX_NEGATIVES = 63 };
 
-/* Rows lie `stride` floats apart, a whole number of cache lines, and are zero behind dim. */
+/* Rows lie `stride` floats apart, a whole number of cache lines, and are zero after dim. */
 typedef struct cq_word_model {
   uint32_t n;
   int dim;

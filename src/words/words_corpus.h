@@ -7,7 +7,7 @@
 #include "calque/status.h"
 
 typedef struct cq_word_corpus {
-  cq_intern words;  /* after cq_word_corpus_finish by falling count, of equal ones the first met first */
+  cq_intern words;  /* after cq_word_corpus_finish by falling count, ties in order of first occurrence */
   uint64_t *counts; /* [words.n] */
   cq_u32_array tokens;
   size_t *starts; /* [n_documents + 1] into tokens */

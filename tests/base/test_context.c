@@ -281,7 +281,7 @@ static void bad_arguments_are_told(void **state) {
   cq_context *ctx;
   cq_error error = {0};
   assert_int_equal(cq_context_open(&ctx, -1, &error), CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "-1 threads asked for, expected 0 (one per processor) to 4096");
+  assert_string_equal(error.message, "-1 threads requested, expected 0 (one per processor) to 4096");
   assert_int_equal(cq_context_open(&ctx, 4097, NULL), CQ_ERR_ARGUMENT);
   assert_null(ctx);
   assert_int_equal(cq_context_n_threads(NULL), 1);

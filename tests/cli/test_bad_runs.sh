@@ -38,7 +38,7 @@ stderr_has "the run ends here, with the best model so far: that after step 0"
 same broken/model.safetensors high/model.safetensors
 [ ! -e broken.work ] || fail "work in progress was left behind"
 expect 3 extend "$sample/teacher" --to de=dev.tsv --lr 1e30 --steps 40 --cache cache --output extended
-grep -q 'not finite at step\|weights that are no numbers' stderr || fail 'no word of the numbers'
+grep -q 'not finite at step\|weights that are not numbers' stderr || fail 'no word of the numbers'
 expect 0 model check extended extended
 [ ! -e extended.work ] && [ ! -e extended.extend ] || fail "work in progress was left behind"
 

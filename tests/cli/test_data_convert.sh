@@ -30,8 +30,8 @@ printf 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' >expected
 same expected unpacked
 gzip -t out.tsv.gz || fail "the output is no sound gzip file"
 head -n 2 x.de >short.de
-refused "short.de: ends after line 2, x.en goes on" --from moses x.en short.de
-refused "short.de: ends after line 2, x.en goes on" --from moses short.de x.en
+refused "short.de: ends after line 2, but x.en has more lines" --from moses x.en short.de
+refused "short.de: ends after line 2, but x.en has more lines" --from moses short.de x.en
 printf 'A cat.\n\xff\nTwo dogs.\n' >bad.en
 refused "bad.en:2: not UTF-8" --from moses bad.en x.de
 converts 'A cat.\tEine Katze.\nTwo dogs.\tZwei Hunde.\n' --from moses --skip-bad bad.en x.de
@@ -150,7 +150,7 @@ refused "bad.tmx:2: an entity of another file" --from tmx --columns en,de bad.tm
 printf '<xliff><file/></xliff>' >bad.tmx
 refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 
-# OPUS: tokenised and not, one to many, a gzipped document, links as lines.
+# OPUS: tokenized and not, one to many, a gzipped document, links as lines.
 mkdir -p root/en root/de
 printf '<text><s id="1"><w id="1.1">It</w> <w id="1.2">rains</w> <w>.</w></s>\n<s id="2">\n<w>Yes</w>\n</s><s id="3"><w>Well</w></s></text>' >root/en/a.xml
 printf '<text><s id="1">Es regnet .</s><s id="2">Ja\n</s><s id="4">Nun ja</s></text>' | gzip >root/de/a.xml.gz

@@ -54,7 +54,7 @@ stderr_has "1 column, expected 2"
 expect 1 data get org/nowhere --config de-en
 stderr_has "org/nowhere"
 expect 1 data get "a b"
-stderr_has "is no name on the hub"
+stderr_has "is not a name on the hub"
 
 # Without a network: what the cache has.
 HF_HUB_OFFLINE=1 expect 0 data get org/pairs --config de-en --columns en,de

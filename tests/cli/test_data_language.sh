@@ -20,7 +20,7 @@ stderr_has "bad.txt:2"
 expect 0 data language --skip-bad bad.txt
 stderr_has "1 malformed line"
 
-# Rows in another language than they should be in; documents whose language is to be told.
+# Rows in another language than they should be in; documents whose language is to be identified.
 printf 'Tomorrow we will take the train to the city.\tMorgen fahren wir mit dem Zug in die Stadt.\n' >good.tsv
 { cat good.tsv; printf 'We are going to the city now.\tDemain nous prendrons le train pour aller en ville.\n'; } >rows.tsv
 expect 0 data filter --languages en,de-AT --other-language 0.9 rows.tsv

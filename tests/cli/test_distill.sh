@@ -227,7 +227,7 @@ expect 1 distill --teacher "$TEACHER" --student student --dim-match project --ou
 stderr_has "bad.tsv:2:"
 [ ! -e o ] || fail "an output directory was left"
 
-# Two runs at once in one place: one of them is told.
+# Two runs at once in one work directory: one of them fails with an error.
 mkdir shared.work
 (flock -n 9 && exec "$PROGRAM" $run --output shared >stdout 2>stderr) 9<shared.work
 [ $? -eq 1 ] || fail "two runs work in one directory"

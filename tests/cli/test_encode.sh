@@ -105,8 +105,8 @@ expect 0 encode $model --prompt "query: " --output prompted.bin en.txt
 if cmp -s prompted.bin out.bin; then fail "--prompt changes nothing"; fi
 prompts="--model $SOURCE/tests/golden/models/bert-prompt"
 expect 0 encode $prompts --prompt-name passage --output named.bin en.txt
-expect 0 encode $prompts --prompt "a text: " --output spelt.bin en.txt
-same named.bin spelt.bin
+expect 0 encode $prompts --prompt "a text: " --output spelled.bin en.txt
+same named.bin spelled.bin
 expect 1 encode $model --prompt-name no-such-prompt --output prompted2.bin en.txt
 stderr_has "no-such-prompt"
 absent prompted2.bin

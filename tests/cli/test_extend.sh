@@ -1,4 +1,4 @@
-# calque extend: new languages by one command; what it chooses, and that a stopped run goes on to the same model.
+# calque extend: new languages by one command; what it chooses, and that a stopped run resumes and ends with the same model.
 . "$(dirname "$0")/common.sh"
 
 sample=$SOURCE/sample
@@ -68,7 +68,7 @@ for damage in 'calque extend 2\nsteps 60\nweight 1\n' 'calque extend 3\nsteps 60
 done
 sed 's/^weight .*/weight/' plan >whole2.extend/plan
 expect 1 $run --resume --output whole2
-stderr_has "whole2.extend/plan: is no plan of a run with 2 files"
+stderr_has "whole2.extend/plan: is not the plan of a run with 2 files"
 cp plan whole2.extend/plan
 expect 0 $run --resume --output whole2
 same whole/model.safetensors whole2/model.safetensors

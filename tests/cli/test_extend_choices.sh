@@ -56,7 +56,7 @@ expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --ste
 stderr_has "held out of de: 75 of 1500 sources (--dev)"
 ! grep -q glossed stderr || fail "glosses beside translations"
 
-# ... unless glosses are asked for, as they are where translations are few and the dictionary is large.
+# ... unless glosses are requested, as extend does when translations are few and the dictionary is large.
 head -n 300 de.tsv >few.tsv
 expect 0 extend "$sample/teacher" --to de=few.tsv --dictionary de=words.tsv --gloss-share 0.5 --steps 10 --contrast 1 --cache cache \
   --output beside

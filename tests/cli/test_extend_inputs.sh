@@ -45,15 +45,15 @@ trained $run --to de=de.tsv --dictionary de=one_bad.tsv --skip-bad --output skip
 stderr_has "1 malformed skipped (--dictionary)"
 [ ! -e none.extend ] || fail "work in progress was left behind"
 
-# Columns that are swapped are told of before the vocabulary is made, those of a dictionary, too.
+# Swapped columns are reported before the vocabulary is made, those of a dictionary, too.
 said_before_student() { sed '/^student: /q' stderr | grep -q "$1: the first column does not look like the teacher's language"; }
 awk -F '\t' '{ print $2 "\t" $1 }' de.tsv >swapped.tsv
 trained $run --to de=swapped.tsv --output swapped
-said_before_student de || fail "swapped columns are told of too late"
+said_before_student de || fail "swapped columns are reported too late"
 gzip -dc "$sample/train/en-ru.tsv.gz" | awk -F '\t' '{ split($2, a, " "); split($1, b, " "); print a[1] "\t" b[1] }' | sort -u >ru.dict.tsv
 gzip -dc "$sample/train/en-ru.tsv.gz" | head -n 200 >ru.tsv
 trained $run --to ru=ru.tsv --dictionary ru=ru.dict.tsv --output swapped_words
-said_before_student ru || fail "a swapped dictionary is not told of"
+said_before_student ru || fail "a swapped dictionary is not reported"
 
 # What cannot be meant: text of a language that has nothing else, a dictionary as translations, a dev set that is trained on,
 # a language's name for its code. A dev set that is not there is missed before the student is made.

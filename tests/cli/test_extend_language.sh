@@ -1,5 +1,5 @@
 # calque extend --own-vocabulary: a language beside a model's files, which keep their bytes; every command opens it, a
-# stopped run goes on to the same bits, and what cannot be done is refused before anything is trained.
+# stopped run resumes and ends with the same bits, and what cannot be done is refused before anything is trained.
 . "$(dirname "$0")/common.sh"
 
 sample=$SOURCE/sample

@@ -108,11 +108,11 @@ printf 'a\tb\t3\nc\td\t3\n' >flat.tsv
 expect 1 $common --scored scored.tsv --sts flat.tsv --output o
 stderr_has "flat.tsv: all scores are equal"
 expect 1 $common --scored scored.tsv --lr 1e39 --clip 0 --steps 1 --output o
-stderr_has "no numbers after step 1"
+stderr_has "not numbers after step 1"
 rm -rf o.work
 for name in '' . .. some/..; do
   expect 1 $common --scored scored.tsv --replace --output "$name"
-  stderr_has "no name of a directory"
+  stderr_has "not a name for a new directory"
 done
 mkdir mine && echo mine >mine/notes.txt
 expect 1 $common --scored scored.tsv --output mine --replace

@@ -52,7 +52,7 @@ expect 2 xyzzy
 stderr_has "'xyzzy' is not a command of calque"
 if grep -q "did you mean" "$tmp/stderr"; then fail "a far word is suggested"; fi
 
-# Options: unknown, misspelt, missing, malformed, repeated.
+# Options: unknown, misspelled, missing, malformed, repeated.
 expect 2 encode --modle x
 stderr_has "did you mean --model?"
 expect 2 encode --batch-size 32

@@ -1,5 +1,5 @@
 # Long commands killed (SIGKILL) at random moments and run again: what they leave in the end is, bit for bit, what an
-# undisturbed run leaves. Training resumes, mining goes on with its cache, an index stays whole in between.
+# undisturbed run leaves. Training resumes, mining reuses its cache, an index stays whole in between.
 #
 #   KILLS=1000 bash tests/cli/test_kills.sh PROGRAM SOURCE_DIR [COMMAND...]
 #

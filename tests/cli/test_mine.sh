@@ -161,7 +161,7 @@ cp stdout both
 expect 0 $mine odd.txt odd.txt
 cut -f 2,3 stdout | diff - both >/dev/null || fail "two files do not come back: $(cat both)"
 expect 1 mine --model "$TEACHER" odd.txt odd.txt --languages ../en,de -o odd.moses
-stderr_has "'../en' is no language's code"
+stderr_has "'../en' is not a language code"
 expect 1 $mine odd.txt odd.txt --languages en,en -o odd.moses
 stderr_has "two files named by 'en' would be one"
 expect 1 mine source.npy target.npy --languages en,de -o vectors.moses

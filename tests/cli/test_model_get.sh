@@ -20,7 +20,7 @@ stderr_has "'calque model get org/tiny' fetches it"
 HF_HUB_OFFLINE=1 expect 1 model get org/tiny
 stderr_has "HF_HUB_OFFLINE is set"
 expect 1 model get "org/tiny/more"
-stderr_has "is no name on the hub"
+stderr_has "is not a name on the hub"
 
 mkfifo ends
 "$build/tests/hub_imitation" models org/tiny "$TEACHER" <ends >endpoint &

@@ -128,10 +128,10 @@ mpirun -n 2 "$PROGRAM" encode -m model long.txt -t 1 -o long.npy >/dev/null 2>&1
 kill_rank $! long.npy.unfinished/done-0
 [ ! -e long.npy ] || fail "there is an output of a command that was killed"
 ranks 3 0 encode -m model long.txt -t 1 -o long.npy
-stderr_has "calque: going on where "
+stderr_has "calque: resuming: "
 same long-alone.npy long.npy
 absent long.npy.unfinished
-# What was encoded with other ranges is not gone on with, what was encoded with these is.
+# What was encoded with other ranges is not reused; with the same ranges it is.
 head -n 30000 long.txt >half.txt
 int8=(encode -m model half.txt --output-type int8 --calibration calibration.txt -t 1)
 for contents in others same; do
@@ -140,9 +140,9 @@ for contents in others same; do
   [ "$contents" = same ] || head -n 80 de.txt >calibration.txt
   ranks 2 0 "${int8[@]}" -o int8.npy
   if [ "$contents" = same ]; then
-    stderr_has "calque: going on where "
+    stderr_has "calque: resuming: "
   else
-    grep -q "going on" stderr && fail "what was encoded with other ranges is gone on with"
+    grep -q "resuming" stderr && fail "a run resumed with vectors encoded with other ranges"
     mv int8.npy int8-alone.npy
   fi
 done

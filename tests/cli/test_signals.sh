@@ -1,4 +1,4 @@
-# SIGINT, SIGTERM and SIGHUP: nothing temporary is left, the exit code is 128 + n, and a training goes on from where it was.
+# SIGINT, SIGTERM and SIGHUP: nothing temporary is left, the exit code is 128 + n, and training resumes where it was.
 # SIGPIPE is a failed write.
 . "$(dirname "$0")/common.sh"
 

@@ -37,7 +37,7 @@ static void keys_of_sentences(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     uint64_t keys[2];
     for (int k = 0; k < 2; k++)
-      assert_true(cq_key_of(&keys[k], cq_slice_of(k ? cases[i].other : cases[i].one), CQ_CORPUS_NORMALISED, &room));
+      assert_true(cq_key_of(&keys[k], cq_slice_of(k ? cases[i].other : cases[i].one), CQ_CORPUS_NORMALIZED, &room));
     if ((keys[0] == keys[1]) != cases[i].same) fail_msg("'%s' and '%s'", cases[i].one, cases[i].other);
     for (int k = 0; k < 2; k++)
       assert_true(cq_key_of(&keys[k], cq_slice_of(k ? cases[i].other : cases[i].one), CQ_CORPUS_EXACT, &room));
@@ -162,7 +162,7 @@ static cq_status pivot_rows(cq_corpus_counts *counts, const char *output, cq_err
   return cq_corpus_pivot(counts, &o, error);
 }
 static cq_status pivot(cq_corpus_counts *counts, const char *output, cq_error *error) {
-  return pivot_rows(counts, output, error, "1,1", 1, CQ_CORPUS_NORMALISED);
+  return pivot_rows(counts, output, error, "1,1", 1, CQ_CORPUS_NORMALIZED);
 }
 static cq_status pivot_on_disk(cq_corpus_counts *counts, const char *output, cq_error *error) {
   return pivot_rows(counts, output, error, "1,2", 1e-8, CQ_CORPUS_EXACT);

@@ -89,7 +89,7 @@ static void scores_are_sums_over_divisions(void **state) {
   cq_joint_close(&m);
 }
 
-/* Each iteration makes the pairs likelier: what expectation maximisation promises. */
+/* Each iteration makes the pairs likelier: what expectation maximization promises. */
 static void learning_makes_pairs_likelier(void **state) {
   (void)state;
   cq_joint_ngrams m;

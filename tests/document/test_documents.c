@@ -278,7 +278,7 @@ static void what_fits_no_format_is_refused(void **state) {
   FAILS("double.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", 1, "duplicate object key");
   FAILS("none.jsonl", "{\"id\": \"a\"}\n", 1, "a document without text: no \"text\"");
   FAILS("deep.jsonl", "{\"text\": {\"a\": 1}}\n", 1, "\"text\" is neither a string nor a whole number");
-  FAILS("mixed.json", "[{\"text\": \"a\"}, 3]", 0, "item 2 of the list is no object");
+  FAILS("mixed.json", "[{\"text\": \"a\"}, 3]", 0, "item 2 of the list is not an object");
   FAILS("cut.json", "[{\"text\": \"a\"},\n", 2, "");
   FAILS("few.csv", "id,text\n1,a\n2\n", 3, "1 columns, the first row has 2");
   FAILS("open.csv", "id,text\n1,a\n2,\"b\n", 3, "a quotation mark that is not closed");

@@ -22,7 +22,7 @@
 
 #define GOLDEN CQ_TESTS_DIR "/golden/eval/"
 
-/* The bytes behind the header of an .npy file of version 1, as written by reference/golden_eval.py; release with
+/* The bytes after the header of an .npy file of version 1, as written by reference/golden_eval.py; release with
  * free(). */
 static inline void *golden_array(const char *name, size_t expected_bytes) {
   char path[1024];

@@ -294,7 +294,7 @@ static void look_at_model(text *t, const char *path) {
   if (file) fclose(file);
 }
 
-/* A run whose work directory is gone has ended; any other goes on to the same model. */
+/* A run whose work directory is gone has ended; any other resumes and ends with the same model. */
 static bool check_training(bool has_ended) {
   const bool is_stopped = strcmp(writer, "stopped") == 0;
   if (has_ended && is_stopped && !exists("crashed/model.work/checkpoint")) return refuse("the checkpoint is lost");

@@ -1,5 +1,5 @@
 /* The recorder: a debugger (ptrace) that sees a command's own system calls, whoever makes them: stdio, a library, any
- * thread. A call that changes files in a way that is not modelled ends the test. */
+ * thread. A call that changes files in a way that is not modeled ends the test. */
 #define _GNU_SOURCE
 #include "crash_disk.h"
 
@@ -264,7 +264,7 @@ static void leave_call(tracee *t, int64_t result) {
     struct stat info;
     snprintf(path, sizeof path, "/proc/%d/fd/%d", t->pid, (int)result);
     if (stat(path, &info) != 0) die("%s: %s", path, strerror(errno));
-    if (flags & (O_TMPFILE & ~O_DIRECTORY)) die("a file without a name is made: not modelled");
+    if (flags & (O_TMPFILE & ~O_DIRECTORY)) die("a file without a name is made: not modeled");
     if (!t->existed)
       add_name(t->directory, t->name, add_node(info.st_ino, false));
     else if (flags & O_TRUNC)
@@ -279,7 +279,7 @@ static void leave_call(tracee *t, int64_t result) {
   } else if (is_link(t) && t->to_directory >= 0) {
     add_name(t->to_directory, t->to, find_node(t->child));
   } else if (is_rename(t) && (t->directory >= 0 || t->to_directory >= 0)) {
-    if (t->directory != t->to_directory) die("%s is renamed into another directory: not modelled", t->name);
+    if (t->directory != t->to_directory) die("%s is renamed into another directory: not modeled", t->name);
     operation *o = add_operation(CALL(renameat2) && (t->args[4] & RENAME_EXCHANGE) ? EXCHANGE : RENAME, t->directory);
     snprintf(o->name, sizeof o->name, "%s", t->name);
     snprintf(o->to, sizeof o->to, "%s", t->to);
@@ -287,9 +287,9 @@ static void leave_call(tracee *t, int64_t result) {
     if (o->kind == EXCHANGE) o->other = find_node(t->gone);
     if (o->child < 0 || o->other < 0) die("%s: renamed, and nobody knows what it is", t->name);
   } else if (CALL(mmap) && (t->args[2] & 2) && (t->args[3] & 3) == 1 && node_of_fd(t->pid, t->args[4]) >= 0) {
-    die("a file is mapped to be written: not modelled"); /* PROT_WRITE, MAP_SHARED */
+    die("a file is mapped to be written: not modeled"); /* PROT_WRITE, MAP_SHARED */
   } else if (changes_otherwise(t)) {
-    die("system call %d: not modelled", (int)t->number);
+    die("system call %d: not modeled", (int)t->number);
   }
 }
 

@@ -1,5 +1,5 @@
 # Power cuts at every moment of writing an index, a cache, a checkpoint, a model, a lexical index, a file of vectors: what is
-# read afterwards is the old state or the new one, the next run goes on from there, and what a command had done when it ended
+# read afterwards is the old state or the new one, the next run resumes from there, and what a command had done when it ended
 # stays. crash_states.c says what a disk may hold, crash_check.c looks at it. STATES are made at each moment: 8 by default,
 # 16 in .ci/run.
 #

@@ -39,7 +39,7 @@ static void other_objects_are_refused_by_name(void **state) {
   cq_error error = {0};
   assert_int_equal(cq_torch_zip_open(&file, tests_file("golden/format/object.bin"), &error), CQ_ERR_UNSUPPORTED);
   assert_null(file);
-  assert_non_null(strstr(error.message, "it asks for pathlib.PurePosixPath, which is no part of a state dict"));
+  assert_non_null(strstr(error.message, "it needs pathlib.PurePosixPath, which is not part of a state dict"));
   assert_int_equal(cq_torch_zip_open(&file, tests_file("golden/format/strided.bin"), &error), CQ_ERR_UNSUPPORTED);
   assert_non_null(strstr(error.message, "a tensor that is not contiguous"));
 }
@@ -146,13 +146,13 @@ static void broken_pickles_are_found_out(void **state) {
       {P(NAMED "(X\7\0\0\0storagectorch\nFloatStorage\nX\1\0\0\0"
                "0X\3\0\0\0cpuK\5tQs."),
        CQ_ERR_FORMAT, "another size"},
-      {P("\x80\2cos\nsystem\nX\4\0\0\0true\x85R."), CQ_ERR_UNSUPPORTED, "it asks for os.system, which is no part"},
-      {P("\x80\2cbuiltins\neval\n."), CQ_ERR_UNSUPPORTED, "it asks for builtins.eval"},
-      {P("\x80\2ctorch._utils\nFloatStorage\n."), CQ_ERR_UNSUPPORTED, "it asks for torch._utils.FloatStorage"},
+      {P("\x80\2cos\nsystem\nX\4\0\0\0true\x85R."), CQ_ERR_UNSUPPORTED, "it needs os.system, which is not part"},
+      {P("\x80\2cbuiltins\neval\n."), CQ_ERR_UNSUPPORTED, "it needs builtins.eval"},
+      {P("\x80\2ctorch._utils\nFloatStorage\n."), CQ_ERR_UNSUPPORTED, "it needs torch._utils.FloatStorage"},
       {P("\x80\2X\2\0\0\0osX\6\0\0\0system\x93."), CQ_ERR_UNSUPPORTED, "pickle instruction 0x93"},
       {P("\x80\2i"), CQ_ERR_UNSUPPORTED, "pickle instruction 0x69"},
-      {P(NAMED "K\1s."), CQ_ERR_UNSUPPORTED, "entry 'a' of the dictionary is no tensor"},
-      {P("\x80\2}K\1" DEFAULT "s."), CQ_ERR_UNSUPPORTED, "a key that is no name"},
+      {P(NAMED "K\1s."), CQ_ERR_UNSUPPORTED, "entry 'a' of the dictionary is not a tensor"},
+      {P("\x80\2}K\1" DEFAULT "s."), CQ_ERR_UNSUPPORTED, "a key that is not a name"},
       {P(NAMED DEFAULT "sX\1\0\0\0a" DEFAULT "s."), CQ_ERR_FORMAT, "two tensors are named 'a'"},
       {P("\x80\2]."), CQ_ERR_UNSUPPORTED, "the pickle holds something else"},
       {P("\x80\2."), CQ_ERR_FORMAT, "the stack is empty"},

@@ -441,7 +441,7 @@ static void test_token(void **state) {
   assert_fails(CQ_ERR_IO, LIST, "HF_TOKEN does not give access");
   assert_null(strstr(error.message, "hf_wrong"));
   setenv("HF_TOKEN", "two\nlines", 1);
-  assert_fails(CQ_ERR_ARGUMENT, "HF_TOKEN", "no token");
+  assert_fails(CQ_ERR_ARGUMENT, "HF_TOKEN", "not a token");
   setenv("HF_TOKEN", "hf_secret\n", 1);
   hub_forget(&hub);
   assert_int_equal(get("org/model", &error), CQ_OK);

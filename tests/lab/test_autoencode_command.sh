@@ -71,7 +71,7 @@ lines_are stdout 200
 expect 1 autoencode encode --model model --language zz xx.txt
 stderr_has "encoder-zz"
 expect 1 autoencode encode --model model --language ../xx xx.txt
-stderr_has "'../xx' is no language's code"
+stderr_has "'../xx' is not a language code"
 expect 2 autoencode encode --model model xx.txt
 stderr_has "--language CODE is missing"
 expect 0 model info model/encoder-yy
@@ -127,7 +127,7 @@ HOME=$tmp expect 1 autoencode train new pairs.tsv $short --teacher "$TEACHER" --
 stderr_has "no text of the teacher's language"
 absent described.work
 
-# What is refused: before anything is written, where it can be told.
+# What is refused: before anything is written, where that is possible.
 expect 2 autoencode train new pairs.tsv
 stderr_has "--languages"
 for languages in "" , xx, xx,yy,zz xx,,; do
@@ -136,13 +136,13 @@ for languages in "" , xx, xx,yy,zz xx,,; do
 done
 long=$(printf 'x%.0s' $(seq 70))
 expect 1 autoencode train new pairs.tsv --languages "$long,yy"
-stderr_has "'$long' is no language's code"
+stderr_has "'$long' is not a language code"
 expect 1 autoencode train new pairs.tsv --languages xx,xx
 stderr_has "both languages are 'xx'"
 expect 1 autoencode train new pairs.tsv --languages a/b,yy
-stderr_has "'a/b' is no language's code"
+stderr_has "'a/b' is not a language code"
 expect 1 autoencode train new pairs.tsv --languages xx,../y
-stderr_has "'../y' is no language's code"
+stderr_has "'../y' is not a language code"
 expect 1 autoencode train new pairs.tsv $tiny --decoder-epochs 0 --together 0
 stderr_has "decoders need some"
 expect 1 autoencode train new nowhere.tsv $short

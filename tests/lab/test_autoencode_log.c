@@ -113,8 +113,8 @@ static void lines_that_are_wrong_are_named(void **state) {
       {"{\"type\":\"run\"}\n", "languages"},
       {RUN, "another run"},
       {"{\"type\":\"dev\",\"bleu\":[1,2]}\n", "ways"},
-      {"{\"type\":\"dev\",\"ways\":[1,2]}\n", "no object of ways"},
-      {DEV(""), "no object of ways"},
+      {"{\"type\":\"dev\",\"ways\":[1,2]}\n", "not an object"},
+      {DEV(""), "not an object"},
       {DEV(WAY("fr-en", 1)), "dev has 1 ways, 2 before"},
       {DEV(WAY("fr-en", 1) "," WAY("fr-pt-BR", 1)), "the way 'fr-pt-BR', not so before"},
       {DEV(WAY("fr-en", 1) "," WAY("en-fr", null)), "got null"},
@@ -122,14 +122,14 @@ static void lines_that_are_wrong_are_named(void **state) {
       {DEV(WAY("fr-en", 1) ",\"en-fr\":{\"bleu\":1,\"chrf\":2}"), "meteor"},
       {DEV(WAY("fr-en", 1) ",\"en-fr\":1"), "xpected object"},
       {"{\"type\":\"step\",\"stage\":\"together\",\"nll\":[1,2],\"contrast\":1,\"distance\":1,\"gradient_norm\":1}\n",
-       "no object of languages"},
-      {STEP("together", 2, "\"it\":1", 1), "'it' is no language of the run"},
-      {STEP("together", 2, "\"fr\":null", 1), "-log p of 'fr' is no number"},
+       "not an object of languages"},
+      {STEP("together", 2, "\"it\":1", 1), "'it' is not a language of the run"},
+      {STEP("together", 2, "\"fr\":null", 1), "-log p of 'fr' is not a number"},
       {STEP("together", 2, "\"fr\":1,\"fr\":2", 1), "duplicate"},
       {STEP("together", 2, "\"fr\":1", "1"), "got string"},
       {STEP("together", 2, "\"fr\":1", 1e999), "overflow"},
       {"{\"type\":\"step\",\"stage\":\"together\",\"nll\":{},\"contrast\":1,\"distance\":1}\n", "gradient_norm"},
-      {STEP("a-stage-of-so-long-a-name", 1, "", 1), "no stage's name"},
+      {STEP("a-stage-of-so-long-a-name", 1, "", 1), "not the name of a stage"},
       {"\xff\n", "UTF-8"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -154,8 +154,8 @@ static void first_lines_that_are_wrong_are_named(void **state) {
     const char *line, *word;
   } cases[] = {
       {"{\"type\":\"news\"}\n", "2: a step before the run"},
-      {"{\"type\":\"run\",\"languages\":{\"fr\":1}}\n", "1: key 'languages' is no list"},
-      {"{\"type\":\"run\",\"languages\":[]}\n", "1: key 'languages' is no list"},
+      {"{\"type\":\"run\",\"languages\":{\"fr\":1}}\n", "1: key 'languages' is not a list"},
+      {"{\"type\":\"run\",\"languages\":[]}\n", "1: key 'languages' is not a list"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",7]}\n", "1: a language without code"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",\"\"]}\n", "1: a language without code"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",\"it\",\"fr\"]}\n", "1: 'fr' is there twice"},
@@ -183,7 +183,7 @@ static void memory_runs_out(void **state) {
     status = cq_autoencode_log_read(&log, test_path("log.jsonl"), NULL);
     const bool failed = cq_alloc_failed();
     cq_alloc_fail_at(0);
-    /* Jansson can do without some of what it asks for: then the log is whole. */
+    /* Jansson can do without some of its allocations: then the log is whole. */
     assert_true(status == CQ_ERR_MEMORY || status == CQ_OK);
     if (!status) check_whole(&log);
     cq_autoencode_log_free(&log);

@@ -140,7 +140,7 @@ expect 0 autoencode plot losses taught.jsonl -o taught.svg
 is_svg taught.svg
 has taught.svg 1 '>from the teacher</text>'
 has taught.svg 1 '>discriminator</text>'
-has taught.svg 1 '>languages told from vectors, share</text>'
+has taught.svg 1 '>languages identified from vectors, share</text>'
 
 # What is refused, and leaves nothing behind.
 expect 2 autoencode plot

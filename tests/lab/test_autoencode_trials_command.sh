@@ -63,7 +63,7 @@ for range in lr lr= lr=1 lr=1:x lr=1:2:3; do
   expect 2 autoencode search new $train --range "$range"
 done
 expect 1 autoencode search new $train --range color=1:2
-stderr_has "'color' is no value that can be searched"
+stderr_has "'color' is not an option whose values can be searched"
 expect 1 autoencode search new $train --range noise=2:1
 stderr_has "expected the lower first"
 expect 1 autoencode search new $train --range latent=0:8
@@ -93,8 +93,8 @@ for value in alpha beta noise encoder-dropout decoder-dropout latent lr; do
   [ -n "$x" ] || fail "$value is not written"
   echo "--$value $x"
 done >values.args
-grep -qx -- "--lr 0.0123456" values.args || fail "not the rate that was asked for"
-grep -qx -- "--latent 9" values.args || fail "not the dimension that was asked for"
+grep -qx -- "--lr 0.0123456" values.args || fail "not the requested rate"
+grep -qx -- "--latent 9" values.args || fail "not the requested dimension"
 expect 0 autoencode train by-hand $train --together 0 $(cat values.args)
 diff -r fixed/trial-01-rung-1 by-hand -x log.jsonl >/dev/null || fail "made by hand the trial is another"
 

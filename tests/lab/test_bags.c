@@ -114,7 +114,7 @@ static void likelihood_is_the_formula(void **state) {
     cq_bags_likelihood(scores, &random, query, mus[i]);
     for (uint32_t d = 0; d < N; d++) near(scores[d], likelihood_of(&random, d, query, mus[i]), "likelihood");
   }
-  /* Words of no bag say nothing, and nothing is asked of an empty query. */
+  /* Words that are in no bag change nothing; an empty query scores nothing. */
   cq_bags_likelihood(scores, &small, (double[]){0, 0, 0, 0, 3}, 10);
   nears(scores, (double[]){0, 0, 0, 0}, BAGS, "likelihood of an unknown word");
   cq_bags_close(&small), cq_bags_close(&random);
@@ -317,16 +317,16 @@ static void the_best_have_weights(void **state) {
   nears(weights, (double[]){1 / 3.0, 2 / 3.0, 0}, 3, "weights of small likelihoods");
 }
 
-static void scores_are_standardised(void **state) {
+static void scores_are_standardized(void **state) {
   (void)state;
   double scores[] = {1, 3, 5, 7}, same[] = {2.5, 2.5, 2.5};
-  cq_standardise(scores, 4);
-  nears(scores, (double[]){-3 / sqrt(5), -1 / sqrt(5), 1 / sqrt(5), 3 / sqrt(5)}, 4, "standardised");
-  cq_standardise(same, 3);
+  cq_standardize(scores, 4);
+  nears(scores, (double[]){-3 / sqrt(5), -1 / sqrt(5), 1 / sqrt(5), 3 / sqrt(5)}, 4, "standardized");
+  cq_standardize(same, 3);
   nears(same, (double[]){0, 0, 0}, 3, "equal scores");
-  cq_standardise(same, 1);
+  cq_standardize(same, 1);
   nears(same, (double[]){0}, 1, "one score");
-  cq_standardise(NULL, 0);
+  cq_standardize(NULL, 0);
 }
 
 static void there_may_be_nothing(void **state) {
@@ -389,7 +389,7 @@ int main(void) {
       cmocka_unit_test(a_table_goes_through_another),
       cmocka_unit_test(similarity_is_a_squared_cosine),
       cmocka_unit_test(the_best_have_weights),
-      cmocka_unit_test(scores_are_standardised),
+      cmocka_unit_test(scores_are_standardized),
       cmocka_unit_test(there_may_be_nothing),
       cmocka_unit_test(every_allocation_may_fail),
   };

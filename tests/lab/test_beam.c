@@ -216,7 +216,7 @@ static int by_score(const void *a, const void *b) {
   return x > y ? -1 : x < y;
 }
 
-/* Of all next tokens of what is kept, the best 2 beam are looked at, best first: ends are weighed, others kept. */
+/* Takes the best 2 * beam next tokens of the kept hypotheses, best first: ends are candidates, others are kept. */
 static void plain_beam(beginning *best, const plain_decoder *d, const double *z, const cq_beam_options *o) {
   enum { MOST_CANDIDATES = 8 * PLAIN_MOST };
   static beginning open[8], candidates[MOST_CANDIDATES];
@@ -372,7 +372,7 @@ static void wrong_options(void **state) {
   cq_decoder_free(d);
 }
 
-/* No sentences; ids that held something before; vectors that are no numbers give some sentence, and do no harm. */
+/* No sentences; ids that held something before; vectors that are not numbers give some sentence, and do no harm. */
 static void odd_input(void **state) {
   const cq_beam_options o = {3, 5, 1};
   cq_decoder *d = make_decoder(&shapes[1], 3, 1, 1);

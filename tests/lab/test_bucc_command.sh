@@ -42,7 +42,7 @@ printf 'x\ta\tx\n' >bad-score
 expect 1 eval bucc bad-gold train
 stderr_has "bad-gold:1:"
 expect 1 eval bucc gold bad-score
-stderr_has "bad-score:1: the score is no number"
+stderr_has "bad-score:1: the score is not a number"
 cat train train >twice
 expect 1 eval bucc gold twice
 stderr_has "twice:6: the pair stands in an earlier line"

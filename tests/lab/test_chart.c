@@ -20,7 +20,7 @@
 
 static const double x[] = {0, 0.5, 1, 2, 0.5, 1}, y[] = {1, 0.5, 0, 0, NAN, 1};
 
-/* A range goes on to 0 where that no more than doubles it, on either side. */
+/* A range is extended to 0 if that at most doubles it, on either side. */
 static void ranges_reach_for_zero(void **state) {
   (void)state;
   static const struct {
@@ -115,7 +115,7 @@ static void points_lie_where_they_should(void **state) {
   cq_free(svg);
 }
 
-static void joins_take_no_colour(void **state) {
+static void joins_take_no_color(void **state) {
   (void)state;
   cq_chart_series series[3] = {{.name = "joins", .x = x, .y = y, .n = 4, .kind = CQ_CHART_JOINS},
                                {.name = "one", .x = x, .y = y, .n = 3},
@@ -281,7 +281,7 @@ static void errors_are_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(ranges_reach_for_zero),
                                      cmocka_unit_test(points_lie_where_they_should),
-                                     cmocka_unit_test(joins_take_no_colour),
+                                     cmocka_unit_test(joins_take_no_color),
                                      cmocka_unit_test(legends_wrap_above_the_plot),
                                      cmocka_unit_test(axes_are_fitted),
                                      cmocka_unit_test(wide_characters_take_more_room),

@@ -573,7 +573,7 @@ static outcome by_cognates(const changes *change, int fold, bool other_order, in
   double *scores = malloc(TOPICS * DEPTH * sizeof *scores);
   assert_non_null(scores);
   for (size_t i = 0; i < TOPICS * DEPTH; i++) {
-    assert_int_equal(hits[i].id.data != NULL, (int)(i / DEPTH) % 4 == fold); /* no other topic was asked for */
+    assert_int_equal(hits[i].id.data != NULL, (int)(i / DEPTH) % 4 == fold); /* no other topic was requested */
     scores[i] = hits[i].id.data ? hits[i].score : 0;
   }
   out.vectors = (unsigned char *)scores, out.n_vectors = TOPICS * DEPTH * sizeof *scores;
@@ -673,7 +673,7 @@ static void nonsense_is_not_learned(void **state) {
   cq_clir_free(c);
 }
 
-/* Of a language to itself every word is itself, and feedback alone makes the difference to the plain run. */
+/* From a language to itself every word translates to itself, and only feedback differs from the plain run. */
 static void a_language_to_itself_has_feedback(void **state) {
   (void)state;
   cq_clir *c = opened(&none, false);

@@ -277,7 +277,7 @@ for option in "--tau 10" --weighted "--csls 0" --keep-words "--mu 2500"; do
   stderr_has "${option%% *} is about word vectors, which --method cognates does without"
 done
 expect 2 clir run vectors.txt $sources --from en --to nl --method cognates
-stderr_has "--method cognates does without VECTORS, but there is 'vectors.txt'"
+stderr_has "--method cognates takes no VECTORS, but there is 'vectors.txt'"
 
 # Fuse: 1 / (k + rank), added up; ranks are by score, whatever the file's order and its column say.
 printf '7 Q0 y 9 2.5 a\n7 Q0 x 9 3.5 a\n7 Q0 z 9 -1 a\n8 Q0 x 1 5 a\n' >a.txt

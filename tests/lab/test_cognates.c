@@ -217,24 +217,24 @@ static void expected_letters_are_near(void **state) {
   const int dim = cq_cognates_n_letters(c);
   assert_int_equal(dim, LETTERS);
   float *expected = malloc((size_t)N * (size_t)dim * sizeof *expected),
-        *spelt = malloc((size_t)N * (size_t)dim * sizeof *spelt);
-  assert_true(expected && spelt);
+        *spelled = malloc((size_t)N * (size_t)dim * sizeof *spelled);
+  assert_true(expected && spelled);
   assert_int_equal(cq_cognates_expected(expected, c, NULL), CQ_OK);
-  cq_cognates_letters(spelt, c);
+  cq_cognates_letters(spelled, c);
   size_t n_near = 0;
   for (uint32_t e = IN_GROUPS; e < N; e++) {
     double best = 0, own = 0, squares[2] = {0};
     for (uint32_t h = 0; h < N; h++) {
       double cosine = 0;
       for (int j = 0; j < dim; j++)
-        cosine += (double)expected[e * (uint32_t)dim + (uint32_t)j] * (double)spelt[h * (uint32_t)dim + (uint32_t)j];
+        cosine += (double)expected[e * (uint32_t)dim + (uint32_t)j] * (double)spelled[h * (uint32_t)dim + (uint32_t)j];
       if (h == e) own = cosine;
       best = fmax(best, cosine);
     }
     n_near += own >= best - 0.01; /* anagrams */
     for (int j = 0; j < dim; j++) {
       const double x = (double)expected[e * (uint32_t)dim + (uint32_t)j],
-                   y = (double)spelt[e * (uint32_t)dim + (uint32_t)j];
+                   y = (double)spelled[e * (uint32_t)dim + (uint32_t)j];
       squares[0] += x * x, squares[1] += y * y;
       assert_true(x >= 0 && y >= 0);
     }
@@ -242,7 +242,7 @@ static void expected_letters_are_near(void **state) {
     if (own < 0.8) fail_msg("%s: %.3f", latin.text[e], own);
   }
   if (n_near < UNSEEN * 95 / 100) fail_msg("%zu are nearest to their own", n_near);
-  free(expected), free(spelt);
+  free(expected), free(spelled);
   cq_cognates_free(c);
 }
 
@@ -262,16 +262,16 @@ static cq_status open_few(cq_cognates **out, cq_error *error) {
 static void short_words_have_no_vectors(void **state) {
   (void)state;
   cq_cognates *c;
-  float expected[FEW_SOURCES][3], spelt[FEW_TARGETS][3];
+  float expected[FEW_SOURCES][3], spelled[FEW_TARGETS][3];
   assert_int_equal(open_few(&c, NULL), CQ_OK);
   assert_int_equal(cq_cognates_n_letters(c), 3);
   assert_int_equal(cq_cognates_learn(c, NULL, 0, schedule, 3, NULL, NULL), CQ_OK);
   assert_int_equal(cq_cognates_finish(c, NULL, 0, NULL, NULL), CQ_OK);
   assert_int_equal(cq_cognates_expected(expected[0], c, NULL), CQ_OK);
-  cq_cognates_letters(spelt[0], c);
+  cq_cognates_letters(spelled[0], c);
   for (int j = 0; j < 3; j++) {
-    assert_true(expected[2][j] == 0 && expected[3][j] == 0 && spelt[2][j] == 0);
-    assert_true(expected[4][j] > 0 && spelt[3][j] > 0);
+    assert_true(expected[2][j] == 0 && expected[3][j] == 0 && spelled[2][j] == 0);
+    assert_true(expected[4][j] > 0 && spelled[3][j] > 0);
   }
   cq_cognates_free(c);
 }
@@ -317,7 +317,7 @@ static void only_the_first_letters_count(void **state) {
   cq_cognates_free(c);
 }
 
-/* Han characters: as many as are asked for, of 20 a word. */
+/* Han characters: n_letters of them, 20 a word. */
 static cq_status open_large(cq_cognates **out, int n_letters, bool as_targets, cq_error *error) {
   static char text[80][61];
   static const cq_slice a = {"a", 1};

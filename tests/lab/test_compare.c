@@ -60,16 +60,16 @@ static void each_run_to_the_first(void **state) {
   assert_int_equal(b->n_losses, 1);
   assert_int_equal(b->n_ties, 2);
   assert_false(b->exact[CQ_TEST_WILCOXON]); /* 3/4 twice */
-  assert_true(b->exact[CQ_TEST_T] && b->exact[CQ_TEST_RANDOMISATION]);
+  assert_true(b->exact[CQ_TEST_T] && b->exact[CQ_TEST_RANDOMIZATION]);
   /* Of 16 ways to sign 3/4 1/2 3/4 3/10: sums of 1.7 or more are 2.3 and 1.7, on both sides. */
-  assert_near(b->p[CQ_TEST_RANDOMISATION], 4.0 / 16, 0);
+  assert_near(b->p[CQ_TEST_RANDOMIZATION], 4.0 / 16, 0);
   /* c differs in one topic. */
   assert_near(r->difference, 1.0 / 6, 1e-15);
   assert_int_equal(r->n_ties, 5);
   assert_near(r->p[CQ_TEST_WILCOXON], 1, 0);
-  assert_near(r->p[CQ_TEST_RANDOMISATION], 1, 0);
-  assert_near(b->corrected[CQ_TEST_RANDOMISATION], 2 * 4.0 / 16, 0);
-  assert_near(r->corrected[CQ_TEST_RANDOMISATION], 1, 0);
+  assert_near(r->p[CQ_TEST_RANDOMIZATION], 1, 0);
+  assert_near(b->corrected[CQ_TEST_RANDOMIZATION], 2 * 4.0 / 16, 0);
+  assert_near(r->corrected[CQ_TEST_RANDOMIZATION], 1, 0);
   cq_comparisons_free(c);
 }
 
@@ -128,7 +128,7 @@ static void groups_of_topics(void **state) {
     char expected[128];
     cq_error error = {0};
     assert_int_equal(cq_topic_group(&group, cq_slice_of(bad[i]), 2, &error), CQ_ERR_ARGUMENT);
-    snprintf(expected, sizeof expected, "topic '%s' is no number from 1 on, which groups of topics need", bad[i]);
+    snprintf(expected, sizeof expected, "topic '%s' is not a number from 1 on, which groups of topics need", bad[i]);
     assert_string_equal(error.message, expected);
   }
 }
@@ -145,7 +145,7 @@ static void values_alone(void **state) {
   assert_near(r.difference, 0.40625, 0);
   assert_near(r.p[CQ_TEST_WILCOXON], 0.25, 0);
   assert_near(r.corrected[CQ_TEST_WILCOXON], 0.25, 0);
-  assert_near(r.p[CQ_TEST_RANDOMISATION], 0.25, 0);
+  assert_near(r.p[CQ_TEST_RANDOMIZATION], 0.25, 0);
   assert_int_equal(cq_compare_values(&r, a, b, 0, NULL, NULL), CQ_OK);
   assert_true(r.n == 0 && r.difference == 0 && r.mean_a == 0 && r.p[CQ_TEST_T] == 1);
   assert_int_equal(cq_compare_values(&r, a, bad, 4, NULL, &error), CQ_ERR_ARGUMENT);

@@ -46,7 +46,7 @@ stdout_has "2 groups of 8 topics"
 grep -q '^mixed *0.5312 *+0.0312 *+6.2 *1/0/1 *1.0000 *1.0000 *$' stdout || fail "group means"
 sed 's/^4 /four /' qrels >named && sed 's/^4 /four /' first >first-named
 expect 1 compare named first-named first-named --group 4
-stderr_has "topic 'four' is no number from 1 on"
+stderr_has "topic 'four' is not a number from 1 on"
 stdout_is_empty
 expect 0 compare named first-named first-named
 

@@ -310,7 +310,7 @@ static void threads_change_no_byte(void **state) {
     const cq_lexical_info *about = cq_lexical_about(index);
     assert_int_equal(about->n_documents, N);
     assert_int_equal(about->n_occurrences, n_tokens);
-    /* Segments are made of batches of 4096 documents, or fewer when fewer are asked for. */
+    /* Segments are made of batches of 4096 documents, or fewer if the options say so. */
     assert_int_equal(about->n_segments, i == 0 ? 1 : i == 1 ? (N + 4095) / 4096 : (N + 1110) / 1111);
     uint64_t n_documents, n_occurrences;
     cq_lexical_count(&n_documents, &n_occurrences, index, cq_slice_of("longprefix0"));

@@ -29,7 +29,7 @@ static cq_slice term_of(const void *context, uint32_t term) {
   return ((const names *)context)->terms[term];
 }
 
-/* Writes the segment in so many parts. */
+/* Writes the segment in n_parts parts. */
 static cq_status write_segment(const char *path, size_t n_parts, cq_error *error) {
   uint32_t lengths[N_DOCUMENTS] = {0};
   char id_bytes[N_DOCUMENTS][16];
@@ -239,7 +239,7 @@ static void lies_are_refused(void **state) {
     refused(copy, n, lies[i].why);
   }
   refused((const unsigned char *)"", 0, "shorter than its header");
-  /* A term that claims more documents than its bytes can hold is found out when its postings are asked for. */
+  /* A term that claims more documents than its bytes can hold is detected when its postings are read. */
   cq_segment s;
   cq_postings p;
   const uint32_t too_many = 1 << 20;
@@ -255,7 +255,7 @@ static void lies_are_refused(void **state) {
   free(bytes);
 }
 
-/* Of a segment with checks any one byte changed is noticed, that of a term's postings when they are asked for. */
+/* In a segment with checks, any one changed byte is noticed; in a term's postings, when they are read. */
 static void damage_is_noticed(void **state) {
   (void)state;
   size_t n, n_late = 0;

@@ -170,7 +170,7 @@ static void model2vec_alone(void **state) {
   cq_encoder_free(encoder);
 }
 
-/* The model's own truncation holds where no other is asked for, up to all dimensions. */
+/* The model's own truncation is the default; the options may choose another, up to all dimensions. */
 static void truncated_dimensions(void **state) {
   cq_encoder *encoder = NULL;
   cq_encode_options options = cq_encode_default_options();

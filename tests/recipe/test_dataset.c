@@ -121,7 +121,7 @@ static void other_formats_are_read_as_the_hub_has_converted_them(void **state) {
   assert_int_equal(count_files("rows.tsv"), 0);
 }
 
-/* Of what the cache has: the imitation's own allocations would fail else. */
+/* Reads from the cache: otherwise the imitation's own allocations would fail. */
 static void every_failed_allocation_is_an_error(void **state) {
   (void)state;
   cq_error error;

@@ -1,4 +1,4 @@
-/* A run's identity: its lines, and what is told of the first that differs. */
+/* A run's identity: its lines, and the message about the first that differs. */
 #include "support/files.h"
 
 #include "base/error.h"

@@ -18,7 +18,7 @@ static cq_slice slice(const char *text) {
   return (cq_slice){text, strlen(text)};
 }
 
-/* Of an index of the small model, for adding to it. */
+/* Options for opening an index of the small model for writing. */
 static cq_index_options for_writing(void) {
   cq_index_options o = cq_index_default_options();
   o.model = MODEL, o.writing = true;

@@ -1,7 +1,7 @@
 /* Every ranking by eight threads, on the handle that writes and on one that only reads, while another thread replaces
  * documents, commits and compacts. Built with ThreadSanitizer this is the test that there are no data races.
  *
- * The documents that stay have equally many words, and the word that is asked for a different number of times each:
+ * The documents that stay have equally many words, and each has the searched word a different number of times:
  * their order by words is the same whatever the others do to the statistics. So are the ranks that a hybrid ranking
  * fuses. */
 #include "support/files.h"

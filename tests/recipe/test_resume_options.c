@@ -1,6 +1,6 @@
 /* A run that was stopped is resumed under the same options only: each option of each kind of run is changed by itself.
  * Where its row says that it changes the result, resuming is refused and names it; where its row says that it does not, the
- * run goes on to the bits of the model that an uninterrupted run with the first value gives. */
+ * run ends with the bits of the model that an uninterrupted run with the first value gives. */
 #include "support/files.h"
 
 #include "calque/calque.h"

@@ -18,7 +18,7 @@
 enum { N = 150, THREADS = 16, K = 5, MAX_DIM = 128, N_QUERIES = 8 };
 static const double seconds = 1.5;
 
-/* Of an index of the small model, for adding to it. */
+/* Options for opening an index of the small model for writing. */
 static cq_index_options for_writing(void) {
   cq_index_options o = cq_index_default_options();
   o.model = MODEL, o.writing = true;
@@ -317,8 +317,8 @@ static void tell_none(void *context, const char *what) {
   failed("told: %s", what);
 }
 
-/* A reader that has not yet opened an approximation, which another handle has replaced since: it goes on to what was
- * committed with the new one, and need not say that it searches exactly. */
+/* A reader that has not yet opened an approximation, which another handle has replaced since: it moves on to
+ * what was committed with the new one, and need not say that it searches exactly. */
 static void a_replaced_approximation_leads_to_the_newest_commit(void **state) {
   (void)state;
   const char *directory = test_path("replaced.index");

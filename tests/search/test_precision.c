@@ -61,7 +61,7 @@ static double nearest_of(cq_random *rng, int n) {
 enum { N_ROWS = 6000 };
 
 /* n_true of 6,000 sentences have a translation, whose scores are higher; the scores of the others are of one
- * distribution. Within a text, where each row goes into one pair, it is the nearer of so many. All are in pairs. */
+ * distribution. Within a text, where each row goes into one pair, it is the nearest of n_nearer. All are in pairs. */
 static void estimate(double *precision, double *truth, uint32_t n_true, int n_nearer) {
   static cq_mined_pair pairs[N_ROWS], within[2][N_ROWS / 2];
   cq_random rng = cq_random_seeded(11, 0);

@@ -21,7 +21,7 @@ static cq_index_store *fresh(const char *name) {
   return s;
 }
 
-/* Of the newest snapshot, which the store holds. */
+/* The newest snapshot; the store owns it. */
 static cq_index_snapshot *newest(cq_index_store *s) {
   cq_index_snapshot *snapshot = cq_index_store_hold(s);
   cq_index_snapshot_release(snapshot);

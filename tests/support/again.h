@@ -1,5 +1,5 @@
 /* Runs this test program again in a new process. A process that has threads must not fork and
- * go on: a lock that another thread held, such as the allocator's, would stay locked in the child for ever. */
+ * go on: a lock that another thread held, such as the allocator's, would stay locked in the child forever. */
 #ifndef SUPPORT_AGAIN_H
 #define SUPPORT_AGAIN_H
 

@@ -12,7 +12,8 @@ static inline bool take_comma(void) {
   char made[400], command[600];
   snprintf(made, sizeof made, "%s", test_path("de_DE.UTF-8"));
   snprintf(command, sizeof command, "localedef --no-archive -c -i de_DE -f UTF-8 '%s' >/dev/null 2>&1", made);
-  /* It warns, and makes it nevertheless. Before it is asked for: that a locale is not there is remembered. */
+  /* localedef warns, and makes it nevertheless. Make it before the first setlocale(): that a locale is missing is
+   * remembered. */
   const int code = access(made, F_OK) == 0 ? 0 : system(command);
   setenv("LOCPATH", test_directory, 1);
   const bool taken = setlocale(LC_NUMERIC, "de_DE.UTF-8") != NULL;

@@ -37,7 +37,7 @@ static inline int remove_test_directory(void **state) {
   return system(command);
 }
 
-/* A path in the test's directory; valid until eight more are asked for. */
+/* A path in the test's directory; valid until the eighth call after this one. */
 static inline const char *test_path(const char *name) {
   static char paths[8][400];
   static unsigned next;

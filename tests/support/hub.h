@@ -1,5 +1,5 @@
-/* A small imitation of the Hugging Face hub on loopback, with everything that may go wrong: what it answers is what its
- * interface is documented to answer; faults are asked for by a part of the address.
+/* A small imitation of the Hugging Face hub on loopback, with everything that may go wrong: it answers as the hub's
+ * interface is documented; a part of the address selects a fault.
  *
  *   hub : lists of files, small files, redirections of large ones      cdn : large files, uploads; it must see no token
  */
@@ -31,9 +31,9 @@ typedef enum hub_fault_kind {
   HUB_SHORTER,    /* fewer, as if that were all */
   HUB_STALLED,    /* after half of it nothing comes any more */
   HUB_REDIRECTED, /* to text, which may have a %d for the hub's port */
-  HUB_WHOLE,      /* 200 with all of it where a range was asked for */
+  HUB_WHOLE,      /* 200 with all of it where a range was requested */
   HUB_OTHER_RANGE,
-  HUB_ANSWER_LOST, /* what was asked for is done, but the answer is 503 */
+  HUB_ANSWER_LOST, /* the request is carried out, but the answer is 503 */
   HUB_HEADER,      /* "Name: value" of a large or small file's head is another; value "": not there */
 } hub_fault_kind;
 
@@ -360,7 +360,7 @@ static inline hub_result hub_answer_get(hub_imitation *h, struct MHD_Connection 
   return hub_refuse(c, 404, "RepoNotFound", "Repository not found");
 }
 
-/* Told of whatever is sent; see tests/hub/test_put.c. NULL: nothing can be sent. */
+/* Called for each upload; see tests/hub/test_put.c. NULL: nothing can be uploaded. */
 static hub_result (*hub_answer_post)(hub_imitation *h, struct MHD_Connection *c, const char *path,
                                      const hub_body *body);
 

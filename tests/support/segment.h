@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Of the terms' postings, and of all before them, where the header is right enough to find them. */
+/* Recomputes the checks of the terms' postings and of all before them, if the header is valid enough to find them. */
 static void put_checks_right(unsigned char *bytes, size_t n) {
   uint64_t n_terms, records, postings; /* as in the header: after the magic, four numbers on, and the last part's */
   memcpy(&n_terms, bytes + 16, 8);

@@ -33,7 +33,7 @@ static void check_with(const cq_analyzer *analyzer, const char *text, const char
   cq_error error = {0};
   cq_builder got = {0};
   assert_int_equal(cq_analysis_open(&analysis, analyzer, &error), CQ_OK);
-  /* twice: what has been met is not analysed again */
+  /* twice: what has been met is not analyzed again */
   for (int time = 0; time < 2; time++) {
     assert_int_equal(cq_analysis_run(&ids, &n, analysis, cq_slice_of(text), &error), CQ_OK);
     join(&got, analysis, ids, n, "|");
@@ -361,8 +361,8 @@ static void vowel_am_is_one_character(void **state) {
   check("th", "ทำ ท\xE0\xB9\x8D\xE0\xB8\xB2", "ทำ|ทำ");
   check("th", "น้ำ", "น้ำ");
   check("lo", "ຄຳ ຄ\xE0\xBB\x8D\xE0\xBA\xB2", "ຄຳ|ຄຳ");
-  check("th", "\xE0\xB9\x8D", "");                 /* nothing behind the first half */
-  check("th", "ก\xE0\xB9\x8Dก", "ก\xE0\xB9\x8Dก"); /* another letter behind it */
+  check("th", "\xE0\xB9\x8D", "");                 /* nothing after the first half */
+  check("th", "ก\xE0\xB9\x8Dก", "ก\xE0\xB9\x8Dก"); /* another letter after it */
 }
 
 static cq_slice run_once(cq_builder *out, const char *language, cq_slice text) {

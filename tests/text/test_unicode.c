@@ -195,7 +195,7 @@ static void test_malformed(void **state) {
       assert_non_null(strstr(out.data, "\xEF\xBF\xBD"));
       cq_builder_free(&out);
     }
-  cq_builder out = {0}; /* what is behind the text is not the text's */
+  cq_builder out = {0}; /* bytes after the text are not read */
   cq_text_normal_form(&out, (cq_slice){"a\xC3\xA9", 2}, CQ_NFC);
   expect(&out, "a\xEF\xBF\xBD");
 }

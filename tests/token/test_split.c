@@ -169,7 +169,7 @@ static void test_message(void **state) {
   cq_arena_free(&arena);
 }
 
-/* Patterns that would take for ever are stopped, and real ones are not, however long the text. */
+/* Patterns that would take forever are stopped, and real ones are not, however long the text. */
 static void test_time(void **state) {
   static const char *const hostile[] = {"(a+)+b", "(a|aa)+b", "(.*)*x", "(a*)*b", "(?:a?){200}a{200}b"};
   enum { LONG = 1 << 20 };

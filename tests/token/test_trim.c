@@ -172,7 +172,7 @@ static void the_lowest_score_stays(void **state) {
   cq_free(new_ids);
 }
 
-/* Of a text of nothing, what has a role stays, and what needs it still works. */
+/* With an empty text, tokens that have a role stay, and what needs them still works. */
 static void special_tokens_stay(void **state) {
   (void)state;
   for (size_t g = 0; g < N_GOLDEN; g++) {

@@ -323,7 +323,7 @@ static void gradients_travel_as_bf16(void **state) {
     }
 }
 
-/* A rank that cannot send any more, while sums are under way: all ranks fail, and none waits for ever. */
+/* A rank that cannot send any more, while sums are under way: all ranks fail, and none waits forever. */
 static void a_cut_wire_ends_all_ranks(void **state) {
   (void)state;
   for (int n_ranks = 2; n_ranks <= MAX_RANKS; n_ranks++)

@@ -84,7 +84,7 @@ static void what_is_said_of_pairs_stays_with_them(void **state) {
   assert_int_equal(data.sets[0].n_long, 1);
   cq_parallel_free(&data);
 
-  /* Whose a target is, and what is said of it, is part of what a run goes on with. */
+  /* The source and the label of a target are part of a resumed run's identity. */
   options = (cq_parallel_options){0};
   assert_int_equal(cq_parallel_add(&data, written("1.tsv", "A\tx\ty\nB\tz\n"), NULL, 1, &options, NULL), CQ_OK);
   assert_int_equal(cq_parallel_add(&other, written("2.tsv", "A\tx\nB\ty\tz\n"), NULL, 1, &options, NULL), CQ_OK);

@@ -27,7 +27,7 @@ static void make(problem *p) {
       .candidates = p->candidates, .n_own = OWN, .n_candidates = CANDIDATES, .dim = DIM, .temperature = temperature};
 }
 
-/* Of the first n dimensions. */
+/* The cosine of the first n dimensions. */
 static double cosine(const double *a, const float *b, int n) {
   double ab = 0, aa = 0, bb = 0;
   for (int k = 0; k < n; k++) ab += a[k] * (double)b[k], aa += a[k] * a[k], bb += (double)b[k] * (double)b[k];

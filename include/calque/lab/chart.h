@@ -1,13 +1,13 @@
-/* Charts of lines and of points as SVG: what a figure of this field needs and no more.
+/** @file Line and point charts as SVG.
  *
- *   cq_chart chart = {.title = "de-en", .x_label = "recall", .y_label = "precision", .x = {0, 1}, .y = {0, 1}};
- *   chart.series = &(cq_chart_series){.name = "margin", .x = recall, .y = precision, .n = n}, chart.n_series = 1;
- *   cq_chart_svg(&svg, &chart, 1, &err);                         // cq_free(svg)
+ *      cq_chart chart = {.title = "de-en", .x_label = "recall", .y_label = "precision", .x = {0, 1}, .y = {0, 1}};
+ *      chart.series = &(cq_chart_series){.name = "margin", .x = recall, .y = precision, .n = n}, chart.n_series = 1;
+ *      cq_chart_svg(&svg, &chart, 1, &err);                         // cq_free(svg)
  *
- * Outside the promise of a stable ABI: what is declared here may change with any release, and calque/calque.h leaves it
- * out.
+ * Outside the promise of a stable ABI: this header may change with any release, and calque/calque.h does not include
+ * it.
  *
- * Threads: all may be called by any number of threads at once. */
+ * @threads All may be called by any number of threads at once. */
 #ifndef CALQUE_LAB_CHART_H
 #define CALQUE_LAB_CHART_H
 
@@ -21,41 +21,41 @@ extern "C" {
 #endif
 
 typedef enum cq_chart_kind {
-  CQ_CHART_LINE,        /* from point to point */
-  CQ_CHART_MARKED_LINE, /* the same, and a dot at each: few points */
-  CQ_CHART_POINTS,      /* dots */
-  CQ_CHART_JOINS,       /* thin and grey, from each point of even index to the one behind it */
+  CQ_CHART_LINE,        /**< from point to point */
+  CQ_CHART_MARKED_LINE, /**< with a dot at each point */
+  CQ_CHART_POINTS,      /**< dots */
+  CQ_CHART_JOINS,       /**< thin and gray, from each point of even index to the next one */
 } cq_chart_kind;
 
 typedef struct cq_chart_series {
-  const char *name;    /* in the legend; NULL: not there */
-  const double *x, *y; /* [n]; a point that is not finite breaks the line */
+  const char *name;    /**< in the legend; NULL: none */
+  const double *x, *y; /**< [n]; a point that is not finite breaks the line */
   size_t n;
   cq_chart_kind kind;
-  int color; /* 1 to 8; 0: the next one. Joins have none */
+  int color; /**< 1 to 8; 0: the next one. Joins have none */
 } cq_chart_series;
 
-/* A place on the x axis: a dashed line from bottom to top. */
+/** A place on the x axis: a dashed line from bottom to top. */
 typedef struct cq_chart_mark {
   double x;
-  const char *name; /* at its top; NULL: none */
+  const char *name; /**< at its top; NULL: none */
 } cq_chart_mark;
 
 typedef struct cq_chart {
-  const char *title, *x_label, *y_label; /* UTF-8; NULL: none, and no room for it */
-  double x[2], y[2];             /* the axes' ends; what lies outside is not drawn. {0, 0}: around all of the series */
-  const cq_chart_series *series; /* drawn in this order */
-  size_t n_series;               /* up to 8 are told apart by color */
+  const char *title, *x_label, *y_label; /**< UTF-8; NULL: none */
+  double x[2], y[2];                     /**< the axes' ends, which clip the series; {0, 0}: around all of the series */
+  const cq_chart_series *series;         /**< drawn in this order */
+  size_t n_series;                       /**< up to 8 have their own colors */
   const cq_chart_mark *marks;
   size_t n_marks;
-  int width, height; /* 0: 640, 480; a legend's rows but the first are added to the height */
-  bool same_unit;    /* one is as long on both axes: the one with room to spare shows more */
-  bool no_numbers;   /* on the axes, nor lines at them: distances mean something, places do not */
+  int width, height; /**< 0: 640, 480; more rows of the legend are added to the height */
+  bool same_unit;    /**< one scale for both axes; the longer one shows a wider range */
+  bool no_numbers;   /**< no numbers nor lines on the axes: only distances have a meaning */
 } cq_chart;
 
-/* Charts, one below the other, as a document of its own. out: release with cq_free().
- * Bytes of texts that are not UTF-8, and characters that XML has not, become U+FFFD.
- * Errors: CQ_ERR_ARGUMENT for an axis without extent or a chart too small to draw in, CQ_ERR_MEMORY. */
+/** Draws charts, one below the other, as one SVG document. out: release with cq_free(). Invalid UTF-8, and characters
+ * that XML does not allow, become U+FFFD.
+ * @errors CQ_ERR_ARGUMENT for an axis without extent or a chart too small to draw in, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_error *error);
 
 #ifdef __cplusplus

@@ -1,22 +1,22 @@
-/* Cross-lingual retrieval without parallel data: queries in one language, documents in another, learned from nothing
- * but test collections whose topics are translations of one another.
+/** @file Cross-lingual retrieval without parallel data: queries in one language, documents in another, learned only
+ * from test collections whose topics are translations of one another.
  *
- *   cq_clir_sources s = cq_clir_default_sources();
- *   s.languages = codes, s.n_languages = 2;                            // {"en", "hi"}
- *   s.documents = "docs.%.trec", s.topics = "topics.%.xml", s.judgements = "qrels.%.txt";
- *   cq_clir_open(&c, &s, ctx, &err);
- *   cq_clir_train(&m, c, held_out, "en", NULL, ctx, &err);             // all topics but the held-out ones
- *   cq_clir_expand(&words, &n, m, "en", "hi", query, NULL, &err);      // what a query becomes
- *   cq_clir_search(&hits, c, m, "en", "hi", held_out, NULL, ctx, &err);
- *   cq_clir_write_run("run.txt", c, hits, 1000, "tag", &err);
+ *      cq_clir_sources s = cq_clir_default_sources();
+ *      s.languages = codes, s.n_languages = 2;                            // {"en", "hi"}
+ *      s.documents = "docs.%.trec", s.topics = "topics.%.xml", s.judgements = "qrels.%.txt";
+ *      cq_clir_open(&c, &s, ctx, &err);
+ *      cq_clir_train(&m, c, held_out, "en", NULL, ctx, &err);             // all topics but the held-out ones
+ *      cq_clir_expand(&words, &n, m, "en", "hi", query, NULL, &err);      // a query's translation
+ *      cq_clir_search(&hits, c, m, "en", "hi", held_out, NULL, ctx, &err);
+ *      cq_clir_write_run("run.txt", c, hits, 1000, "tag", &err);
  *
- * The documents that are relevant to a topic in each language are combined into tuples, their words shuffled into
- * one another, and word vectors trained on the result; a query becomes its words' nearest neighbors in the other
- * language. For a held-out topic, only the query in its own language is known: its pseudo-relevant
- * documents there join the text. Source: Niyogi, Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015.
+ * The documents relevant to a topic in each language are combined into tuples, their words are mixed, and word vectors
+ * are trained on the result; a query becomes its words' nearest neighbors in the other language. For a held-out topic,
+ * only the query in its own language is known: its pseudo-relevant documents are added to the text. @source Niyogi,
+ * Ghosh & Bhattacharya 2018; the baseline: Vulic & Moens 2015.
  *
- * Threads: a cq_clir, and what is learned of it, may be used by any number of threads at once; cq_clir_cognates_set
- * needs its cognates to itself. */
+ * @threads A cq_clir and its models may be used by any number of threads at once, but no other thread may use the
+ * cognates during cq_clir_cognates_set(). */
 #ifndef CALQUE_LAB_CLIR_H
 #define CALQUE_LAB_CLIR_H
 
@@ -30,234 +30,230 @@
 extern "C" {
 #endif
 
-/* --- the collections --- */
+/** @name The collections */
 
-/* Each language's collection: in names of files % stands for the language's code. Topics of one number are translations
- * of one another. */
+/** Each language's collection: in file names, `%` stands for the language's code. Topics of the same number are
+ * translations of one another. */
 typedef struct cq_clir_sources {
   size_t size;
-  const char *const *languages; /* codes */
+  const char *const *languages; /**< codes */
   size_t n_languages;
-  const char *documents, *topics, *judgements; /* files; documents: or directories */
-  const char *stop_words;                      /* NULL: none */
+  const char *documents, *topics, *judgements; /**< files, or directories of documents */
+  const char *stop_words;                      /**< NULL: none */
   bool no_stems;
-  const char
-      *work; /* keep the lexical indexes in this directory, which must not exist; NULL: in a temporary one, removed
-                       before cq_clir_open returns */
+  const char *work; /**< new directory to keep the lexical indexes in; NULL: a temporary one */
 } cq_clir_sources;
-/* Group "clir-sources". */
-CQ_DEFAULT_OPTIONS(cq_clir_sources, cq_clir_default_sources, clir_sources)
+CQ_DEFAULT_OPTIONS(cq_clir_sources, cq_clir_default_sources, clir_sources) /**< group "clir-sources" */
 
 typedef struct cq_clir cq_clir;
 
-/* Reads the collections and builds a lexical index of each. A word that is spelled the same in two languages
- * is one word. Judgements of documents that the collection lacks are counted and ignored. Errors: those of the
- * files; CQ_ERR_ARGUMENT when `work` exists. */
+/** Reads the collections and builds a lexical index of each. A word that is spelled the same in two languages is one
+ * word. Judgments of documents that the collection lacks are counted and ignored. @errors Those of the files;
+ * CQ_ERR_ARGUMENT when `work` exists. */
 CQ_API CQ_MUST_USE cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context *ctx,
                                           cq_error *error);
 CQ_API void cq_clir_free(cq_clir *clir);
 
 typedef struct cq_clir_info {
-  size_t n_languages, n_topics; /* topics that all languages have */
-  size_t n_unknown;             /* judgements of documents that are not there */
+  size_t n_languages, n_topics; /**< topics that all languages have */
+  size_t n_unknown;             /**< judgments of documents that the collection lacks */
 } cq_clir_info;
-/* Borrowed. */
+/** Facts about the collections, borrowed. */
 CQ_API const cq_clir_info *cq_clir_about(const cq_clir *clir);
-CQ_API cq_slice cq_clir_topic(const cq_clir *clir, size_t topic); /* its number, as written */
+CQ_API cq_slice cq_clir_topic(const cq_clir *clir, size_t topic); /**< its number, as in the file */
 
-/* --- word vectors --- */
+/** @name Word vectors */
 
 typedef enum cq_clir_mixing {
-  CQ_MIX_BY_LENGTH, /* words in turn, more of the language with the longer document (Niyogi et al.) */
-  CQ_MIX_AT_RANDOM, /* words in random order (Vulic & Moens) */
+  CQ_MIX_BY_LENGTH, /**< in turn, in proportion to the documents' lengths (Niyogi et al.) */
+  CQ_MIX_AT_RANDOM, /**< words in random order (Vulic & Moens) */
 } cq_clir_mixing;
 
 typedef enum cq_clir_method {
-  CQ_CLIR_TERMS,     /* the nearest words of each word of the query */
-  CQ_CLIR_SUM,       /* the nearest words of the sum of its words' vectors */
-  CQ_CLIR_DOCUMENTS, /* documents and query as sums of their words' vectors, by cosine: the baseline */
+  CQ_CLIR_TERMS,     /**< the nearest words of each word of the query */
+  CQ_CLIR_SUM,       /**< the nearest words of the sum of its words' vectors */
+  CQ_CLIR_DOCUMENTS, /**< documents and query as sums of their words' vectors, by cosine: the baseline */
 } cq_clir_method;
 
+/** How vectors are trained and queries translated. idf and feedback are not for sums of vectors, where no term has one
+ * source word.
+ *
+ * With idf, a term w' that a word w of the query becomes has the weight
+ *
+ *      (weighted ? cos(w, w') : 1) * log((N + 1) / (n_w + 1/2))
+ *
+ * where n_w of the N documents in the query's language have w; the weights of a term that several words become are
+ * added. A word of the query itself (keep_words, and the monolingual run) counts as if its cosine were 1. This is our
+ * choice: the paper does not define weights of terms.
+ *
+ * feedback is query expansion by pseudo-relevance feedback in the query's own language. Half of the new query is the
+ * old one, by the frequencies of its words; half are the words with the highest share of its ten best documents there:
+ * the mean of their shares, weighted by the documents' likelihood, times `log((N + 1) / (n_w + 1/2))`. A word's
+ * translations, and the word itself if it is kept, are multiplied by its weight; the monolingual run uses the expanded
+ * query.
+ * @source Lavrenko & Croft 2001 (RM1); Abdul-Jaleel et al. 2004 (the mixture). */
 typedef struct cq_clir_options {
   size_t size;
   cq_clir_mixing mixing;
-  int kappa;          /* pseudo-relevant documents of a held-out topic, in the query's language */
-  bool pseudo_in_all; /* in every language, by the topic's translations: strictly, no longer without parallel data */
-  bool all_documents; /* add every document by itself: words that no aligned document has get vectors, too */
+  int kappa;          /**< pseudo-relevant documents of a held-out topic, in the query's language */
+  bool pseudo_in_all; /**< in every language, by the topic's translations: these are parallel data */
+  bool all_documents; /**< add every document by itself, for words that no aligned document has */
   cq_clir_method method;
-  int tau;         /* target words for each word, or for the sum */
-  bool weighted;   /* multiply a word's score by its cosine */
-  bool idf;        /* and by its source word's weight: see below */
-  int feedback;    /* words added to the query before translation; 0: none. See below */
-  int csls;        /* neighbors for the correction of hubs (CSLS); 0: no correction */
-  bool keep_words; /* keep the query's own words where the target language has them */
+  int tau;         /**< target words for each word, or for the sum */
+  bool weighted;   /**< multiply a word's score by its cosine */
+  bool idf;        /**< and by its source word's weight: see above */
+  int feedback;    /**< words added to the query before translation; 0: none. See above */
+  int csls;        /**< neighbors for the correction of hubs (CSLS); 0: no correction */
+  bool keep_words; /**< keep the query's own words where the target language has them */
   const cq_words_options *words;
   const cq_lexical_options *ranking;
 } cq_clir_options;
-/* Group "clir", the paper's setting: by length, kappa 10, tau 10, window 25, each term's neighbors, unweighted,
+/** Group "clir", the paper's setting: by length, kappa 10, tau 10, window 25, each term's neighbors, unweighted,
  * Terrier's Dirichlet, the top 1000. The groups within it have defaults of their own. */
 CQ_DEFAULT_OPTIONS(cq_clir_options, cq_clir_default_options, clir)
 CQ_DEFAULT_PART(cq_words_options, cq_clir_default_words, clir, words)
 CQ_DEFAULT_PART(cq_lexical_options, cq_clir_default_ranking, clir, lexical)
-/* idf: a term w' that a word w of the query becomes weighs
- *
- *   (weighted ? cos(w, w') : 1) * log((N + 1) / (n_w + 1/2))
- *
- * where n_w of the N documents in the query's language have w; the weights of a term that several words become are
- * added. A word of the query itself (keep_words, and the monolingual run) counts as if its cosine were 1. This is our
- * choice: the paper does not say how terms are weighted. Not for sums of vectors, where no term has one source word.
- *
- * feedback: query expansion by pseudo-relevance feedback in the query's own language. Half of the new query is the old
- * one, each word as often as it has it, and half the words with the greatest share of its ten best documents there: by
- * their share of each document, documents weighted by their likelihood, times log((N + 1) / (n_w + 1/2)). Sources:
- * Lavrenko & Croft 2001 (RM1); Abdul-Jaleel et al. 2004 (the mixture). Each word's translations, and the word itself
- * where it is kept, are multiplied by its weight; the monolingual run is that of the expanded query. Not for sums of
- * vectors. */
 
 typedef struct cq_clir_model cq_clir_model;
 
-/* Trains vectors of all languages' words.
- *   held_out  [n_topics] topics whose judgements and translations must not be used; NULL: none
- *   from      the language of held-out topics' queries
- *   ctx       with several threads results differ from run to run, as cq_words_train says; NULL: by the seed alone
- * A topic without relevant documents in a language is aligned without that language; a topic with relevant documents in
- * one language only is ignored. Errors: CQ_ERR_ARGUMENT, for idf or feedback with sums of vectors, too;
- * CQ_ERR_MEMORY. */
+/** Trains vectors of all languages' words. A topic without relevant documents in a language is aligned without it; a
+ * topic with relevant documents in only one language is ignored.
+ * @param held_out  [n_topics] topics whose judgments and translations must not be used; NULL: none
+ * @param from      the language of held-out topics' queries
+ * @param ctx       with several threads results differ from run to run, as for cq_words_train(); NULL: by the seed
+ *                  alone
+ * @errors CQ_ERR_ARGUMENT, also for idf or feedback with sums of vectors; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
                                            const char *from, const cq_clir_options *options, cq_context *ctx,
                                            cq_error *error);
 CQ_API void cq_clir_model_free(cq_clir_model *model);
-/* Writes a model in word2vec's text format, and reads one. Errors: those of the file. */
+/** Writes a model in word2vec's text format, or reads one. @errors Those of the file. */
 CQ_API CQ_MUST_USE cq_status cq_clir_save(const cq_clir_model *model, const char *path, cq_error *error);
 CQ_API CQ_MUST_USE cq_status cq_clir_load(cq_clir_model **out, const cq_clir *clir, const char *path, cq_error *error);
-CQ_API size_t cq_clir_n_trained(const cq_clir_model *model); /* words of text, in one epoch */
+CQ_API size_t cq_clir_n_trained(const cq_clir_model *model); /**< words of text, in one epoch */
 
 typedef struct cq_clir_word {
-  cq_slice from, to; /* from: empty for the sum. Borrowed from the model */
+  cq_slice from, to; /**< from: empty for the sum. Borrowed from the model */
   double cosine, score;
 } cq_clir_word;
 
-/* What a query becomes: *out [n], released with cq_free(); words of the query that the text lacks give nothing. */
+/** Translates a query: `*out` [n], released with cq_free(); words of the query that the text lacks are ignored. */
 CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const cq_clir_model *model, const char *from,
                                             const char *to, cq_slice query, const cq_clir_options *options,
                                             cq_error *error);
 
-/* Searches for topics in another language: *out [n_topics, k], released with cq_free(); topics not asked for have no
- * hits.
- *   asked  [n_topics]; NULL: all
- * from and to the same: the monolingual run, which needs no model. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+/** Searches for topics in another language: `*out` [n_topics, k], released with cq_free(); other topics have no hits.
+ * from and to the same: the monolingual run, which needs no model.
+ * @param asked  [n_topics], which topics; NULL: all
+ * @errors CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
                                             const cq_clir_options *options, cq_context *ctx, cq_error *error);
-/* Writes hits as a TREC run to a file; NULL or "-": standard output. Errors: CQ_ERR_ARGUMENT for an empty tag or one
+/** Writes hits as a TREC run to a file; NULL or "-": standard output. @errors CQ_ERR_ARGUMENT for an empty tag or one
  * with blanks; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexical_hit *hits,
                                                size_t k, const char *tag, cq_error *error);
-/* The mean average precision of hits over the topics asked for that have relevant documents. */
+/** The mean average precision of hits over the asked topics that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 
-/* --- transliteration-based matching --- */
+/** @name Transliteration-based matching */
 
-/* Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
- * in other scripts are romanized (ICU's transliterators) before their letters are matched; in scripts without spaces
- * up to five adjacent words are one, too, because names are cut apart. A query is translated, then expanded in two
- * steps:
+/** Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
+ * in other scripts are romanized (ICU's transliterators) before their letters are matched; in scripts without spaces up
+ * to five adjacent words also count as one, because names are split. A query is translated, then expanded in two steps:
  *
- *   query ──▶ its likelihood in the documents, read through the table of words               the translated query
- *   query ──▶ documents of its own language ──▶ an expanded query; and documents like them   source feedback
- *   the best so far ──▶ an expanded query in their language                                  target feedback */
+ *      query ──▶ likelihood in the documents, through the table of words               the translated query
+ *      query ──▶ documents of its own language ──▶ expanded query; similar documents   source feedback
+ *      the best so far ──▶ expanded query in their language                            target feedback */
 typedef struct cq_clir_cognates cq_clir_cognates;
 
 typedef struct cq_cognate_options {
   size_t size;
-  double at, sharpness; /* the log-odds at which a pair of words counts half; how fast worse pairs of a word fall off */
-  double mu;            /* Dirichlet smoothing of likelihoods read through the table */
-  double mu_feedback;   /* and of those within a language */
-  double query_share;   /* weight of the query itself against source feedback */
-  double similar_share; /* weight of documents like the source's, beside both */
-  double first_share;   /* weight of all that against target feedback */
-  int n_source, n_target;             /* feedback documents */
-  int n_source_words, n_target_words; /* feedback words */
+  double at, sharpness;               /**< log-odds at which a pair of words counts half; steepness of the decay */
+  double mu;                          /**< Dirichlet smoothing of likelihoods read through the table */
+  double mu_feedback;                 /**< and of those within a language */
+  double query_share;                 /**< weight of the query itself against source feedback */
+  double similar_share;               /**< weight of documents like the source's, beside both */
+  double first_share;                 /**< weight of all that against target feedback */
+  int n_source, n_target;             /**< feedback documents */
+  int n_source_words, n_target_words; /**< feedback words */
 } cq_cognate_options;
-/* Group "clir-cognates". */
-CQ_DEFAULT_OPTIONS(cq_cognate_options, cq_cognate_default_options, clir_cognates)
+CQ_DEFAULT_OPTIONS(cq_cognate_options, cq_cognate_default_options, clir_cognates) /**< group "clir-cognates" */
 
-/* Learns from the documents of topics that are not held out; of the others only documents and queries in `from` are
- * used. Nothing is random. from and to the same: nothing is learned, and searching is monolingual with the same
- * feedback, the bound to compare with. Errors: CQ_ERR_ARGUMENT; CQ_ERR_UNSUPPORTED for more than 1,000 letters that
- * ICU cannot romanize; CQ_ERR_MEMORY. */
+/** Learns from the documents of topics that are not held out; held-out topics contribute only documents and queries in
+ * `from`. Deterministic. from and to the same: nothing is learned, and searching is monolingual with the same feedback,
+ * as an upper bound. @errors CQ_ERR_ARGUMENT; CQ_ERR_UNSUPPORTED for more than 1,000 letters that ICU cannot romanize;
+ * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
                                                     const char *from, const char *to, const cq_cognate_options *options,
                                                     cq_context *ctx, cq_error *error);
 CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
-/* Options of searching from now on; `at` and `sharpness`, which the table was made with, stay. Errors:
+/** Sets the options for later searches, except `at` and `sharpness`, with which the table was made. @errors
  * CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, const cq_cognate_options *options,
                                                   cq_error *error);
-/* The contrast: how much better the words of a topic match the words of its own documents than those of another
- * topic's, counted in words. Chance: the same when topics are put together wrongly before they are learned from. */
+/** The contrast: how much better a topic's words match those of its own documents than another topic's, in words.
+ * Chance: the contrast after learning from wrongly paired topics. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
 CQ_API double cq_clir_cognates_chance(const cq_clir_cognates *cognates);
-/* False: the contrast is less than one and a half times chance, so that what was learned is not used. Words match by how
- * they are spelled, other scripts romanized. */
+/** False: the contrast is below 1.5 times chance, so that the learned table is not used, and words match by their
+ * romanized spelling. */
 CQ_API bool cq_clir_cognates_are_learned(const cq_clir_cognates *cognates);
-/* The table's entries for a query's words, word after word, each word's best first: *out [n], released with cq_free();
- * cosine and score are the entry. The query is analysed without stems. Errors: CQ_ERR_MEMORY. */
+/** The table's entries for a query's words, word by word, best first: `*out` [n], released with cq_free(); cosine and
+ * score are the entry. The query is analyzed without stems. @errors CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_expand(cq_clir_word **out, size_t *n, const cq_clir_cognates *cognates,
                                                      cq_slice query, cq_error *error);
-/* As cq_clir_search. */
+/** Searches as cq_clir_search() does. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *cognates,
                                                      const bool *asked, size_t k, cq_context *ctx, cq_error *error);
 
-/* --- cross-validation --- */
+/** @name Cross-validation */
 
-/* Topics in groups that stay together: by number, `group` of them a group as cq_topic_group has it (four topics an
- * article); with group 1 by their order. Group g is in fold g mod n. */
+/** Folds of topics in groups that stay together: `group` consecutive numbers as in cq_topic_group() (four topics an
+ * article), or, with group 1, single topics by their order. Group g is in fold g mod n. */
 typedef struct cq_clir_folds {
   size_t size;
   int n, group;
 } cq_clir_folds;
-/* Group "clir-folds": five folds, topics by their order. */
+/** Group "clir-folds": five folds, topics by their order. */
 CQ_DEFAULT_OPTIONS(cq_clir_folds, cq_clir_default_folds, clir_folds)
 
-/* *out [n_topics]: those of a fold, from 0 on; released with cq_free(). Errors: CQ_ERR_ARGUMENT for a fold without
- * topics, or for topics without numbers if group is above 1; CQ_ERR_MEMORY. */
+/** Which topics are in a fold, from 0: `*out` [n_topics], released with cq_free(). @errors CQ_ERR_ARGUMENT for a fold
+ * without topics, or for topics without numbers if group is above 1; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_folds *folds, int fold,
                                                  cq_error *error);
 
 typedef struct cq_clir_validation {
   size_t size;
-  const int *kappas, *windows,
-      *taus; /* the grid that is searched on the training folds; none: 5, 10, 20; 10, 25, 50; 5, 10, 15 */
+  const int *kappas, *windows, *taus; /**< the grid for the training folds; none: 5, 10, 20; 10, 25, 50; 5, 10, 15 */
   size_t n_kappas, n_windows, n_taus;
-  double share; /* of the training groups that is used, in quarters, for learning curves; 0: all */
+  double share; /**< of the training groups, in quarters, for learning curves; 0: all */
   const cq_clir_folds *folds;
 } cq_clir_validation;
-/* Group "clir-validation". */
-CQ_DEFAULT_OPTIONS(cq_clir_validation, cq_clir_default_validation, clir_validation)
+CQ_DEFAULT_OPTIONS(cq_clir_validation, cq_clir_default_validation, clir_validation) /**< group "clir-validation" */
 
 typedef struct cq_clir_fold {
-  int kappa, window, tau;                   /* chosen */
-  double map_chosen, map_tested;            /* NaN: not measured: there was no choice, or no relevant documents */
-  double seconds_before, seconds_retrieval; /* text and vectors; all queries of the fold */
-  double contrast;                          /* of cognates, and the chosen shares */
+  int kappa, window, tau;                   /**< chosen */
+  double map_chosen, map_tested;            /**< NaN: no choice, or no relevant documents */
+  double seconds_before, seconds_retrieval; /**< text and vectors; all queries of the fold */
+  double contrast;                          /**< of cognates; then the chosen shares */
   double query_share, similar_share, first_share;
-  double chance;   /* of cognates, as the contrast */
-  bool is_learned; /* cq_clir_cognates_are_learned */
+  double chance;   /**< of cognates, as the contrast */
+  bool is_learned; /**< cq_clir_cognates_are_learned */
 } cq_clir_fold;
 
-/* For each fold the best point of the grid is chosen by validation on the next fold, which is held out as well; then
- * vectors are trained on all topics but the fold's, and these are searched for.
- *   folds  [n], NULL: not wanted
- *   hits   [n_topics, k] of all topics, each by the model of its fold
- * Trainings run side by side, each in one thread, so that results depend on the seed alone. */
+/** Cross-validates: for each fold the best point of the grid is chosen by validation on the next fold, which is held
+ * out as well; then vectors are trained on all other topics, and the fold's topics are searched for. Each training has
+ * one thread and they run side by side, so that results depend on the seed alone.
+ * @param folds  [n]; NULL: not needed
+ * @param hits   [n_topics, k] of all topics, each by the model of its fold */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                               const char *from, const char *to, const cq_clir_validation *how,
                                               const cq_clir_options *options, cq_context *ctx, cq_error *error);
 
-/* The same by cognates; the grid is not used. The shares of the query, of similar documents and of target feedback are
- * chosen for each fold by validation on all others in turn, unless there are options or only two folds; `folds` has
- * what was chosen, MAP and times. */
+/** Cross-validates matching by cognates, without the grid. The shares of the query, of similar documents and of target
+ * feedback are chosen for each fold by validation on all others in turn, unless options are given or there are only two
+ * folds; `folds` has the choice, MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_validation *how,
                                                        const cq_cognate_options *options, size_t k, cq_context *ctx,

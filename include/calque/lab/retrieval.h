@@ -1,15 +1,15 @@
-/* Evaluation of ranked retrieval against relevance judgements (qrels): the measures of TREC.
+/** @file Evaluation of ranked retrieval against relevance judgments (qrels): TREC's measures.
  *
- *   cq_retrieval_eval *r;
- *   cq_eval_retrieval(&r, "qrels.txt", "run.txt", NULL, &err);
- *   for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
- *     printf("%s %.4f\n", cq_retrieval_eval_measure(r, m), cq_retrieval_eval_overall(r, m));
- *   cq_retrieval_eval_free(r);
+ *      cq_retrieval_eval *r;
+ *      cq_eval_retrieval(&r, "qrels.txt", "run.txt", NULL, &err);
+ *      for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
+ *        printf("%s %.4f\n", cq_retrieval_eval_measure(r, m), cq_retrieval_eval_overall(r, m));
+ *      cq_retrieval_eval_free(r);
  *
- * The figures are trec_eval's: a run is ranked by its scores whatever its rank column says, of equal scores the
- * document name that sorts last first; a document counts as relevant from relevance 1 on.
+ * The figures are trec_eval's: a run is ranked by its scores, ignoring the rank column, on a tie by document name,
+ * descending; documents are relevant from relevance 1 on.
  *
- * Threads: calls are independent of one another; a cq_retrieval_eval may be read by any number of threads at once. */
+ * @threads Calls are independent of one another; a cq_retrieval_eval may be read by any number of threads at once. */
 #ifndef CALQUE_LAB_RETRIEVAL_H
 #define CALQUE_LAB_RETRIEVAL_H
 
@@ -24,55 +24,55 @@ extern "C" {
 
 typedef struct cq_retrieval_eval cq_retrieval_eval;
 
-typedef struct cq_retrieval_eval_options { /* group "retrieval-eval" */
+typedef struct cq_retrieval_eval_options {
   size_t size;
-  const char *const *measures; /* names as below; none: the usual ones */
+  const char *const *measures; /**< names, see cq_eval_retrieval(); none: the usual ones */
   size_t n_measures;
-  bool complete;  /* also count the topics that the judgements have and the run has not */
-  bool in_double; /* compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
+  bool complete;  /**< also count judged topics that the run lacks */
+  bool in_double; /**< compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
 } cq_retrieval_eval_options;
+/** Group "retrieval-eval". */
 CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options, retrieval_eval)
 
-/* Evaluates a run.
- *   measures   num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; and with a cutoff k P_k, recall_k and
- *              ndcg_cut_k
- *   options    NULL for the defaults: the usual measures, over the topics that both files have
- * Errors: CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for
- * lines that are none, a document that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/** Evaluates a run. Measures: num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; with a cutoff k P_k,
+ * recall_k and ndcg_cut_k.
+ * @param options  NULL for the defaults: the usual measures, over the common topics
+ * @errors CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for
+ * malformed lines, a repeated document; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
                                                const cq_retrieval_eval_options *options, cq_error *error);
 CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
 
 CQ_API size_t cq_retrieval_eval_n_measures(const cq_retrieval_eval *retrieval);
 CQ_API const char *cq_retrieval_eval_measure(const cq_retrieval_eval *retrieval, size_t measure);
-CQ_API bool cq_retrieval_eval_is_count(const cq_retrieval_eval *retrieval, size_t measure); /* num_... */
-CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval);               /* in bytewise order */
+CQ_API bool cq_retrieval_eval_is_count(const cq_retrieval_eval *retrieval, size_t measure); /**< num_... */
+CQ_API size_t cq_retrieval_eval_n_topics(const cq_retrieval_eval *retrieval);               /**< in bytewise order */
 CQ_API cq_slice cq_retrieval_eval_topic(const cq_retrieval_eval *retrieval, size_t topic);
 CQ_API double cq_retrieval_eval_value(const cq_retrieval_eval *retrieval, size_t topic, size_t measure);
-/* The mean over topics; of num_... the sum. */
+/** The mean over topics; the sum for counts. */
 CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size_t measure);
 
-/* --- runs --- */
+/** @name Runs */
 
-/* Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their vectors
- * (a bi-encoder), as a TREC run of the top k documents of each topic.
- *   run                the file to write, which appears whole or not at all; NULL or "-": standard output
- *   documents, topics  file formats as for cq_lexical_build and cq_lexical_run
- * Errors: those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or one
- * with blanks. */
+/** Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their
+ * vectors (a bi-encoder), as a TREC run of the top k documents of each topic.
+ * @param run               the file to write, which appears whole or not at all; NULL or "-": standard output
+ * @param documents,topics  file formats as for cq_lexical_build() and cq_lexical_run()
+ * @errors Those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or
+ * one with blanks. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
-/* The same with an encoder of its own for the queries: a model opened for the task "query" beside one for "document". Errors:
- * as above; CQ_ERR_ARGUMENT for vectors of different dimensions. */
+/** cq_dense_run() with a second encoder for queries: a model opened for the task "query" beside one for "document".
+ * @errors As above; CQ_ERR_ARGUMENT for vectors of different dimensions. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder,
                                                      const cq_encoder *of_queries, const char *documents,
                                                      const char *topics, size_t k, const char *tag, cq_context *ctx,
                                                      cq_error *error);
 
-/* Reciprocal rank fusion of several runs: a document's score is the sum of 1 / (k + its rank) over the runs that have it;
- * the top `depth` of each topic. `run` as above. Errors: those of reading and writing runs; CQ_ERR_ARGUMENT for k below 0
- * and for the tag. Source: Cormack et al. 2009, who use k = 60. */
+/** Reciprocal rank fusion of several runs: a document's score is the sum of 1 / (k + rank) over the runs that have it.
+ * Writes the top `depth` of each topic; `run` as above. @errors Those of reading and writing runs; CQ_ERR_ARGUMENT for
+ * k below 0 and for the tag. @source Cormack et al. 2009, who use k = 60. */
 CQ_API CQ_MUST_USE cq_status cq_fuse_runs(const char *run, const char *const *runs, size_t n_runs, double k,
                                           size_t depth, const char *tag, cq_error *error);
 

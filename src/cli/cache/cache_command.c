@@ -1,4 +1,4 @@
-/* calque cache check, info, clear: what training and mining keep of vectors. */
+/* calque cache check, info, clear: the cached vectors of training and mining. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -46,8 +46,8 @@ static const cli_command cache_check = {
     .summary = "verify the checksums of cached vectors",
     .description =
         "Compares each model's vectors, and the states of searches that were stopped, with their checksums. "
-        "Exits with 1 where something is damaged. Whoever uses the cache verifies what it reads and computes "
-        "again what is damaged; a cache may be deleted at any time.",
+        "Exits with 1 where something is damaged. Commands that use the cache verify what they read and recompute "
+        "damaged entries; a cache may be deleted at any time.",
     .example = "calque cache check",
     CLI_OPTIONS(struct check_args, check_options),
     .run = run_cache_check,
@@ -63,8 +63,7 @@ struct clear_args {
 
 static const cq_option clear_options[] = {
     CACHE_ROW(struct clear_args),
-    {CQ_NUMBER(struct clear_args, "days", days, CHANGES, 0, 0, 1e6, "N",
-               "only what nothing was added to for so many days"),
+    {CQ_NUMBER(struct clear_args, "days", days, CHANGES, 0, 0, 1e6, "N", "only models without additions for N days"),
      .otherwise = "everything"},
 };
 
@@ -111,7 +110,7 @@ static const cli_command cache_info = {
 };
 static const cli_command cache_clear = {
     .name = "clear",
-    .summary = "remove what is cached, or what is old of it",
+    .summary = "remove cached entries, or only old ones",
     .description = "Removes cached vectors, states of searches and indexes of folders, and prints what was removed, as "
                    "'calque cache info' does. What is needed again is computed again.",
     .example = "calque cache clear --days 30",
@@ -124,7 +123,7 @@ static const cli_command *const children[] = {&cache_check, &cache_clear, &cache
 const cli_command cli_cache = {
     .name = "cache",
     .summary = "the cache of vectors: check, clear, info",
-    .description = "Training and mining keep the vectors of sentences by model, so that a model is asked once; search "
+    .description = "Training and mining keep the vectors of sentences by model, so that each is encoded once; search "
                    "keeps the indexes of folders that cannot be written to.",
     .example = "calque cache check --cache DIR",
     .children = children,

@@ -1,4 +1,4 @@
-/* What the commands of `calque data` share: what they read, progress, what became of the rows. */
+/* Shared by the commands of `calque data`: inputs, progress, and the summary of the rows. */
 #ifndef CLI_DATA_DATA_COMMAND_H
 #define CLI_DATA_DATA_COMMAND_H
 
@@ -16,7 +16,7 @@ cli_data_run cli_data_start(void);
 /* "20613 rows read, 19615 written; 998 too long", or the error. */
 int cli_data_report(cli_data_run *run, cq_status status);
 
-/* The progress of a struct of options is told to a run. */
+/* Reports the progress of a struct of options to a run. */
 bool cli_data_watch(void *run, uint64_t n_read);
 #define CLI_DATA_WATCH(o, run) ((o)->progress = cli_data_watch, (o)->progress_context = (run))
 

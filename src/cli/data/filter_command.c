@@ -18,7 +18,7 @@ const cli_command cli_data_filter = {
     .max_arguments = -1,
     .description =
         "Files are read one after the other; without any, standard input. A side's script is that of most of its "
-        "letters; a side without letters passes. What its language is, --other-language asks calque data language.",
+        "letters; a side without letters passes. --other-language identifies languages, as calque data language does.",
     .example = "calque data filter --languages en,ru en-ru.tsv.gz -o clean.tsv.gz",
     CLI_GROUP(&cq_group_corpus_filter, .left_out = cli_data_inputs_taken),
     .run = run_filter,

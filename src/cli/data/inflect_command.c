@@ -1,4 +1,4 @@
-/* calque data inflect: a dictionary's words in the forms that text has. */
+/* calque data inflect: inflected forms of a dictionary's words, found in text. */
 #include "cli/data/data_command.h"
 
 static int run_inflect(const cli_call *call) {

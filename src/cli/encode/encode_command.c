@@ -108,7 +108,7 @@ static int open_encoder(cq_encoder **out, const cli_encode_args *args) {
   if (!args->language) return cli_open_model(out, args->model, args->encoder);
   if (strchr(args->language, '/') ||
       snprintf(path, sizeof path, "%s/encoder-%s", args->model, args->language) >= (int)sizeof path)
-    return cli_fail("'%s' is no language's code", args->language);
+    return cli_fail("'%s' is not a language code", args->language);
   return cli_open_model(out, path, args->encoder);
 }
 

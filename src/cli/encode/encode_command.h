@@ -79,7 +79,7 @@ size_t cli_encode_row_bytes(const cli_encode_job *j);
 int cli_encode_check_divisible(const cli_call *call, const char *output);
 /* All ranks agree on what they are about to do; the input is cut, and for int8 j->ranges found. */
 int cli_encode_open_divided(cli_encode_job *j, const cli_call *call);
-/* Encodes this rank's ranges, waits for the others, puts the output at its place, and gathers what is to be remarked. */
+/* Encodes this rank's ranges, waits for the others, moves the output into place, and gathers the remarks. */
 int cli_encode_divided(cli_encode_job *j, const cli_call *call);
 
 #endif

@@ -64,7 +64,7 @@ static int ranges_of_divided(cli_encode_job *j) {
   for (size_t i = 0; code == CLI_OK && i < n; i++) j->ranges[i] = (float)own[i];
   if (code == CLI_OK) code = save_ranges(j, path);
   free(all);
-  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* no rank continues before they are saved */
+  all = code == CLI_OK ? cli_ranks_gather(own, 1, j->ranks) : NULL; /* all ranks wait until they are saved */
   if (code == CLI_OK && !all) code = CLI_FAILED;
   free(own);
   free(all);
@@ -101,7 +101,7 @@ static uint64_t hash_of_ranges(const cli_encode_job *j) {
   return hash;
 }
 
-/* Adds the ranges that --calibration gives to what must be the same: neither ranks nor a resumed run may mix two
+/* Adds the ranges of --calibration to the values that must agree: neither ranks nor a resumed run may mix two
  * contents of that file. */
 static int agree_on_calibration(char **lines, cli_encode_job *j) {
   cq_error error = {0};
@@ -144,7 +144,7 @@ int cli_encode_open_divided(cli_encode_job *j, const cli_call *call) {
   }
   free(lines);
   if (code == CLI_OK && cq_divided_n_done(j->divided))
-    cli_note("going on where %" PRIu64 " of %" PRIu64 " sentences are encoded", cq_divided_n_done(j->divided),
+    cli_note("resuming: %" PRIu64 " of %" PRIu64 " sentences are encoded", cq_divided_n_done(j->divided),
              cq_divided_n_rows(j->divided));
   return code == CLI_OK && j->args->output_type == TYPE_INT8 && !j->args->calibration ? ranges_of_divided(j) : code;
 }

@@ -37,7 +37,7 @@ typedef struct row {
   double figures[MAX_FIGURES];
 } row;
 
-/* What every file of one call is measured with. */
+/* Shared by all files of one call. */
 typedef struct bench {
   cq_encoder *model, *teacher;
   cq_classifier *classifier; /* learned from --train */

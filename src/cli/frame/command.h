@@ -1,4 +1,4 @@
-/* What a command of the program is made of, and what the framework gives it.
+/* The parts of a command, and what the framework provides.
  *
  *   argv ──▶ main.c: table of commands ──▶ command_options.c: fills the library's structs and the command's ──▶ run()
  *                         │                     ▲
@@ -32,7 +32,7 @@
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
 enum { CLI_MAX_GROUPS = 5 }; /* of the library's, in a command */
 
-/* Values of an option that may be given again and again; its row has the offsets of both. */
+/* Values of a repeatable option; its row has the offsets of both. */
 typedef struct cli_list {
   const char *const *items;
   size_t n;
@@ -58,7 +58,7 @@ typedef struct cli_call {
   const cli_command *program; /* all commands are below it */
   const cli_command *command;
   const char *path;    /* "calque model new" */
-  void *library;       /* the struct of the group at CLI_LIBRARY, filled; NULL: there is none */
+  void *library;       /* the filled struct of the group at CLI_LIBRARY; NULL: none */
   const void *options; /* the command's own struct, filled */
   const char *const *arguments;
   size_t n_arguments;
@@ -164,8 +164,7 @@ extern const char *const cli_precisions[]; /* by cq_precision */
 /* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
-/* Where the label of "[LABEL=]FILE" ends, its '='; NULL: there is none. A file of exactly that name is meant as it
- * is. */
+/* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
 const char *cli_label_end(const char *argument);
 
 /* ---- command_options.c ---- */
@@ -187,7 +186,7 @@ bool cli_given(const cli_call *call, const char *name);
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
-/* What help says of an option: its text, choices, default; and, if wished, the range of numbers. To be freed; NULL:
+/* The help on an option: its text, choices, default and, if requested, the range of numbers. The caller frees it; NULL:
  * out of memory. */
 char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
 /* The values that an option takes, NULL-terminated; NULL: it is no choice. */

@@ -1,6 +1,6 @@
 /* From argv to a command's structs. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags without a value, and
- * "--", after which everything is an argument. Nothing is guessed: an unknown name, a value that is not wholly of its
- * type, or a repeated option that takes one value, is an error that says what was expected. */
+ * "--", after which everything is an argument. Nothing is guessed: an unknown name, a malformed value, or
+ * a repeated option that takes one value, is an error that says what was expected. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -47,7 +47,7 @@ void cli_values_free(cli_values *values) {
 
 /* --- argv --- */
 
-/* What is parsed at present. */
+/* The state of parsing. */
 typedef struct parsing {
   const char *path;
   cq_options *options;
@@ -57,7 +57,7 @@ static const char *parsing_row_name(const void *context, size_t i) {
   return cq_options_row(((const parsing *)context)->options, i)->name;
 }
 
-/* The number of the option of a name or letter; *n receives how many there are. */
+/* The index of the option with a name or letter; *n receives the number of options. */
 static size_t find_option(size_t *n, const parsing *p, const char *name, size_t n_name, char letter) {
   size_t found = SIZE_MAX;
   const cq_option *row;
@@ -68,7 +68,7 @@ static size_t find_option(size_t *n, const parsing *p, const char *name, size_t 
   return found;
 }
 
-/* Whether every word of an option's name is a word of what was given: batch of batch-size. */
+/* Whether every word of an option's name is a word of the given name: batch of batch-size. */
 static bool is_word_of_option(const char *name, const char *given) {
   while (*name) {
     const size_t n = strcspn(name, "-");
@@ -112,7 +112,7 @@ static int set_option(const parsing *p, const cq_option *row, const char *value)
   return CLI_OK;
 }
 
-/* The option at argv[*i], and its value if that is apart. */
+/* The option at argv[*i], and its value if that is a separate argument. */
 static int parse_option(const parsing *p, int *i, int argc, char **argv) {
   const char *word = argv[*i], *value = NULL;
   const bool is_long = word[1] == '-';

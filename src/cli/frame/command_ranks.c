@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What several ranks find wrong, the first of them tells. */
+/* An error of several ranks is printed by the first of them. */
 static int wait_before_errors_ms(int rank) {
   enum { FIRST_MS = 500, EACH_MS = 100, MAX_RANKS = 20 };
   return rank == 0 ? 0 : FIRST_MS + EACH_MS * (rank < MAX_RANKS ? rank : MAX_RANKS);

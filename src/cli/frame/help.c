@@ -30,7 +30,7 @@ static void print_wrapped(const char *text, int column, int indent) {
   putchar('\n');
 }
 
-/* What is explained at the left, the explanation beside or, when that is too long, under it. */
+/* A term on the left, its explanation beside it or, if the term is too long, below. */
 static void print_entry(const char *left, const char *text) {
   if (strlen(left) + 2 > LEFT)
     printf("%s\n%*s", left, LEFT, "");
@@ -85,7 +85,7 @@ static bool explains_choices(const char *help, const char *const *choices) {
 
 /* Choices, range and default, each after "; ". */
 static void write_notes(FILE *out, const cq_option *o, const cq_options *values, bool with_range) {
-  const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no stands after the name */
+  const char *const *choices = o->type == CQ_OPTION_YES_NO ? NULL : o->choices; /* yes|no is shown after the name */
   for (size_t i = 0; choices && choices[i] && !explains_choices(o->help, choices); i++)
     fprintf(out, "%s%s", i ? ", " : "; ", choices[i]);
   if (o->flags & CQ_OPTION_REQUIRED) fputs("; required", out);

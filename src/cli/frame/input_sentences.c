@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A chunk ends early when it holds this much text: long lines must not multiply by the number of rows. */
+/* A chunk ends early when it holds this much text, so that long lines do not fill memory. */
 enum { MAX_CHUNK_BYTES = 4 << 20 };
 
 static cq_status fail_sentence(cq_error *error, cq_status status, const char *path, uint64_t line, const char *text) {
@@ -80,7 +80,7 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
       if (in->next_path == n_paths) return CQ_OK;
       if ((status = open_next(in, error))) return status;
     }
-    /* Who writes line by line and waits for an answer gets one. */
+    /* Returns early, for programs that write line by line and wait for each answer. */
     if (in->n > 0 && is_standard_input(in) && !cq_lines_ready(in->lines)) return CQ_OK;
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {

@@ -25,7 +25,7 @@ typedef struct cli_sentences {
   int columns[2];                /* 1-based TSV columns; 0: the whole line */
   int n_columns;                 /* sentences taken from each line, 1 or 2 */
   size_t rows;                   /* lines in a chunk */
-  bool skip_bad;                 /* count lines that are not UTF-8 or lack a column, and go on */
+  bool skip_bad;                 /* skip and count lines that are not UTF-8 or lack a column */
   const cq_divided_range *range; /* read these lines of the one path, which may be none; NULL: all */
   /* the chunk, valid until the next call */
   cq_slice *slices;  /* [n, n_columns] */
@@ -52,7 +52,7 @@ bool cli_sentences_can_repeat(const cli_sentences *in);
 /* Closes and goes back to the start. */
 void cli_sentences_rewind(cli_sentences *in);
 
-/* Says what an error of cq_encoder_encode on the current chunk is about: file and line, not the index in the chunk. */
+/* Rewords an error of cq_encoder_encode on the current chunk: file and line instead of the index in the chunk. */
 int cli_sentences_fail(const cli_sentences *in, const cq_error *error);
 
 #endif

@@ -31,7 +31,7 @@ cq_status cli_output_check(const char *path, bool replace, cq_error *error) {
 
 cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   struct stat info;
-  /* A link, such as /dev/stdout, stays one: what it leads to is written. */
+  /* A symbolic link, such as /dev/stdout, is followed, not replaced. */
   bool direct = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
   size_t size = strlen(path) + 32;
   cq_status status;
@@ -90,7 +90,7 @@ void cli_output_abort(cli_output *out) {
 cq_status cli_output_text(const char *path, const char *text, cq_error *error) {
   cli_output file;
   if (!path) {
-    fputs(text, stdout); /* a failure shows when the program flushes it */
+    fputs(text, stdout); /* a failure is noticed when the program flushes it */
     return CQ_OK;
   }
   cq_status status = cli_output_open(&file, path, error);

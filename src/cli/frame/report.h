@@ -1,4 +1,4 @@
-/* What commands say: errors and remarks on standard error, tables on standard output, a progress line. */
+/* Output of commands: errors and remarks on standard error, tables on standard output, a progress line. */
 #ifndef CLI_FRAME_REPORT_H
 #define CLI_FRAME_REPORT_H
 
@@ -30,12 +30,12 @@ int cli_fail_error(const cq_error *error);
     CLI_FAILED;                                                                                                        \
   })
 #endif
-/* What errors say first from here on: which of several processes this is. wait_ms: what is wrong for several of them one
- * tells, which ends the others while they wait. */
+/* Prefixes errors from here on with this process's rank. wait_ms: an error of several ranks is printed by one, which
+ * ends the others while they wait. */
 void cli_report_origin(const char *origin, int wait_ms);
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
-/* --quiet: from here on no notes and no progress; errors are still said. */
+/* --quiet: from here on no notes and no progress; errors are still printed. */
 void cli_be_quiet(void);
 bool cli_is_quiet(void);
 /* The same as a cq_notice_fn. */
@@ -45,7 +45,7 @@ void cli_notice(void *context, const char *text);
 
 /* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
 int cli_finish_output(int code);
-/* Hands out what has been written, to whoever waits for it; false: it cannot be, which the end of the program says. */
+/* Flushes standard output; false on failure, which is reported at the end of the program. */
 bool cli_flush_output(void);
 /* A column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
@@ -71,7 +71,7 @@ typedef struct cli_progress {
   bool drawn;       /* the terminal's last line holds it */
   double last_s;    /* when it was drawn */
   double started_s; /* when the program began to draw */
-  double watched_s; /* cli_progress_watch: its first call, and what was done then */
+  double watched_s; /* cli_progress_watch: the time of its first call, and the work done by then */
   uint64_t watched_from;
 } cli_progress;
 cli_progress cli_progress_start(void);

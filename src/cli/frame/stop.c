@@ -1,4 +1,4 @@
-/* One thread waits for all signals, so that cleaning up may use more than a signal handler may. See stop.h. */
+/* One thread waits for all signals, so that cleaning up is not limited to async-signal-safe functions. See stop.h. */
 #include "cli/frame/stop.h"
 
 #include <pthread.h>
@@ -56,9 +56,8 @@ void cli_stop_begin(void) {
   for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++) {
     struct sigaction before;
     const bool is_ignored = sigaction(stopping[i], NULL, &before) == 0 && before.sa_handler == SIG_IGN;
-    if (stopping[i] == SIGINT)
-      interrupt_is_ignored = is_ignored;               /* as a shell does for what it puts in the background */
-    if (stopping[i] == SIGHUP && is_ignored) continue; /* as nohup does */
+    if (stopping[i] == SIGINT) interrupt_is_ignored = is_ignored; /* as a shell does for background jobs */
+    if (stopping[i] == SIGHUP && is_ignored) continue;            /* as nohup does */
     sigaddset(&waited_for, stopping[i]);
   }
   pthread_sigmask(SIG_BLOCK, &waited_for, NULL);

@@ -1,5 +1,6 @@
-/* Signals: SIGINT, SIGTERM and SIGHUP end the program with their number (128 + n for a shell), without leaving temporary
- * files. A long run may ask for the first one to be a wish: it stops at the next good moment, and a second one ends it. */
+/* Signals: SIGINT, SIGTERM and SIGHUP end the program with their number (128 + n for a shell), without leaving
+ * temporary files. In a long run the first one may be a request: the run stops at the next good moment, and a second
+ * one ends it. */
 #ifndef CLI_FRAME_STOP_H
 #define CLI_FRAME_STOP_H
 
@@ -12,16 +13,17 @@ void cli_stop_begin(void);
 /* From now on the first signal only makes cli_stop_asked true. */
 void cli_stop_catch(void);
 bool cli_stop_asked(void);
-/* From now on the first SIGINT or SIGTERM, and every SIGHUP, only calls this, on a thread of its own; a second SIGINT or
- * SIGTERM ends the program. NULL: signals do what they did before. */
+/* From now on the first SIGINT or SIGTERM, and every SIGHUP, only calls this, on a thread of its own; a second SIGINT
+ * or SIGTERM ends the program. NULL: signals do what they did before. */
 void cli_stop_call(void (*told)(int signal));
-/* The exit code of a program that was to end with `code`: that of the signal, when it failed because it was asked to stop. */
+/* The exit code of a program that was to end with `code`: that of the signal, when it failed because it was asked to
+ * stop. */
 int cli_stop_code(int code);
 /* A file to remove when a signal ends the program, until the same name is forgotten. */
 void cli_stop_remove(const char *path);
 void cli_stop_forget(const char *path);
-/* Says on standard error how the program was started, with --resume. resuming: it was there already. n_ranks: above 1,
- * mpirun started it. */
+/* Prints on standard error the command line that resumes this run: the current one with --resume (resuming: it has that
+ * already). n_ranks above 1: mpirun started it. */
 void cli_stop_tell_resume(const cli_call *call, bool resuming, int n_ranks);
 
 #endif

@@ -38,7 +38,7 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-/* What was done, in words. */
+/* The summary of the additions. */
 static void note_read(const cq_index *index, const cq_index_read_result *r, size_t n_before, size_t n_passages_before) {
   char changes[128] = "";
   const uint64_t n_after = cq_index_size(index), n_replaced = n_before + r->n_added - r->n_removed - n_after;

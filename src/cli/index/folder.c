@@ -30,7 +30,7 @@ static bool make_directories(char *path) {
   return true;
 }
 
-/* FOLDER/.calque; of one that must not be written to, a directory in the cache, with % for each slash of its path. */
+/* FOLDER/.calque; for a read-only folder, a directory in the cache, with % for each slash of its path. */
 static bool find_place(char *out, size_t size, const char *folder) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int n;

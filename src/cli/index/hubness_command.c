@@ -34,7 +34,7 @@ static const cq_option options[] = {
 
 /* Lines of a file, one text after the other. */
 typedef struct lines {
-  cq_slice *items; /* [n]; their places count from the beginning of `bytes`, until all are read */
+  cq_slice *items; /* [n]; offsets into `bytes` until all are read */
   size_t n, capacity;
   char *bytes;
   size_t n_bytes, bytes_capacity;

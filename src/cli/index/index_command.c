@@ -1,4 +1,4 @@
-/* calque index: documents to be searched. The larger commands (add, copy, hubness) have files of their own. */
+/* calque index: documents for search. The larger commands (add, copy, hubness) are in their own files. */
 #include "cli/index/index_command.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -14,7 +14,7 @@ struct new_args {
 
 static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
 
-/* An address may have a password. */
+/* An address may contain a password. */
 static const char *shown_place(const char *place) {
   return cq_index_is_address(place) ? "an index in the database" : place;
 }
@@ -280,8 +280,8 @@ static const cli_command index_compact = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Writes the index anew without documents that were removed or replaced. Searches that are under way "
-                   "go on with what they have. An approximation (ANN) is dropped: build it again afterwards.",
+    .description = "Writes the index anew without documents that were removed or replaced. Searches under way "
+                   "keep the old state. An approximation (ANN) is dropped: build it again afterwards.",
     .example = "calque index compact news.index",
     CLI_THREADS_ONLY,
     .run = run_index_compact,

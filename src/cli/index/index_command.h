@@ -1,4 +1,4 @@
-/* Indexes: what their commands share. */
+/* Code shared by the index commands. */
 #ifndef CLI_INDEX_INDEX_COMMAND_H
 #define CLI_INDEX_INDEX_COMMAND_H
 

@@ -109,7 +109,7 @@ static int search_for_arguments(const search *s, const cli_call *call) {
   return code;
 }
 
-/* An empty line is no query, but answered: who asks may wait. */
+/* An empty line is not a query, but is answered: a caller may be waiting. */
 static int search_for_lines(const search *s) {
   cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
   cq_error error = {0};

@@ -1,7 +1,7 @@
 /* A command's page of section 1, in the roff that man(7) describes.
  *
- * Text is filled by roff, so that lines of the source may end anywhere between words. What roff would take as its own, a
- * backslash, a hyphen that shall stay one, a full stop or an apostrophe where a line begins, is escaped. */
+ * Text is filled by roff, so that lines of the source may end anywhere between words. What roff would take as its own,
+ * a backslash, a hyphen that shall stay one, a full stop or an apostrophe where a line begins, is escaped. */
 #include "base/number.h"
 #include "cli/manual/manual.h"
 
@@ -11,7 +11,7 @@
 #include <strings.h>
 #include <time.h>
 
-enum { WIDTH = 76 }; /* of lines of the source */
+enum { WIDTH = 76 }; /* of source lines */
 
 int cli_visit_pages(FILE *out, const cli_command *command, const char *path, const cli_page *parent, cli_visit visit) {
   cli_page page = {.command = command, .path = path, .parent = parent};
@@ -79,8 +79,8 @@ static void write_escaped(FILE *out, const char *text, size_t n) {
   }
 }
 
-/* A text in lines of the source, the first of which has `column` characters already; two newlines are a paragraph, one is
- * a break. */
+/* A text in lines of the source, the first of which has `column` characters already; two newlines are a paragraph, one
+ * is a break. */
 static void write_text(FILE *out, const char *text, size_t column) {
   while (*text) {
     if (*text == '\n') {
@@ -197,7 +197,7 @@ static void write_example(FILE *out, const char *text) {
   fputs("\n.EE\n", out);
 }
 
-/* What all commands have in common. */
+/* Sections common to all commands. */
 static void write_common(FILE *out, bool is_program) {
   static const char *const codes[][2] = {
       {"0", "All went well."},

@@ -1,4 +1,4 @@
-/* The manual: what is written of the commands' tables beside --help. */
+/* The manual: everything generated from the commands' tables but --help. */
 #ifndef CLI_MANUAL_MANUAL_H
 #define CLI_MANUAL_MANUAL_H
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What follows an option. */
+/* Completions after an option. */
 enum value_kind { NO_VALUE, ANY_VALUE, CHOICES, LISTED, DIRECTORIES, FILES };
 
 static enum value_kind kind_of(const cli_command *command, const cq_option *row) {

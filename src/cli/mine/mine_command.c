@@ -49,7 +49,7 @@ static int write_pairs(const struct args *args, const cq_mining *m) {
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
-/* What cannot be written is better known before the work. */
+/* Checks the output before the work. */
 static int check_writable(const char *path) {
   cq_error error = {0};
   cli_output file = {0};
@@ -65,8 +65,8 @@ static bool is_same_file(const char *a, const char *b) {
          one.st_ino == other.st_ino;
 }
 
-/* A classifier is replaced as a whole, which only a regular file can be; and it is not to replace what is read or written
- * beside it. */
+/* A classifier is replaced atomically, which needs a regular file; and it must not replace another input or output of
+ * the command. */
 static int check_classifier(const cli_call *call, const struct args *args, const cq_mine_options *o) {
   const char *path = o->save_classifier;
   struct stat there;

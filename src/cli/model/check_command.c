@@ -25,7 +25,7 @@ static const cq_option options[] = {
 
 static const cq_option_part parts[] = {{.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)}, {0}};
 
-/* What is compared when no file is given: scripts, lengths, and what tokenizers trip over. */
+/* The sentences compared without a file: scripts, lengths, and difficult cases for tokenizers. */
 static const char *const built_in[] = {
     "",
     "A dog barks.",
@@ -44,7 +44,7 @@ static const char *const built_in[] = {
 /* Figures over all sentences: of the differences between numbers, and of the cosines between vectors. */
 typedef struct differences {
   double max_difference, sum, min_cosine, cosine_sum;
-  size_t n, n_numbers, n_broken; /* sentences; numbers; sentences whose vectors are no numbers */
+  size_t n, n_numbers, n_broken; /* sentences; numbers; sentences whose vectors are not numbers */
   char worst[96];                /* the sentence of the lowest cosine, its beginning */
 } differences;
 
@@ -119,7 +119,7 @@ static int report_check(const differences *d, const struct args *args) {
            d->n, d->max_difference, mean, d->min_cosine, d->worst[0] ? "  (" : "", d->worst, d->worst[0] ? ")" : "",
            mean_cosine);
   }
-  if (d->n_broken) return cli_fail("the vectors of %zu sentences are no numbers", d->n_broken);
+  if (d->n_broken) return cli_fail("the vectors of %zu sentences are not numbers", d->n_broken);
   if (args->min_cosine > -1 && !(d->min_cosine >= args->min_cosine))
     return cli_fail("the lowest cosine is %.8f, expected at least %.8f", d->min_cosine, args->min_cosine);
   return CLI_OK;

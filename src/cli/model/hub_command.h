@@ -1,4 +1,4 @@
-/* What commands that use the Hugging Face hub share. */
+/* Shared by the commands that use the Hugging Face hub. */
 #ifndef CLI_MODEL_HUB_COMMAND_H
 #define CLI_MODEL_HUB_COMMAND_H
 

@@ -1,4 +1,4 @@
-/* calque model get | put | new | info | check | quantize | trim: the group, and showing a directory. */
+/* calque model get | put | new | info | check | quantize | trim: the group, and `info`. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

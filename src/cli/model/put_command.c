@@ -35,7 +35,7 @@ static int run_model_put(const cli_call *call) {
 const cli_command cli_model_put = {
     .name = "put",
     .summary = "send a model to the Hugging Face hub",
-    .arguments = "DIRECTORY ORGANISATION/NAME[@BRANCH]",
+    .arguments = "DIRECTORY ORGANIZATION/NAME[@BRANCH]",
     .min_arguments = 2,
     .max_arguments = 2,
     .description =
@@ -44,7 +44,7 @@ const cli_command cli_model_put = {
         "complete what "
         "training wrote into it, and an example of its use is added; the directory's own stays as it is. Files that "
         "the repository has with other contents are an error, unless --replace is given.\n\n"
-        "It needs a token that may write: HF_TOKEN, or log in once with 'hf auth login'. ORGANISATION may be the name "
+        "It needs a token that may write: HF_TOKEN, or log in once with 'hf auth login'. ORGANIZATION may be the name "
         "of your account. Look at --dry-run first.",
     .example = "calque model put multilingual ada/multilingual --license apache-2.0 --language en,de,es \\\n"
                "    --base-model sentence-transformers/all-MiniLM-L6-v2 --dry-run",

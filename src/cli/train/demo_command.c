@@ -1,4 +1,4 @@
-/* calque demo: the whole story on the sample corpus, told so that a newcomer can follow.
+/* calque demo: the whole workflow on the sample corpus, explained for newcomers.
  *
  *   sample/teacher ──▶ extended by sample/train ──▶ measured beside the teacher ──▶ translations found
  *                                                                                       │
@@ -80,7 +80,7 @@ static bool has_sample(const char *directory) {
   return path_join(path, directory, "teacher/modules.json") && access(path, R_OK) == 0;
 }
 
-/* The option, then the environment, then beside the program: build/X/calque in the source tree, bin/calque when
+/* The option, then the environment, then next to the program: build/X/calque in the source tree, bin/calque when
  * installed. */
 static int find_sample(demo *d) {
   static const char *const beside[] = {"../../sample", "../sample", "../share/calque/sample"};
@@ -151,7 +151,7 @@ static int demo_failed(demo *d) {
   return cli_fail_error(&d->error);
 }
 
-/* What was chosen is part of the story; tables of the training are not: there is one of test sentences. */
+/* Prints the choices, but not the training's tables: the demo has its own, of test sentences. */
 static bool watch_demo_training(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];
@@ -228,7 +228,7 @@ static int extend_teacher(demo *d, char *files[N_LANGUAGES]) {
   return cq_encoder_open(&d->student, output, NULL, &d->error) ? demo_failed(d) : CLI_OK;
 }
 
-/* What a model knows of each language, by the held-out test split. */
+/* Evaluates a model on the held-out test split of each language. */
 static int measure_languages(figures out[N_LANGUAGES], demo *d, const cq_encoder *model) {
   for (size_t i = 0; i < N_LANGUAGES; i++) {
     char *test = sample_file(d, "test", languages[i].code), *sts = sample_file(d, "sts", languages[i].code);

@@ -1,4 +1,4 @@
-/* What the commands that train an encoder have in common: news, the end. */
+/* Shared by the commands that train an encoder: progress, the end. */
 #ifndef CLI_TRAIN_TRAINING_COMMAND_H
 #define CLI_TRAIN_TRAINING_COMMAND_H
 
@@ -27,12 +27,12 @@ typedef struct cli_training {
   bool stop_told;
 } cli_training;
 
-/* Checks the options, has the run tell its progress, and opens the context. run: the call's own struct. Returns an exit
- * code; to be ended by cli_training_end in any case. */
+/* Checks the options, sets up progress messages, and opens the context. run: the call's own struct. Returns an exit
+ * code; call cli_training_end in any case. */
 int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run);
-/* What to return after the library's status: tells the result, or the error and how to resume. */
+/* The exit code for the library's status; prints the result, or the error and how to resume. */
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);
-/* What to return after a run that went well: says when it was in vain, or collapsed. */
+/* The exit code after a successful run; reports a model that is no better than before, or collapsed. */
 int cli_training_verdict(const cq_training_result *result);
 void cli_training_end(cli_training *t);
 

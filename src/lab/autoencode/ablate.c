@@ -1,4 +1,4 @@
-/* An autoencoder with one thing changed at a time. */
+/* Ablation: autoencoders with one setting changed at a time. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/slice.h"

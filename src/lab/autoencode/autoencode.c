@@ -4,8 +4,8 @@
  *        ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        any of which may be left out
  *   after each epoch of decoders: dev is translated in both directions, and the best model is kept
  *
- * The course of it is a run's (recipe/run/training_run.h). A checkpoint holds the state of the stage's trainer and all values of the
- * languages that are not joined. */
+ * The course of it is a run's (recipe/run/training_run.h). A checkpoint holds the state of the stage's trainer and all
+ * values of the languages that are not joined. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -42,7 +42,7 @@ typedef struct run {
   cq_autoencoder model;
   cq_params params[N_STAGES]; /* own the model's values, each what its stage has trained */
   cq_run course;
-  int stage;        /* at hand */
+  int stage;        /* the current one */
   uint64_t n_epoch; /* steps of it */
   cq_autoencoder_trainer *trainer;
   double dev[CQ_AUTOENCODE_N_MEASURES]; /* of the best model; NaN: there is none yet */
@@ -72,7 +72,7 @@ static cq_status add_code(run *r, const char *code, cq_error *error) {
   return CQ_OK;
 }
 
-/* Nothing is learned of languages that are joined, nor does what is measured of them change. */
+/* Text of joined languages alone is refused: nothing can be learned from it. */
 static cq_status has_new_language(const run *r, const cq_autoencode_text *text, cq_error *error) {
   for (int s = 0; s < 2; s++)
     for (size_t i = r->n_joined; text->languages[s] && i < r->n_codes; i++)
@@ -139,7 +139,7 @@ static cq_status make_model(run *r, cq_error *error) {
 
 /* --- dev --- */
 
-/* Tells and logs every direction's measures; mean: of all directions. */
+/* Prints and logs every direction's measures; mean: over all directions. */
 static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
                              cq_error *error) {
   cq_builder line = {0};
@@ -179,7 +179,7 @@ static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, cons
   return status;
 }
 
-/* Of equals the one with more characters right, as systems of no BLEU at all differ in that; kept: NaN, none yet. */
+/* Equal figures are decided by chrF, which tells systems without any BLEU apart. kept NaN: none yet. */
 static bool is_better(const double *dev, const double *kept, cq_autoencode_measure by) {
   if (isnan(kept[by])) return true;
   return dev[by] != kept[by] ? dev[by] > kept[by] : dev[CQ_AUTOENCODE_CHRF] > kept[CQ_AUTOENCODE_CHRF];
@@ -239,7 +239,7 @@ static cq_autoencoder_options trainer_options(const run *r) {
   };
 }
 
-/* What is made less. */
+/* The objective. */
 static double loss_of(const run *r, const cq_autoencoder_report *report) {
   const cq_autoencode_options *o = r->o;
   const double distillation = report->distillation[0] + report->distillation[1]; /* of both languages */
@@ -308,7 +308,7 @@ static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity
   return status;
 }
 
-/* All but the stage's trainer, which continues from these values. */
+/* Saves or restores everything but the stage's trainer, which continues from these values. */
 static cq_status pass_state(run *r, cq_checkpoint_writer *w, const cq_checkpoint *c, cq_error *error) {
   const size_t n_drawn = r->data.train.n * sizeof *r->data.drawn;
   cq_status status = cq_checkpoint_pass(w, c, "dev", r->dev, sizeof r->dev, error);
@@ -342,7 +342,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
     }
 }
 
-/* Everything that must be the same for a run to be gone on with. */
+/* Everything that must be the same when a run is resumed. */
 static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];
@@ -370,7 +370,7 @@ static cq_status log_languages(run *r, cq_error *error) {
 
 /* --- stages --- */
 
-/* What a stage learns from, and what it trains. */
+/* The data of a stage, and the parameters it trains. */
 static cq_status set_up_sides(cq_autoencoder_side *sides, run *r, cq_error *error) {
   const bool encoders = stages[r->stage].encoders, decoders = stages[r->stage].decoders;
   for (size_t i = 0; i < r->n_codes; i++)

@@ -47,7 +47,7 @@ static cq_status read_run(reader *r, json_t *record, cq_error *error) {
   if (json_unpack_ex(record, &problem, 0, "{s:o}", "languages", &codes)) return fail_record(r, &problem, error);
   if (log->n_languages > 0) return FAIL("another run begins");
   const size_t n = json_array_size(codes); /* 0 of what is no list */
-  if (n == 0) return FAIL("key 'languages' is no list of codes");
+  if (n == 0) return FAIL("key 'languages' is not a list of codes");
   if (!(log->languages = cq_alloc_array(n, sizeof *log->languages))) return cq_fail_memory(error, log->path);
   for (; log->n_languages < n; log->n_languages++) {
     const char *code = json_string_value(json_array_get(codes, log->n_languages));
@@ -62,12 +62,12 @@ static cq_status read_nll(double *nll, const reader *r, json_t *of, cq_error *er
   const cq_autoencode_log *log = r->log;
   const char *code;
   json_t *value;
-  if (!json_is_object(of)) return FAIL("key 'nll' is no object of languages");
+  if (!json_is_object(of)) return FAIL("key 'nll' is not an object of languages");
   for (size_t i = 0; i < log->n_languages; i++) nll[i] = NAN;
   json_object_foreach(of, code, value) {
     const size_t i = name_index(log->languages, log->n_languages, code);
-    if (i == log->n_languages) return FAIL("'%s' is no language of the run", code);
-    if (!json_is_number(value)) return FAIL("-log p of '%s' is no number", code);
+    if (i == log->n_languages) return FAIL("'%s' is not a language of the run", code);
+    if (!json_is_number(value)) return FAIL("-log p of '%s' is not a number", code);
     nll[i] = json_number_value(value);
   }
   return CQ_OK;
@@ -84,7 +84,7 @@ static cq_status read_step(reader *r, json_t *record, cq_error *error) {
                      &s.discriminator, "gradient_norm", &s.gradient_norm))
     return fail_record(r, &problem, error);
   if (log->n_languages == 0) return FAIL("a step before the run that says the languages");
-  if (strlen(stage) >= sizeof log->stages->name) return FAIL("'%s' is no stage's name", stage);
+  if (strlen(stage) >= sizeof log->stages->name) return FAIL("'%s' is not the name of a stage", stage);
   if (!cq_reserve((void **)&log->steps, &r->step_room, log->n_steps + 1, sizeof *log->steps) ||
       !cq_reserve((void **)&log->nll, &r->nll_room, (log->n_steps + 1) * log->n_languages, sizeof *log->nll) ||
       !cq_reserve((void **)&log->stages, &r->stage_room, log->n_stages + 1, sizeof *log->stages))
@@ -98,7 +98,7 @@ static cq_status read_step(reader *r, json_t *record, cq_error *error) {
   return read_nll(log->nll + log->n_steps++ * log->n_languages, r, nll, error);
 }
 
-/* The first translation of dev says the ways. */
+/* The first evaluation on dev determines the directions. */
 static cq_status add_way(reader *r, const char *name, cq_error *error) {
   cq_autoencode_log *log = r->log;
   if (!cq_reserve((void **)&log->ways, &r->way_room, log->n_ways + 1, sizeof *log->ways) ||
@@ -123,7 +123,7 @@ static cq_status read_dev(reader *r, json_t *record, cq_error *error) {
   json_error_t problem;
   cq_status status = CQ_OK;
   if (json_unpack_ex(record, &problem, 0, "{s:o}", "ways", &ways)) return fail_record(r, &problem, error);
-  if (json_object_size(ways) == 0) return FAIL("key 'ways' is no object of ways"); /* 0 of what is none */
+  if (json_object_size(ways) == 0) return FAIL("key 'ways' is not an object"); /* 0 of what is none */
   json_object_foreach(ways, name, of) {
     if (!status && log->n_devs == 0) status = add_way(r, name, error);
   }

@@ -19,7 +19,7 @@ static const char *const latents[] = {"both", "state", "every-step", "encoder-st
 enum { MAX_SIZE = 1 << 16, MAX_EPOCHS = 1000000 };
 
 #define O cq_autoencode_options
-/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone is of the languages that the options name for all. */
+/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone has the languages of --languages. */
 static cq_status parse_text(void *item, const char *option, char *text, cq_error *error) {
   cq_autoencode_text *out = item;
   char *equals = cq_option_label_end(text);
@@ -182,7 +182,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
   return CQ_OK;
 }
 
-/* What a stage's trainer would refuse, some of them hours later. */
+/* Checks early what a stage's trainer would refuse, perhaps hours later. */
 static cq_status check_loss_weights(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
@@ -212,7 +212,7 @@ static cq_status check_text_file(const cq_autoencode_text *text, bool is_dev, cq
   for (int i = 0; i < 2; i++)
     if (codes[i] && !cq_autoencoder_is_code(codes[i]))
       return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path,
-                          "'%s' is no language's code: it becomes part of a directory's name", codes[i]);
+                          "'%s' is not a language code: it becomes part of a directory's name", codes[i]);
   return CQ_OK;
 }
 

@@ -118,7 +118,7 @@ static cq_status open_languages(cq_autoencoder *a, const json_t *codes, const ch
                                 cq_error *error) {
   cq_status status = CQ_OK;
   if (!json_is_array(codes) || json_array_size(codes) < 2)
-    return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'languages' is no list of two or more codes");
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'languages' is not a list of two or more codes");
   const size_t n = json_array_size(codes);
   a->languages = cq_alloc_array_zeroed(n, sizeof *a->languages);
   if (!a->languages) return cq_fail_memory(error, "autoencoders");
@@ -211,7 +211,7 @@ static const cq_option option_rows[] = {
 #undef O
 const cq_option_group cq_group_translate = {.name = "translate", CQ_ROWS(cq_translate_options, option_rows)};
 
-enum { AT_ONCE = 32 }; /* sentences that are written side by side */
+enum { AT_ONCE = 32 }; /* sentences written at the same time */
 
 typedef struct translating {
   const cq_decoder *decoder;

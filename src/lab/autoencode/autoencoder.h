@@ -30,7 +30,7 @@ CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_err
 
 /* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
-/* Goes on from a sum of what was before. */
+/* `before` with the vocabularies appended. */
 cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a);
 
 /* Writes the directory, whole or not at all. */

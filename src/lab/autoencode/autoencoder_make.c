@@ -208,7 +208,7 @@ cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *pa
   t->ctx = ctx;
   t->kernels = sides[0].encoder->kernels;
   t->dim = cq_encoder_full_dim(sides[0].encoder);
-  /* What may refuse comes before anything is taken over. */
+  /* Everything that may fail comes before taking ownership. */
   cq_status status = check_trainer_options(t, error);
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 2, t->kernels, options->exchange, error);
   if (!status) status = make_discriminator(t, error);

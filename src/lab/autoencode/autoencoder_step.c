@@ -27,8 +27,8 @@ static cq_batch read_by(const cq_autoencoder_trainer *t, cq_shard *s, cq_reader 
   return s->batch;
 }
 
-/* The same as its encoder reads them, in the worker's memory where some tokens, none at a sentence's ends, are hidden. A
- * frozen encoder has no dropout. */
+/* The same as its encoder reads them, in the worker's memory where some tokens, none at a sentence's ends, are hidden.
+ * A frozen encoder has no dropout. */
 static cq_status read_by_encoder(cq_batch *out, const cq_autoencoder_trainer *t, cq_shard *s) {
   const uint32_t site = UINT32_MAX - 2;
   const uint32_t below = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
@@ -71,7 +71,7 @@ static cq_status encode_shard(void *context, cq_shard *s, int worker) {
   cq_batch batch;
   cq_tensor y;
   (void)worker;
-  if (!trains_encoder(side) && t->reader == CQ_READ_ENCODER_AGAIN) return CQ_OK; /* its vectors are there */
+  if (!trains_encoder(side) && t->reader == CQ_READ_ENCODER_AGAIN) return CQ_OK; /* its vectors are already computed */
   s->sums[0] = 0;
   cq_workspace_release(&s->worker.workspace, (cq_mark){0, 0});
   cq_status status = cq_sequences_batch(&s->batch, &s->keys, column, s->first, s->n, &s->worker, &s->error);
@@ -283,8 +283,8 @@ static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoenco
   return cq_discriminator_update(t->discriminator, t->ctx, error);
 }
 
-/* The first of two updates. A batch without its losses is none to the discriminator, but momentum goes on; so it does
- * for words that were hidden from encoders, and may not be when they read again. */
+/* The first of two updates. In a batch without its losses the discriminator is not updated, but momentum still moves
+ * the encoders, and so it does for words that were hidden from them and may be visible in the second pass. */
 static cq_status take_first_turn(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const turn first = {&t->alignment, true, false, &report->space_gradient_norm};
   cq_status status = has_space_loss(t) ? take_turn(t, &first, report, error)

@@ -9,8 +9,8 @@
  * -log p, from vectors computed anew.
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
- * frozen; a frozen decoder takes no part. Each language's sentences are computed in shards (train/shards.h), so that the
- * result does not depend on the number of threads. */
+ * frozen; a frozen decoder takes no part. Each language's sentences are computed in shards (train/shards.h), so that
+ * the result does not depend on the number of threads. */
 #ifndef LAB_AUTOENCODE_AUTOENCODER_STEP_H
 #define LAB_AUTOENCODE_AUTOENCODER_STEP_H
 
@@ -46,7 +46,7 @@ typedef struct cq_autoencoder_options {
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
   double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
-  double word_dropout;         /* of what decoders read: see cq_decoder_batch */
+  double word_dropout;         /* of decoders' inputs: see cq_decoder_batch */
   double encoder_word_dropout; /* share of the tokens that trained encoders read which become <unk> */
   cq_adversary adversary_by;
   int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
@@ -62,10 +62,11 @@ typedef struct cq_autoencoder_options {
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
 
-/* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim, and
- * a decoder its encoder's vocabulary; what a decoder begins with, every encoder must end in (lab/autoencode/states.h), and noise
- * is of vectors alone; frozen encoders must be packed. params, {0}, receives what is trained, and owns its values from
- * then on: it is the caller's to free, after the models. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+/* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim,
+ * and a decoder its encoder's vocabulary; every encoder's final states must fit a decoder's initial ones
+ * (lab/autoencode/states.h), and noise is added to vectors alone; frozen encoders must be packed. params, {0}, receives
+ * the trained parameters and owns their values from then on: the caller frees it, after the models. Errors:
+ * CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
                                                  const cq_autoencoder_side *sides, int n_sides, cq_context *ctx,
                                                  const cq_autoencoder_options *options, cq_error *error);
@@ -90,13 +91,13 @@ typedef struct cq_autoencoder_report {
 } cq_autoencoder_report;
 
 /* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
- * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite (nothing
- * is updated by it then) or the gradient is not (the models are spoilt then); CQ_ERR_MEMORY. Of two updates the first
- * stays when the second fails. */
+ * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite
+ * (nothing is updated by it then) or the gradient is not (the models are spoiled then); CQ_ERR_MEMORY. When the second
+ * of two updates fails, the first one stays. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
-/* Brings all parameters to the present step and packs them: for evaluating and saving. */
+/* Brings all parameters to the current step and packs them, for evaluating and saving. */
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:

@@ -1,4 +1,4 @@
-/* What the autoencoders' trainer holds, for those who make it and for its step. */
+/* The autoencoder trainer's internals, for making it and for its step. */
 #ifndef LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 #define LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 
@@ -8,8 +8,8 @@
 #include "train/shards.h"
 #include "train/update.h"
 
-/* Who reads a sentence. Dropout and noise are functions of a key: a sentence has one, of its batch, column and place;
- * each reader has another of it, so that what one forgets says nothing about what another does. */
+/* The reader of a sentence. Dropout and noise are functions of a key: a sentence's key comes from its batch, column and
+ * place, and each reader derives another from it, so that their dropout is independent. */
 typedef enum cq_reader {
   CQ_READ_ENCODER,
   CQ_READ_ENCODER_AGAIN,    /* after a first update by the same batch */
@@ -37,15 +37,15 @@ struct cq_autoencoder_trainer {
   cq_update
       update; /* the k-th shards of both languages, which work at the same time where these share no parameter, add
                        to the same gradients */
-  /* Of two optimizers, that of the losses between vectors; {0}: the other does all. */
+  /* With two optimizers, that of the losses between vectors; {0}: `update` does all. */
   cq_params of_encoders; /* the first of params */
   cq_update alignment;
   cq_shards shards;           /* of two columns */
   cq_sequences columns[2];    /* the second without sentences when the batch is of one language */
-  cq_autoencoder_batch batch; /* at hand */
-  cq_reader reader;           /* what encoders are at present */
+  cq_autoencoder_batch batch; /* the current one */
+  cq_reader reader;           /* the encoders' current role */
   int64_t dim;
-  int64_t states_width; /* of what any encoder hands over of a sentence; 0: no decoder is trained on it */
+  int64_t states_width; /* of the states that encoders pass on for a sentence; 0: no decoder is trained on them */
   uint64_t n_batches;
 };
 

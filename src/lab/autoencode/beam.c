@@ -23,14 +23,14 @@ typedef struct writing {
   int32_t end;
   int64_t vocabulary;
 
-  int64_t n;                /* beginnings, sentence after sentence */
+  int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
   int32_t *tokens, *behind; /* [sentences * beam, max_tokens] what each has written, and room for the next step's */
   cq_decoder_state state, moved;
   float *vectors; /* [n, latent_dim] of each beginning's sentence */
 
   cq_ids *out;
-  double *best;          /* [sentences] score of the best that has ended */
+  double *best;          /* [sentences] score of the best finished hypothesis */
   beginning *candidates; /* [2 beam + 1] of one sentence */
 } writing;
 
@@ -61,8 +61,8 @@ static int insert_candidate(beginning *list, int n, int max, beginning candidate
   return kept + 1;
 }
 
-/* One sentence's beginnings [first, end) go on by their most probable tokens; the best ones that have not ended are
- * added to w->next. Returns how many, or -1 without memory. */
+/* Extends one sentence's hypotheses [first, end) by their most probable tokens, and adds the best unfinished ones to
+ * w->next. Returns how many, or -1 without memory. */
 static int extend_sentence(writing *w, int64_t first, int64_t end, const float *log_p, int64_t length, int64_t n_next) {
   const int beam = w->o->beam, max = 2 * beam; /* half of them may end */
   int n = 0, kept = 0;
@@ -86,14 +86,14 @@ static int extend_sentence(writing *w, int64_t first, int64_t end, const float *
     to[length - 1] = c->last;
     w->next[n_next + kept++] = *c;
   }
-  /* Nothing still open is better, at the length it has, than what has ended. Without a length penalty nothing can
-   * become so, as probabilities only fall; with one it might, at the price of writing on to max_tokens each time. */
+  /* Stops when no open hypothesis, at its current length, beats the finished ones. Without a length penalty none can
+   * later, since probabilities only fall; with one it might, but then every search would run to max_tokens. */
   const double best = w->best[w->open[first].sentence];
   if (kept && best > -INFINITY && w->next[n_next].score <= best * pow((double)length, w->o->length_penalty)) kept = 0;
   return kept;
 }
 
-/* The states of the rows that the next beginnings come from, in their order. */
+/* The states of the rows that the next hypotheses extend, in their order. */
 static void move_beam_states(writing *w) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   const size_t n_bytes = (size_t)s->hidden_dim * sizeof(float);
@@ -108,7 +108,7 @@ static void move_beam_states(writing *w) {
   w->moved = before;
 }
 
-/* All beginnings go on by what is likely after them; *out of them stay open. */
+/* Extends all hypotheses by likely tokens; *out of them stay open. */
 static cq_status extend_by_beam(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
                                 cq_error *error) {
   const int64_t n = w->n;
@@ -225,7 +225,7 @@ cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *dec
   cq_status status = begin_beam(&w, error);
   for (int64_t length = 1; !status && w.n > 0 && length <= o->max_tokens; length++)
     status = beam_step(&w, length, error);
-  /* What has not ended by now ends here, where nothing else has. */
+  /* A sentence without a finished hypothesis gets its best open one. */
   for (int64_t i = 0; !status && i < w.n; i++)
     if (w.best[w.open[i].sentence] == -INFINITY &&
         !end_sentence(&w, &w.open[i], w.tokens + i * o->max_tokens, o->max_tokens + 1))

@@ -263,7 +263,7 @@ cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
 /* --- first states --- */
 
 typedef struct first_states {
-  cq_tensor before;      /* of the linear layer, where the vector gives them */
+  cq_tensor before;      /* the linear layer's output, if initial states come from the vector */
   float *hidden, *cells; /* [n_layers][n, hidden_dim] */
 } first_states;
 
@@ -301,7 +301,7 @@ static cq_status make_states(first_states *out, cq_worker *worker, const cq_deco
 
 /* --- training --- */
 
-/* What is read and what is to be written: all tokens but each sentence's last, all but its first. */
+/* Inputs and targets: all tokens but each sentence's last, and all but its first. */
 typedef struct shifted {
   int32_t *read, *written;
   int64_t *starts;
@@ -335,7 +335,7 @@ static cq_status shift_tokens(shifted *out, cq_worker *worker, const cq_decoder 
   return CQ_OK;
 }
 
-/* x [n_tokens, input] = each token's embedding, and its sentence's vector behind it. */
+/* x [n_tokens, input] = each token's embedding, followed by its sentence's vector. */
 static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                              cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;

@@ -19,7 +19,7 @@ typedef struct cq_decoder_shape {
   /* At least one of them, and not both of the last two. */
   bool latent_at_every_step, latent_as_state, states_from_encoder;
   bool words_hidden; /* every token read is <unk>: sentences are written from what is seen of them alone */
-  double dropout;    /* of what every layer reads, and the output layer */
+  double dropout;    /* of the inputs of every layer and of the output layer */
 } cq_decoder_shape;
 
 typedef struct cq_decoder cq_decoder;
@@ -49,7 +49,7 @@ CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_err
 
 /* Sentences to be written, one a row of the vectors. */
 typedef struct cq_decoder_batch {
-  cq_batch tokens;     /* with <s> before and, unless truncated, </s> behind each: two or more; keys NULL: no dropout
+  cq_batch tokens;     /* each between <s> and, unless truncated, </s>: two or more; keys NULL: no dropout
                           of either kind */
   cq_tensor latent;    /* [n_seqs, latent_dim] */
   cq_tensor states;    /* [n_seqs, 2 n_layers hidden_dim], see lab/autoencode/states.h; only for states_from_encoder */
@@ -77,7 +77,7 @@ CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker,
 /* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
 CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
-/* The same, but only best [n], the most probable of what follows, of equals the first; may be ids. */
+/* The same, but only best [n], the most probable next token, ties going to the first; may be ids. */
 CQ_MUST_USE cq_status cq_decoder_step_greedy(int32_t *best, cq_worker *worker, const cq_decoder *decoder,
                                              cq_decoder_state *state, const int32_t *ids, cq_tensor latent,
                                              cq_error *error);

@@ -1,4 +1,4 @@
-/* The discriminator of two languages: forward, its own gradient, and the one that encoders get. See discriminator.h. */
+/* The discriminator of two languages: forward, its own gradient, and that of the encoders. See discriminator.h. */
 #include "lab/autoencode/discriminator.h"
 
 #include "base/error.h"

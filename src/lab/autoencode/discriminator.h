@@ -17,7 +17,7 @@
 #include "nn/optimizer.h"
 #include "train/space_loss.h"
 
-/* What encoders are to make less. */
+/* The encoders' objective. */
 typedef enum cq_adversary {
   CQ_ADVERSARY_REVERSED, /* minus the discriminator's loss */
   CQ_ADVERSARY_SWAPPED,  /* the loss with the languages' labels exchanged: its gradient stays when the discriminator is
@@ -35,7 +35,7 @@ typedef struct cq_discriminator_options {
 
 typedef struct cq_discriminator_report {
   double loss;      /* cross-entropy, the mean over both languages' vectors */
-  double accuracy;  /* share of the vectors whose language it has right */
+  double accuracy;  /* share of the vectors whose language it predicts correctly */
   double adversary; /* what the encoders make less, unweighted */
 } cq_discriminator_report;
 
@@ -50,7 +50,7 @@ void cq_discriminator_free(cq_discriminator *d);
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report *report,
                                                const cq_space *space, double weight, cq_context *ctx, cq_error *error);
-/* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoilt then). */
+/* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoiled then). */
 CQ_MUST_USE cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
 /* Weight and bias of the first layer, and of the second. To be packed when they were changed. */

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/modules.h"
 
-/* Of vocab_size pieces or words, or as many as the language's text makes. */
+/* Trains vocab_size pieces or words, or as many as the language's text makes. */
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_autoencode_data *data, int language,
                                   const cq_autoencode_options *o, cq_error *error) {
   const cq_words_training words = {.vocab_size = o->vocab_size};

@@ -1,4 +1,4 @@
-/* What autoencoders are trained on and measured by: text of two languages or of one, brought together by languages.
+/* Training and evaluation data of autoencoders: text of two languages or of one, grouped by languages.
  *
  *   fr,it=a.tsv  fr,it=b.tsv  ,it=c.tsv   ->   group fr-it: a, b    group it: c      a batch is of one group */
 #ifndef LAB_AUTOENCODE_GROUPS_H
@@ -12,7 +12,7 @@ typedef struct cq_text_group {
   int language[2]; /* indices into the codes; the second -1: text of one language */
   cq_parallel text;
   cq_sampler sampler;
-  bool in_use; /* by the stage at hand: others are not drawn from */
+  bool in_use; /* by the current stage: others are not drawn from */
 } cq_text_group;
 
 typedef struct cq_text_groups {
@@ -30,10 +30,10 @@ typedef struct cq_autoencode_data {
 /* -1: there is none of that name, or name is NULL. */
 int cq_name_index(const char *const *names, size_t n, const char *name);
 
-/* Told what was read of each file; an error ends the loading. */
+/* Called for each file that was read; an error ends the loading. */
 typedef cq_status (*cq_autoencode_told)(void *context, size_t file, const char *summary, cq_error *error);
 
-/* codes [n_codes]: all languages that the options name. Errors: cq_parallel_add's, what `told` says. */
+/* codes [n_codes]: all languages that the options name. Errors: cq_parallel_add's, those of `told`. */
 CQ_MUST_USE cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_autoencode_options *options,
                                               const char *const *codes, size_t n_codes, cq_autoencode_told told,
                                               void *context, cq_error *error);
@@ -46,7 +46,8 @@ uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
 void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data, uint64_t seed, uint64_t step,
                              size_t n);
 
-/* All distinct sources and all targets of a language, one after another, for its vocabulary: *context {data, language}. */
+/* All distinct sources and all targets of a language, one after another, for its vocabulary: *context {data,
+ * language}. */
 typedef struct cq_language_text {
   const cq_autoencode_data *data;
   int language;

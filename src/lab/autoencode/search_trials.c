@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what can be searched: by Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
+/* --- searchable options: from Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 
@@ -22,7 +22,7 @@ typedef struct value {
   double low, high; /* usual; 0 and 0: only where a range is given */
 } value;
 
-/* A value and where it is drawn in this search. */
+/* A value, and its range in this search. */
 typedef struct drawn_value {
   const value *of;
   bool in_use;
@@ -61,7 +61,7 @@ void cq_autoencode_search_value(cq_autoencode_range *out, size_t index) {
 static cq_status find_value(size_t *out, const char *name, cq_error *error) {
   for (*out = 0; *out < N_VALUES; ++*out)
     if (!strcmp(values[*out].name, name)) return CQ_OK;
-  return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no value that can be searched", name);
+  return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is not an option whose values can be searched", name);
 }
 
 /* "lr=1e-4:1e-2" */
@@ -142,7 +142,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 
 /* --- a trial's values --- */
 
-/* In four digits or, where these do not read as the same number, as few as do. */
+/* In four digits or, if that changes the number, as few as read back as it. */
 static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {
@@ -257,8 +257,7 @@ static cq_status climb_rungs(cq_trials *t, survivor *in, const drawn_value range
     sort_survivors(in, n, t);
     for (size_t i = is_last ? 1 : 0; i < n && !(is_last && s->keep_models); i++) {
       const cq_trial *trial = &t->items[in[i].at];
-      if (!is_last || trial->is_made)
-        cq_trials_drop_model(t, trial); /* an earlier call may have been told to keep it */
+      if (!is_last || trial->is_made) cq_trials_drop_model(t, trial); /* an earlier call may have kept it */
     }
     n = (size_t)fmax(1, floor((double)n / s->eta));
   }

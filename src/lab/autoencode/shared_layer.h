@@ -23,9 +23,9 @@ typedef struct cq_shared_layer {
  * module, and for layers of unlike shapes. */
 CQ_MUST_USE cq_status cq_shared_layer_find(cq_shared_layer *out, const cq_encoder *const *encoders, int n_encoders,
                                            cq_error *error);
-/* Is this one of the shared parameters of another encoder than the first? */
+/* Whether this is a shared parameter of any encoder but the first. */
 bool cq_shared_layer_is_view(const cq_shared_layer *l, const cq_param *p);
-/* Makes the others' views of the first's: once those have their memory and their offsets. */
+/* Makes the other encoders' layers views of the first one's. Call when that has its memory and offsets. */
 void cq_shared_layer_tie(const cq_shared_layer *l);
 
 #endif

@@ -1,4 +1,4 @@
-/* The states that an encoder hands to a decoder, and the gradient on the way back. See states.h. */
+/* The states that an encoder passes to a decoder, and their gradient. See states.h. */
 #include "lab/autoencode/states.h"
 
 #include "base/error.h"

@@ -4,7 +4,7 @@
 
 #include "lab/autoencode/groups.h"
 
-/* What the measures are called in files, by cq_autoencode_measure. */
+/* The measures' names in files, by cq_autoencode_measure. */
 extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1]; /* NULL-terminated */
 
 /* A group's second language written from its first, greedily, or in the other direction; of a sentence's translations

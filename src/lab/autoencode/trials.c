@@ -189,7 +189,7 @@ static cq_status read_names(cq_trials *t, cq_error *error) {
   return status;
 }
 
-/* What earlier calls have left, and no other. */
+/* Removes the files of earlier calls, and no others. */
 static void remove_trials(cq_trials *t) {
   char path[4096];
   for (size_t i = 0; i < t->n; i++) {
@@ -202,7 +202,7 @@ static void remove_trials(cq_trials *t) {
   t->n = 0;
 }
 
-/* What a killed process was writing, or removing. */
+/* Files that a killed process was writing or removing. */
 static void remove_leftovers(const cq_trials *t) {
   char path[4096];
   for (size_t i = 0; i < t->n; i++) {

@@ -1,4 +1,4 @@
-/* Trainings that belong together, each made once, and their table.
+/* The trainings of a search or an ablation, each made once, and their table.
  *
  *   OUTPUT/trials.txt   "calque autoencode trials", then the names of all that were begun, a line each, in that order
  *
@@ -19,22 +19,22 @@ typedef struct cq_trial {
   double dev[CQ_AUTOENCODE_N_MEASURES];
   double loss, epochs, seconds;
   bool failed;  /* its loss was no number */
-  bool is_done; /* there is a record of it; otherwise only the name says anything */
+  bool is_done; /* there is a record of it; otherwise only the name is valid */
   bool is_made; /* by this call */
 } cq_trial;
 
 typedef struct cq_trials {
   const cq_autoencode_options *base;
-  cq_trial *items; /* all that were ever begun in the directory */
+  cq_trial *items; /* all that were ever started in the directory */
   size_t n, capacity;
   int lock;     /* held on the directory; 0: not yet */
-  bool refused; /* the last run was CQ_ERR_ARGUMENT because what its options ask for cannot be made */
+  bool refused; /* the last run was CQ_ERR_ARGUMENT: no model can be made with its options */
 } cq_trials;
 
-/* Makes the directory, or takes the one that is there, with the records in it; with base.replace, and not resume,
- * removes what its trials have left. Errors: CQ_ERR_ARGUMENT when it is there and base neither resumes nor replaces,
- * when it holds something and no trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a
- * damaged record; CQ_ERR_IO, for a missing file to train on or to measure by as well. */
+/* Makes the directory, or opens an existing one with its records; with base.replace, and without resume, removes its
+ * trials. Errors: CQ_ERR_ARGUMENT when it exists and base neither resumes nor replaces, when it holds something but no
+ * trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a damaged record; CQ_ERR_IO,
+ * also for a missing training or dev file. */
 CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error);
 void cq_trials_free(cq_trials *t); /* legal on {0} */
 
@@ -45,7 +45,7 @@ CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const ch
                                     const cq_autoencode_options *o, cq_context *ctx, cq_error *error);
 /* Removes a trial's model, if it is there. */
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
-/* Whether a is better than b by base's best_by; what has failed is worst. */
+/* Whether a is better than b by base's best_by; failed trials are worst. */
 bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b);
 
 #endif

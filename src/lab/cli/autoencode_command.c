@@ -1,4 +1,5 @@
-/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence vectors. */
+/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence
+ * vectors. */
 #include "lab/cli/autoencode_command.h"
 #include "cli/encode/encode_command.h"
 #include "cli/frame/input_sentences.h"
@@ -95,7 +96,7 @@ static const cli_command autoencode_translate = {
 
 /* --- encode --- */
 
-/* A language of an autoencoder has a model of its own, so that one has to be named. */
+/* Each language of an autoencoder has its own model, so one must be named. */
 static const cq_option encode_options[] = {
     CLI_MODEL(cli_encode_args, model),
     {CQ_TEXT(cli_encode_args, "language", language, CHANGES, "CODE", "the language of the sentences"), .letter = 'l',

@@ -1,4 +1,4 @@
-/* What the commands that train autoencoders have in common: options, files with their languages, news. */
+/* The common part of the commands that train autoencoders: options, files with their languages, progress. */
 #ifndef LAB_CLI_AUTOENCODE_COMMAND_H
 #define LAB_CLI_AUTOENCODE_COMMAND_H
 
@@ -26,7 +26,7 @@ extern const char *const cli_autoencode_recipes[], *const cli_autoencode_taken[]
 
 enum { CLI_CODES = 256 }; /* bytes of two languages' codes */
 
-/* What a call asks for: the recipe's values, but what was given. */
+/* The options of a call: the recipe's values, overridden by those given. */
 typedef struct cli_autoencode_run {
   cq_options *options;
   cq_autoencode_options *o; /* their struct */
@@ -38,7 +38,7 @@ typedef struct cli_autoencode_run {
 
 /* Returns an exit code; what was made is freed by cli_autoencode_end in any case. */
 int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
-/* What to return after the library's status: says the error, and how to go on. */
+/* The exit code for the library's status; prints the error, and how to resume. */
 int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
 void cli_autoencode_end(cli_autoencode_run *run);
 

@@ -1,6 +1,7 @@
 /* calque eval bucc: mined pairs against gold. The first GOLD and PAIRS choose the threshold; the second, if there is
  * one, is judged by it. */
 #include "calque/lab/chart.h"
+#include "calque/lab/labeled.h"
 #include "cli/frame/command.h"
 #include "cli/frame/output.h"
 #include "cli/frame/report.h"
@@ -98,7 +99,7 @@ static int print_bucc_table(const report *r, bool csv) {
 
 static void list_errors(const cq_labeled *l, int n) {
   for (size_t i = 0; i < l->n && n > 0; i++) {
-    const cq_labelled_pair *p = &l->pairs[i];
+    const cq_labeled_pair *p = &l->pairs[i];
     if (p->correct) continue;
     n--;
     fprintf(stderr, "%.4f  %.*s  %.*s\n", p->score, (int)p->source_id.n, p->source_id.data, (int)p->target_id.n,
@@ -115,7 +116,7 @@ static int report_tuned(report *r, cq_f1_point *best, const cq_labeled *l, const
   cq_error error = {0};
   cq_f1_point *curve;
   size_t n;
-  if (cq_labelled_curve(&curve, &n, l, by_cosine, &error)) return cli_fail_error(&error);
+  if (cq_labeled_curve(&curve, &n, l, by_cosine, &error)) return cli_fail_error(&error);
   cq_f1_best(best, curve, n);
   cq_free(curve);
   return add_report_row(r, set, by_cosine ? "cosine" : "score", *best) ? CLI_OK : cli_fail("out of memory");
@@ -124,7 +125,7 @@ static int report_tuned(report *r, cq_f1_point *best, const cq_labeled *l, const
 static int report_at(report *r, const cq_labeled *l, const char *set, bool by_cosine, double threshold) {
   cq_error error = {0};
   cq_f1_point point;
-  if (cq_labelled_at(&point, l, by_cosine, threshold, &error)) return cli_fail_error(&error);
+  if (cq_labeled_at(&point, l, by_cosine, threshold, &error)) return cli_fail_error(&error);
   return add_report_row(r, set, by_cosine ? "cosine" : "score", point) ? CLI_OK : cli_fail("out of memory");
 }
 
@@ -150,7 +151,7 @@ static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   for (int s = 0; s < 1 + l->has_cosines && !status; s++) {
     cq_f1_point *curve;
     size_t n;
-    if ((status = cq_labelled_curve(&curve, &n, l, s == 1, &error))) break;
+    if ((status = cq_labeled_curve(&curve, &n, l, s == 1, &error))) break;
     if (!(values[s] = malloc((2 * n + 1) * sizeof(double)))) code = cli_fail("out of memory");
     for (size_t i = 0; i < n && values[s]; i++) values[s][i] = curve[i].recall, values[s][n + i] = curve[i].precision;
     series[s].x = values[s], series[s].y = values[s] ? values[s] + n : NULL, series[s].n = values[s] ? n : 0;
@@ -165,10 +166,10 @@ static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   return status ? cli_fail_error(&error) : code;
 }
 
-static int read_labelled_set(cq_labeled *out, const char *gold, const char *pairs, double min_score) {
+static int read_labeled_set(cq_labeled *out, const char *gold, const char *pairs, double min_score) {
   cq_error error = {0};
   size_t n_correct = 0;
-  if (cq_labelled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
+  if (cq_labeled_read(out, gold, pairs, &error)) return cli_fail_error(&error);
   for (size_t i = 0; i < out->n; i++) n_correct += out->pairs[i].correct;
   if (out->n && !n_correct)
     cli_note("%s has none of the pairs of %s: are its columns source id and target id?", gold, pairs);
@@ -186,7 +187,7 @@ static int run_bucc(const cli_call *call) {
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
   for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
-    code = read_labelled_set(&sets[i], names[2 * i], names[2 * i + 1], args->min_score);
+    code = read_labeled_set(&sets[i], names[2 * i], names[2 * i + 1], args->min_score);
   const cq_labeled *last = n_sets == 2 ? &sets[1] : &sets[0];
   const char *last_name = names[2 * n_sets - 1];
   for (int by_cosine = 0; by_cosine < 1 + last->has_cosines && code == CLI_OK; by_cosine++) {
@@ -201,8 +202,8 @@ static int run_bucc(const cli_call *call) {
   if (code == CLI_OK && args->json) print_bucc_json(&r);
   if (code == CLI_OK && !args->json) code = print_bucc_table(&r, args->csv);
   free(r.rows);
-  cq_labelled_free(&sets[0]);
-  cq_labelled_free(&sets[1]);
+  cq_labeled_free(&sets[0]);
+  cq_labeled_free(&sets[1]);
   return code;
 }
 

@@ -1,8 +1,8 @@
-/* What the files of `calque clir` share: its commands, and the options that several of them have besides the library's.
+/* Shared by the files of `calque clir`: its commands, and options of several of them besides the library's.
  *
  *   clir.c       the group, and what trains vectors or uses them: build, expand, run
  *   validate.c   the same over folds of topics: validate
- *   runs.c       runs beside these: dense, fuse */
+ *   runs.c       dense runs, and the fusion of runs: dense, fuse */
 #ifndef LAB_CLI_CLIR_COMMAND_H
 #define LAB_CLI_CLIR_COMMAND_H
 
@@ -11,7 +11,7 @@
 
 extern const cli_command cli_clir_validate, cli_clir_dense, cli_clir_fuse;
 
-/* Of build, expand, run and validate; each has rows for what it uses. */
+/* Arguments of build, expand, run and validate; each has rows for those it uses. */
 typedef struct cli_clir_args {
   size_t size;
   const cq_clir_sources *sources;
@@ -49,9 +49,9 @@ enum { CLI_CLIR_COGNATES = 3 };
 #define CLI_CLIR_HOLD_OUT_OPTION(help, none)                                                                           \
   { CQ_INT(cli_clir_args, "hold-out", fold, CHANGES, 0, 0, 1000, "FOLD", help), .otherwise = none }
 
-/* Opens the collections; says on standard error why not, or that judgements are of documents that are not there. */
+/* Opens the collections; prints errors, and a warning about judgements of missing documents. */
 int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
-/* Says on standard error if nothing was learned of letters. */
+/* Warns on standard error if nothing was learned about letters. */
 void cli_clir_note_letters(const cq_clir_cognates *cognates);
 /* These two say what is wrong on standard error, before anything is learned, and return an exit code. */
 int cli_clir_check_tag(const char *tag);

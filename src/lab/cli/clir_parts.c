@@ -1,4 +1,4 @@
-/* What the commands of `calque clir` make of the options that they share. */
+/* The handling of options shared by the commands of `calque clir`. */
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"
 
@@ -43,5 +43,5 @@ int cli_clir_check_no_vectors(const cli_call *call) {
     if (cq_options_is_set(from, row->name) && is_about_vectors(row->name))
       return cli_usage(call->path, "--%s is about word vectors, which --method cognates does without", row->name);
   if (call->n_arguments == 0) return CLI_OK;
-  return cli_usage(call->path, "--method cognates does without VECTORS, but there is '%s'", call->arguments[0]);
+  return cli_usage(call->path, "--method cognates takes no VECTORS, but there is '%s'", call->arguments[0]);
 }

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* What --test names: cq_test's order, then all of them. */
+/* The values of --test: in cq_test's order, then all of them. */
 enum { TEST_ALL = CQ_N_TESTS };
 static const char *const tests[] = {"wilcoxon", "t", "randomization", "all", NULL};
 
@@ -155,7 +155,7 @@ const cli_command cli_compare = {
         "how many topics it won, lost and tied, and the p-value of a paired two-sided test, as it is and corrected by "
         "Holm's method for the number of runs compared. Topics are those judged for which any of the runs has a "
         "document; a run without one found nothing there. Topics made of one source, such as an article's sentences, "
-        "are no independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
+        "are not independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
         "differences without ties, randomization for up to 20; beyond, the one is approximated and the other sampled.",
     .example = "calque compare qrels.txt before.txt after.txt --measure map --measure P_10 --test all",
     CLI_GROUP(&cq_group_compare),

@@ -106,7 +106,7 @@ struct run_args {
 
 static const cq_option run_options[] = {
     {CQ_TEXT(struct run_args, "fields", fields, CHANGES, "LETTERS",
-             "what of a topic is the query: t title, d description, n narrative"),
+             "parts of a topic that make the query: t title, d description, n narrative"),
      .text = "t"},
     CLI_RUN_TAG(struct run_args, tag),
     CLI_THREADS(struct run_args, threads),
@@ -212,7 +212,7 @@ static int run_lexical_info(const cli_call *call) {
 
 static const cli_command lexical_info = {
     .name = "info",
-    .summary = "show the size of an index, and how its text was analysed",
+    .summary = "show the size of an index, and how its text was analyzed",
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,

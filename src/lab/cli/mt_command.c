@@ -209,9 +209,9 @@ const cli_command cli_eval_mt = {
         "Compares translations, a sentence a line, with one or more files of reference translations, plain or "
         "compressed, "
         "all of as many lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its signatures, with calque's "
-        "version; text must not be tokenized. METEOR matches equal words, then stems and synonyms where they are "
-        "asked for; its score is from the sums over the corpus, and the mean of the sentences' scores stands beside "
-        "it. A sentence's BLEU counts the orders that it has.",
+        "version; text must not be tokenized. METEOR matches equal words, then, if "
+        "requested, stems and synonyms; its score is from the sums over the corpus, and the mean of the sentences' "
+        "scores is printed beside it. A sentence's BLEU counts the orders that it has.",
     .example = "calque eval mt output.de reference.de --language de\n"
                "calque eval mt output.zh first.zh second.zh --tokens zh --measure bleu --json",
     CLI_OPTIONS(struct args, options),

@@ -157,7 +157,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* what holds more is no neighborhood */
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity is no neighborhood */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();
@@ -169,7 +169,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   return CLI_OK;
 }
 
-/* A figure as high as the points of places [n, 2] are to their width, within reason. */
+/* A figure with the aspect ratio of places [n, 2], within limits. */
 static int height_of(const double *places, size_t n) {
   double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
   for (size_t i = 0; i < 2 * n; i++) {
@@ -229,7 +229,7 @@ static int run_space(const cli_call *call) {
                       .rows = 1024,
                       .skip_bad = args->skip_bad};
   if (args->by == BY_PCA && (cli_given(call, "perplexity") || cli_given(call, "iterations")))
-    return cli_usage(call->path, "--perplexity and --iterations say how --by tsne goes");
+    return cli_usage(call->path, "--perplexity and --iterations are for --by tsne");
   if (args->by == BY_TSNE && 2 * args->sentences > CQ_TSNE_MAX_VECTORS)
     return cli_usage(call->path, "--sentences is %d, --by tsne takes %d pairs at most", args->sentences,
                      CQ_TSNE_MAX_VECTORS / 2);
@@ -285,7 +285,7 @@ static const cq_option losses_options[] = {
 /* From above, as they stand in the figure. */
 enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
 
-/* What is measured of vectors, and where it is drawn. */
+/* The measures of vectors, and their charts. */
 static const struct measured {
   const char *name;
   size_t place; /* in cq_autoencode_log_step */
@@ -371,7 +371,7 @@ static size_t round_steps(size_t n) {
   return n <= power ? power : n <= 2 * power ? 2 * power : 5 * power;
 }
 
-/* "Training of fr, it and en", or of how many where the names are too long for a title. */
+/* "Training of fr, it and en", or the number of languages if the names are too long for a title. */
 static void make_title(char *out, size_t size, const cq_autoencode_log *log) {
   const size_t n = log->n_languages;
   size_t at = (size_t)snprintf(out, size, "Training of ");
@@ -387,7 +387,7 @@ static int draw_losses(const struct losses_args *args, const cq_autoencode_log *
   char title[72], label[64] = "step";
   cq_chart all[N_CHARTS] = {[OF_TOKENS] = {.y_label = "\u2212log p of a token, nats"},
                             [OF_VECTORS] = {.y_label = "loss of vectors"},
-                            [OF_DISCRIMINATOR] = {.y_label = "languages told from vectors, share"},
+                            [OF_DISCRIMINATOR] = {.y_label = "languages identified from vectors, share"},
                             [OF_DEV] = {.y_label = "BLEU on dev"}},
            charts[N_CHARTS];
   cq_chart_mark *marks = calloc(2 * log->n_stages, sizeof *marks), *bare;

@@ -1,4 +1,4 @@
-/* calque clir dense | fuse: runs beside those of clir.c, for comparison and to be fused. */
+/* calque clir dense | fuse: dense runs to compare with those of clir_command.c, and the fusion of runs. */
 #include "calque/lab/retrieval.h"
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"

@@ -18,7 +18,7 @@ static int by_word(const void *a, const void *b) {
   return (p->word > q->word) - (p->word < q->word);
 }
 
-/* Of several weights of one word. */
+/* How several weights of one word are merged. */
 typedef enum merging { SUM, MAX } merging;
 
 /* Sorts the items from `first` on and makes those of one word one. */
@@ -273,7 +273,7 @@ cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t
   return CQ_OK;
 }
 
-void cq_standardise(double *scores, size_t n) {
+void cq_standardize(double *scores, size_t n) {
   double mean = 0, squares = 0;
   for (size_t i = 0; i < n; i++) mean += scores[i] / (double)n;
   for (size_t i = 0; i < n; i++) squares += (scores[i] - mean) * (scores[i] - mean);

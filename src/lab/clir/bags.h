@@ -25,8 +25,7 @@ CQ_MUST_USE cq_status cq_bags_open(cq_bags *out, const cq_word_run *documents, s
                                    cq_error *error);
 void cq_bags_close(cq_bags *bags);
 
-/* Words of one language for those of another, by source: sources [starts[s] .. starts[s + 1]) are entries (target,
- * weight). */
+/* Translations of words, by source: entries [starts[s] .. starts[s + 1]) are (target, weight). */
 typedef struct cq_word_table {
   uint32_t n_sources, n_targets;
   size_t *starts; /* [n_sources + 1] */
@@ -55,18 +54,18 @@ void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query
 CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
                                        const double *allowed, cq_error *error);
 
-/* The squared cosine of one bag of a with each of b over log(1 + weight) idf, [b->n] times `weight` added to sums;
- * both are over the same words, and idf [n_words] is given. */
+/* Adds to sums [b->n] `weight` times the squared cosine of one bag of a with each of b, over log(1 + weight) idf. Both
+ * are over the same words; idf [n_words]. */
 void cq_bags_add_similar(double *sums, const cq_bags *a, uint32_t bag, const cq_bags *b, const double *idf,
                          double weight, double *scratch);
 
 /* weights [n]: of the top k scores, in proportion to 2^score or to 1 / rank, summing to one; 0 for the others.
- * Of equal scores the first. */
+ * Ties go to the first. */
 typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
 CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,
                                      cq_error *error);
 
 /* Scores with their mean taken off, in units of their standard deviation. */
-void cq_standardise(double *scores, size_t n);
+void cq_standardize(double *scores, size_t n);
 
 #endif

@@ -1,4 +1,4 @@
-/* The collections as this folder sees them. */
+/* The collections' internals. */
 #ifndef LAB_CLIR_CLIR_COLLECTIONS_H
 #define LAB_CLIR_CLIR_COLLECTIONS_H
 

@@ -8,7 +8,7 @@
 
 struct cq_clir_model {
   const cq_clir *clir;
-  cq_word_corpus corpus; /* what was learned from; its words are the model's */
+  cq_word_corpus corpus; /* the training corpus; its words are the model's */
   float *vectors;        /* [corpus.words.n, dim] */
   uint32_t *number;      /* by the collections' number of a word, the model's; CQ_INTERN_NONE: the text lacks it */
   int dim;

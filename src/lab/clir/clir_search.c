@@ -47,7 +47,7 @@ static bool are_weighted(const cq_clir_options *o) {
   return o->weighted || uses_source(o);
 }
 
-/* A query's words, each as often as it has them, and what each counts. */
+/* A query's words, with repetitions, and their weights. */
 typedef struct source_query {
   uint32_t *words;
   double *weights;

@@ -150,7 +150,7 @@ static void run_trial(void *context, size_t item, int worker) {
   cq_free(asked);
 }
 
-/* The best of the fold's trials; of equal ones, and where nothing was measured, the first. */
+/* The best of the fold's trials; the first of equal ones, or if nothing was measured. */
 static void choose_point(const validation *v, int fold) {
   cq_clir_fold *f = &v->folds[fold];
   bool is_chosen = false;

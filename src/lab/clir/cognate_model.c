@@ -16,13 +16,13 @@ enum {
   MIN_CHARACTERS = 4, /* characters of salient words */
   MAX_CHARACTERS = 20,
   MAX_JUDGED = 500,       /* of these, the most salient, parts of longer ones are left out */
-  MAX_GROUPS_OF_WORD = 2, /* a salient word is in so few topics */
+  MAX_GROUPS_OF_WORD = 2, /* a salient word is in at most this many topics */
   CANDIDATES = 50,        /* target words that a source word is compared with */
 };
 
 static const double min_entry = 0.03;
 
-/* EM may start badly: these differ in how fast words are let in, and those that fail are thrown away. */
+/* EM may start badly: these schedules differ in how fast words are added, and those that fail are dropped. */
 static const struct schedule {
   int stages[6];
   size_t n;
@@ -30,7 +30,7 @@ static const struct schedule {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
-static const double min_over_chance = 1.5; /* contrasts below this multiple of what is learned by chance are nonsense */
+static const double min_over_chance = 1.5; /* contrasts below this multiple of the chance level are meaningless */
 static const double near_best = 0.75;      /* a contrast of this share of the best one's is near it */
 
 #define O cq_cognate_options
@@ -63,7 +63,7 @@ typedef struct between {
   const cq_clir_side *from, *to;
   const cq_bags *from_plain, *to_plain;
   const bool *held_out;
-  bool of_queries; /* words that only queries of `from` have, too */
+  bool of_queries; /* including words that only `from`'s queries have */
   const cq_cognate_options *o;
   cq_word_table table;
   double contrast, chance;
@@ -226,17 +226,18 @@ static void free_grouping(grouping *g) {
 static cq_status find_spelled_alike(cq_neighbors *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
                                     cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
-  float *expected = cq_alloc_array(n_from, dim * sizeof *expected), *spelt = cq_alloc_array(n_to, dim * sizeof *spelt);
+  float *expected = cq_alloc_array(n_from, dim * sizeof *expected),
+        *spelled = cq_alloc_array(n_to, dim * sizeof *spelled);
   cq_nearest_options o = cq_nearest_default_options();
   o.k = cq_min(CANDIDATES, n_to);
-  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  cq_status status = expected && spelled ? CQ_OK : cq_fail_memory(error, "letters");
   if (!status) {
     status = cq_cognates_expected(expected, letters, error);
-    cq_cognates_letters(spelt, letters);
+    cq_cognates_letters(spelled, letters);
   }
-  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelt, n_to, dim, &o, ctx, error);
+  if (!status) status = cq_nearest(out, NULL, expected, n_from, spelled, n_to, dim, &o, ctx, error);
   cq_free(expected);
-  cq_free(spelt);
+  cq_free(spelled);
   return status;
 }
 
@@ -340,7 +341,8 @@ static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters,
 }
 
 /* The contrast that is learned when each topic's words stand beside those of another one, a quarter, half and three
- * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each other. */
+ * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each
+ * other. */
 static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates *letters, const grouping *g,
                                     cq_context *ctx, cq_error *error) {
   cq_cognate_group *wrong = cq_alloc_array(g->n, sizeof *wrong);
@@ -361,7 +363,7 @@ static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates
   return status;
 }
 
-/* What is hardly better than chance is not used: words then match by how they are spelled in Latin letters. */
+/* A model hardly better than chance is not used: words then match by their spelling in Latin letters. */
 static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const cq_spelled *from,
                              const cq_spelled *to, cq_context *ctx, cq_error *error) {
   size_t best = 0;

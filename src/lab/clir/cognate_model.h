@@ -1,4 +1,4 @@
-/* What cognates.c learns and cognates_search.c searches by. */
+/* The model learned by cognates.c and used by cognate_search.c. */
 #ifndef LAB_CLIR_COGNATE_MODEL_H
 #define LAB_CLIR_COGNATE_MODEL_H
 

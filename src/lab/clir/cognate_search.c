@@ -64,8 +64,8 @@ static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, c
   for (uint32_t s = 0; s < c->from->n_documents; s++)
     if (r->weights[s] > 0)
       cq_bags_add_similar(r->similar, &c->from_plain, s, &c->projected, c->idf, r->weights[s], r->scratch);
-  cq_standardise(r->first, n);
-  cq_standardise(r->similar, n);
+  cq_standardize(r->first, n);
+  cq_standardize(r->similar, n);
   for (size_t d = 0; d < n; d++) r->first[d] += o->similar_share * r->similar[d];
   return CQ_OK;
 }
@@ -78,8 +78,8 @@ static cq_status add_target_feedback(room *r, const cq_clir_cognates *c, cq_erro
   if (!status) status = cq_bags_feedback(r->query, &c->to_stems, r->weights, (size_t)o->n_target_words, NULL, error);
   if (status) return status;
   cq_bags_likelihood(r->second, &c->to_stems, r->query, o->mu_feedback);
-  cq_standardise(r->first, n);
-  cq_standardise(r->second, n);
+  cq_standardize(r->first, n);
+  cq_standardize(r->second, n);
   for (size_t d = 0; d < n; d++) r->first[d] = o->first_share * r->first[d] + (1 - o->first_share) * r->second[d];
   return CQ_OK;
 }

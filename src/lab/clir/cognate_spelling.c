@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are no names */
+enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are not names */
 
 /* Words that more documents have than these, and than this share of them, begin and end no name. */
 static const double frequent_documents = 10, frequent_share = 0.05;
@@ -71,7 +71,7 @@ static bool is_frequent(const cq_bags *bags, uint32_t word) {
   return !(bags->masses[word] > 0) || n_documents > fmax(frequent_documents, frequent_share * bags->n);
 }
 
-/* A joined word that may be a name. row [3] of side->joined. */
+/* A joined word that may be a name. row [3]: of side->joined. */
 static bool may_be_name(const cq_clir_side *side, const uint32_t *row, const cq_bags *bags) {
   return side->spellings[row[0]].n <= MAX_BYTES_OF_JOINED && !is_frequent(bags, row[1]) && !is_frequent(bags, row[2]);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum {
-  MAX_LETTERS = 24,               /* letters of a word that count */
+  MAX_LETTERS = 24,               /* letters of a word that are used */
   MAX_ALPHABET = 1000,            /* different ones of a language */
   MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
   SHARDS = 16,                    /* of the pairs, each with counts of its own that are added in order */
@@ -38,7 +38,7 @@ typedef struct spellings {
   double *noise;     /* [n] log probability of the word under it */
 } spellings;
 
-/* The probabilities of steps; or their expected counts. */
+/* Probabilities of steps, or their expected counts. */
 typedef struct steps {
   double *p11, *p10, *p01, *p21, *p12; /* one block; p21 and p12 NULL: none of two letters */
   size_t n, n_single;                  /* all of the block; its part without p21 and p12 */
@@ -320,7 +320,7 @@ static void count_shard(void *context, size_t shard, int worker) {
 }
 
 /* Probabilities in proportion to what was counted. */
-static void maximise_likelihood(cq_cognates *c, const iteration *it, double max) {
+static void maximize_likelihood(cq_cognates *c, const iteration *it, double max) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   const size_t n = steps_in_use(it);
   double *p = c->p.p11, sum = 0, matches = 0;
@@ -388,25 +388,25 @@ static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, co
   const size_t b = (size_t)c->target.n_letters;
   const cq_kernels *kernels = cq_kernels_best();
   float *expected = cq_alloc_array(c->source.n, b * sizeof *expected);
-  float *spelt = cq_alloc_array(c->target.n, b * sizeof *spelt);
+  float *spelled = cq_alloc_array(c->target.n, b * sizeof *spelled);
   size_t capacity = 0;
-  cq_status status = expected && spelt ? CQ_OK : cq_fail_memory(error, "letters");
+  cq_status status = expected && spelled ? CQ_OK : cq_fail_memory(error, "letters");
   if (!status) {
     status = cq_cognates_expected(expected, c, error);
-    cq_cognates_letters(spelt, c);
+    cq_cognates_letters(spelled, c);
   }
   for (size_t g = 0; !status && g < n_groups; g++)
     for (size_t i = 0; !status && i < cq_min(groups[g].n_sources, max); i++)
       for (size_t j = 0; !status && j < cq_min(groups[g].n_targets, max); j++) {
         const pair p = {groups[g].sources[i], groups[g].targets[j]};
-        if (kernels->dot(expected + p.source * b, spelt + p.target * b, (int64_t)b) < min_likeness) continue;
+        if (kernels->dot(expected + p.source * b, spelled + p.target * b, (int64_t)b) < min_likeness) continue;
         if (!cq_reserve((void **)out, &capacity, *n + 1, sizeof **out))
           status = cq_fail_memory(error, "pairs of words");
         if (!status) (*out)[(*n)++] = p;
       }
   if (*out) *n = drop_repeated_pairs(*out, *n);
   cq_free(expected);
-  cq_free(spelt);
+  cq_free(spelled);
   return status;
 }
 
@@ -430,7 +430,7 @@ static void close_iteration(iteration *it) {
 static void iterate_em(cq_cognates *c, iteration *it, int n, double max, cq_context *ctx) {
   for (int i = 0; i < n; i++) {
     cq_context_run(ctx, SHARDS, count_shard, it);
-    maximise_likelihood(c, it, max);
+    maximize_likelihood(c, it, max);
   }
 }
 
@@ -485,7 +485,7 @@ typedef struct contrasting {
   double *sums; /* [n] */
 } contrasting;
 
-/* Matches that the sources of one group find among the targets of another. */
+/* Matches of one group's sources among another's targets. */
 static double matches_between(const cq_cognates *c, const cq_cognate_group *a, const cq_cognate_group *b) {
   double sum = 0;
   for (size_t i = 0; i < cq_min(a->n_sources, SALIENT); i++) {

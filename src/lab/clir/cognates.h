@@ -37,11 +37,11 @@ typedef struct cq_cognate_group {
   size_t n_sources, n_targets;
 } cq_cognate_group;
 
-/* Begins anew and learns: for each number of the schedule, ten iterations on so many of the most salient words of
- * each group. With no schedule nothing but how alike letters are is known. Errors: CQ_ERR_MEMORY. */
+/* Starts afresh and learns: for each number n of the schedule, ten iterations on the n most salient words of each
+ * group. Without a schedule only the similarity of letters is known. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_learn(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
                                         const int *schedule, size_t n_schedule, cq_context *ctx, cq_error *error);
-/* Goes on with what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)
+/* Continues from what was learned: four iterations on the pairs of all words of the groups (of the 200 most salient)
  * whose letters may go together, and one with steps of two letters. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_finish(cq_cognates *cognates, const cq_cognate_group *groups, size_t n_groups,
                                          cq_context *ctx, cq_error *error);

@@ -13,7 +13,7 @@ typedef struct cq_word_run {
 } cq_word_run;
 
 /* Appends the documents' words in turn: of each, in order, as many as its length is a multiple of the shortest's,
- * rounded up, then of the next, round after round, until there are none left. Of lengths 3 and 7 it is one word,
+ * rounded up, then of the next, round after round, until there are none left. Lengths 3 and 7 give one word,
  * three words, one, three, one, one. Order within a language stays. Empty documents are left out. False: out of
  * memory. Source: Niyogi et al. 2018, section 2.1: n_k = ceil(t_k / t_min). */
 CQ_MUST_USE bool cq_shuffle_by_length(cq_u32_array *out, const cq_word_run *documents, size_t n);

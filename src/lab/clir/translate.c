@@ -76,7 +76,7 @@ void cq_translator_close(cq_translator *t) {
   *t = (cq_translator){0};
 }
 
-/* The tau target words nearest to a unit vector, behind what is there. */
+/* Appends the tau target words nearest to a unit vector. */
 static size_t nearest_targets(cq_translation *out, const cq_translator *t, const float *x, float crowding,
                               uint32_t from, size_t tau) {
   size_t n = 0;

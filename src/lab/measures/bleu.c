@@ -57,7 +57,7 @@ static void score_bleu(cq_bleu_result *r, const cq_bleu_options *o, bool effecti
   r->score = r->brevity_penalty * exp(sum / (double)n_orders);
 }
 
-/* The length that is nearest to n, the shorter of two. */
+/* The length nearest to n; of two, the shorter. */
 static size_t nearest_length(const cq_ngrams *g, size_t n) {
   size_t best = cq_ngrams_length(g, 1);
   for (size_t t = 2; t < g->n_texts; t++) {

@@ -1,4 +1,4 @@
-/* chrF: n-grams of characters and of words, their precisions and recalls averaged over the orders, and F of the two. */
+/* chrF: precision and recall of character and word n-grams, averaged over the orders, and their F score. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/options.h"

@@ -2,8 +2,7 @@
  *
  *     values   [n_runs, n_measures + 1, n_judged]   all judged topics, since those are the same for each run; the one
  *                                                   measure more is num_ret, which says whether a run has the topic
- *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; a topic is a group where none are
- *                                                   asked for
+ *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic is one
  *     results  [n_pairs, n_measures]
  *
  * All of it lies in one arena; a run's documents are let go before the next run is read. */
@@ -62,7 +61,7 @@ cq_status cq_compare_values(cq_comparison *out, const double *a, const double *b
     c.n_wins = effect.n_wins, c.n_losses = effect.n_losses, c.n_ties = effect.n_ties;
     c.mean_a = mean_of(a, n), c.mean_b = mean_of(b, n), c.difference = effect.mean;
     c.p[CQ_TEST_T] = cq_paired_t(d, n);
-    c.p[CQ_TEST_RANDOMISATION] = cq_randomization(&c.exact[CQ_TEST_RANDOMISATION], d, n, o.n_samples, o.seed);
+    c.p[CQ_TEST_RANDOMIZATION] = cq_randomization(&c.exact[CQ_TEST_RANDOMIZATION], d, n, o.n_samples, o.seed);
     memcpy(c.corrected, c.p, sizeof c.p);
     *out = c;
   }
@@ -83,7 +82,7 @@ cq_status cq_topic_group(uint64_t *group, cq_slice topic, uint64_t topics_per_gr
     number = 10 * number + digit;
   }
   if (i < topic.n || number == 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "topic '%.*s' is no number from 1 on, which groups of topics need",
+    return cq_fail(error, CQ_ERR_ARGUMENT, "topic '%.*s' is not a number from 1 on, which groups of topics need",
                    (int)cq_min(topic.n, 200), topic.data);
   *group = (number - 1) / topics_per_group;
   return CQ_OK;

@@ -29,7 +29,7 @@ typedef struct measurer {
   cq_intern stems;
   cq_u32_array stem_of; /* by number of word */
   cq_u32_array sets_of,
-      parent; /* by number of stem: its first membership; towards the stem that stands for its group */
+      parent; /* by number of stem: its first membership; its parent in the union-find forest of groups */
   membership *memberships;
   size_t n_memberships, memberships_capacity;
   cq_u32_array tokens;

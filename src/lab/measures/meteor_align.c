@@ -1,22 +1,22 @@
-/* How many matches of each kind there are is easily counted; which occurrence of "the" goes with which decides the
- * chunks. That is looked for from left to right over the hypothesis, with a set of states:
+/* The number of matches of each kind is easily counted; which occurrence of "the" matches which decides the chunks.
+ * That is searched from left to right over the hypothesis, with a set of states:
  *
  *   state   which references are taken, where the last word went, the chunks so far
  *
- *   word i ──▶ each state ──▶ leave it out, or give it any reference of its group that is free
- *          ──▶ drop what can no longer reach the maximum number of matches
- *          ──▶ of states with the same references taken keep those that others cannot do as well as
+ *   word i ──▶ each state ──▶ leave it out, or match it with any free reference of its group
+ *          ──▶ drop states that can no longer reach the maximum number of matches
+ *          ──▶ among states with the same references taken, drop the dominated ones
  *
- * A group is all words that could match each other; when its last hypothesis word is past, it is forgotten what of it
- * was taken, so that few states differ. Matches are a number of three digits, (exact, stem, synonym), to a base K that
- * is greater than any of them. A group's potential is a bound on what its free words can still give: exact where only
- * words and stems match; too high, perhaps, where a word is in several sets of synonyms. `slack` is how much too high
- * it is all in all, and is raised until a way through is found.
+ * A group is all words that could match each other; after its last hypothesis word, the state forgets which of its
+ * references were taken, so that few states differ. Matches are a number of three digits, (exact, stem, synonym), to a
+ * base K that is greater than any of them. A group's potential is a bound on what its free words can still give: exact
+ * where only words and stems match; too high, perhaps, where a word is in several sets of synonyms. `slack` is the
+ * total excess allowed, and is raised until an alignment is found.
  *
- * The problem is as hard as the shortest common partition of strings. A first pass continues with the FEW_STATES of
- * fewest chunks; where it left any out, a second with MAX_STATES looks for something better, and drops what is not.
- * Where that leaves any out as well, or MAX_BRANCHES of one state were not enough, the alignment is called
- * approximate. Source: Banerjee & Lavie 2005 for the stages, Denkowski & Lavie 2011 for the fewest chunks. */
+ * The problem is as hard as the shortest common partition of strings. A first pass keeps the FEW_STATES with the
+ * fewest chunks; if it dropped any, a second with MAX_STATES looks for a better alignment. If that drops any, too, or
+ * MAX_BRANCHES of one state were not enough, the alignment is called approximate. Source: Banerjee & Lavie 2005 for the
+ * stages, Denkowski & Lavie 2011 for the fewest chunks. */
 #include "lab/measures/meteor_align.h"
 
 #include "base/error.h"
@@ -133,7 +133,7 @@ static uint64_t group_potential(const search *s, const group *g, size_t i, const
   return (exact * s->k + (stem - exact)) * s->k + (all - stem);
 }
 
-/* What matching two words of a group gives; 0: they do not match. */
+/* The weight of a match of two words of a group; 0: they do not match. */
 static uint64_t match_worth(const search *s, uint64_t key_h, uint64_t key_r) {
   if (key_h == key_r) return s->k * s->k;
   if (key_h >> 32 == key_r >> 32) return s->k;
@@ -212,7 +212,7 @@ static bool is_no_worse(const state *x, const state *y) {
   return x->lost <= y->lost && x->chunks + (x->next != y->next) <= y->chunks;
 }
 
-/* now = those of then that are worth going on with, at most max_states. */
+/* now = the states of `then` worth extending, at most max_states. */
 static bool keep_states(search *s, size_t max_states) {
   size_t n = 0, same = 0; /* order[same .. n) have taken what the state looked at has */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||

@@ -75,8 +75,8 @@ static bool is_chinese(uint32_t c) {
 
 typedef struct step {
   bool (*first)(uint32_t c);
-  bool (*second)(uint32_t c); /* NULL: one character is looked for */
-  bool before;                /* of two: a blank stands before them, else behind; one has both */
+  bool (*second)(uint32_t c); /* NULL: matches a single character */
+  bool before;                /* of two: a blank is put before them, else after; one gets both */
 } step;
 
 static const step steps_13a[] = {

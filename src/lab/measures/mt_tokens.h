@@ -11,7 +11,7 @@ typedef struct cq_mt_tokenizer {
   cq_mt_tokens tokens;
   bool lowercase;
   cq_intern words; /* all that were met */
-  /* scratch: characters before and behind a step; the lower-case text; a word */
+  /* scratch: a step's input and output characters; the lower-case text; a word */
   struct cq_mt_codes {
     uint32_t *items;
     size_t n, capacity;

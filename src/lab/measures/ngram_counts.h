@@ -1,6 +1,6 @@
 /* The n-grams that a few short texts have in common, order by order.
  *
- *   units   a b a b c | b a b        two texts, one behind the other
+ *   units   a b a b c | b a b        two texts, concatenated
  *   order 1 0 1 0 1 2 | 1 0 1        numbers by first occurrence
  *   order 2 0 1 0 2 . | 1 0 .        of the pairs (number at order n - 1, unit that follows)
  *
@@ -14,7 +14,7 @@ typedef struct cq_ngrams {
   cq_u32_array units;
   size_t *ends; /* [n_texts] of the texts within units */
   size_t n_texts, ends_capacity;
-  size_t order;     /* of what follows; 0: none was counted yet */
+  size_t order;     /* of the counts below; 0: none yet */
   uint32_t n_kinds; /* different n-grams */
   uint32_t *counts; /* [n_texts, n_kinds] */
   size_t counts_capacity;
@@ -36,7 +36,8 @@ size_t cq_ngrams_length(const cq_ngrams *g, size_t text); /* units */
 size_t cq_ngrams_total(const cq_ngrams *g, size_t text);  /* n-grams of this order */
 /* How many of text a's n-grams text b has. */
 size_t cq_ngrams_matches(const cq_ngrams *g, size_t a, size_t b);
-/* How many of the first text's n-grams any one of the others has: each is counted as often as where it is commonest. */
+/* Clipped matches: the first text's n-grams that the others have, each at most as often as in the text with most of
+ * it. */
 size_t cq_ngrams_clipped(const cq_ngrams *g);
 
 #endif

@@ -141,7 +141,7 @@ double cq_paired_t(const double *d, size_t n) {
 
 /* ---- randomization ---- */
 
-enum { HALF = CQ_RANDOMISATION_EXACT / 2 };
+enum { HALF = CQ_RANDOMIZATION_EXACT / 2 };
 
 /* sums [2^n] of d [n], each under every choice of signs; returns 2^n. */
 static size_t all_sums(double *sums, const double *d, size_t n) {
@@ -157,7 +157,7 @@ static size_t all_sums(double *sums, const double *d, size_t n) {
 
 /* Every sum is one of the first half's and one of the second's. */
 static double share_of_all(const double *d, size_t n, double reach) {
-  double first[1 << HALF], second[1 << (CQ_RANDOMISATION_EXACT - HALF)];
+  double first[1 << HALF], second[1 << (CQ_RANDOMIZATION_EXACT - HALF)];
   const size_t split = cq_min(n, HALF), n_first = all_sums(first, d, split),
                n_second = all_sums(second, d + split, n - split);
   uint64_t n_reaching = 0;
@@ -166,7 +166,7 @@ static double share_of_all(const double *d, size_t n, double reach) {
   return (double)n_reaching / ((double)n_first * (double)n_second);
 }
 
-/* A random bit for each difference: 1 keeps it. The sum under random signs is twice what is kept, less all. */
+/* A random bit for each difference: 1 keeps it. The sum under random signs is twice the kept sum minus the total. */
 static double share_of_samples(const double *d, size_t n, double sum, double reach, uint64_t n_samples, uint64_t seed) {
   uint64_t n_reaching = 0;
   for (uint64_t sample = 0; sample < n_samples; sample++) {
@@ -182,15 +182,15 @@ static double share_of_samples(const double *d, size_t n, double sum, double rea
 }
 
 double cq_randomization(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed) {
-  double few[CQ_RANDOMISATION_EXACT], sum = 0, sizes = 0;
+  double few[CQ_RANDOMIZATION_EXACT], sum = 0, sizes = 0;
   size_t n_used = 0;
   for (size_t i = 0; i < n; i++) {
     if (d[i] == 0) continue;
-    if (n_used < CQ_RANDOMISATION_EXACT) few[n_used] = d[i];
+    if (n_used < CQ_RANDOMIZATION_EXACT) few[n_used] = d[i];
     n_used++, sum += d[i], sizes += fabs(d[i]);
   }
   const double reach = fabs(sum) - 1e-12 * sizes;
-  *exact = n_used <= CQ_RANDOMISATION_EXACT;
+  *exact = n_used <= CQ_RANDOMIZATION_EXACT;
   return *exact ? share_of_all(few, n_used, reach) : share_of_samples(d, n, sum, reach, n_samples, seed);
 }
 

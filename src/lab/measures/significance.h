@@ -50,20 +50,20 @@ double cq_paired_t(const double *d, size_t n);
  * method of Lentz 1976. */
 double cq_student_two_sided(double t, double degrees);
 
-/* The sign-flip test: the share of the 2^n ways to put signs to |d| that give a sum at least as far from 0 as d's. Sums
- * within 1e-12 sum|d| of it count as reaching it, since equal sums are rounded differently.
+/* The sign-flip test: the share of the 2^n assignments of signs to |d| whose sum is at least as far from 0 as d's. Sums
+ * within 1e-12 sum|d| of d's count as reaching it, since equal sums are rounded differently.
  *   d          [n]; differences of 0 change nothing
- *   exact      set where all ways were counted: at most CQ_RANDOMISATION_EXACT differences that are not 0. Else of
- *              n_samples random ways b reach it, and p = (b + 1) / (n_samples + 1)
- *   seed       of the samples; sample i has numbers of its own, so that the first ones stay when there are more
+ *   exact      set if all assignments were counted: at most CQ_RANDOMIZATION_EXACT differences that are not 0. Else b
+ *              of n_samples random assignments reach it, and p = (b + 1) / (n_samples + 1)
+ *   seed       of the samples; sample i has its own random numbers, so that more samples keep the first ones
  * Errors: none. Source: Fisher 1935, section 21; Phipson & Smyth 2010, for the two ones; Smucker, Allan & Carterette
  * 2007, for runs. */
-#define CQ_RANDOMISATION_EXACT 20
+#define CQ_RANDOMIZATION_EXACT 20
 double cq_randomization(bool *exact, const double *d, size_t n, uint64_t n_samples, uint64_t seed);
 
-/* corrected [m] of p [m], in their order: the p-values for which the chance of even one false alarm among all m stays
- * below what each says. The i-th smallest p is multiplied by m - i + 1; none may be below an earlier one's, nor above
- * 1. May alias. Errors: CQ_ERR_MEMORY. Source: Holm 1979, section 3. */
+/* Holm's correction of p [m] for m tests (family-wise error rate), in their order: the i-th smallest p is multiplied by
+ * m - i + 1; results never fall below an earlier one's, nor rise above 1. May alias. Errors: CQ_ERR_MEMORY. Source:
+ * Holm 1979, section 3. */
 CQ_MUST_USE cq_status cq_holm(double *corrected, const double *p, size_t m, cq_error *error);
 
 #endif

@@ -23,7 +23,7 @@ void cq_axis_number(char *out, size_t size, const cq_axis *axis, double tick);
 
 /* Ends around values. A range starts from {INFINITY, -INFINITY}. */
 void cq_range_add(double range[2], const double *values, size_t n); /* what is not finite is passed over */
-/* Out to multiples of half the step, and to 0 where that no more than doubles it. One value or none gets extent. */
+/* Extends a range to multiples of half the step, and to 0 if that at most doubles it. An empty range gets a width. */
 void cq_range_round(double range[2], int n_ticks);
 /* Out by a share of the extent. */
 void cq_range_pad(double range[2], double share);

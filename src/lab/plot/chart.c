@@ -18,7 +18,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { WIDTH = 640, HEIGHT = 480, RIGHT = 24, FONT = 12, ROW = 20, N_COLOURS = 8 };
+enum { WIDTH = 640, HEIGHT = 480, RIGHT = 24, FONT = 12, ROW = 20, N_COLORS = 8 };
 enum {
   LEGEND_LINE = 24,
   LEGEND_POINT = 8,
@@ -30,10 +30,10 @@ enum {
 };
 
 /* Okabe & Ito's colors, which people of every color vision can tell apart. */
-static const char *const colors[N_COLOURS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                              "#e69f00", "#56b4e9", "#000000", "#f0e442"};
+static const char *const colors[N_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                             "#e69f00", "#56b4e9", "#000000", "#f0e442"};
 
-/* Where a chart has what; y from its own top. */
+/* The layout of a chart; y from its own top. */
 typedef struct layout {
   const cq_chart *c;
   int width, height;
@@ -44,7 +44,7 @@ typedef struct layout {
 
 /* --- layout --- */
 
-/* What stands before a name in the legend. */
+/* The sample before a name in the legend. */
 static double sample_width(const cq_chart_series *s) {
   return s->kind == CQ_CHART_POINTS ? LEGEND_POINT : LEGEND_LINE;
 }
@@ -229,11 +229,11 @@ static void add_legend_entry(cq_builder *b, double x, double y, const cq_chart_s
 
 static void add_series(cq_builder *b, const layout *l) {
   double x = l->left;
-  int row = 0, n_coloured = 0;
+  int row = 0, n_colored = 0;
   for (size_t i = 0; i < l->c->n_series; i++) {
     const cq_chart_series *s = &l->c->series[i];
     const bool joins = s->kind == CQ_CHART_JOINS;
-    const char *color = joins ? "#999" : colors[(s->color > 0 ? s->color - 1 : n_coloured++) % N_COLOURS];
+    const char *color = joins ? "#999" : colors[(s->color > 0 ? s->color - 1 : n_colored++) % N_COLORS];
     if (joins) add_joins(b, l, s);
     if (s->kind == CQ_CHART_LINE || s->kind == CQ_CHART_MARKED_LINE) add_chart_line(b, l, s, color);
     if (s->kind == CQ_CHART_POINTS || s->kind == CQ_CHART_MARKED_LINE) add_points(b, l, s, color);

@@ -54,7 +54,7 @@ void cq_tsne_neighbors(double *p, size_t n, size_t self, double perplexity) {
   p[self] = INFINITY; /* exp(-beta * that) is 0 */
   for (size_t j = 0; j < n; j++) min = fmin(min, p[j]);
   for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - min) / (double)(n - 1);
-  /* From the nearest on and in units of the mean, so that beta begins near to where it ends. */
+  /* Relative to the nearest and in units of the mean, so that beta starts near its final value. */
   for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - min) / mean : 0;
   for (int i = 0; i < MAX_HALVINGS; i++) {
     double weighted = 0;
@@ -147,8 +147,8 @@ double cq_tsne_gradient(double *gradient, const double *p, const double *y, size
 
 /* --- the descent --- */
 
-/* Principal components, so small that all points feel one another, and a hundredth of that at random, without which
- * vectors on a line would stay on one. */
+/* Starts from principal components, scaled so small that all points interact, plus a hundredth of that at random:
+ * without it, vectors on a line would stay on a line. */
 static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
                             cq_error *error) {
   const size_t k = dim > 1 ? 2 : 1;
@@ -166,13 +166,13 @@ static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, 
   return CQ_OK;
 }
 
-static void centre_places(double *y, size_t n) {
+static void center_places(double *y, size_t n) {
   double mean[2] = {0, 0};
   for (size_t i = 0; i < 2 * n; i++) mean[i % 2] += y[i] / (double)n;
   for (size_t i = 0; i < 2 * n; i++) y[i] -= mean[i % 2];
 }
 
-/* Gains grow where a coordinate goes on in its direction, and shrink where it turns (Jacobs 1988). */
+/* Gains grow where a coordinate keeps its direction, and shrink where it turns (Jacobs 1988). */
 static void step_tsne(double *y, double *velocity, double *gains, const double *gradient, size_t n, double rate,
                       double momentum) {
   for (size_t i = 0; i < 2 * n; i++) {
@@ -181,7 +181,7 @@ static void step_tsne(double *y, double *velocity, double *gains, const double *
     velocity[i] = momentum * velocity[i] - rate * gains[i] * gradient[i];
     y[i] += velocity[i];
   }
-  centre_places(y, n);
+  center_places(y, n);
 }
 
 static cq_status descend_divergence(double *y, double *divergence, const double *p, double *work, size_t n,

@@ -29,7 +29,7 @@ typedef struct building {
   cq_status status[ROUND + 1]; /* of reading, and of each batch */
   cq_error errors[ROUND + 1];
   cq_map names;
-  cq_batch **segment; /* batches of the segment at hand */
+  cq_batch **segment; /* batches of the current segment */
   size_t n_segment, segment_capacity, n_segments;
   uint32_t n_documents; /* of it */
   size_t n_bytes;       /* of text of the last one that place_round knows of */

@@ -5,8 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a ranking is judged by. A document counts as relevant from relevance 1 on; a negative relevance is no
- * judgement. */
+/* The input of measures. A document is relevant from relevance 1 on; a negative relevance means not judged. */
 typedef struct cq_ranking {
   const int32_t *relevance; /* [n] of the documents, best first; negative: not judged */
   size_t n;

@@ -3,7 +3,7 @@
  *   judgements   TOPIC ITERATION DOCUMENT RELEVANCE
  *   run          TOPIC Q0 DOCUMENT RANK SCORE TAG
  *
- * The iteration, Q0, rank and tag are not looked at. A line that begins with '#' is a comment; blank lines are passed
+ * The iteration, Q0, rank and tag are ignored. A line that begins with '#' is a comment; blank lines are passed
  * over. */
 #ifndef LAB_RETRIEVAL_TREC_H
 #define LAB_RETRIEVAL_TREC_H

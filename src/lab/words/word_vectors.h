@@ -1,5 +1,5 @@
-/* Word vectors in word2vec's text format: a line of how many words and dimensions, then a word and its numbers a
- * line, between blanks. */
+/* Word vectors in word2vec's text format: a line with the numbers of words and dimensions, then on each line a word and
+ * its numbers, separated by blanks. */
 #ifndef LAB_WORDS_WORD_VECTORS_H
 #define LAB_WORDS_WORD_VECTORS_H
 
@@ -12,8 +12,8 @@ typedef struct cq_word_vectors {
   int dim;
 } cq_word_vectors;
 
-/* Errors: CQ_ERR_FORMAT with the line for a first line that is none, another number of columns or of lines, a number
- * that is none or not finite, a word that comes twice; CQ_ERR_IO, CQ_ERR_MEMORY. Release also after an error. */
+/* Errors: CQ_ERR_FORMAT with the line for a malformed first line, a wrong number of columns or lines, a malformed or
+ * infinite number, a repeated word; CQ_ERR_IO, CQ_ERR_MEMORY. Release it after an error, too. */
 CQ_MUST_USE cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_word_vectors_write(const cq_word_vectors *vectors, const char *path, cq_error *error);
 void cq_word_vectors_free(cq_word_vectors *vectors);

@@ -1,5 +1,5 @@
 /* ModernBERT (Warner et al. 2024): gte-modernbert, ettin, granite-embedding. Pre-norm, rotary positions, a gated
- * feed-forward layer; every n-th layer sees the whole sentence, the others a window, with another base. */
+ * feed-forward layer; every n-th layer attends to the whole sentence, the others to a window, with another base. */
 #include "model/families/family.h"
 
 #include "format/json.h"

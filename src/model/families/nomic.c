@@ -1,5 +1,5 @@
 /* Nomic BERT (Nussbaum et al. 2024): nomic-embed-text-v1 and v1.5. Post-norm, rotary positions, SwiGLU. Published
- * configurations have GPT-2's keys, those that transformers saves have BERT's. */
+ * configurations have GPT-2's keys; those saved by transformers have BERT's. */
 #include "model/families/family.h"
 
 #include "base/error.h"

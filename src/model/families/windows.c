@@ -1,4 +1,4 @@
-/* Which layers of a decoder see a window: sliding_window and layer_types of config.json. */
+/* Which layers of a decoder use a sliding window: sliding_window and layer_types of config.json. */
 #include "model/families/family.h"
 
 #include "base/error.h"

@@ -40,7 +40,7 @@ const cq_option_group cq_group_dataset = {
     .check = check_dataset_options,
     CQ_FIELDS(CQ_CALLBACK(cq_dataset_options, progress), CQ_CALLBACK(cq_dataset_options, hub_progress))};
 
-/* The files of one revision: what the hub lists, or what the cache has. */
+/* The files of one revision, from the hub's list or from the cache. */
 typedef struct revision {
   char name[CQ_HUB_NAME + 300]; /* "ORG/NAME@REVISION" */
   cq_hub_listing listing;
@@ -105,7 +105,7 @@ static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name
   return status;
 }
 
-/* Of main, else of what the hub has converted; what main lacks is the error where there is neither. */
+/* The files of main, else those that the hub has converted. When there are neither, the error is that of main. */
 static cq_status find_revision(revision *r, const cq_hub_name *name, const cq_dataset_options *o, bool is_given,
                                cq_error *error) {
   bool is_there;

@@ -126,7 +126,7 @@ static size_t keep_config(const char **names, size_t n, bool *is_clear, const ch
   if (!config && !is_one) wanted = cq_slice_of("default");
   size_t kept = 0;
   for (size_t i = 0; *is_clear && i < n; i++)
-    if (cq_slice_equal(place_of(names[i], split).config, wanted)) { /* in its old place another goes where it was */
+    if (cq_slice_equal(place_of(names[i], split).config, wanted)) { /* swaps it with the first unwanted one */
       const char *name = names[i];
       names[i] = names[kept];
       names[kept++] = name;

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Moves those of names [*n] that are wanted to the front, in bytewise order, and sets *n to how many there are.
- *   repository   what errors call it
+/* Moves the wanted ones of names [*n] to the front, in bytewise order, and sets *n to their number.
+ *   repository   its name in errors
  *   config       NULL: the only one
  *   is_there     false: no Parquet files, or none of that config and split: the hub may have converted them
  * Errors: CQ_ERR_ARGUMENT, which names the configs or files that there are. */

@@ -1,4 +1,4 @@
-/* What the cache of vectors holds: listing, checking and clearing its stores. */
+/* The cache of vectors: listing, checking and clearing its stores. */
 #include "calque/cache.h"
 
 #include "base/error.h"
@@ -19,7 +19,7 @@
 typedef struct visit visit;
 typedef cq_status (*visitor)(visit *v, cq_cache_part *part, cq_error *error);
 
-/* What is done with each entry of CACHE/vectors, CACHE/searches and CACHE/folders; NULL: nothing. */
+/* Actions for each entry of CACHE/vectors, CACHE/searches and CACHE/folders; NULL: none. */
 struct visit {
   visitor vectors, state, index;
   double days;

@@ -94,7 +94,7 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_enc
   return status;
 }
 
-/* What is no number would be kept for good. */
+/* A NaN would be cached forever. */
 static cq_status check_finite_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n,
                                       cq_error *error) {
   for (size_t i = 0; i < n * dim; i++)

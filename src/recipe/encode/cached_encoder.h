@@ -13,7 +13,7 @@ typedef struct cq_cached_encoder {
   const float *vectors; /* [n_records, dim] once mapped */
   cq_notice_fn notice;
   void *notice_context;
-  uint64_t n_damaged; /* vectors that the notice reported */
+  uint64_t n_damaged; /* damaged vectors, reported by the notice */
   cq_ranks *ranks;    /* that encode together (shared_encoder.h), this being rank 0; NULL: this process alone */
 } cq_cached_encoder;
 
@@ -28,8 +28,8 @@ CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char 
                                              cq_error *error);
 void cq_cached_encoder_close(cq_cached_encoder *t);
 
-/* Makes sure that each text has its vector, as it was computed: damaged ones are computed again, and the notice tells
- * so. progress is told how many of the missing ones are done and may stop. */
+/* Makes sure that each text has its vector, as it was computed: damaged ones are computed again, with a
+ * notice. progress reports how many of the missing ones are done, and may stop. */
 typedef bool (*cq_cached_progress)(void *context, uint64_t done, uint64_t n);
 CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                                 cq_cached_progress progress, void *context, cq_error *error);

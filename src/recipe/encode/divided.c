@@ -36,7 +36,7 @@ typedef struct range {
   uint64_t lines_before, first_row, n_rows; /* lines of the file, rows of all files */
 } range;
 
-/* What is counted in a range, as numbers that are exact in a double. */
+/* The counts of a range, as numbers that are exact in a double. */
 enum { N_LINES, N_ROWS, IS_BAD, HASH, N_COUNTS = HASH + 4 };
 
 struct cq_divided {
@@ -49,7 +49,7 @@ struct cq_divided {
   double *counts;      /* [n, N_COUNTS] */
   size_t next;         /* range to look at */
   size_t given;        /* the range given last */
-  size_t n_open;       /* ranges that were not done at the beginning and come before `next` */
+  size_t n_open;       /* ranges before `next` that were unfinished at the beginning */
   size_t unsaved;      /* ranges that are done since the last save: this one and the ones marked after it */
   bool has_unsaved;
   double saved; /* when */
@@ -112,7 +112,7 @@ static cq_status next_good_line(cq_slice *line, cq_lines *lines, int column, cq_
                       "expected a column %d, the line has %zu", column, n);
 }
 
-/* Bad lines are told when it is known how many lines come before them. */
+/* Bad lines are reported once it is known how many lines come before them. */
 static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const range *r, cq_error *error) {
   cq_identity hash = {0, 0};
   uint64_t n_lines = 0, n_rows = 0;
@@ -196,7 +196,7 @@ static cq_status count_ranges(cq_divided *d, cq_error *error) {
   return status ? status : place_ranges(d, error);
 }
 
-/* --- what is done --- */
+/* --- finished ranges --- */
 
 static cq_status state_path(char out[PATH_MAX], const cq_divided *d, const char *name, size_t number, cq_error *error) {
   char text[64];
@@ -208,7 +208,7 @@ static uint64_t output_bytes(const cq_divided *d) {
   return d->o.header_bytes + d->n_rows * d->o.row_bytes;
 }
 
-/* What one file says is added to what is done. */
+/* Adds one file's range to the finished ones. */
 static bool take_done(cq_divided *d, const char *path) {
   cq_slice bytes;
   cq_identity identity;
@@ -221,7 +221,7 @@ static bool take_done(cq_divided *d, const char *path) {
   return is_of;
 }
 
-/* For the directory that an earlier run left. */
+/* Finds the ranges that an earlier run has finished. */
 static void find_done(cq_divided *d) {
   struct stat info;
   char path[PATH_MAX];
@@ -422,7 +422,7 @@ static cq_status copy_range(int fd, uint64_t at, const char *path, const cq_divi
   return status;
 }
 
-/* Rows of any length: where a range begins is known now. Each rank copies some. */
+/* Rows of variable length: the ranges' offsets are known only now. Each rank copies some. */
 static cq_status put_together(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   uint64_t at = 0;

@@ -43,7 +43,7 @@ static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, 
   return CQ_OK;
 }
 
-/* All files are read before the model is opened: what is wrong with them should not be told after minutes. */
+/* All files are read before the model is opened: an error in them should be reported at once, not after minutes. */
 static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                              const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
@@ -68,7 +68,7 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
   return status;
 }
 
-/* Ranks that have no file: they encode for rank 0. */
+/* Ranks without files: they encode for rank 0. */
 static cq_status help_embedding(const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_encoder_options options = cq_encoder_default_options();
   cq_encoder *encoder = NULL;

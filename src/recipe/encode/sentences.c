@@ -1,4 +1,4 @@
-/* Reading a monolingual corpus: distinct sentences, and the lines that each stands in. See sentences.h. */
+/* Reading a monolingual corpus: distinct sentences, and the lines of each. See sentences.h. */
 #include "recipe/encode/sentences.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* What grows while a file is read. */
+/* Grows while a file is read. */
 typedef struct reading {
   cq_sentences *corpus;
   cq_map known;      /* sentence -> its index */

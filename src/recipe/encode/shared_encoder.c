@@ -1,4 +1,4 @@
-/* Encoding that several ranks share: rank 0 sends batches out and takes the vectors back. See shared_encoder.h. */
+/* Encoding shared by several ranks: rank 0 sends batches and receives the vectors. See shared_encoder.h. */
 #include "recipe/encode/shared_encoder.h"
 
 #include "base/error.h"
@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* What comes before a share: n texts of n_bytes in all; then come the texts' lengths and bytes. cq_encode_stats and the
- * vectors come back. */
+/* The header of a share: n texts of n_bytes in all; the texts' lengths and bytes follow. cq_encode_stats and the
+ * vectors are returned. */
 typedef struct share {
   uint64_t n, n_bytes, is_end;
 } share;
@@ -100,7 +100,7 @@ cq_status cq_shared_encode_end(cq_ranks *ranks, cq_error *error) {
 
 /* --- the others --- */
 
-/* What a rank has of its share. */
+/* A rank's share. */
 typedef struct serving {
   uint64_t *lengths;
   char *bytes;

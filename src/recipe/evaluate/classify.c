@@ -12,27 +12,27 @@ struct cq_classifier {
   cq_logistic model;
 };
 
-typedef struct labelled_vectors {
+typedef struct labeled_vectors {
   cq_rows rows;
   float *vectors;    /* [n, dim] */
   uint32_t *classes; /* [n] */
-} labelled_vectors;
+} labeled_vectors;
 
-static void vectors_free(labelled_vectors *v) {
+static void vectors_free(labeled_vectors *v) {
   cq_rows_free(&v->rows);
   cq_free(v->vectors);
   cq_free(v->classes);
 }
 
 /* Names of classes as they come in training get numbers: into v. */
-static cq_status number_classes(labelled_vectors *v, cq_intern *classes, cq_error *error) {
+static cq_status number_classes(labeled_vectors *v, cq_intern *classes, cq_error *error) {
   for (size_t i = 0; i < v->rows.n; i++)
     if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)
       return cq_fail_memory(error, "classes");
   return CQ_OK;
 }
 
-static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, const char *file, cq_error *error) {
+static cq_status find_classes(labeled_vectors *v, const cq_intern *classes, const char *file, cq_error *error) {
   for (size_t i = 0; i < v->rows.n; i++) {
     const cq_slice name = v->rows.column[1][i];
     if ((v->classes[i] = cq_intern_find(classes, name)) == CQ_INTERN_NONE)
@@ -43,9 +43,9 @@ static cq_status find_classes(labelled_vectors *v, const cq_intern *classes, con
   return CQ_OK;
 }
 
-static cq_status read_labeled(labelled_vectors *out, cq_eval_options *o, const char *file,
+static cq_status read_labeled(labeled_vectors *out, cq_eval_options *o, const char *file,
                               const cq_eval_options *options, cq_error *error) {
-  *out = (labelled_vectors){0};
+  *out = (labeled_vectors){0};
   cq_status status = cq_options_take(o, &cq_group_eval, options, error);
   if (!status) status = cq_rows_read(&out->rows, file, 2, o, error);
   if (!status && !(out->classes = cq_alloc_array(out->rows.n, sizeof *out->classes)))
@@ -56,7 +56,7 @@ static cq_status read_labeled(labelled_vectors *out, cq_eval_options *o, const c
 cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
                               const cq_logistic_options *options, const cq_eval_options *eval_options, cq_context *ctx,
                               cq_error *error) {
-  labelled_vectors v;
+  labeled_vectors v;
   cq_eval_options o;
   *out = NULL;
   cq_classifier *c = cq_alloc_zeroed(sizeof *c);
@@ -94,7 +94,7 @@ bool cq_classifier_converged(const cq_classifier *c) {
 
 cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *c, const char *file,
                            const cq_eval_options *options, cq_context *ctx, cq_error *error) {
-  labelled_vectors v;
+  labeled_vectors v;
   cq_eval_options o;
   cq_status status = read_labeled(&v, &o, file, options, error);
   if (!status) status = find_classes(&v, &c->classes, file, error);

@@ -1,5 +1,5 @@
-/* What evaluation on files consists of, for recipes that evaluate while they train: read the rows once, encode a
- * column, and measure as often as wanted. */
+/* The steps of evaluation on files, for recipes that evaluate during training: read the rows once, encode a column, and
+ * measure as often as needed. */
 #ifndef RECIPE_EVALUATE_EVALUATE_H
 #define RECIPE_EVALUATE_EVALUATE_H
 

@@ -2,7 +2,8 @@
  *
  *   files ──held out──▶ train, dev ──student──▶ a few steps, timed ──▶ the number of steps ──distill──▶ output
  *
- * What was made on the way, and the plan, lie in OUTPUT.extend; the run itself in OUTPUT.work, as any distillation's. */
+ * What was made on the way, and the plan, lie in OUTPUT.extend; the run itself in OUTPUT.work, as any
+ * distillation's. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -120,8 +121,8 @@ static cq_status train(cq_training_result *result, const cq_extending *e, cq_err
   return status || cq_ranks_rank(run.ranks) > 0 ? status : cq_extend_card_complete(e, error);
 }
 
-/* What training wrote into the work directory becomes a language of the model's copy. A run that was killed in between
- * is not trained again. */
+/* Adds the trained language in the work directory to the copy of the model. A run that was killed in between is not
+ * trained again. */
 static cq_status train_language(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
   char under_way[CQ_EXTEND_PATH + 8];
   cq_status status = CQ_OK;

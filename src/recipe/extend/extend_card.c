@@ -32,8 +32,8 @@ static void put_sections(cq_builder *out, const cq_extending *e, cq_slice choice
   put_files(out, "dictionary", o->dictionaries, o->n_dictionaries);
   put_files(out, "untranslated text", o->text, o->n_text);
   put_files(out, "held-out translations", o->run->dev, o->run->n_dev);
-  cq_builder_text(out, "\n## Choices\n\nAs `calque extend` made or was told them; in brackets the options that change "
-                       "them.\n\n");
+  cq_builder_text(out, "\n## Choices\n\nAs made by `calque extend` or given; in brackets the options that change them."
+                       "\n\n");
   cq_builder_bytes(out, choices.data, choices.n);
 }
 

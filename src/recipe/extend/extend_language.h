@@ -4,12 +4,13 @@
 
 #include "calque/extend.h"
 
-/* The one language that all files are of. Errors: CQ_ERR_ARGUMENT when there is none, or another, or a static student. */
+/* The one language that all files are of. Errors: CQ_ERR_ARGUMENT when there is none, or another, or a static
+ * student. */
 CQ_MUST_USE cq_status cq_extend_language(const char **out, const cq_extend_options *options, cq_error *error);
 
-/* Whether the model can have it, and the output can be made of the model: what would only show when the work is done. work:
- * a directory that lies beside the output. Errors: CQ_ERR_UNSUPPORTED for a model without a body or within another;
- * CQ_ERR_ARGUMENT where it has the language, or the output would lie in it. */
+/* Checks, before the work, that the model can take the language and the output can be made. work: a directory beside
+ * the output. Errors: CQ_ERR_UNSUPPORTED for a model without a body or within another; CQ_ERR_ARGUMENT if it has the
+ * language already, or would contain the output. */
 CQ_MUST_USE cq_status cq_extend_language_check(const cq_extend_options *options, const char *language, const char *work,
                                                cq_error *error);
 

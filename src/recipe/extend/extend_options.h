@@ -5,7 +5,7 @@
 #include "base/options.h"
 #include "calque/extend.h"
 
-/* What the options point to: the caller's, or the recipe's. */
+/* The structs that the options point to: the caller's, or the recipe's. */
 typedef struct cq_extend_parts {
   cq_student_options student;
   cq_distill_options distill;

@@ -102,7 +102,7 @@ static cq_status path_in(char out[CQ_EXTEND_PATH], const cq_extend_texts *t, con
   return cq_path_join(out, CQ_EXTEND_PATH, t->work, name, error);
 }
 
-/* Points to the paths that file i has within it. */
+/* Sets the pointers of file i to its own paths. */
 static void name_parts(cq_extend_texts *t, size_t i) {
   cq_extend_file *f = &t->files[i];
   if (f->is_gloss) f->given.path = f->train_path;
@@ -158,8 +158,8 @@ static bool is_glossed(const cq_extend_texts *t, const char *label) {
   return is;
 }
 
-/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but no
- * translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
+/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but
+ * no translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t n = o->lemmas_only ? 0 : o->n_dictionaries;
@@ -220,7 +220,7 @@ size_t cq_extend_languages(const cq_extend_texts *t) {
   return n;
 }
 
-/* --- dictionaries more, and glosses --- */
+/* --- completed dictionaries, and glosses --- */
 
 static void add_path(const char **paths, size_t *n, const cq_training_data *data) {
   paths[(*n)++] = data->path;
@@ -420,7 +420,7 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
   return status;
 }
 
-/* Where there is much text, its words are enough for the vocabulary: the dictionary says what they mean. */
+/* With enough text, its words suffice for the vocabulary: the dictionary only translates them. */
 static cq_status add_dictionary(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                 cq_error *error) {
   uint64_t lines;
@@ -441,7 +441,7 @@ static cq_status most_lines(uint64_t *most, const cq_extend_texts *t, cq_error *
   return status;
 }
 
-/* A line for each language whose text counts more than once, or whose dictionary is not in it. */
+/* A line for each language whose text is repeated, or whose dictionary is left out. */
 static void tell_student_text(const cq_extend_texts *t, const cq_training_data *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t first = 0, dictionary = 0;

@@ -1,4 +1,4 @@
-/* A model that is being extended: what its parts share. */
+/* An extension under way, shared by its parts. */
 #ifndef RECIPE_EXTEND_EXTENDING_H
 #define RECIPE_EXTEND_EXTENDING_H
 
@@ -27,12 +27,12 @@ typedef struct cq_extending {
 /* Trains the student on the text. */
 CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e,
                                         const cq_training_options *run, cq_error *error);
-/* Chooses as many steps as fit into what is left of the time, and tells; the student is there. */
+/* Chooses and reports the number of steps that fit the time left. The student must exist. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 
 /* --- extend_card.c: what a model's card says beyond what distillation knows --- */
 
-/* Keeps what was told until now in the work directory, for the card that is written when all is done. Errors: CQ_ERR_IO,
+/* Saves the choices reported so far in the work directory, for the card that is written at the end. Errors: CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_card_keep(const cq_extending *e, cq_error *error);
 /* Adds to the README.md of the model in e->trained. Errors: as above. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is not there is left to whoever reads it: so the error is the same as ever. */
+/* A missing file is left to its reader, which reports the usual error. */
 static bool is_pipe(const char *path) {
   struct stat info;
   return !strcmp(path, "-") || (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode));

@@ -1,4 +1,4 @@
-/* The files that extending is given, each of which is read several times. */
+/* The input files of an extension, each of which is read several times. */
 #ifndef RECIPE_EXTEND_INPUTS_H
 #define RECIPE_EXTEND_INPUTS_H
 
@@ -7,7 +7,7 @@
 typedef struct cq_extend_inputs {
   cq_training_data *files; /* of to, dictionaries, text, dev, sts and source_text in turn */
   char **paths;            /* [n] in the work directory, of those that are pipes; NULL: it is a file */
-  char **labels;           /* [n] made of the path, of translations and dev sets without one; NULL: it has one */
+  char **labels;           /* [n] made from the path, for translations and dev sets without a label; NULL: it has one */
   size_t n;
 } cq_extend_inputs;
 

@@ -1,4 +1,4 @@
-/* Tells the caller what was chosen, as progress of the phase "choice", and keeps each line for the model card. */
+/* Reports each choice to the caller, as progress of the phase "choice", and keeps it for the model card. */
 #include "recipe/extend/news.h"
 
 #include "base/memory.h"

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 typedef struct cq_extend_news {
-  cq_training_progress_fn progress; /* NULL: nobody listens */
+  cq_training_progress_fn progress; /* NULL: no reports */
   void *context;
   cq_builder *told; /* every line so far, as a list */
 } cq_extend_news;

@@ -107,12 +107,12 @@ cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const cha
   if (status) return status;
   const char *choices_end = strstr(text.data, "\n\n");
   if (strncmp(text.data, begin, n_begin) != 0 || !choices_end) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is no plan of a run");
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run");
   } else if (!(status = identify(&id, texts->o, error))) {
     const char *then = choices_end + 2;
     status = cq_run_identity_compare(&id, then, (size_t)(text.data + text.n - then), texts->work, error);
     if (!status && !parse_choices(steps, texts, text.data + n_begin))
-      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is no plan of a run with %zu files", texts->n);
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run with %zu files", texts->n);
     if (!status && texts->o->run->steps && texts->o->run->steps != *steps)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
                             (unsigned long long)*steps, (unsigned long long)texts->o->run->steps);

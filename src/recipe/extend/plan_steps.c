@@ -20,11 +20,11 @@
 
 enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 };
 
-/* ---- what things cost, in seconds ---- */
+/* ---- costs in seconds ---- */
 
 typedef struct costs {
   double step;   /* of training */
-  double source; /* the teacher's vector, in the mean over those that are cached */
+  double source; /* the teacher's vector, averaged over cached and new ones */
   double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: there is none */
 } costs;
 

@@ -1,4 +1,4 @@
-/* What the parts of extending share: the text of all languages, and where work in progress lies. */
+/* Shared by the parts of an extension: the text of all languages, and the places of work in progress. */
 #ifndef RECIPE_EXTEND_TEXTS_H
 #define RECIPE_EXTEND_TEXTS_H
 
@@ -27,11 +27,11 @@ typedef struct cq_extend_texts {
   cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then what is made of them: names, inflected forms */
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
-  uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX until somebody asks */
+  uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not counted yet */
   cq_extend_news *news;
 } cq_extend_texts;
 
-/* Whether a language has one of these files. */
+/* Whether one of these files is of this language. */
 bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const char *label);
 
 /* Names the files; o, work and news are set already. */
@@ -44,26 +44,27 @@ void cq_extend_texts_drop_empty(cq_extend_texts *t);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);
 size_t cq_extend_languages(const cq_extend_texts *t);
-/* What the vocabulary is made of: *out [*n] of the caller's. */
+/* The files for the vocabulary: *out [*n], borrowed. */
 CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, const cq_extend_texts *t,
                                              cq_error *error);
 
 /* --- check_texts.c --- */
 
-/* Reads the caller's dictionaries and dev sets and tells how many entries a dictionary has; tells of columns of these and
- * of the translations that look wrong, of languages without a code, of translations that look like a dictionary, of dev
- * sets that are trained on. Errors: CQ_ERR_FORMAT with file and line for a line without two columns (skip_bad: left
+/* Reads the caller's dictionaries and dev sets and tells how many entries a dictionary has; tells of columns of these
+ * and of the translations that look wrong, of languages without a code, of translations that look like a dictionary, of
+ * dev sets that are trained on. Errors: CQ_ERR_FORMAT with file and line for a line without two columns (skip_bad: left
  * out), and for a file without a line that has them; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *translations, cq_error *error);
 
-/* --- plan.c: what a resumed run needs of the choices, and what it must have in common with the run that made them --- */
+/* --- plan.c: what a resumed run needs of the choices, and what it must have in common with the run that made them
+ * --- */
 
 /* Writes the steps, the files' weights, and the caller's options and files. */
 CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts,
                                            cq_error *error);
-/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT where options or the contents of files are
- * others than those of the plan, which the message names (steps: unless the caller leaves them to be chosen);
- * CQ_ERR_FORMAT for what is no plan. */
+/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or
+ * the contents of files differ from the plan's (steps: unless the caller leaves the choice to calque); CQ_ERR_FORMAT
+ * for a file that is not a plan. */
 CQ_MUST_USE cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* Where an index is kept. What a user asks of an index (calque/index.h) is the same for all; where its documents are,
- * and how they are found, is one of two tables of functions:
+/* Where an index is kept. The interface (calque/index.h) is the same for all; storage and search are one of two tables
+ * of functions:
  *
  *   cq_index_files               a directory: files that only grow, and documents in SQLite (file_backend.c)
  *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the one symbol of the plugin of
@@ -17,11 +17,11 @@
 /* A passage that was found. */
 typedef struct cq_index_candidate {
   double score, cosine, words;
-  int64_t record, first; /* its number, which orders equals; and its document's */
+  int64_t record, first; /* its number, which breaks ties; its document's first record */
   bool by_vector, by_words;
 } cq_index_candidate;
 
-/* Those of one query, best first. */
+/* The candidates of one query, best first. */
 typedef struct cq_index_candidates {
   cq_index_candidate *items;
   size_t n;
@@ -54,14 +54,14 @@ typedef struct cq_index_counts {
   size_t n_queries;     /* that hubness is of */
 } cq_index_counts;
 
-/* What an index is made with. */
+/* The settings of a new index. */
 typedef struct cq_index_making {
   const char *model, *fingerprint;
   int dim;
   bool tasks;
   size_t passage_tokens, passage_overlap;
   bool is_half;  /* vectors of 16 bits, in a database */
-  bool for_copy; /* the index is filled by copy(); nothing is done where there is one */
+  bool for_copy; /* the index will be filled by copy(); an existing one is left alone */
 } cq_index_making;
 
 /* Plugin and library share structures: both must be of one version of calque. */
@@ -88,7 +88,7 @@ struct cq_index_backend {
   cq_status (*remove)(cq_index *index, const cq_slice *ids, size_t n, size_t *n_removed, cq_error *error);
   cq_status (*commit)(cq_index *index, cq_error *error);
   cq_status (*approximate)(cq_index *index, cq_approximation method, cq_context *ctx, cq_error *error);
-  /* All of a snapshot of `from`, an index of files; NULL: it cannot. */
+  /* Copies a snapshot of `from`, an index of files; NULL: not supported. */
   cq_status (*copy)(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
                     const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error);
   const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */
@@ -114,11 +114,11 @@ CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out,
 
 /* --- candidates.c --- */
 
-/* How long the lists are that a hybrid ranking asks for. */
+/* The length of the lists that a hybrid ranking fuses. */
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }
-/* Orders candidates, for qsort: best first, equals by their numbers. */
+/* Orders candidates, for qsort: best first, ties by their numbers. */
 int cq_index_best_first(const void *a, const void *b);
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,

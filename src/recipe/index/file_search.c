@@ -169,7 +169,7 @@ static bool is_outdated(const searching *s) {
   return newest != s->snapshot;
 }
 
-/* The newest snapshot with its index by words; that of an older one may be gone already. */
+/* The newest snapshot with its lexical index; an older one's files may have been removed. */
 static cq_status hold_snapshot(searching *s, cq_error *error) {
   const bool needs_words = s->options->ranking != CQ_RANK_DENSE || s->options->snippet == CQ_SNIPPET_WORDS;
   const bool exact = s->options->exact || s->options->ranking == CQ_RANK_WORDS;

@@ -1,4 +1,4 @@
-/* An open index from inside: what opening, changing and searching it share. */
+/* The internals of an open index, shared by opening, changing and searching it. */
 #ifndef RECIPE_INDEX_INDEX_H
 #define RECIPE_INDEX_INDEX_H
 
@@ -25,7 +25,7 @@ typedef struct cq_index_word_set {
   int n_users; /* with the mutex */
 } cq_index_word_set;
 
-/* What searches open when they first need it, all together once. */
+/* Opened once, when a search first needs it, and shared by all. */
 typedef struct cq_index_shared {
   pthread_mutex_t opening;                      /* held by the one thread that opens an encoder or the analyzer */
   _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */
@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_i
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
 
-/* --- what is opened for a snapshot: index_held.c --- */
+/* --- files open for a snapshot: index_held.c --- */
 
 /* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
 CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
@@ -77,8 +77,8 @@ void cq_index_release_approximation(const cq_index *index, cq_index_approximatio
 /* A snapshot's index by words. Errors: CQ_ERR_IO where a later commit has removed it; CQ_ERR_FORMAT. */
 CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index,
                                           const cq_index_snapshot *snapshot, cq_error *error);
-/* The files of these parts; segments that `shared` (NULL: none) has are not opened again. Errors: CQ_ERR_FORMAT for one of
- * another number of passages; as above. */
+/* The files of these parts; segments that `shared` (NULL: none) has are not opened again. Errors: CQ_ERR_FORMAT for one
+ * of another number of passages; as above. */
 CQ_MUST_USE cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts,
                                           size_t n, const cq_lexical_set *shared, cq_error *error);
 void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
@@ -89,12 +89,12 @@ void cq_index_word_set_free(cq_index_word_set *words);
 struct cq_index_searching;
 CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
 
-/* --- hubness, as it is written: index_hubness_queries.c --- */
+/* --- computing hubness: index_hubness_queries.c --- */
 
 /* Before a commit: the numbers of records that have none yet, where others do. */
 CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);
 
-/* --- the index by words, as it is written: write_words.c --- */
+/* --- writing the lexical index: write_words.c --- */
 
 /* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */
 CQ_MUST_USE cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error);

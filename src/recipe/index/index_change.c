@@ -121,7 +121,7 @@ static cq_status check_document(const cq_document *d, cq_error *error) {
   json_error_t at;
   json_t *json = json_loadb(d->metadata.data, d->metadata.n, JSON_REJECT_DUPLICATES, &at);
   if (!json_is_object(json))
-    status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata are no JSON object%s%s", (int)d->id.n,
+    status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata are not a JSON object%s%s", (int)d->id.n,
                      d->id.data, json ? "" : ": ", json ? "" : at.text);
   else if (is_too_deep(json, MAX_METADATA_LEVELS))
     status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata have more than %d levels", (int)d->id.n,

@@ -1,4 +1,4 @@
-/* An index of files into a database: what can be said of it without the database. */
+/* Copying an index of files into a database: the part that needs no database. */
 #include "calque/index_copy.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* The models of an index: its own, which documents are encoded with, and the one of queries. The first search that needs
- * one opens it, for all. */
+/* The models of an index: its own, which documents are encoded with, and the one of queries. The first search that
+ * needs one opens it, for all. */
 #include "recipe/index/index.h"
 
 #include "base/error.h"
@@ -54,7 +54,7 @@ static cq_status open_query_model(cq_encoder **out, const cq_index *index, const
   if (status) return status;
   if (cq_encoder_dim(*out) != index->dim)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "has vectors of %lld dimensions, the query model %s of %d: it is no student of '%s'",
+                        "has vectors of %lld dimensions, the query model %s of %d: it is not a student of '%s'",
                         (long long)index->dim, model, cq_encoder_dim(*out), index->model);
   snprintf(text, sizeof text, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
   if (index->notice) index->notice(index->notice_context, text);

@@ -4,8 +4,8 @@
  *   words     those of the highest scores by words
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
- * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is made
- * longer, until it has k documents or nothing more is there. */
+ * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
+ * made longer, until it has k documents or nothing more is there. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -86,7 +86,7 @@ static void keep_best_passages(candidates *list) {
   qsort(list->items, list->n, sizeof *list->items, cq_index_best_first);
 }
 
-/* A list of k documents for each query, or of all there are. */
+/* A list of k documents for each query, or of all if there are fewer. */
 static cq_status find_documents(candidates *lists, searching *s,
                                 cq_status (*find)(candidates *, searching *, size_t, cq_error *), cq_error *error) {
   const size_t k = s->options->k;

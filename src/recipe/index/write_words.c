@@ -16,8 +16,8 @@ typedef struct writing_words {
   cq_index_words *parts; /* as they are to be */
   size_t n_parts, capacity;
   int64_t next;                  /* number of a part's file */
-  cq_index_snapshot *compacting; /* only what lives in it, renumbered; NULL: all */
-  /* texts of the part at hand */
+  cq_index_snapshot *compacting; /* only its live records, renumbered; NULL: all */
+  /* texts of the current part */
   cq_slice *texts;
   size_t n_texts, texts_capacity, n_bytes;
   cq_arena arena;
@@ -41,7 +41,7 @@ static cq_status write_part(writing_words *w, cq_error *error) {
   return status;
 }
 
-/* A passage with its document's title, whose words are the passage's too. */
+/* A passage with its document's title, whose words count as the passage's. */
 static cq_status add_text(writing_words *w, const cq_document *d, const cq_index_passage *p, cq_error *error) {
   if (!cq_reserve((void **)&w->texts, &w->texts_capacity, w->n_texts + 1, sizeof *w->texts))
     return cq_fail_memory(error, "index by words");
@@ -75,7 +75,7 @@ static cq_status index_document(void *context, int64_t first, const cq_document 
 
 /* --- merging --- */
 
-/* What is deleted, a bit a record of all there will be. */
+/* The deleted records, a bit for each record of the next state. */
 static cq_status dead_records(unsigned char **out, const cq_index *index, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   const int64_t n = cq_index_snapshot_info(snapshot).n;
@@ -154,7 +154,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   return status;
 }
 
-/* The words of what stays are written before the manifest counts the new generation: no reader finds an index without. */
+/* The words of live records are written before the manifest names the new generation: no reader finds an index
+ * without. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};
   if (index->backend->no_compaction)

@@ -66,7 +66,7 @@ static void tell_probability(const cq_mining *m, double sum, const cq_mine_optio
   o->notice(o->notice_context, text);
 }
 
-/* Leaves out what is below the threshold, and from where the mean of the probabilities is lower than asked for. */
+/* Keeps the pairs above the threshold, as long as the mean of their probabilities is at least min_precision. */
 static void keep_probable(cq_mining *m, const cq_mine_options *o) {
   double sum = 0;
   size_t n = 0;

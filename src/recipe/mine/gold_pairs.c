@@ -1,4 +1,4 @@
-/* Reading a gold standard, and finding its pairs among the rows that were mined. See gold_pairs.h. */
+/* Reads a gold standard and finds its pairs among the mined rows. See gold_pairs.h. */
 #include "recipe/mine/gold_pairs.h"
 
 #include "base/error.h"

@@ -163,7 +163,7 @@ static cq_identity add_path_to_key(cq_identity key, const char *path) {
   return cq_hash128_add(key, name, strlen(name));
 }
 
-/* Where the search's state is kept while it runs: by the files, the model and the figures that matter. */
+/* The place of the search's saved state: named by the files, the model and the options that matter. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
   char name[CQ_IDENTITY_HEX], directory[PATH_MAX];
   cq_identity key = add_path_to_key(cq_hash128(&o->k, sizeof o->k), o->source);
@@ -217,8 +217,8 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   return status;
 }
 
-/* Two searches more, within each text: as asked, or where they are quick. A few sentences have no decoys that say
- * anything. */
+/* Estimating precision takes two more searches, one within each text: only if requested, or if they are cheap. It needs
+ * at least 20 sentences a side. */
 static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
   enum { FEW = 20 };
   const size_t fewest = cq_min(m->sides[0].n, m->sides[1].n);
@@ -257,7 +257,8 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     status = cq_nearest(&of_source, &of_target, s->vectors, s->n, t->vectors, t->n, s->dim, &nearest, ctx, error);
     cq_margin_options margin = *o->margin;
     if (cq_classifies_pairs(o))
-      margin.threshold = cq_margin_default_options().threshold; /* it is one of probabilities */
+      margin.threshold =
+          cq_margin_default_options().threshold; /* the caller's threshold is for probabilities, not margins */
     if (!status && leads) status = cq_margin_pairs(&m->pairs, &m->n_pairs, &of_source, &of_target, &margin, error);
     bool estimated = false;
     if (!status) status = wants_precision(&estimated, m, o, error);

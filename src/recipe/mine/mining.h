@@ -1,4 +1,4 @@
-/* What a mining holds, for the parts that work on it. */
+/* The internals of a mining. */
 #ifndef RECIPE_MINE_MINING_H
 #define RECIPE_MINE_MINING_H
 

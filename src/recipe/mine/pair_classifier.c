@@ -29,7 +29,7 @@ static void measure_spread(cq_pair_classifier *c, const float *features, size_t 
   }
 }
 
-static double standardised(const cq_pair_classifier *c, size_t f, float value) {
+static double standardized(const cq_pair_classifier *c, size_t f, float value) {
   return ((double)value - c->mean[f]) / c->deviation[f];
 }
 
@@ -52,7 +52,7 @@ cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *m, 
     classes[i] = cq_gold_pairs_count(gold, m->pairs[i].source, m->pairs[i].target) > 0;
     for (size_t f = 0; f < CQ_N_PAIR_FEATURES; f++)
       x[i * CQ_N_PAIR_FEATURES + f] =
-          leave_out >> f & 1 ? 0 : (float)standardised(out, f, features[i * CQ_N_PAIR_FEATURES + f]);
+          leave_out >> f & 1 ? 0 : (float)standardized(out, f, features[i * CQ_N_PAIR_FEATURES + f]);
   }
   if (!status) status = cq_logistic_train(&regression, x, classes, n, CQ_N_PAIR_FEATURES, 2, NULL, ctx, error);
   if (!status) {
@@ -68,7 +68,7 @@ cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *m, 
 
 double cq_pair_classifier_score(const cq_pair_classifier *c, const float *features) {
   double logit = c->intercept;
-  for (size_t f = 0; f < CQ_N_PAIR_FEATURES; f++) logit += c->weight[f] * standardised(c, f, features[f]);
+  for (size_t f = 0; f < CQ_N_PAIR_FEATURES; f++) logit += c->weight[f] * standardized(c, f, features[f]);
   return 1 / (1 + exp(-logit));
 }
 

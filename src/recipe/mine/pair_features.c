@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum { MARGIN, COSINE, LENGTH_RATIO, SHORTER, LONGER, DIGITS_DIFFER, DIGITS_SHARED, COVERED, WEAKEST = 9, WEIGHT = 11 };
-enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; of a sentence, those behind them are not matched */
+enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; later tokens of a sentence are not matched */
 
 const char *const cq_pair_feature_names[] = {
     "margin",

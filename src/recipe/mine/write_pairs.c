@@ -12,8 +12,8 @@
 typedef struct writer {
   const cq_mining *mining;
   const cq_pair_writing *how;
-  cq_text_writer out[2]; /* the second: of a side of its own */
-  cq_builder text;       /* of the pair at hand */
+  cq_text_writer out[2]; /* the second: the other side's own file */
+  cq_builder text;       /* of the current pair */
 } writer;
 
 /* --- names of files --- */
@@ -52,7 +52,7 @@ cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side, c
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "Moses's files need a name that ends in .moses");
   for (int i = 0; i < 2; i++)
     if (!languages[i] || !*languages[i] || strchr(languages[i], '/'))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is no language's code", languages[i] ? languages[i] : "");
+      return cq_fail(error, CQ_ERR_ARGUMENT, "'%s' is not a language code", languages[i] ? languages[i] : "");
   if (strcmp(languages[0], languages[1]) == 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "two files named by '%s' would be one", language);
   const int stem = (int)(n - strlen("moses"));
@@ -99,7 +99,7 @@ static void put_xml(cq_builder *b, cq_slice text) {
 
 /* --- pairs --- */
 
-/* What names a row: its id, its text, or its number from 1, for which number has room. */
+/* A row's name: its id, its text, or its number from 1, written to `number`. */
 static cq_slice name_of_row(char number[16], const cq_mining *m, cq_side side, uint32_t row, size_t line) {
   const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
   if (id.data || text.data) return id.data ? id : text;
@@ -170,7 +170,7 @@ static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
   return status;
 }
 
-/* A sentence with ids is written once for each of them; one without says the same each time, as a memory does. */
+/* With ids, a pair is written once for each combination of ids; without them, or in a translation memory, once. */
 static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) {
   const cq_mining *m = w->mining;
   const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;

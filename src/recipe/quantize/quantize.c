@@ -1,5 +1,5 @@
-/* A model in fewer bits: saved beside its place, opened again as users will, measured against the original, and only
- * then put there. */
+/* A model in fewer bits: saved under a temporary name, opened again as users will, measured against the original, and
+ * only then moved into place. */
 #include "calque/quantize.h"
 
 #include "base/error.h"

@@ -126,7 +126,7 @@ cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq
     status = evaluate_sts(&out->sts[i], &sets->sts[i], encoder, ctx, error);
     sts += out->sts[i].spearman;
   }
-  /* 0 / 0 says it well: no sets, no mean. */
+  /* NaN without sets: no mean. */
   out->mean_mse = mse / n_parallel;
   out->mean_translation = translation / n_parallel;
   out->student_variance = student_variance / n_parallel;

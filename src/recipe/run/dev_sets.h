@@ -1,4 +1,4 @@
-/* What a training run measures of its encoder, on held-out files read once. */
+/* A training run's evaluation of its encoder on held-out files, which are read once. */
 #ifndef RECIPE_RUN_DEV_SETS_H
 #define RECIPE_RUN_DEV_SETS_H
 

@@ -1,5 +1,5 @@
-/* What all trainings of an encoder share: reading data, the steps, averaging of weights, evaluation, keeping the
- * best model, log and model card. See encoder_training.h. */
+/* The common part of all trainings of an encoder: reading data, the steps, averaging of weights, evaluation, keeping
+ * the best model, log and model card. See encoder_training.h. */
 #include "recipe/run/encoder_training.h"
 
 #include "base/clock.h"
@@ -239,7 +239,7 @@ static cq_status swap_average(cq_training *r, cq_error *error) {
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
-/* What rank 0 has exchanged a step, beside the size of the gradients, each of which must travel at least once. */
+/* The bytes that rank 0 exchanged in a step, and the size of the gradients, which is the minimum. */
 static void tell_exchanged(cq_training *r) {
   const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
   const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;
@@ -311,7 +311,7 @@ static bool is_better(const cq_training *r, double score, double mse, bool has_k
   return is_lower(r, kept, highest) || mse < r->measured.best_mse;
 }
 
-/* What the figures say about the run, beside what they are. */
+/* Remarks on the run, derived from the figures. */
 static void put_remarks(cq_builder *out, const cq_training *r, uint64_t step, double score, bool is_kept) {
   const double best = r->measured.best_score;
   if (step > 0 && r->now.collapsed)
@@ -346,7 +346,8 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   return status;
 }
 
-/* Evaluates the weights that the encoder computes with. averaged: how many they are the mean of; 0: they are no mean. */
+/* Evaluates the weights that the encoder computes with. averaged: how many they are the mean of; 0: they are no
+ * mean. */
 static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
   cq_dev_figures_free(&r->now);
@@ -405,7 +406,7 @@ static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
   return status;
 }
 
-/* The kept model under its card. */
+/* Writes the kept model with its card. */
 static cq_status finish_training(void *context, const char *best, cq_error *error) {
   cq_training *r = context;
   cq_encoder *kept = NULL;

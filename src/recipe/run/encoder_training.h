@@ -1,5 +1,5 @@
-/* What runs that train an encoder (run.h) have in common, whatever it learns from: its steps, what it is measured by on
- * the way, its log, its model card. Who learns says in a task how a batch is made and computed.
+/* The common part of all runs that train an encoder (training_run.h): steps, evaluation during training, log, model
+ * card. A task defines how a batch is made and computed.
  *
  *   open ──▶ (the task reads its data, opens its encoder) ──▶ run ──▶ close */
 #ifndef RECIPE_RUN_ENCODER_TRAINING_H
@@ -17,7 +17,7 @@ typedef struct cq_training_task {
   const char *name; /* of the command */
   /* Computes the next batch: number cq_trainer_batches. */
   cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
-  /* What is learned beside the encoder, as sections of a checkpoint, and back; NULL: nothing is. */
+  /* Saves and restores what is trained beside the encoder, as sections of a checkpoint; NULL: nothing is. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
   /* The task's own options and data, and the encoder it has begun from. */
@@ -91,7 +91,7 @@ uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
 
 /* --- the run --- */
 
-/* The optimizer's options, for what the task trains beside the encoder. */
+/* The optimizer's options, for modules that the task trains beside the encoder. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
 /* To the end, in epochs of n_pairs: the model is at its place. result may be NULL. */
 CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);

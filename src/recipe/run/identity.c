@@ -1,4 +1,4 @@
-/* The identity of a run as lines of text, and the comparison that names the first line that differs. */
+/* The identity of a run as lines of text; comparing two names the first difference. */
 #include "recipe/run/identity.h"
 
 #include "base/error.h"

@@ -1,9 +1,10 @@
-/* What must be the same for a run to be resumed: a line of text each, part of every checkpoint.
+/* The settings and data that must be the same for a run to be resumed: a line of text each, part of every checkpoint.
  *
  *   lr <TAB> 0.0005
- *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may have other names by now
+ *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may be renamed
  *
- * Fill one while getting ready, line by line in the same order; cq_run_identity_compare tells the first line that differs. */
+ * Fill one while getting ready, line by line in the same order; cq_run_identity_compare names the first line that
+ * differs. */
 #ifndef RECIPE_RUN_IDENTITY_H
 #define RECIPE_RUN_IDENTITY_H
 
@@ -17,12 +18,12 @@ typedef struct cq_run_identity {
   cq_builder lines;
 } cq_run_identity;
 
-/* The command, the SIMD level and, as cq_run_identity_options, the command's options. */
+/* Adds the command, the SIMD level and, as cq_run_identity_options does, the command's options. */
 void cq_run_identity_begin(cq_run_identity *id, const char *command, const cq_option_group *group, const void *options);
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value); /* value NULL: not set */
 void cq_run_identity_number(cq_run_identity *id, const char *name, double value);
 void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value);
-/* What a file or a model holds; a model as cq_encoder_fingerprint has it. */
+/* The contents of a file or a model; of a model, its cq_encoder_fingerprint. */
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
@@ -32,8 +33,8 @@ void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_e
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options);
 void cq_run_identity_free(cq_run_identity *id);
 
-/* Whether a run of these lines, then [n bytes], is this one; work is its directory. Errors: CQ_ERR_ARGUMENT: "OUTPUT.work: the
- * run under way has lr 0.0005, not 0.001"; CQ_ERR_MEMORY. */
+/* Whether a run of these lines, then [n bytes], is this one; work is its directory. Errors: CQ_ERR_ARGUMENT:
+ * "OUTPUT.work: the run under way has lr 0.0005, not 0.001"; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_run_identity_compare(const cq_run_identity *now, const char *then, size_t n, const char *work,
                                               cq_error *error);
 

@@ -20,7 +20,7 @@ cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_e
     (void)ignored;
     return status;
   }
-  return cq_sync_name(path, error); /* no checkpoint is to be there without it */
+  return cq_sync_name(path, error); /* must exist before any checkpoint */
 }
 
 cq_status cq_run_log_close(cq_run_log *log, cq_error *error) {

@@ -28,7 +28,7 @@ cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_tas
 }
 
 void cq_run_close(cq_run *r) {
-  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already told, or closed */
+  cq_status ignored = cq_run_log_close(&r->log, NULL); /* already reported, or closed */
   (void)ignored;
   cq_checkpoint_close(r->resumed);
   cq_work_directory_close(&r->work);
@@ -132,7 +132,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
     double sum = 0; /* of zeros, unless something is no number */
     for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
     if (isnan(sum))
-      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are no numbers after step %llu (%s)%s", p->name,
+      return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are not numbers after step %llu (%s)%s", p->name,
                      (unsigned long long)r->state.step, r->stage.name,
                      r->state.n_steps ? ": lower the learning rate" : ": the model is broken");
   }
@@ -158,7 +158,7 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   return CQ_OK;
 }
 
-/* A run of one stage that has kept a model ends with it. Ranks may not all have seen the same, and fail. */
+/* A run of one stage that has kept a model ends with that model. Ranks may disagree on this, and then fail. */
 static cq_status end_with_best(cq_run *r, cq_status status, const cq_error *why, cq_error *error) {
   char text[600];
   if (status == CQ_ERR_LIMIT && r->state.has_best && r->task.n_stages == 1 && cq_ranks_count(r->o.ranks) == 1) {

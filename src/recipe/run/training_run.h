@@ -1,5 +1,5 @@
-/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is trained,
- * and how, is a task's.
+/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is
+ * trained, and how, is a task's.
  *
  *   open ──▶ (the task reads its data) ──▶ start ──▶ (the task makes its model) ──▶ all ──▶ close
  *
@@ -19,7 +19,7 @@
 #include "train/schedule.h"
 #include "train/tree_exchange.h"
 
-/* What is trained in one stretch, under one schedule. */
+/* A stage: trained in one stretch, under one schedule. */
 typedef struct cq_run_stage {
   const char *name;  /* in news, messages and the log */
   uint64_t n_steps;  /* 0: the stage is left out */
@@ -32,8 +32,8 @@ typedef struct cq_run_stage {
 
 typedef struct cq_run_task {
   int n_stages;
-  /* Says what a stage is, and gets ready for it; from a checkpoint that was saved in it, or, NULL, from where the last
-   * ended. Called again when a stage is resumed in a new process. */
+  /* Describes a stage and prepares it, from a checkpoint that was saved in it or, NULL, from the end of the previous
+   * one. Called again when a stage is resumed in a new process. */
   cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
   /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
   cq_status (*update)(double *loss, void *context, cq_error *error);
@@ -64,12 +64,12 @@ typedef struct cq_run_options {
   bool shard_tables;    /* each keeps a part of them (train/table_parts.h) */
 } cq_run_options;
 
-/* What a checkpoint says besides the task's sections. Fixed-size numbers only: it is stored as it lies. */
+/* The run's own section of a checkpoint. Fixed-size numbers only: it is stored as it is in memory. */
 typedef struct cq_run_state {
   uint64_t stage, step; /* of the stage */
   uint64_t n_steps;     /* of all stages until now */
   uint64_t log_bytes, has_best, best_step, n_waited;
-  double loss; /* a running mean over the stage, for people */
+  double loss; /* a running mean over the stage, for display */
 } cq_run_state;
 
 typedef struct cq_run {
@@ -77,14 +77,14 @@ typedef struct cq_run {
   cq_run_task task;
   cq_work_directory work;
   cq_run_log log;
-  cq_run_stage stage; /* at hand */
+  cq_run_stage stage; /* the current one */
   cq_schedule_plan plan;
   cq_run_state state;
   cq_checkpoint *resumed;     /* until its stage has begun; NULL: none */
   cq_tree_exchange *exchange; /* of the ranks; NULL: this process is alone */
   bool leads;                 /* rank 0: it writes */
   bool stopped;               /* by tell, or by the task */
-  bool over;                  /* the task wants no more steps of the stage */
+  bool over;                  /* the task ends the stage */
   double started;             /* seconds: when the stage began or was resumed */
   uint64_t first_step;        /* that was done then */
 } cq_run;
@@ -92,15 +92,15 @@ typedef struct cq_run {
 /* Names the work directory and checks what is there. Call cq_run_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
-/* How a trainer's gradients are summed. */
+/* How gradients are summed over ranks. */
 const cq_exchange *cq_run_exchange(const cq_run *r);
 /* Makes the work directory and takes it for this process. */
 CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
-/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity; CQ_ERR_LIMIT
- * when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
+/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity;
+ * CQ_ERR_LIMIT when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
 CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
 
-/* A running mean over the last 50 or so values, for people; begins at the first, where it is 0. */
+/* Updates a running mean over about the last 50 values, for display; *mean 0: starts with this value. */
 void cq_run_average(double *mean, double value);
 /* An optimizer's learning_rate; the context is the run. */
 double cq_run_learning_rate(const void *run, uint64_t step, bool table);

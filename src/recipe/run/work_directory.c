@@ -1,4 +1,4 @@
-/* Opens, locks, and removes a run's work directory; nothing but a run's own files may lie in it. */
+/* Opens, locks, and removes a run's work directory, which may contain only the run's own files. */
 #include "recipe/run/work_directory.h"
 
 #include "base/error.h"
@@ -16,7 +16,7 @@ static bool is_name_or_temporary(const char *entry, const char *name) {
   return !strncmp(entry, name, n) && (entry[n] == '\0' || !strncmp(entry + n, ".tmp-", 5));
 }
 
-/* Only what a run itself puts there may be in the way. */
+/* The directory may contain only a run's own files. */
 static cq_status check_is_ours(const char *path, cq_error *error) {
   static const char *const ours[] = {"checkpoint", "best", "log.jsonl"};
   cq_status status = CQ_OK;
@@ -55,7 +55,7 @@ cq_status cq_work_directory_check_output(const char *output, cq_error *error) {
   char parent[CQ_WORK_PATH];
   const cq_slice name = cq_path_name(output);
   if (name.n == 0 || cq_slice_equal(name, cq_slice_of(".")) || cq_slice_equal(name, cq_slice_of("..")))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is no name of a directory to make", output);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the output '%s' is not a name for a new directory", output);
   if (name.n > 200) return cq_fail_file(error, CQ_ERR_ARGUMENT, output, "the name is too long");
   if (lstat(output, &info) == 0) {
     if (!S_ISDIR(info.st_mode))
@@ -112,7 +112,7 @@ cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
   cq_status status = cq_directory_make(w->path, error);
   if (status) return status;
   status = cq_directory_lock(&w->lock, w->path, error);
-  /* Where locks are unknown, a checkpoint that has come since tells of another run all the same. */
+  /* Without file locks, a new checkpoint still reveals another run. */
   if (!status && cq_file_exists(w->checkpoint) != w->under_way)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
   return status;

@@ -21,15 +21,15 @@ typedef struct cq_work_directory {
   int lock;       /* held on the directory while a run works in it; 0: not yet */
 } cq_work_directory;
 
-/* What would only show when the work is done. Errors: CQ_ERR_ARGUMENT when the output is no name of a directory to make,
- * or exists and holds something else than a model; CQ_ERR_IO when its place cannot be written to. */
+/* Checks the output before the work. Errors: CQ_ERR_ARGUMENT when it is not a name for a new directory, or exists and
+ * holds something other than a model; CQ_ERR_IO when its parent cannot be written to. */
 CQ_MUST_USE cq_status cq_work_directory_check_output(const char *output, cq_error *error);
 
 /* Names the paths and checks what is there; the directory itself is made by cq_work_directory_begin once there is
  * something to put in.
  *   log_path  the caller's place for the log; NULL: inside
- * Errors: as cq_work_directory_check_output; CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under way
- * allows that, when a run is under way and resume is false, when the directory holds files that are not a run's,
+ * Errors: as cq_work_directory_check_output; CQ_ERR_ARGUMENT when the output exists and neither replace nor a run under
+ * way allows that, when a run is under way and resume is false, when the directory holds files that are not a run's,
  * when there is text at log_path that is neither this run's nor to be replaced. */
 CQ_MUST_USE cq_status cq_work_directory_open(cq_work_directory *out, const char *output, const char *log_path,
                                              bool resume, bool replace, cq_error *error);

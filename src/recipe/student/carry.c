@@ -110,7 +110,7 @@ static void draw_row(carry *c, float *row) {
   for (int64_t j = 0; j < c->dim; j++) row[j] = c->mean[j] + (float)cq_random_normal(c->random) * c->deviation[j];
 }
 
-/* The mean of the old tokens that a piece's text splits into; false when it has none but unknown ones. */
+/* The mean of the old tokens that a piece's text splits into; false when all of them are unknown. */
 static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error, cq_status *status) {
   int n = 0;
   c->ids.n = 0;
@@ -180,7 +180,7 @@ typedef struct parallel {
   cq_token_memory *token; /* of a vocabulary that may be split in several ways, else NULL */
 } parallel;
 
-/* A translation of p->source, split without a share of the pieces. */
+/* Tokenizes a translation of p->source with piece dropout. */
 static cq_status add_translation(const carry *c, parallel *p, cq_slice text, double share, cq_error *error) {
   p->target.n = 0;
   if (p->token) cq_token_memory_drop_pieces(p->token, share, (uint64_t)c->stats->n_pairs);

@@ -75,7 +75,7 @@ static cq_status read_text(focus *f, const cq_tokenizer *tokenizer, const cq_stu
   return status ? status : cq_word_corpus_finish(&f->corpus, MIN_COUNT, error);
 }
 
-/* The same files, each once: what the vocabulary should see more often says nothing new of contexts. */
+/* The same files, each once: repetition, which is for the vocabulary, adds nothing to contexts. */
 static cq_status read_text_once(focus *f, const cq_tokenizer *tokenizer, const cq_student_options *o, cq_error *error) {
   cq_student_options once = *o;
   cq_training_data *files = cq_alloc_array(o->n_text, sizeof *files);
@@ -174,7 +174,7 @@ static float length_of(const focus *f, const float *row) {
   return sqrtf(f->k->dot(row, row, f->dim));
 }
 
-/* As long as the rows are in the mean: see carry.c. */
+/* Scaled to the rows' mean length: see carry.c. */
 static void combine(const focus *f, float *row, const float *weights, const uint32_t *at, size_t n) {
   float length = 0;
   memset(row, 0, (size_t)f->dim * sizeof *row);

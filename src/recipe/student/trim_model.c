@@ -50,7 +50,7 @@ static const cq_option option_rows[] = {
 
 const cq_option_group cq_group_trim = {.name = "trim", CQ_ROWS(cq_trim_options, option_rows)};
 
-/* What a pass over the text is for. */
+/* The purpose of a pass over the text. */
 typedef enum reading { READ_PIECES, READ_SPLITS, READ_SAMPLE, READ_SHARES } reading;
 enum { MAX_SAMPLE = 20000 };
 

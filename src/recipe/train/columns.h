@@ -1,5 +1,5 @@
-/* What looks wrong with the columns of parallel text is told before training: columns that are swapped, text of another
- * language than its label says. */
+/* Warnings about the columns of parallel text, before training: columns that are swapped, text in another language than
+ * its label says. */
 #ifndef RECIPE_TRAIN_COLUMNS_H
 #define RECIPE_TRAIN_COLUMNS_H
 

@@ -199,7 +199,7 @@ static cq_status append_projection(run *r, cq_error *error) {
   return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
 }
 
-/* Checks prefixes against the dimensions that the student is to have in the end. */
+/* Checks prefixes against the student's final dimensions. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
   const int dim = cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
@@ -227,9 +227,8 @@ static cq_status open_student(run *r, cq_error *error) {
     if (dim == r->teacher.dim) return CQ_OK;
     break;
   }
-  return cq_fail(error, CQ_ERR_ARGUMENT,
-                 "the student %s has %d dimensions, the teacher %s %lld: ask for a projection%s", o->student, dim,
-                 o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
+  return cq_fail(error, CQ_ERR_ARGUMENT, "the student %s has %d dimensions, the teacher %s %lld: use a projection%s",
+                 o->student, dim, o->teacher, (long long)r->teacher.dim, dim < r->teacher.dim ? " or truncation" : "");
 }
 
 /* ---- the task ---- */
@@ -253,8 +252,8 @@ static double contrast_weight(const run *r) {
   return final + (r->o.contrast - final) * cq_schedule_factor(plan, step);
 }
 
-/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is dim
- * times a mean over dimensions. */
+/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is
+ * dim times a mean over dimensions. */
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
@@ -397,7 +396,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
   cq_builder_char(card, '\n');
 }
 
-/* Both kinds of files, drawn from alike. */
+/* Both kinds of files, sampled in the same way. */
 static cq_status read_files(run *r, cq_error *error) {
   const cq_distill_options *o = &r->o;
   cq_training *t = &r->training;
@@ -431,7 +430,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
   if (!status) status = read_files(r, error);
-  /* Rank 0 asks the teacher; the others come when it has let go of the cache, and find the vectors there. */
+  /* Rank 0 runs the teacher; the others wait until it has released the cache, and find the vectors there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,

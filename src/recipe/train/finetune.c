@@ -16,7 +16,7 @@
 #include "train/contrast.h"
 #include "train/label_head.h"
 
-typedef enum kind { LABELLED, SCORED, RANKED, N_KINDS } kind;
+typedef enum kind { LABELED, SCORED, RANKED, N_KINDS } kind;
 static const char *const names[N_KINDS] = {"labeled", "scored", "ranked"};
 
 #define O cq_finetune_options
@@ -88,7 +88,7 @@ typedef struct run {
   uint32_t *target_ids, *negative_ids; /* [ranked targets] */
   cq_label_head *head;                 /* NULL: no labels */
   cq_worker worker;                    /* of the ranking */
-  cq_pair *pairs;                      /* [batch_pairs] the batch at hand */
+  cq_pair *pairs;                      /* [batch_pairs] the current batch */
   cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
   uint32_t *labels_now;                /* [batch_pairs] */
   float *scores_now;                   /* [batch_pairs] */
@@ -127,10 +127,10 @@ static cq_status check_ranked(const run *r, cq_error *error) {
   return CQ_OK;
 }
 
-/* "labels: entailment 314, neutral 290", as far as there is room. */
+/* "labels: entailment 314, neutral 290", truncated to the buffer. */
 static cq_status tell_labels(run *r, cq_error *error) {
   enum { SHOWN = 10 };
-  const cq_parallel *data = &r->tasks[LABELLED].data;
+  const cq_parallel *data = &r->tasks[LABELED].data;
   cq_builder text = {0};
   size_t *counts = cq_alloc_array_zeroed(r->labels.n, sizeof *counts);
   for (size_t i = 0; counts && i < data->n_targets; i++) counts[r->label_of[i]]++;
@@ -148,14 +148,14 @@ static cq_status tell_labels(run *r, cq_error *error) {
 }
 
 static cq_status number_labels(run *r, cq_error *error) {
-  const cq_parallel *data = &r->tasks[LABELLED].data;
+  const cq_parallel *data = &r->tasks[LABELED].data;
   r->label_of = cq_alloc_array(data->n_targets, sizeof *r->label_of);
   if (!r->label_of) return cq_fail_memory(error, "labels");
   for (size_t i = 0; i < data->n_targets; i++)
     if ((r->label_of[i] = cq_intern_put(&r->labels, data->thirds[i])) == CQ_INTERN_NONE)
       return cq_fail_memory(error, "labels");
-  if (r->tasks[LABELLED].n_files > 0 && r->labels.n < 2)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELLED].files[0].path, "all pairs have one label");
+  if (r->tasks[LABELED].n_files > 0 && r->labels.n < 2)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELED].files[0].path, "all pairs have one label");
   return r->labels.n ? tell_labels(r, error) : CQ_OK;
 }
 
@@ -234,7 +234,7 @@ static size_t fill_batch(run *r, uint64_t number) {
     double score;
     r->texts[i] = t->data.sources[r->pairs[i].source];
     r->texts[n + i] = t->data.targets[target];
-    if (r->kind == LABELLED) r->labels_now[i] = r->label_of[target];
+    if (r->kind == LABELED) r->labels_now[i] = r->label_of[target];
     if (r->kind == SCORED && cq_slice_number(&score, third)) r->scores_now[i] = (float)(score / r->o.max_score);
     if (r->kind != RANKED) continue;
     r->ids_now[0][i] = r->pairs[i].source;
@@ -254,7 +254,7 @@ static cq_status compute_batch_loss(void *context, double *loss, float *gradient
   const cq_space space = {{vectors, vectors + n * dim}, {gradients, gradients + n * dim}, n, dim};
   cq_status status = CQ_OK;
   switch (r->kind) {
-  case LABELLED: {
+  case LABELED: {
     cq_label_head_report report;
     status = cq_label_head_forward(r->head, &report, &space, r->labels_now, error);
     *loss = report.loss;
@@ -338,7 +338,7 @@ static void finetune_card_task(const void *context, cq_builder *card) {
   cq_model_card_name(card, o->model);
   cq_builder_char(card, '\n');
   if (o->n_nli > 0)
-    cq_builder_printf(card, "- labels: cross-entropy of %u, told from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
+    cq_builder_printf(card, "- labels: cross-entropy of %u, predicted from (u, v, |u - v|) (Reimers & Gurevych 2019)\n",
                       r->labels.n);
   if (o->n_scored > 0)
     cq_builder_printf(card, "- scores, from 0 to %g: squared error of the cosine (Reimers & Gurevych 2019)\n",
@@ -377,7 +377,7 @@ cq_status cq_finetune(cq_training_result *result, const cq_finetune_options *opt
   if (!r) return cq_fail_memory(error, "fine-tuning");
   cq_status status = cq_options_take(&r->o, &cq_group_finetune, options, error);
   if (!status) status = cq_options_take_part(&training, &parts[0], &r->o, error);
-  r->tasks[LABELLED] = (task){.files = r->o.nli, .n_files = r->o.n_nli};
+  r->tasks[LABELED] = (task){.files = r->o.nli, .n_files = r->o.n_nli};
   r->tasks[SCORED] = (task){.files = r->o.scored, .n_files = r->o.n_scored};
   r->tasks[RANKED] = (task){.files = r->o.pairs, .n_files = r->o.n_pairs};
   const cq_training_task about = {.name = "finetune",

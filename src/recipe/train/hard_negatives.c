@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Where each drawn source's near misses begin: they are in the order of the sources. */
+/* The start of each drawn source's near misses, which are in the order of the sources. */
 static void place_misses(cq_hard_negatives *h) {
   size_t at = 0;
   for (size_t i = 0; i < h->n; i++) {

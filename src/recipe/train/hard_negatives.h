@@ -1,11 +1,11 @@
-/* Hard negatives of distillation: further candidates of the contrastive loss, from which a source is hard to tell.
+/* Hard negatives of distillation: further candidates of the contrastive loss, similar to a source.
  *
  *   drawn sources ──rules──▶ near misses ──teacher's cache──┐
  *         └── teacher's vectors ──exact search──▶ nearest ──┴──▶ candidates of each pair
  *
- * All are vectors of the teacher, so that soft labels by its similarities hold for them, too: a paraphrase among the
- * nearest is no wrong answer. Sources: Tan et al. 2022 (LASER3-CO, arXiv 2210.05033), with a search over all that is
- * drawn in the place of a queue; Chen et al. 2023 (xsim++, arXiv 2306.12907) for the near misses. */
+ * All are vectors of the teacher, so that its similarities give them soft labels, too: a paraphrase among the nearest
+ * is not a false negative. Sources: Tan et al. 2022 (LASER3-CO, arXiv 2210.05033), with a search over all drawn sources
+ * instead of a queue; Chen et al. 2023 (xsim++, arXiv 2306.12907) for the near misses. */
 #ifndef RECIPE_TRAIN_HARD_NEGATIVES_H
 #define RECIPE_TRAIN_HARD_NEGATIVES_H
 

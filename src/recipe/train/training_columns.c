@@ -56,7 +56,7 @@ static const char *language_of(const look *l) {
   return NULL;
 }
 
-/* Languages that are written without spaces, or with syllables as letters, have more pieces for 100 characters. */
+/* Languages without spaces, or with syllabic scripts, have more pieces for 100 characters. */
 static bool has_long_words(const char *code) {
   static const char *const others[] = {"ja", "km", "ko", "lo", "my", "th", "zh"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -86,8 +86,8 @@ static void check_first(const char *label, const look *first, const look *second
   if (*text) notice(context, text);
 }
 
-/* (A label with a slash is a path.) A language that is hardly ever found in its own text, while another is in most of it: languages that are taken for
- * one another are found more often. */
+/* (A label with a slash is a path.) A language that is hardly ever found in its own text, while another is in most of
+ * it: languages that are taken for one another are found more often. */
 static void check_second(const char *label, const look *second, cq_notice_fn notice, void *context) {
   const char *own = cq_language_known_as(label), *found = language_of(second);
   if (!own || !found || share_of(second, own) >= 0.1) return;

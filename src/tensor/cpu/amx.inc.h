@@ -1,12 +1,12 @@
-/* Products by AMX, of what narrow.inc.h packed and converted: its registers hold 16 rows of 64 bytes, and an instruction
- * multiplies two of them.
+/* Products by AMX, of what narrow.inc.h packed and converted: its registers hold 16 rows of 64 bytes, and an
+ * instruction multiplies two of them.
  *
  *   C [32, 32]     registers 0 1        A [32, 16 GROUP]    4        B [16 GROUP, 32]    6 7
  *                            2 3                            5
  *
  * A row of A's register is 64 bytes of a row, whose rest narrow.inc.h filled with zeros; a row of B's is GROUP elements
  * of each of 16 columns, as they lie in a panel. The last groups of a panel that do not fill a register are copied,
- * since what follows them may be no number. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
+ * since the bytes after them may be NaN. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
  *
  * AMX_HEADER, if defined, has the instructions as functions in C, for tests where the processor has none. */
 
@@ -51,7 +51,7 @@ INLINE void amx_sums(sums out[AMX_BLOCK][2], const narrow *a, int64_t a_stride, 
         for (int v = 0; v < 1 + second; v++)
           memcpy(rest[v][i], from + (i * width + v * LANES) * GROUP, sizeof rest[v][i]);
       from = rest[0][0], b_bytes = sizeof rest[0][0], next = AMX_GROUPS * LANES * GROUP;
-      __asm__ volatile("" ::: "memory"); /* the instructions of gcc 12 do not say that they read memory */
+      __asm__ volatile("" ::: "memory"); /* gcc 12's instructions do not declare that they read memory */
     }
     _tile_loadd(4, a + p * GROUP, a_bytes);
     _tile_loadd(6, from, b_bytes);
@@ -107,7 +107,7 @@ INLINE void amx_rows(float *c, int64_t c_stride, const narrow *a, int64_t a_stri
   }
 }
 
-/* What narrow_multiply does. */
+/* As narrow_multiply. */
 static void amx_multiply(float *c, int64_t c_stride, const narrow *a, int64_t a_stride, const row_term *row_terms,
                          const void *packed, int64_t m, int64_t n, int64_t k, const cq_epilogue *e) {
   const int64_t whole = m / AMX_BLOCK * AMX_BLOCK;

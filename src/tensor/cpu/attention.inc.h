@@ -1,6 +1,6 @@
 /* Attention, head by head, with the products' tiles. Names as in ref/attention.c.
  *
- * Forward, per head: K is packed turned (its tokens become columns), V as it lies. Then for each tile of up to
+ * Forward, per head: K is packed transposed (its tokens become columns), V as it is. Then for each tile of up to
  * TILE_ROWS rows of Q: S = Q K^T over all columns, softmax in place, O = S V, and O is divided by the row's sum. A
  * tile's scores (6 x 128 x 4 bytes = 3 KiB) stay in the first-level cache; a head's K and V (32 KiB at 128 tokens of
  * 32) next to it.
@@ -8,7 +8,7 @@
  * Backward, per head and block of BLOCK_ROWS rows of Q: S and dO V^T over all columns, from them D and dS in place,
  * then dQ = dS K    dK += dS^T Q    dV += D^T dO
  *
- * Of S only the columns are computed that some row of the tile or block sees, from a panel's edge on: `low` to `high`.
+ * Only the columns of S that some row of the tile or block sees are computed, from a panel's edge on: `low` to `high`.
  *
  * Columns of S past n_tokens come from zeros in the packed K and are never read by what follows. */
 
@@ -20,7 +20,7 @@ static int64_t attention_scratch(int64_t n_tokens, int64_t head_dim) {
   return 2 * head_dim * wide + 3 * n_tokens * deep + 2 * block * wide + 7 * 16; /* 7 runs */
 }
 
-/* What rows [i, i + height) see. */
+/* The keys that rows [i, i + height) see. */
 typedef struct column_range {
   int64_t low, high, padded; /* low on a panel's edge; padded: high rounded up as K is packed */
 } column_range;

@@ -1,5 +1,5 @@
-/* What bf16 products have in common, for narrow.inc.h, and what only they do: the transposed product and attention. A
- * file that includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
+/* Shared by bf16 products: the definitions for narrow.inc.h, the transposed product, and attention. A file that
+ * includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
  *
  *   n_dot(s, a, b)         as narrow.inc.h wants it
  *   bf16_store(to, x)      LANES elements
@@ -48,7 +48,7 @@ INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, 
   return bf16_run(v_load_n(b, n), n > LANES ? v_load_n(b + LANES, n - LANES) : v_set(0.0f));
 }
 
-/* Rows that lie in memory, of a panel: two side by side, element by element. */
+/* Panel rows as they are in memory: two interleaved, element by element. */
 INLINE void pack_rows(narrow_b *packed, const float *b, int64_t stride, int64_t k, int64_t columns) {
   for (int64_t p = 0; p < k; p += GROUP)
     for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {
@@ -95,8 +95,8 @@ static void bf16_product_transposed(float *c, int64_t c_stride, const float *a, 
 
 /* ---- attention ---- */
 
-/* What attention.inc.h does forward, with both products in bf16: per head K is packed turned and V as it lies, then for
- * up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
+/* The forward pass of attention.inc.h with both products in bf16: per head K is packed transposed and V as it is, then
+ * for up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
 
 INLINE int64_t bf16_floats(int64_t elements) {
   return round_up(elements, 2 * LANES) / 2;

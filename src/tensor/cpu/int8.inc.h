@@ -1,4 +1,4 @@
-/* What 8-bit products have in common, and the table of them by narrow.inc.h:
+/* Shared by 8-bit products, and their table by narrow.inc.h:
  *
  *   a = scale (q - zero), q in [0, 255]      a row's, so that its smallest and largest elements, and 0, are reached
  *   b = scale q,          q in [-127, 127]   a column's
@@ -7,7 +7,7 @@
  * Sums of whole numbers are exact: every level computes the same ones. A file that includes this
  * defines PRODUCTS_TABLE, PRODUCTS_NAME, GROUP, narrow, narrow_b, n_dot and besides
  *
- *   LEFT_ZERO(z)             what is to be taken off the sums: z, or 0 where A's elements are q - zero already
+ *   LEFT_ZERO(z)             to be subtracted from the sums: z, or 0 where A's elements are q - zero already
  *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added
  *   n_store_b(to, q)         LANES elements of B */
 

@@ -1,6 +1,6 @@
 /* Products in narrow numbers: the tile of product.inc.h with GROUP elements of k side by side in 32 bits.
  *
- *   A           rows of `narrow`, k rounded up to whole vectors and filled with zeros; behind all of them their terms
+ *   A           rows of `narrow`, k rounded up to whole vectors and filled with zeros; after all rows their terms
  *   packed B    panels of PANEL columns; the last one's are what is left, rounded up to whole vectors. A panel is the
  *               terms of its columns, and [k / GROUP][columns][GROUP] of `narrow_b`
  *

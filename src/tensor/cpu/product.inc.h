@@ -40,7 +40,7 @@ typedef struct tile_arguments {
 
 enum { PREFETCH_STEPS = 16 };
 
-/* C [rows, vectors * LANES] = A B + bias or C + A B; transposed: A's rows are k apart, its columns C's rows. */
+/* C [rows, vectors * LANES] = A B + bias or C + A B; transposed: A's columns are C's rows, and lie k apart. */
 INLINE void tile(const tile_arguments *t, int rows, int vectors, bool transposed) {
   vf acc[TILE_ROWS][TILE_VECTORS];
   float *c = t->c;

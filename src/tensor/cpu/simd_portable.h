@@ -1,8 +1,8 @@
-/* Vectors of 4 floats in the compilers' own vector types: any processor, no flags. This header says what each level's
- * functions mean; the others say the same in their processor's instructions.
+/* Vectors of 4 floats in the compilers' own vector types: any processor, no flags. This header documents the functions
+ * of every level; the other headers implement them with their processor's instructions.
  *
  * vf, vi, vu are vectors of LANES floats, signed and unsigned 32-bit integers; + - * / on vf and all operators on vi
- * and vu are the compilers'. Pointers need no alignment. NaN comes through every function of one argument. */
+ * and vu are the compilers'. Pointers need no alignment. Functions of one argument pass NaN on. */
 #ifndef TENSOR_CPU_SIMD_PORTABLE_H
 #define TENSOR_CPU_SIMD_PORTABLE_H
 
@@ -49,7 +49,7 @@ INLINE vf v_set(float x) {
 }
 INLINE vf v_fma(vf a, vf b, vf c) {
   return a * b + c;
-} /* rounded once or twice, as the processor likes */
+} /* rounded once or twice, depending on the processor */
 INLINE vf v_fnma(vf a, vf b, vf c) {
   return c - a * b;
 } /* likewise */

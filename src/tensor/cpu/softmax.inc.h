@@ -7,9 +7,9 @@ INLINE float *take(float **scratch, int64_t n) {
   return run;
 }
 
-/* One row of scores on its way to probabilities, 2^(factor score + shift): factor and shift carry log2 e. */
+/* A row of scores being turned into probabilities, 2^(factor score + shift): factor and shift include log2 e. */
 typedef struct score_row {
-  float *scores; /* [n_tokens] from the first that is looked at, rounded up to whole vectors */
+  float *scores; /* [n_tokens] from the first in the window, rounded up to whole vectors */
   int64_t n_tokens;
   float factor, shift;
   uint64_t key; /* of dropout, and the row's first element there */
@@ -58,7 +58,7 @@ INLINE void shift_below_zero(score_row *row) {
 INLINE vf exponential_at(const score_row *row, int64_t j) {
   return v_exp2(v_fma(v_load(row->scores + j), v_set(row->factor), v_set(row->shift)));
 }
-/* x where dropout keeps the element, and scaled. */
+/* x scaled where dropout keeps the element, else 0. */
 INLINE vf kept_at(const score_row *row, int64_t j, vf x) {
   return v_where_kept(v_dropout_bits(row->key, row->first + (uint32_t)j), row->rule.threshold,
                       x * v_set(row->rule.factor));
@@ -85,7 +85,7 @@ INLINE float exponentials(const score_row *row, bool drops) {
 enum { TILE_SUMS = (TILE_ROWS + LANES - 1) / LANES * LANES };
 
 /* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
- * rows before the next: one row's sum over lanes then hides behind another row's work. */
+ * rows before the next: one row's sum over lanes then overlaps with another row's work. */
 INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_attention_shape *s, float *scores,
                          int64_t wide, int64_t head, int64_t first, int64_t height, int64_t low, int64_t high) {
   score_row row[TILE_ROWS];

@@ -1,4 +1,4 @@
-/* What all products share: how C falls into tiles, and what follows a tile. */
+/* Shared by all products: the tiles of C, and the work after each tile. */
 
 enum { PANEL = TILE_VECTORS * LANES };
 
@@ -9,14 +9,14 @@ INLINE int64_t at_most(int64_t n, int64_t limit) {
   return n < limit ? n : limit;
 }
 
-/* What a level names as its TILE_HEIGHTS and TILE_WIDTHS. */
+/* The values for a level's TILE_HEIGHTS and TILE_WIDTHS. */
 #define WIDTHS_2(M, p, r) M(p, r, 1) M(p, r, 2)
 #define WIDTHS_4(M, p, r) WIDTHS_2(M, p, r) M(p, r, 3) M(p, r, 4)
 #define HEIGHTS_4(M)      M(1) M(2) M(3) M(4)
 #define HEIGHTS_5(M)      HEIGHTS_4(M) M(5)
 #define HEIGHTS_6(M)      HEIGHTS_5(M) M(6)
 
-/* Rows [first, last) of the i-th of the even parts that m rows fall into, none taller than a tile. */
+/* Rows [first, last) of part i, when m rows are split evenly into parts no taller than a tile. */
 typedef struct row_split {
   int64_t parts, height, taller; /* the first `taller` parts have one row more */
 } row_split;
@@ -27,7 +27,7 @@ INLINE row_split split_rows(int64_t m) {
   return (row_split){parts, m / parts, m % parts};
 }
 
-/* What follows a tile while it is in the first-level cache: keeps the values before the activation, and applies it. */
+/* Finishes a tile while it is in the first-level cache: keeps the values before the activation, and applies it. */
 INLINE void finish(float *c, float *before, int64_t c_stride, int64_t rows, int64_t columns, cq_activation activation) {
   for (int64_t i = 0; i < rows; i++, c += c_stride) {
     for (int64_t j = 0; j < columns; j += LANES) {

@@ -1,4 +1,4 @@
-/* Probabilities of tokens. A row of logits (32,000 of them are 125 KiB) is passed over two or three times and stays in
+/* Probabilities of tokens. A row of logits (32,000 of them are 125 KiB) is read two or three times and stays in
  * the second-level cache meanwhile: its maximum; exponentials and their sum; what is requested. */
 
 INLINE float row_max(const float *x, int64_t dim) {

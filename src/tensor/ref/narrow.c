@@ -1,5 +1,5 @@
 /* Products in bf16 and 8 bits in plain loops: what the others are tested against. Packed is B itself, [k, n], as f32
- * (bf16), or as whole numbers behind a scale for each column. */
+ * (bf16), or as whole numbers after a scale for each column. */
 #include "tensor/levels.h"
 #include "tensor/ref/reference.h"
 

@@ -28,7 +28,7 @@ static double score_of_pair(const float *q, const float *k, const cq_attention_s
   return sum;
 }
 
-/* What dropout multiplies element (head, i, j) of the probabilities by. */
+/* Dropout's factor for element (head, i, j) of the probabilities. */
 static double dropout_factor(const cq_attention_shape *s, int64_t head, int64_t i, int64_t j) {
   if (!(s->dropout.rate > 0)) return 1;
   cq_dropout_rule rule = cq_dropout_rule_of(s->dropout.rate);

@@ -1,4 +1,4 @@
-/* Rows: each is worked on by itself. */
+/* Kernels that treat each row independently. */
 #include "tensor/ref/reference.h"
 
 #include "tensor/levels.h"

@@ -1,5 +1,5 @@
-/* Scored pairs beside a gold file: what F1 is computed from. */
-#include "calque/mine.h"
+/* Scored pairs and a gold file: the input of F1. */
+#include "calque/lab/labeled.h"
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -34,10 +34,10 @@ static cq_status add_gold(reading *r, cq_slice line, const cq_lines *lines, cq_e
   return cq_map_put(&r->gold, key_of_pair(columns[0], columns[1]), 1) ? CQ_OK : cq_fail_memory(error, "gold");
 }
 
-static cq_status add_labelled_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
+static cq_status add_labeled_pair(reading *r, cq_slice line, const cq_lines *lines, cq_error *error) {
   cq_slice c[MAX_COLUMNS];
   cq_labeled *out = r->out;
-  cq_labelled_pair pair = {.cosine = NAN};
+  cq_labeled_pair pair = {.cosine = NAN};
   const char *path = cq_lines_path(lines);
   const uint64_t number = cq_lines_number(lines);
   char *copy = cq_arena_strndup(r->text, line.data, line.n);
@@ -48,7 +48,7 @@ static cq_status add_labelled_pair(reading *r, cq_slice line, const cq_lines *li
                         "%zu column%s, expected score, source id, target id and, if at all, cosine and two sentences",
                         n, n == 1 ? "" : "s");
   if (!cq_slice_number(&pair.score, c[0]) || (n > 3 && !cq_slice_number(&pair.cosine, c[3])))
-    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is no number",
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is not a number",
                         n > 3 ? "score or the cosine" : "score");
   pair.source_id = c[1], pair.target_id = c[2];
   if (n == MAX_COLUMNS) pair.source = c[4], pair.target = c[5];
@@ -77,29 +77,29 @@ static cq_status read_pair_file(reading *r, const char *path,
 }
 
 static int best_pair_first(const void *a, const void *b) {
-  const double x = ((const cq_labelled_pair *)a)->score, y = ((const cq_labelled_pair *)b)->score;
+  const double x = ((const cq_labeled_pair *)a)->score, y = ((const cq_labeled_pair *)b)->score;
   return (x < y) - (x > y);
 }
 
-cq_status cq_labelled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error) {
+cq_status cq_labeled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error) {
   *out = (cq_labeled){.has_cosines = true};
   reading r = {.out = out, .text = cq_alloc_zeroed(sizeof *r.text)};
   if (!r.text) return cq_fail_memory(error, "labeled pairs");
   out->memory = r.text;
   cq_status status = read_pair_file(&r, gold, add_gold, error);
   if (!status && r.gold.n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, gold, "there is no pair in it");
-  if (!status) status = read_pair_file(&r, pairs, add_labelled_pair, error);
+  if (!status) status = read_pair_file(&r, pairs, add_labeled_pair, error);
   out->n_gold = r.gold.n;
   cq_map_free(&r.gold);
   cq_map_free(&r.seen);
   if (status)
-    cq_labelled_free(out);
+    cq_labeled_free(out);
   else if (out->n)
     qsort(out->pairs, out->n, sizeof *out->pairs, best_pair_first);
   return status;
 }
 
-void cq_labelled_free(cq_labeled *labeled) {
+void cq_labeled_free(cq_labeled *labeled) {
   if (labeled->memory) cq_arena_free(labeled->memory);
   cq_free(labeled->memory);
   cq_free(labeled->pairs);
@@ -119,7 +119,7 @@ static cq_status f1_figures(double **scores, bool **correct, const cq_labeled *l
   return CQ_OK;
 }
 
-cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine, cq_error *error) {
+cq_status cq_labeled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labeled, bool by_cosine, cq_error *error) {
   double *scores = NULL;
   bool *correct = NULL;
   *out = NULL, *n = 0;
@@ -130,8 +130,8 @@ cq_status cq_labelled_curve(cq_f1_point **out, size_t *n, const cq_labeled *labe
   return status;
 }
 
-cq_status cq_labelled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine, double threshold,
-                         cq_error *error) {
+cq_status cq_labeled_at(cq_f1_point *out, const cq_labeled *labeled, bool by_cosine, double threshold,
+                        cq_error *error) {
   double *scores = NULL;
   bool *correct = NULL;
   cq_status status = f1_figures(&scores, &correct, labeled, by_cosine, error);

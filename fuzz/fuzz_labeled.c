@@ -2,7 +2,7 @@
  * first, whose F1 lies between 0 and 1. */
 #include "fuzz.h"
 
-#include "calque/mine.h"
+#include "calque/lab/labeled.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 static void check_curve(const cq_labeled *l, bool by_cosine) {
   cq_f1_point *curve;
   size_t n_points;
-  CHECK(cq_labelled_curve(&curve, &n_points, l, by_cosine, NULL) == CQ_OK);
+  CHECK(cq_labeled_curve(&curve, &n_points, l, by_cosine, NULL) == CQ_OK);
   for (size_t i = 0; i < n_points; i++)
     CHECK(curve[i].f1 >= 0 && curve[i].f1 <= 1 && curve[i].n_correct <= curve[i].n_taken);
   cq_free(curve);
@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   cq_labeled l;
   cq_error error = {0};
   const char *pairs = fuzz_file("pairs", data, n);
-  const cq_status status = cq_labelled_read(&l, input_file(gold.data, gold.n), pairs, &error);
+  const cq_status status = cq_labeled_read(&l, input_file(gold.data, gold.n), pairs, &error);
   if (status) {
     CHECK(status == CQ_ERR_FORMAT && error.message[0] && !l.pairs);
     return 0;
@@ -33,6 +33,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   }
   check_curve(&l, false);
   if (l.has_cosines) check_curve(&l, true);
-  cq_labelled_free(&l);
+  cq_labeled_free(&l);
   return 0;
 }
