@@ -9,7 +9,7 @@ JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 # $(call quietly,LOG,COMMAND): on a terminal the command as it is, else only its last lines and only when it fails.
 quietly = if [ -t 1 ]; then $(2); else $(2) >$(1) 2>&1 || { tail -n 60 $(1); exit 1; }; fi
 
-.PHONY: build demo test install static deb wheel docs dependencies clean help
+.PHONY: build demo test benchmarks install static deb wheel docs dependencies clean help
 .DEFAULT_GOAL := build
 
 build: ## build the library and the program
@@ -33,6 +33,10 @@ test: dependencies ## install what is missing, build, and run the tests
 	@[ ! -f $(BUILD)/build.ninja ] || grep -q '^CMOCKA_FOUND:INTERNAL=1' $(BUILD)/CMakeCache.txt || cmake $(BUILD) >/dev/null
 	@$(MAKE) --no-print-directory compile TARGET=tests
 	@ctest --preset release --parallel $(JOBS)
+
+benchmarks: ## build the programs in bench/ that measure, and run none
+	@scripts/install-dependencies --check
+	@$(MAKE) --no-print-directory compile TARGET=benchmarks
 
 dependencies: ## install the Debian packages that are missing (asks sudo when not root)
 	@scripts/install-dependencies

@@ -1,3 +1,4 @@
+/* The peak of multiply-adds with AVX2. */
 #ifdef CQ_X86
 #include "tensor/cpu/simd_avx2.h"
 

@@ -1,3 +1,4 @@
+/* The peak of multiply-adds with AVX-512. */
 #ifdef CQ_X86
 #include "tensor/cpu/simd_avx512.h"
 

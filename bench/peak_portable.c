@@ -1,3 +1,4 @@
+/* The peak of multiply-adds of the portable kernels. */
 #include "tensor/cpu/simd_portable.h"
 
 #define PEAK_NAME peak_portable

@@ -1,3 +1,4 @@
+/* Writes the files of a model's directory from one input. See directory.h. */
 #include "directory.h"
 
 #include <string.h>

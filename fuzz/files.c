@@ -1,3 +1,4 @@
+/* Files that hold the input of a fuzz target, in a directory of this process. See fuzz.h. */
 #define _GNU_SOURCE
 #include "fuzz.h"
 

@@ -105,7 +105,8 @@ static cq_status read_document(document *d, const char *name, const char *root, 
   cq_status status = cq_path_join(path, sizeof path, root, name, error);
   if (!status && !cq_file_exists(path) && n > 3 && !strcmp(name + n - 3, ".gz")) path[strlen(path) - 3] = '\0';
   if (!status)
-    status = cq_xml_open(&d->xml, path, (cq_xml_handler){open_sentence, close_sentence, sentence_text, d}, error);
+    status = cq_xml_open(&d->xml, &(const char *){path}, 1,
+                         (cq_xml_handler){open_sentence, close_sentence, sentence_text, d, NULL}, error);
   if (!status) status = cq_xml_read(&more, d->xml, error);
   cq_xml_close(d->xml);
   d->xml = NULL;
@@ -185,7 +186,7 @@ static void open_link(void *context, const char *name, const char **attributes) 
 
 static cq_status open_opus(cq_format_reader *reader, cq_error *error) {
   opus *o = (opus *)reader;
-  return cq_xml_open(&o->xml, reader->o->inputs[0], (cq_xml_handler){.open_tag = open_link, .context = o}, error);
+  return cq_xml_open(&o->xml, reader->o->inputs, 1, (cq_xml_handler){.open_tag = open_link, .context = o}, error);
 }
 
 static cq_status next_link(cq_row *out, cq_format_reader *reader, cq_error *error) {

@@ -21,8 +21,6 @@ typedef struct tei {
   bool translates[MAX_CITATIONS]; /* [depth] */
   size_t depth;
   bool in_entry, taking, swapped, under_way;
-  size_t next_input;
-  uint64_t n_before; /* rows counted before the file at hand */
 } tei;
 
 static void open_citation(tei *t, const char **attributes) {
@@ -73,15 +71,11 @@ static void take_tei_text(void *context, const char *bytes, int n) {
   if (t->text.failed) cq_xml_refuse(t->xml, NULL);
 }
 
-static cq_status open_input(tei *t, cq_error *error) {
-  const cq_xml_handler handler = {open_tag, close_tag, take_tei_text, t};
-  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], handler, error);
-}
-
 static cq_status open_tei(cq_format_reader *reader, cq_error *error) {
   tei *t = (tei *)reader;
+  const cq_xml_handler handler = {open_tag, close_tag, take_tei_text, t, "no <entry> in it: is it TEI?"};
   const cq_status status = cq_entry_order(&t->swapped, reader->o, error);
-  return status ? status : open_input(t, error);
+  return status ? status : cq_xml_open(&t->xml, reader->o->inputs, reader->o->n_inputs, handler, error);
 }
 
 static cq_status next_tei_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
@@ -93,17 +87,7 @@ static cq_status next_tei_row(cq_row *out, cq_format_reader *reader, cq_error *e
       return cq_corpus_count_row(reader->counts, &reader->flow, error);
     t->under_way = false;
     cq_status status = cq_xml_read(&more, t->xml, error);
-    if (!status && !more) {
-      if (reader->counts->n_read == t->n_before)
-        return cq_fail_file(error, CQ_ERR_FORMAT, reader->o->inputs[t->next_input - 1], "no <entry> in it: is it TEI?");
-      t->n_before = reader->counts->n_read;
-      if (t->next_input == reader->o->n_inputs) return CQ_OK;
-      cq_xml_close(t->xml);
-      t->xml = NULL;
-      status = open_input(t, error);
-      if (!status) continue;
-    }
-    if (status) return status;
+    if (status || !more) return status;
     t->under_way = t->entry.heads.n && t->entry.translations.n;
     if (t->under_way) continue;
     status = cq_corpus_count_row(reader->counts, &reader->flow, error);

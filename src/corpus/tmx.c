@@ -20,8 +20,6 @@ typedef struct tmx {
   int language;      /* of the variant: a column, or -1 */
   int hidden;        /* how deep in the layout's */
   bool in_segment;
-  size_t next_input;
-  uint64_t n_before; /* rows counted before the file at hand */
 } tmx;
 
 static bool is_layout(const char *name) {
@@ -79,19 +77,15 @@ static void take_tmx_text(void *context, const char *bytes, int n) {
   if (t->texts[t->language].failed) cq_xml_refuse(t->xml, NULL);
 }
 
-static cq_status open_input(tmx *t, cq_error *error) {
-  const cq_xml_handler handler = {open_tag, close_tag, take_tmx_text, t};
-  return cq_xml_open(&t->xml, t->base.o->inputs[t->next_input++], handler, error);
-}
-
 static cq_status open_tmx(cq_format_reader *reader, cq_error *error) {
   tmx *t = (tmx *)reader;
+  const cq_xml_handler handler = {open_tag, close_tag, take_tmx_text, t, "no <tu> in it: is it TMX?"};
   const size_t n = reader->o->n_columns;
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "tmx: which languages?");
   t->texts = cq_alloc_array_zeroed(n, sizeof *t->texts);
   t->is_there = cq_alloc_array_zeroed(n, sizeof *t->is_there);
   if (!t->texts || !t->is_there) return cq_fail_memory(error, "tmx");
-  return open_input(t, error);
+  return cq_xml_open(&t->xml, reader->o->inputs, reader->o->n_inputs, handler, error);
 }
 
 static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
@@ -100,16 +94,7 @@ static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *e
   for (;;) {
     bool more, complete = true;
     cq_status status = cq_xml_read(&more, t->xml, error);
-    if (!status && !more) {
-      if (reader->counts->n_read == t->n_before)
-        return cq_fail_file(error, CQ_ERR_FORMAT, reader->o->inputs[t->next_input - 1], "no <tu> in it: is it TMX?");
-      t->n_before = reader->counts->n_read;
-      if (t->next_input == reader->o->n_inputs) return CQ_OK;
-      cq_xml_close(t->xml);
-      t->xml = NULL;
-      status = open_input(t, error);
-      if (!status) continue;
-    }
+    if (!status && !more) return CQ_OK;
     if (!status) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     for (size_t c = 0; c < reader->o->n_columns; c++) {

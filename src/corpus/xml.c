@@ -1,123 +1,155 @@
-/* XML by expat: it pushes, and is paused so that callers can pull. Entities of other files are refused. See xml.h. */
+/* XML by libxml2's push parser. It cannot pause, so it gets the file in pieces that end one tag at most. Entities of other
+ * files are refused. See xml.h. */
 #include "corpus/xml.h"
 
 #include "base/error.h"
 #include "base/input.h"
 #include "base/memory.h"
 
-#include <expat.h>
+#include <libxml/SAX2.h>
+#include <libxml/parser.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024) };
+enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024), MAX_ENTITIES = 8 << 20 };
 
 struct cq_xml {
-  char *path;
+  const char *const *paths;
+  size_t n_paths, next;
+  const char *path;
   cq_input *file;
-  XML_Parser parser;
+  xmlParserCtxtPtr parser;
   cq_xml_handler handler;
-  bool suspended, over;
-  cq_error refusal; /* what the handler has against the file */
+  bool paused, over, had_pause;   /* the last two of the file */
+  cq_error refusal;               /* what the handler has against the file */
+  uint64_t n_read, n_of_entities; /* bytes */
+  size_t n, at;                   /* bytes of the chunk, and how many of them the parser has */
+  char chunk[CHUNK];
 };
 
-static void start_element(void *xml, const char *name, const char **attributes) {
-  const cq_xml *x = xml;
-  if (x->handler.open_tag && !x->refusal.status) x->handler.open_tag(x->handler.context, name, attributes);
+static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
+  static const char *none[] = {NULL};
+  cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  if (x->paused) cq_xml_refuse(x, "two records of one entity, or an encoding that is not read");
+  if (x->handler.open_tag && !x->refusal.status)
+    x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
 }
 
-static void end_element(void *xml, const char *name) {
-  const cq_xml *x = xml;
-  if (x->handler.close_tag && !x->refusal.status) x->handler.close_tag(x->handler.context, name);
+static void end_element(void *parser, const xmlChar *name) {
+  const cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  if (x->handler.close_tag && !x->refusal.status) x->handler.close_tag(x->handler.context, (const char *)name);
 }
 
-static void character_data(void *xml, const char *bytes, int n) {
-  const cq_xml *x = xml;
-  if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, bytes, n);
+static void characters(void *parser, const xmlChar *bytes, int n) {
+  const cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, (const char *)bytes, n);
 }
 
-/* A DTD that is not read may define it: text would be lost. */
-static void skipped_entity(void *xml, const char *name, int is_parameter) {
-  if (!is_parameter) cq_xml_refuse(xml, "entity '&%.80s;' is not defined", name);
+/* Without it text would be lost: a DTD that is not read may define it. */
+static xmlEntityPtr get_entity(void *parser, const xmlChar *name) {
+  const xmlEntityPtr entity = xmlSAX2GetEntity(parser, name);
+  cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  x->n_of_entities += entity ? (uint64_t)entity->length : 0;
+  if (!entity)
+    cq_xml_refuse(x, "entity '&%.80s;' is not defined", (const char *)name);
+  else if (entity->etype == XML_EXTERNAL_GENERAL_PARSED_ENTITY)
+    cq_xml_refuse(x, "an entity of another file, '%.80s'", entity->SystemID ? (const char *)entity->SystemID : "");
+  else if (x->n_of_entities > MAX_ENTITIES + 100 * x->n_read)
+    cq_xml_refuse(x, "too much text from entities");
+  return x->refusal.status ? NULL : entity;
 }
 
-static int external_entity(XML_Parser parser, const char *context, const char *base, const char *system,
-                           const char *public) {
-  (void)context, (void)base, (void)public;
-  cq_xml_refuse(XML_GetUserData(parser), "an entity of another file, '%.80s'", system ? system : "");
-  return XML_STATUS_ERROR;
+static void close_file(cq_xml *x) {
+  cq_input_close(x->file);
+  if (x->parser) xmlFreeDoc(x->parser->myDoc);
+  xmlFreeParserCtxt(x->parser);
+  x->file = NULL, x->parser = NULL;
 }
 
-cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error) {
-  static const XML_Memory_Handling_Suite memory = {cq_alloc_small, cq_realloc_small, cq_free};
+static cq_status open_file(cq_xml *x, cq_error *error) {
+  xmlSAXHandler events = {.startDocument = xmlSAX2StartDocument,
+                          .internalSubset = xmlSAX2InternalSubset,
+                          .entityDecl = xmlSAX2EntityDecl,
+                          .getEntity = get_entity,
+                          .startElement = start_element,
+                          .endElement = end_element,
+                          .characters = characters,
+                          .ignorableWhitespace = characters};
+  close_file(x);
+  x->path = x->paths[x->next++], x->over = x->had_pause = false;
+  x->parser = xmlCreatePushParserCtxt(&events, NULL, NULL, 0, NULL);
+  if (!x->parser) return cq_fail_memory(error, x->path);
+  x->parser->_private = x;
+  xmlCtxtUseOptions(x->parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET);
+  return cq_input_open(&x->file, x->path, error);
+}
+
+cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq_xml_handler handler, cq_error *error) {
   *out = NULL;
   cq_xml *x = cq_alloc_zeroed(sizeof *x);
-  if (!x) return cq_fail_memory(error, path);
-  cq_status status = CQ_OK;
-  x->handler = handler;
-  x->path = cq_strdup(path);
-  x->parser = x->path ? XML_ParserCreate_MM(NULL, &memory, NULL) : NULL;
-  if (x->parser)
-    status = cq_input_open(&x->file, path, error);
-  else
-    status = cq_fail_memory(error, path);
-  if (status) {
+  if (!x) return cq_fail_memory(error, paths[0]);
+  x->paths = paths, x->n_paths = n_paths, x->handler = handler;
+  const cq_status status = open_file(x, error);
+  if (status)
     cq_xml_close(x);
-    return status;
-  }
-  XML_SetUserData(x->parser, x);
-  XML_SetElementHandler(x->parser, start_element, end_element);
-  XML_SetCharacterDataHandler(x->parser, character_data);
-  XML_SetSkippedEntityHandler(x->parser, skipped_entity);
-  XML_SetExternalEntityRefHandler(x->parser, external_entity);
-  *out = x;
-  return CQ_OK;
+  else
+    *out = x;
+  return status;
+}
+
+/* In this thread: an entity has a parser of its own, whose lack of memory loses text. */
+static bool is_out_of_memory(void) {
+  const xmlError *problem = xmlGetLastError();
+  return problem && problem->code == XML_ERR_NO_MEMORY;
 }
 
 static cq_status fail_xml(const cq_xml *x, cq_error *error) {
-  const enum XML_Error code = XML_GetErrorCode(x->parser);
-  if (x->refusal.status == CQ_ERR_MEMORY || code == XML_ERROR_NO_MEMORY) return cq_fail_memory(error, x->path);
-  return cq_fail_line(error, CQ_ERR_FORMAT, x->path, XML_GetCurrentLineNumber(x->parser), "%s",
-                      x->refusal.status ? x->refusal.message : XML_ErrorString(code));
+  const xmlError *problem = xmlCtxtGetLastError(x->parser);
+  const int line = xmlSAX2GetLineNumber(x->parser);
+  if (x->refusal.status == CQ_ERR_MEMORY || is_out_of_memory() ||
+      (!x->refusal.status && !(problem && problem->message)))
+    return cq_fail_memory(error, x->path);
+  const char *message = x->refusal.status ? x->refusal.message : problem->message;
+  if (!x->refusal.status && x->over && problem->code == XML_ERR_DOCUMENT_END) message = "it ends too early";
+  return cq_fail_line(error, CQ_ERR_FORMAT, x->path, (uint64_t)line, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
-/* The next bytes of the file into expat's own buffer. */
-static cq_status feed_expat(enum XML_Status *parsed, cq_xml *x, cq_error *error) {
-  void *buffer = XML_GetBuffer(x->parser, CHUNK);
-  if (!buffer) return cq_fail_memory(error, x->path);
-  size_t n;
-  const cq_status status = cq_input_read(&n, x->file, buffer, CHUNK, error);
-  if (status) return status;
-  *parsed = XML_ParseBuffer(x->parser, (int)n, n == 0);
-  return CQ_OK;
+/* Bytes to the first '>', or to the '<' after it if none precedes it, as in a comment: the parser looks back for one. */
+static size_t piece(const char *begin, size_t n) {
+  const char *end = memchr(begin, '>', n);
+  if (!end) return n;
+  if (memchr(begin, '<', (size_t)(end - begin))) return (size_t)(end + 1 - begin);
+  end = memchr(end, '<', n - (size_t)(end - begin));
+  return end ? (size_t)(end - begin) : n;
 }
 
 cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
-  *more = false;
-  while (!x->over) {
-    enum XML_Status parsed = XML_STATUS_OK;
-    cq_status status = CQ_OK;
-    if (x->suspended)
-      parsed = XML_ResumeParser(x->parser);
-    else
-      status = feed_expat(&parsed, x, error);
-    x->suspended = false;
+  x->paused = false;
+  xmlResetLastError();
+  while (!x->paused) {
+    if (x->over && !x->had_pause && x->handler.missing)
+      return cq_fail_file(error, CQ_ERR_FORMAT, x->path, "%s", x->handler.missing);
+    if (x->over && x->next == x->n_paths) break;
+    cq_status status = x->over ? open_file(x, error) : CQ_OK;
     if (status) return status;
-    if (parsed == XML_STATUS_ERROR) return fail_xml(x, error);
-    XML_ParsingStatus now;
-    XML_GetParsingStatus(x->parser, &now);
-    x->over = now.parsing == XML_FINISHED;
-    if (parsed == XML_STATUS_SUSPENDED) {
-      x->suspended = true;
-      *more = true;
-      return CQ_OK;
+    if (x->at == x->n) {
+      status = cq_input_read(&x->n, x->file, x->chunk, CHUNK, error);
+      if (status) return status;
+      x->n_read += x->n, x->at = 0, x->over = x->n == 0;
     }
+    const char *begin = x->chunk + x->at;
+    const size_t n = piece(begin, x->n - x->at);
+    x->at += n;
+    xmlParseChunk(x->parser, begin, (int)n, x->over);
+    if (x->refusal.status || x->parser->disableSAX || is_out_of_memory()) return fail_xml(x, error);
   }
+  *more = x->paused;
   return CQ_OK;
 }
 
 void cq_xml_pause(cq_xml *x) {
-  XML_StopParser(x->parser, XML_TRUE);
+  x->paused = x->had_pause = true;
 }
 
 void cq_xml_refuse(cq_xml *x, const char *format, ...) {
@@ -129,14 +161,10 @@ void cq_xml_refuse(cq_xml *x, const char *format, ...) {
     vsnprintf(x->refusal.message, sizeof x->refusal.message, format, values);
     va_end(values);
   }
-  XML_StopParser(x->parser, XML_FALSE);
 }
 
 void cq_xml_close(cq_xml *x) {
-  if (!x) return;
-  cq_input_close(x->file);
-  if (x->parser) XML_ParserFree(x->parser);
-  cq_free(x->path);
+  if (x) close_file(x);
   cq_free(x);
 }
 

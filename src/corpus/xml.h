@@ -1,7 +1,7 @@
-/* XML files, plain or gzipped, read a piece at a time: expat pushes, and what hears it may ask for a pause, so that its
+/* XML files, plain or gzipped, read a piece at a time: the parser pushes, and the handler may pause it, so that its
  * caller can pull.
  *
- *   cq_xml_open(&xml, path, (cq_xml_handler){open_tag, close_tag, text, context}, &err);
+ *   cq_xml_open(&xml, paths, n_paths, (cq_xml_handler){open_tag, close_tag, text, context}, &err);
  *   while (!(status = cq_xml_read(&more, xml, &err)) && more) ...        // returns when cq_xml_pause was called
  *   cq_xml_close(xml); */
 #ifndef CORPUS_XML_H
@@ -18,12 +18,15 @@ typedef struct cq_xml_handler {
   void (*close_tag)(void *context, const char *name);
   void (*text)(void *context, const char *bytes, int n);
   void *context;
+  const char *missing; /* a file without a pause is refused with this message; NULL: it is not */
 } cq_xml_handler;
 
-CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *path, cq_xml_handler handler, cq_error *error);
-/* Reads to the next pause or to the end, where *more is false. Errors: CQ_ERR_FORMAT with the line; CQ_ERR_IO. */
+/* One file after the other; the paths must remain. */
+CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq_xml_handler handler,
+                                  cq_error *error);
+/* Reads to the next pause or to the end of the last file, where *more is false. Errors: CQ_ERR_FORMAT with the line; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_xml_read(bool *more, cq_xml *xml, cq_error *error);
-/* For the handler: cq_xml_read returns after this tag. */
+/* For the handler: cq_xml_read returns after this tag, and the text after it may have come, too. */
 void cq_xml_pause(cq_xml *xml);
 /* For the handler: cq_xml_read returns this error; a NULL format is out of memory. */
 void cq_xml_refuse(cq_xml *xml, const char *format, ...) CQ_PRINTF(2, 3);

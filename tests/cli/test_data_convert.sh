@@ -137,7 +137,7 @@ gzip -k memory.tmx
 expect 0 data convert --from tmx --columns en,de memory.tmx.gz memory.tmx
 lines_are stdout 4
 head -n 6 memory.tmx >cut.tmx
-refused "cut.tmx:7: no element found" --from tmx --columns en,de cut.tmx
+refused "cut.tmx:6: it ends too early" --from tmx --columns en,de cut.tmx
 head -c 100 memory.tmx.gz >cut.tmx.gz
 refused "cut.tmx.gz: byte 100: broken gzip stream: ends too early" --from tmx --columns en,de cut.tmx.gz
 refused "which languages?" --from tmx memory.tmx
@@ -147,6 +147,21 @@ printf '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx><tu><tuv xml:lang="en"><seg>caf&
 refused "bad.tmx:2: entity '&eacute;' is not defined" --from tmx --columns en,de bad.tmx
 printf '<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/hostname">]>\n<tmx><tu><tuv xml:lang="en"><seg>a&x;</seg></tuv></tu></tmx>' >bad.tmx
 refused "bad.tmx:2: an entity of another file" --from tmx --columns en,de bad.tmx
+{
+  printf '<!DOCTYPE tmx [<!ENTITY l0 "lol">'
+  for n in {1..11}; do printf '<!ENTITY l%d "%s">' "$n" "$(printf "&l$((n - 1));%.0s" {1..10})"; done
+  printf ']>\n<tmx><tu><tuv xml:lang="en"><seg>&l11;</seg></tuv></tu></tmx>'
+} >bad.tmx
+refused "bad.tmx:2: " --from tmx --columns en,de bad.tmx
+printf '<!DOCTYPE tmx [<!ENTITY x "%0100000d">]>\n<tmx><tu><tuv xml:lang="en"><seg>%s</seg></tuv></tu></tmx>' 0 \
+  "$(printf '&x;%.0s' {1..2000})" >bad.tmx
+refused "bad.tmx:2: too much text from entities" --from tmx --columns en,de bad.tmx
+printf '<!DOCTYPE tmx [<!ENTITY two "<tu/><tu/>">]>\n<tmx>&two;</tmx>' >bad.tmx
+refused "bad.tmx:2: two records of one entity" --from tmx --columns en,de bad.tmx
+# Attributes with a ">", and an entity that may be used.
+printf '<!DOCTYPE tmx [<!ENTITY e "\xc3\xa9">]>\n<tmx><tu a=">"><tuv lang="en" a=" > "><seg>caf&e; ></seg></tuv>' >more.tmx
+printf '<tuv lang="de"><seg><![CDATA[> <b>]]></seg></tuv></tu><!-- <a> > --><tu a=">"/></tmx>' >>more.tmx
+converts 'caf\xc3\xa9 >\t> <b>\n' --from tmx --columns en,de more.tmx
 printf '<xliff><file/></xliff>' >bad.tmx
 refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 

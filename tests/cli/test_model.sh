@@ -79,4 +79,17 @@ expect 1 model new --kind static --vocabulary words --text blank.tsv $small out
 stderr_has "no word to make a vocabulary of"
 expect 1 model check "$TEACHER" fresh-static
 stderr_has "dimensions"
+
+# Numbers that are none are null in JSON: with weights near the greatest float, the mean of a text has none.
+weights=$(find fresh-static -name model.safetensors)
+n=$((8 + $(head -c 8 "$weights" | od -An -t u8)))
+{
+  head -c $n "$weights"
+  yes "$(printf '\xff\xff\x7f\x7f')" | tr -d '\n' | head -c $(($(stat -c %s "$weights") - n))
+} >greatest
+cat greatest >"$weights"
+expect 1 model check fresh-static again --json
+stdout_has '"max_difference": null, "mean_difference": null, '
+stdout_has '"mean_cosine": null, "worst": "'
+stderr_has "are no numbers"
 finish

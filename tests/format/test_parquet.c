@@ -1,5 +1,5 @@
-#define _GNU_SOURCE /* memmem */
 /* Parquet: every encoding, compression and version of pages that PyArrow writes, and files that are damaged. */
+#define _GNU_SOURCE /* memmem */
 #include "support/files.h"
 
 #include "base/error.h"

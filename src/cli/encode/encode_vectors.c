@@ -85,14 +85,13 @@ cq_npy_type cli_encode_type(const cli_encode_job *j) {
 
 /* {"text": "...", "embedding": [...]}; nine digits give every f32 back exactly. */
 static void write_json(cli_encode_job *j, cq_slice text, size_t row) {
-  fputs("{\"text\": ", j->stream);
-  cli_json_text(j->stream, text.data, text.n);
+  cli_json_text(j->stream, "{\"text\": ", text);
   fputs(", \"embedding\": [", j->stream);
   for (size_t i = 0; i < j->n_columns; i++) {
     const char *comma = i ? ", " : "";
     size_t at = row * j->n_columns + i;
     if (j->args->output_type == TYPE_F32)
-      fprintf(j->stream, "%s%.9g", comma, (double)j->vectors[at]);
+      cli_json_number(j->stream, comma, j->vectors[at], 0);
     else if (j->args->output_type == TYPE_UBINARY)
       fprintf(j->stream, "%s%d", comma, (unsigned char)j->small[at]);
     else

@@ -43,10 +43,9 @@ typedef struct job {
 
 static void print_similarity(bool json, double cosine, cq_slice a, cq_slice b) {
   if (json) {
-    printf("{\"similarity\": %.6f, \"a\": ", cosine);
-    cli_json_text(stdout, a.data, a.n);
-    fputs(", \"b\": ", stdout);
-    cli_json_text(stdout, b.data, b.n);
+    cli_json_number(stdout, "{\"similarity\": ", cosine, 6);
+    cli_json_text(stdout, ", \"a\": ", a);
+    cli_json_text(stdout, ", \"b\": ", b);
     fputs("}\n", stdout);
   } else {
     printf("%.4f\t%.*s\t%.*s\n", cosine, (int)a.n, a.data, (int)b.n, b.data);

@@ -113,11 +113,16 @@ void cli_field(FILE *stream, cq_slice text) {
   for (size_t i = 0; i < text.n; i++) putc(strchr("\t\n\r", text.data[i]) && text.data[i] ? ' ' : text.data[i], stream);
 }
 
-void cli_json_text(FILE *stream, const char *text, size_t n) {
+void cli_json_text(FILE *stream, const char *before, cq_slice text) {
   cq_builder b = {0};
-  cq_json_string(&b, text, n, "\t\x7f");
+  cq_builder_text(&b, before);
+  cq_json_string(&b, text.data, text.n, "\t\x7f");
   fwrite(b.data, 1, b.n, stream);
   cq_builder_free(&b);
+}
+
+void cli_json_number(FILE *stream, const char *before, double x, int n_decimals) {
+  fprintf(stream, !isfinite(x) ? "%snull" : n_decimals ? "%s%.*f" : "%s%.*g", before, n_decimals ? n_decimals : 9, x);
 }
 
 void cli_table_cell(cli_table *table, const char *format, ...) {

@@ -2,6 +2,7 @@
 #ifndef CLI_FRAME_REPORT_H
 #define CLI_FRAME_REPORT_H
 
+#include "base/slice.h"
 #include "cli/frame/command.h"
 
 #include <stdio.h>
@@ -49,8 +50,10 @@ int cli_finish_output(int code);
 bool cli_flush_output(void);
 /* A column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
-/* Text as a JSON string, quotes included. */
-void cli_json_text(FILE *stream, const char *text, size_t n);
+/* What is written before, then text as a JSON string, quotes included. */
+void cli_json_text(FILE *stream, const char *before, cq_slice text);
+/* The same of a number, with n_decimals, or nine digits if that is 0. null, if it is none. */
+void cli_json_number(FILE *stream, const char *before, double x, int n_decimals);
 
 /* A table of text cells, aligned for a reader or as CSV (RFC 4180). The first column is flushed left, the others right.
  */

@@ -27,30 +27,24 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-static void json_field(const char *name, cq_slice text) {
-  printf(", \"%s\": ", name);
-  cli_json_text(stdout, text.data, text.n);
-}
-
 /* A JSON line says how many hits its query has, so that who reads them knows the last. */
 static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_t n) {
-  printf("{\"query\": ");
-  cli_json_text(stdout, query.data, query.n);
+  cli_json_text(stdout, "{\"query\": ", query);
   printf(", \"hits\": %zu", n);
   if (hit) {
     const cq_document *d = &hit->document;
     printf(", \"rank\": %zu, \"cosine\": %.6f", rank, hit->cosine);
-    json_field("id", d->id);
-    json_field("language", d->language);
-    json_field("text", d->text);
+    cli_json_text(stdout, ", \"id\": ", d->id);
+    cli_json_text(stdout, ", \"language\": ", d->language);
+    cli_json_text(stdout, ", \"text\": ", d->text);
     printf(", \"score\": %.6f, \"words\": %.6f, \"by\": \"%s\"", hit->score, hit->words,
            hit->by_vector && hit->by_words ? "both"
            : hit->by_words                 ? "words"
                                            : "vector");
     printf(", \"passage\": %zu, \"begin\": %zu, \"end\": %zu", hit->passage, hit->begin, hit->end);
-    if (hit->best.data) json_field("best", hit->best);
-    if (d->title.n) json_field("title", d->title);
-    if (d->url.n) json_field("url", d->url);
+    if (hit->best.data) cli_json_text(stdout, ", \"best\": ", hit->best);
+    if (d->title.n) cli_json_text(stdout, ", \"title\": ", d->title);
+    if (d->url.n) cli_json_text(stdout, ", \"url\": ", d->url);
     if (d->metadata.n) printf(", \"metadata\": %.*s", (int)d->metadata.n, d->metadata.data);
   }
   printf("}\n");

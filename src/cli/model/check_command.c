@@ -107,10 +107,12 @@ static int report_check(const differences *d, const struct args *args) {
   double mean = d->n_numbers ? d->sum / (double)d->n_numbers : 0;
   double mean_cosine = d->n ? d->cosine_sum / (double)d->n : 0;
   if (args->json) {
-    printf("{\"n\": %zu, \"max_difference\": %.9g, \"mean_difference\": %.9g, \"min_cosine\": %.9g, "
-           "\"mean_cosine\": %.9g, \"worst\": ",
-           d->n, d->max_difference, mean, d->min_cosine, mean_cosine);
-    cli_json_text(stdout, d->worst, strlen(d->worst));
+    printf("{\"n\": %zu", d->n);
+    cli_json_number(stdout, ", \"max_difference\": ", d->max_difference, 0);
+    cli_json_number(stdout, ", \"mean_difference\": ", mean, 0);
+    cli_json_number(stdout, ", \"min_cosine\": ", d->min_cosine, 0);
+    cli_json_number(stdout, ", \"mean_cosine\": ", mean_cosine, 0);
+    cli_json_text(stdout, ", \"worst\": ", cq_slice_of(d->worst));
     fputs("}\n", stdout);
   } else {
     printf("sentences            %zu\nmax difference       %.3g\nmean difference      %.3g\nmin cosine           "

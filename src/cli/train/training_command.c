@@ -78,8 +78,7 @@ int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_
 static void report_training(const cli_training *t, const cq_training_result *r) {
   const cli_training_args *args = t->call->options;
   if (args->json) {
-    printf("{\"output\": ");
-    cli_json_text(stdout, t->run->output, strlen(t->run->output));
+    cli_json_text(stdout, "{\"output\": ", cq_slice_of(t->run->output));
     printf(", \"steps\": %" PRIu64 ", \"best_step\": %" PRIu64, r->steps, r->best_step);
     if (isfinite(r->final_loss)) printf(", \"final_loss\": %.9g", r->final_loss);
     if (isfinite(r->best_score)) printf(", \"best_score\": %.9g", r->best_score);

@@ -62,8 +62,7 @@ static void print_bucc_json(const report *r) {
   printf("{\"measure\": \"bucc\", \"results\": [");
   for (size_t i = 0; i < r->n; i++) {
     const cq_f1_point *p = &r->rows[i].point;
-    printf("%s\n  {\"pairs\": ", i ? "," : "");
-    cli_json_text(stdout, r->rows[i].set, strlen(r->rows[i].set));
+    cli_json_text(stdout, i ? ",\n  {\"pairs\": " : "\n  {\"pairs\": ", cq_slice_of(r->rows[i].set));
     printf(
         ", \"by\": \"%s\", \"threshold\": %.9g, \"precision\": %.9g, \"recall\": %.9g, \"f1\": %.9g, \"n_taken\": %zu, "
         "\"n_correct\": %zu}",

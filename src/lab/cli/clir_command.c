@@ -106,10 +106,8 @@ static int print_expansion(const cq_clir_model *model, const cq_clir_cognates *c
   for (size_t i = 0; i < n; i++) {
     const cq_clir_word *w = &words[i];
     if (args->json) {
-      printf("{\"from\": ");
-      cli_json_text(stdout, w->from.data ? w->from.data : "", w->from.n);
-      printf(", \"to\": ");
-      cli_json_text(stdout, w->to.data, w->to.n);
+      cli_json_text(stdout, "{\"from\": ", (cq_slice){w->from.data ? w->from.data : "", w->from.n});
+      cli_json_text(stdout, ", \"to\": ", w->to);
       printf(", \"cosine\": %.6f, \"score\": %.6f}\n", w->cosine, w->score);
     } else {
       printf("%.*s\t%.4f\t%.*s\n", w->from.n ? (int)w->from.n : 1, w->from.n ? w->from.data : "*", w->cosine,

@@ -101,24 +101,16 @@ static bool print_tables(const cq_comparisons *c, const char *const *runs, int t
 
 /* ---- JSON ---- */
 
-static void print_name(const char *key, const char *text) {
-  printf("\"%s\": ", key);
-  cli_json_text(stdout, text, strlen(text));
-  printf(", ");
-}
-
 static void print_comparison_json(const cq_comparisons *c, size_t pair, size_t measure, const char *const *runs) {
   const cq_comparison *r = cq_comparisons_result(c, pair, measure);
-  printf("{");
-  print_name("measure", cq_comparisons_measure(c, measure));
-  print_name("a", runs[cq_comparisons_first(c, pair)]);
-  print_name("b", runs[cq_comparisons_second(c, pair)]);
-  printf("\"topics\": %zu, \"n\": %zu, \"mean_a\": %.9g, \"mean_b\": %.9g, \"difference\": %.9g, \"percent\": ",
-         cq_comparisons_n_topics(c), r->n, r->mean_a, r->mean_b, r->difference);
-  if (r->mean_a != 0)
-    printf("%.9g", 100 * r->difference / r->mean_a);
-  else
-    printf("null");
+  cli_json_text(stdout, "{\"measure\": ", cq_slice_of(cq_comparisons_measure(c, measure)));
+  cli_json_text(stdout, ", \"a\": ", cq_slice_of(runs[cq_comparisons_first(c, pair)]));
+  cli_json_text(stdout, ", \"b\": ", cq_slice_of(runs[cq_comparisons_second(c, pair)]));
+  printf(", \"topics\": %zu, \"n\": %zu", cq_comparisons_n_topics(c), r->n);
+  cli_json_number(stdout, ", \"mean_a\": ", r->mean_a, 0);
+  cli_json_number(stdout, ", \"mean_b\": ", r->mean_b, 0);
+  cli_json_number(stdout, ", \"difference\": ", r->difference, 0);
+  cli_json_number(stdout, ", \"percent\": ", 100 * r->difference / r->mean_a, 0);
   printf(", \"wins\": %zu, \"losses\": %zu, \"ties\": %zu", r->n_wins, r->n_losses, r->n_ties);
   for (int t = 0; t < CQ_N_TESTS; t++)
     printf(", \"%s\": {\"p\": %.9g, \"holm\": %.9g, \"exact\": %s}", tests[t], r->p[t], r->corrected[t],

@@ -117,8 +117,9 @@ static void print_mt_json(const figures *f, const struct args *args, const cq_mt
   printf("{\"measure\": \"mt\", \"n\": %zu, \"results\": [", texts->n);
   for (size_t m = 0; m < N_MEASURES; m++) {
     if (!f->each[m].wanted) continue;
-    printf("%s\n  {\"name\": \"%s\", \"score\": %.9g, \"signature\": ", between, measure_names[m], f->each[m].score);
-    cli_json_text(stdout, f->each[m].signature, strlen(f->each[m].signature));
+    printf("%s\n  {\"name\": \"%s\"", between, measure_names[m]);
+    cli_json_number(stdout, ", \"score\": ", f->each[m].score, 0);
+    cli_json_text(stdout, ", \"signature\": ", cq_slice_of(f->each[m].signature));
     if (m == BLEU) print_bleu_counts(&f->bleu);
     if (m == METEOR) print_meteor_counts(&f->meteor);
     printf("}");

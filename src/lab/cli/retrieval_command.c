@@ -26,10 +26,11 @@ static double print_figure(const cq_retrieval_eval *r, long topic, size_t m) {
 }
 
 static void print_topic_json(const cq_retrieval_eval *r, long topic) {
-  printf("{\"topic\": ");
-  cli_json_text(stdout, name_of(r, topic).data, name_of(r, topic).n);
-  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++)
-    printf(", \"%s\": %.9g", cq_retrieval_eval_measure(r, m), print_figure(r, topic, m));
+  cli_json_text(stdout, "{\"topic\": ", name_of(r, topic));
+  for (size_t m = 0; m < cq_retrieval_eval_n_measures(r); m++) {
+    printf(", \"%s\": ", cq_retrieval_eval_measure(r, m));
+    cli_json_number(stdout, "", print_figure(r, topic, m), 0);
+  }
   printf("}\n");
 }
 
