@@ -11,7 +11,8 @@
  *   its own gamma, beta      1, 0
  *   embeddings_project       diag(gamma) U sqrt(dim / rank) s, bias beta;  s: the mean of |U'c| / |c|
  *
- * Its norm removes the mean of the rank components, too: U is reflected so that this is the least of the axes. Axes come
+ * Its norm removes the mean of the rank components, too: U is reflected so that this is the least of the axes, which is
+ * lost. Axes come
  * from words by the square root of their frequency and from positions by how often sentences are that long; leaving out
  * the axes of positions, which are none of the words' largest, destroys the model. */
 #include "model/reshape.h"
@@ -25,10 +26,12 @@
 #include <math.h>
 #include <string.h>
 
+/* The architecture; NULL: not of BERT's line. */
 static const cq_bert *bert_of(const cq_encoder *e) {
   const cq_module *m = e->modules[0];
-  const json_t *config = cq_is_transformer(m) ? ((const cq_transformer *)m)->config : NULL;
-  return cq_bert_find(json_string_value(json_object_get(config, "model_type")));
+  return cq_is_transformer(m) && !((const cq_transformer *)m)->is_stack
+             ? cq_bert_find(json_string_value(json_object_get(((const cq_transformer *)m)->config, "model_type")))
+             : NULL;
 }
 
 static cq_status not_reshaped(const cq_encoder *e, const char *what, cq_error *error) {
@@ -240,8 +243,8 @@ cq_status cq_encoder_factorize(cq_encoder *e, int rank, const double *shares, cq
   if (!a || !cq_bert_is_plain(a)) return not_reshaped(e, "only BERT, RoBERTa and XLM-R can be factorized", error);
   cq_transformer *t = (cq_transformer *)e->modules[0];
   const cq_embedding *l = &t->embedding;
-  if (rank < 1 || rank >= t->dim)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%d dimensions of word embeddings, expected 1 to %lld", rank,
+  if (rank < 2 || rank >= t->dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%d dimensions of word embeddings, expected 2 to %lld", rank,
                    (long long)t->dim - 1);
   float *made[3] = {0};
   const size_t first = (size_t)l->first_position, dim = (size_t)t->dim;

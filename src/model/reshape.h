@@ -13,8 +13,8 @@ CQ_MUST_USE cq_status cq_encoder_keep_layers(cq_encoder *encoder, const int *lay
 /* Makes the word embeddings [vocab_size, dim] a product [vocab_size, rank] [rank, dim]: an ELECTRA, whose
  * embeddings_project is the second factor.
  *   shares  [vocab_size] of each piece in the text; NULL: all alike
- * Its vectors are the model's as far as `rank` principal axes hold the input of the first layer; with rank dim - 1 they
- * are the same but for rounding. Errors: CQ_ERR_ARGUMENT for a rank outside [1, dim - 1]; CQ_ERR_UNSUPPORTED for other
+ * Its vectors are the model's as far as rank - 1 principal axes hold the input of the first layer.
+ * Errors: CQ_ERR_ARGUMENT for a rank outside [2, dim - 1], as an ELECTRA of rank dim has no projection; CQ_ERR_UNSUPPORTED for other
  * architectures than BERT, RoBERTa and XLM-R. */
 CQ_MUST_USE cq_status cq_encoder_factorize(cq_encoder *encoder, int rank, const double *shares, cq_context *ctx,
                                            cq_error *error);
