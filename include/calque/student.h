@@ -57,7 +57,7 @@ typedef struct cq_student_options {
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /**< pieces, including special ones, or max words */
   double character_coverage;                    /**< minimum share of the text's characters in pieces */
-  bool lowercase;                               /**< fold case in the vocabulary's normalizer */
+  bool keep_case;                               /**< else the vocabulary folds case */
   cq_carry_over carry_over;                     /**< NEW_VOCABULARY */
   int dim, n_layers, n_heads, feed_forward_dim; /**< the fresh kinds */
   int max_seq_length;                           /**< tokens; 0: 128, or what `from` has */

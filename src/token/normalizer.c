@@ -355,7 +355,7 @@ json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case) {
     cq_json_push(&steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", "\u03C2", "content",
                                    "\u03C3"));
   }
-  return json_pack("{s:s, s:o*}", "type", "Sequence", "normalizers", steps);
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
 void cq_fold_typed(cq_builder *out, cq_slice text) {

@@ -51,7 +51,8 @@ static const cq_option option_rows[] = {
             "size of the vocabulary; a smaller one where the text makes no more")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
-    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_FLAG(O, "keep-case", keep_case, CHANGES,
+             "read capital letters as they are; by default the vocabulary folds case")},
     {CQ_FLAG(
         O, "keep-words", keep_words, CHANGES,
         "the words of --from's vocabulary stay, beside --vocab-size pieces, so that text of its language is split as "
@@ -222,8 +223,8 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s has no vocabulary that could be replaced", o->from,
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
-  if (folds && !o->lowercase) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, m->tokenizer, error);
+  if (folds && o->keep_case) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
+  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case || folds, m->tokenizer, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
@@ -403,7 +404,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
                             cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, NULL, error);
+  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case, NULL, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
