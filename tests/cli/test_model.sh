@@ -91,5 +91,5 @@ cat greatest >"$weights"
 expect 1 model check fresh-static again --json
 stdout_has '"max_difference": null, "mean_difference": null, '
 stdout_has '"mean_cosine": null, "worst": "'
-stderr_has "are no numbers"
+stderr_has "are not numbers"
 finish
