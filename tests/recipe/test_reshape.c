@@ -92,6 +92,23 @@ static void factors_keep_the_principal_axes(void **state) {
   }
 }
 
+static void students_can_be_factorized(void **state) {
+  static const cq_student_kind kinds[] = {CQ_STUDENT_COPY, CQ_STUDENT_NEW_VOCABULARY, CQ_STUDENT_TRANSFORMER};
+  (void)state;
+  cq_error error = {0};
+  const cq_training_data file = {.path = text_file(), .weight = 1};
+  for (size_t i = 0; i < COUNT(kinds); i++) {
+    cq_student_options o = cq_student_default_options();
+    o.kind = kinds[i], o.text = &file, o.n_text = 1, o.vocab_size = 60, o.replace = true, o.embedding_dim = 8;
+    o.dim = 24, o.n_layers = 1, o.n_heads = 2, o.feed_forward_dim = 32, o.character_coverage = 1;
+    if (kinds[i] != CQ_STUDENT_TRANSFORMER) o.from = golden("bert-cased");
+    if (cq_student_new(test_path("student"), &o, NULL, &error)) fail_msg("%s", error.message);
+    cq_encoder *student = open_model(test_path("student"));
+    assert_int_equal(cq_encoder_word_table(NULL, student)->cols, 8);
+    cq_encoder_free(student);
+  }
+}
+
 static void layers_that_stay_are_renumbered(void **state) {
   (void)state;
   static const int second[] = {1};
@@ -172,11 +189,9 @@ static void other_shapes_are_refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(factors_keep_the_principal_axes),
-      cmocka_unit_test(layers_that_stay_are_renumbered),
-      cmocka_unit_test(folded_models_read_text_as_it_is_typed),
-      cmocka_unit_test(the_most_used_pieces_stay),
-      cmocka_unit_test(other_shapes_are_refused),
+      cmocka_unit_test(factors_keep_the_principal_axes), cmocka_unit_test(students_can_be_factorized),
+      cmocka_unit_test(layers_that_stay_are_renumbered), cmocka_unit_test(folded_models_read_text_as_it_is_typed),
+      cmocka_unit_test(the_most_used_pieces_stay),       cmocka_unit_test(other_shapes_are_refused),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -16,6 +16,7 @@
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
+#include "model/reshape.h"
 #include "recipe/student/carry.h"
 #include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
@@ -80,6 +81,9 @@ static const cq_option option_rows[] = {
                "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
             "static with --from: principal components to remove, of an eighth of the dimensions at most")},
+    {CQ_INT(O, "embedding-dim", embedding_dim, CHANGES, 0, 0, 1 << 16, "N",
+            "factorize the word embeddings into N dimensions and a projection (BERT, XLM-R): an ELECTRA"),
+     .otherwise = "the hidden size"},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
     CQ_SEED_ROW(O, 42),
@@ -436,6 +440,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
   } else {
     status = make_fresh(&e, directory, o, &random, ctx, error);
   }
+  if (!status && o->embedding_dim) status = cq_encoder_factorize(e, o->embedding_dim, NULL, ctx, error);
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
   cq_encoder_free(e);
   return status;
