@@ -47,7 +47,7 @@ typedef struct cq_corpus_counts {
   size_t n_reasons;
 } cq_corpus_counts;
 
-/** Receives the number of rows read from time to time; false stops. */
+/** Receives the number of rows read, from time to time; false stops. */
 typedef bool (*cq_corpus_progress_fn)(void *context, uint64_t n_read);
 
 /** @name From other file formats */
@@ -71,7 +71,7 @@ typedef struct cq_corpus_convert_options {
   size_t n_inputs;
   const char *const *columns; /**< the output's columns, in their order; none: the format's default */
   size_t n_columns;
-  double threshold; /**< min score of a pair, where the format has scores; below 0: the format's default */
+  double threshold; /**< min score of a pair, if the format has scores; below 0: the format's default */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -97,7 +97,7 @@ typedef struct cq_corpus_pivot_options {
   const char *on; /**< "A,B": the column of each, from 1, with the common sentences */
   cq_corpus_match match;
   uint64_t max_partners; /**< for a row of the first file; 0: all */
-  double memory_gb;      /**< for the second file, approximately (GiB); larger ones are split on disk, in $TMPDIR */
+  double memory_gb; /**< memory for the second file, approximately (GiB); larger ones are split on disk, in $TMPDIR */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -167,7 +167,7 @@ typedef struct cq_corpus_filter_options {
   const char *const *inputs; /**< one after the other */
   size_t n_inputs;
   uint64_t min_characters, max_characters; /**< of every side; max 0: no limit */
-  double max_ratio;             /**< of the longer side's characters to the shorter's, ten added to both; 0: any */
+  double max_ratio; /**< max ratio of the longer side's characters to the shorter's, ten added to both; 0: any */
   const char *const *languages; /**< codes of the columns: sentences must be in that script; none: any */
   size_t n_languages;
   bool keep_identical; /**< keep rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
@@ -194,7 +194,7 @@ typedef struct cq_corpus_gloss_options {
   size_t column;                   /**< of the inputs' sentences, from 1 */
   const char *const *dictionaries; /**< rows of a word and its translations; held in memory */
   size_t n_dictionaries;
-  const char *const *texts; /**< of the other language: translations are drawn by how often it has them; none: alike */
+  const char *const *texts; /**< text whose frequencies decide which translations are drawn; none: equally */
   size_t n_texts;
   double min_known; /**< minimum share of known words in a sentence, at least one */
   uint64_t seed;

@@ -24,7 +24,7 @@ typedef struct cq_dataset_options {
   size_t size;
   const char *config; /**< NULL: the only one */
   const char *split;
-  const char *const *columns; /**< as of cq_corpus_convert_options */
+  const char *const *columns; /**< as in cq_corpus_convert_options */
   size_t n_columns;
   const char *output;
   bool skip_bad;
@@ -36,7 +36,7 @@ typedef struct cq_dataset_options {
 CQ_DEFAULT_OPTIONS(cq_dataset_options, cq_dataset_default_options, dataset) /**< group "dataset" */
 
 /** Fetches `ORG/NAME`, or `ORG/NAME@REVISION` for another revision than main. @errors Those of cq_hub_get() and
- * cq_corpus_convert(); CQ_ERR_ARGUMENT for an unknown split or config, or no config where there are several; the
+ * cq_corpus_convert(); CQ_ERR_ARGUMENT for an unknown split or config, or no config if there are several; the
  * message lists them. */
 CQ_API CQ_MUST_USE cq_status cq_dataset_get(cq_corpus_counts *counts, const char *repository,
                                             const cq_dataset_options *options, cq_error *error);

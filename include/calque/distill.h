@@ -31,15 +31,15 @@ typedef struct cq_distill_options {
   size_t n_train;
   cq_dim_match dim_match;
   /** Weight of a contrastive loss with the teacher's similarities as soft labels (Hu et al. 2024, arXiv 2405.16155),
-   * beside squared distance; 0: none */
+   * added to the squared distance; 0: none */
   double contrast;
   double temperature;             /**< of that loss */
   const char *cache_directory;    /**< teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /**< its output is required */
-  double source_share;            /**< share of a batch's sources trained on, beside all translations */
+  double source_share;            /**< share of a batch's sources trained on, besides all translations */
   double augment;                 /**< share of the text written in another case, without accents or full stop */
   double piece_dropout;           /**< subword regularization: share of pieces left out when translations are split */
-  /** Hard negatives for the contrastive loss, beside in-batch ones: this many nearest other sources of each sentence
+  /** Hard negatives for the contrastive loss, besides in-batch ones: this many nearest other sources of each sentence
    * (LASER3-CO, arXiv 2210.05033); near misses made by rules for English (xsim++, arXiv 2306.12907) */
   size_t hard_negatives;
   bool near_misses;
@@ -47,7 +47,7 @@ typedef struct cq_distill_options {
    * dimensions, this many; each below the student's own */
   const int *matryoshka;
   size_t n_matryoshka;
-  /** Sentences in the teacher's language without translations, one a line, beside `train` or alone. Their target is the
+  /** Sentences in the teacher's language without translations, one a line, with `train` or alone. Their target is the
    * teacher's vector (LEAF, arXiv 2509.12539) */
   const cq_training_data *source_text;
   size_t n_source_text;

@@ -47,7 +47,7 @@ typedef struct cq_document {
 CQ_API CQ_MUST_USE cq_status cq_document_copy(cq_document **out, const cq_document *document, cq_error *error);
 
 typedef enum cq_document_format {
-  CQ_DOCUMENTS_AUTO, /**< by the name's ending, else by how the file begins */
+  CQ_DOCUMENTS_AUTO, /**< by the file extension, else by how the file begins */
   CQ_DOCUMENTS_LINES,
   CQ_DOCUMENTS_TSV,
   CQ_DOCUMENTS_CSV,
@@ -63,12 +63,12 @@ typedef enum cq_document_format {
 typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
-  const char *encoding; /**< of the files, as ICU names it; NULL: UTF-8, or what an html file declares */
+  const char *encoding; /**< encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares */
   /** Other names of fields and columns: "text=body,title=headline". Usual are id (_id, docid, docno), title (headline),
    * text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
   const char *language; /**< of documents without one; "auto": identified (calque/language.h); "none", NULL: none */
-  cq_notice_fn notice;  /**< a file's format, what was left out, why the first few were skipped */
+  cq_notice_fn notice;  /**< a file's format, the files left out, why the first few were skipped */
   void *notice_context;
   /** Count malformed input, and continue with the next line, or the next file if documents are not lines */
   bool skip_bad;
@@ -90,12 +90,12 @@ CQ_API void cq_documents_close(cq_documents *documents);
  * malformed and too long documents, files of unknown format, and unreadable ones are counted instead. */
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 
-/** A document as a JSON object on one line, as jsonl has it: metadata are members beside the others. `*out` is released
- * with cq_free(). @errors CQ_ERR_FORMAT for metadata other than a JSON object, or a text that is not UTF-8;
+/** A document as a JSON object on one line, as jsonl has it: metadata are additional members. `*out` is released with
+ * cq_free(). @errors CQ_ERR_FORMAT for metadata other than a JSON object, or a text that is not UTF-8;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_json(char **out, const cq_document *document, cq_error *error);
 
-/** Whether its text is only white space, which would be near to every query. */
+/** Whether its text is only white space, which would be near every query. */
 CQ_API bool cq_document_is_blank(const cq_document *document);
 
 /** The number of malformed documents and files skipped so far. */

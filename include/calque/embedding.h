@@ -22,7 +22,7 @@ extern "C" {
 /** Cosine of two vectors, summed in double precision; 0 when either is all zero. */
 CQ_API double cq_cosine(const float *a, const float *b, size_t dim);
 
-/** Scales each of n vectors to length 1, with the bits of the encoding option `normalize`; zero stays zero. */
+/** Scales each of n vectors to length 1, bit-identical to the encoding option `normalize`; zero stays zero. */
 CQ_API void cq_normalize(float *vectors, size_t n, size_t dim);
 
 /** Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */

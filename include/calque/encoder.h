@@ -33,7 +33,7 @@ typedef struct cq_encoder cq_encoder;
 typedef struct cq_encoder_options {
   size_t size;
   int max_seq_length;     /**< tokens, special ones included; 0: what the model says */
-  cq_precision precision; /**< of products; if the processor lacks it, the next wider, with a notice */
+  cq_precision precision; /**< precision of products; if the processor lacks it, the next wider, with a notice */
   cq_notice_fn notice;    /**< receives assumptions, such as mean pooling without modules.json; may be NULL */
   void *notice_context;
   /** A StaticEmbedding ignores unknown tokens, as model2vec; false: as sentence-transformers. CQ_ERR_ARGUMENT for other
@@ -59,8 +59,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);
 
-/** The small static multilingual model that calque ships. Commands use it by default. It is in share/calque/models
- * beside the library, or in the folder named by the environment variable CALQUE_MODELS. */
+/** The small static multilingual model that calque ships. Commands use it by default. It is in share/calque/models next
+ * to the library, or in the folder named by the environment variable CALQUE_MODELS. */
 #define CQ_DEFAULT_MODEL "calque-small"
 
 /** Writes the model in sentence-transformers' layout. The directory appears whole or not at all.
@@ -147,7 +147,7 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_lo
                                                   cq_slice text, cq_long_text long_text,
                                                   const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
-/** Encodes n sequences of ids: the vectors have the bits of cq_encoder_encode() on their texts. Nothing is truncated.
+/** Encodes n sequences of ids, bit-identical to cq_encoder_encode() on their texts. Nothing is truncated.
  * @param ids,starts  as in cq_token_ids; starts may begin anywhere
  * @param options     those that the ids were made with; each sequence has the tokens of a prompt that pooling leaves
  *                    out

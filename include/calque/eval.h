@@ -5,7 +5,7 @@
  *      cq_eval_translation(&r, encoder, "test-tatoeba.tsv.gz", NULL, ctx, &err);
  *      printf("%.1f %% and %.1f %%\n", 100 * r.source_to_target, 100 * r.target_to_source);
  *
- * Each measure comes twice: on vectors, and on a model and a file. @source Reimers & Gurevych 2020, section 3.
+ * Each measure has two functions: on vectors, and on a model and a file. @source Reimers & Gurevych 2020, section 3.
  *
  * @threads Calls are independent of one another, and may share an encoder. */
 #ifndef CALQUE_EVAL_H
@@ -42,7 +42,7 @@ CQ_API double cq_pearson(const double *x, const double *y, size_t n);
 
 /** Precision, recall and F1 of the scored candidates with score >= threshold. */
 typedef struct cq_f1_point {
-  double threshold, precision, recall, f1; /**< fractions; 0 where a divisor is 0 */
+  double threshold, precision, recall, f1; /**< fractions; 0 if a divisor is 0 */
   size_t n_taken, n_correct;
 } cq_f1_point;
 

@@ -14,13 +14,13 @@
  *   (cq_corpus_transliterate()), and, without translations, with inflected forms from the language's labeled `text`
  *   (cq_corpus_inflect())
  * - glosses: with a dictionary, sentences in the teacher's language (`text` and `to`) are translated word by word, by
- *   each translation's frequency in text (cq_corpus_gloss()). Where there are translations, glosses are trained on only
- *   if those are fewer than 30,000 lines and the dictionary has 10,000 or more
+ *   each translation's frequency in text (cq_corpus_gloss()). If there are translations, glosses are used only if those
+ *   are fewer than 30,000 lines and the dictionary has 10,000 or more
  * - dev set: 5 % of each file's sources, at most 1,000, chosen by hash. None of its sentences is in the training set,
  *   on either side, in any file
  * - vocabulary: 20,000 pieces, 12,000 more for each of up to eight languages and up to eight dictionaries; twice as
  *   many for word vectors, up to 212,000; never more than the text has. Languages with less text are repeated (by the
- *   ratio to the largest to the power 0.7); a dictionary's words are added where there are fewer than 50,000 lines
+ *   ratio to the largest to the power 0.7); a dictionary's words are added if there are fewer than 50,000 lines
  * - recipe: the options of `distill` and of the run, by kind of student: cq_extend_recipe()
  * - steps: as many as fit into the time, by the speeds of teacher and student measured in a few steps of training
  *   first; no more epochs than ever helped
@@ -65,8 +65,8 @@ typedef struct cq_extend_options {
    * language / its language's lines)^balance times, at most 16 */
   double vocab_balance;
   /** BODY, one language: its own tokenizer and word embeddings under the model's unchanged layers. The output is the
-   * model, byte by byte, and OUTPUT/languages/LANGUAGE, which can be opened as a model. All vectors of the model keep
-   * their bits */
+   * model, byte by byte, and OUTPUT/languages/LANGUAGE, which can be opened as a model. All vectors of the model stay
+   * bit-identical */
   bool own_vocabulary;
   /** The recipe does not set student.fold_variants; nor student.keep_words, so that the vocabulary has only those of
    * the model's own words that the text needs. */
@@ -87,7 +87,7 @@ CQ_API void cq_extend_recipe(const cq_extend_options *options, cq_student_option
                              cq_training_options *run);
 
 /** Trains to the end. `resume` continues a stopped run, by default with the steps chosen then, and is refused
- * (CQ_ERR_ARGUMENT) for other options or changed files. result: as of cq_distill(); may be NULL. @errors Those of
+ * (CQ_ERR_ARGUMENT) for other options or changed files. result: as in cq_distill(); may be NULL. @errors Those of
  * cq_student_new() and cq_distill(). */
 CQ_API CQ_MUST_USE cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx,
                                        cq_error *error);

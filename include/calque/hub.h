@@ -48,7 +48,7 @@ CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, hub) /**< group "hub"
 
 /** Fetches what the cache lacks of a repository. With HF_HUB_OFFLINE it returns what the cache has. Contents are
  * compared with the hub's hashes (SHA-256 of large files, git's SHA-1 of small ones) before they get their names; names
- * appear when all files are there. An interrupted call is resumed.
+ * appear when all files are complete. An interrupted call is resumed.
  * @param directory   receives the snapshot's path, released with cq_free()
  * @param repository  "ORG/NAME" or "NAME", then optionally `@` and a branch, tag, pull request or commit instead of
  *                    main. A model's NAME alone is sentence-transformers' if that has one
@@ -67,7 +67,7 @@ typedef struct cq_hub_put_options {
   size_t n_base_models;
   const char *const *languages; /**< ISO 639: "de" */
   size_t n_languages;
-  const char *const *datasets; /**< training data, by the hub's names */
+  const char *const *datasets; /**< training data, by their names on the hub */
   size_t n_datasets;
   const char *message; /**< of the commit; NULL: one with the model and calque's version */
   bool is_private;     /**< create the repository as a private one */
@@ -85,7 +85,7 @@ CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, hub_put) /**<
  * @param url         receives the commit's address, released with cq_free()
  * @param repository  "ORG/NAME", then optionally `@` and an existing branch instead of main
  * @errors CQ_ERR_ARGUMENT for a directory without a model, a name without an organization, and, without replace, a file
- * that differs in the repository; CQ_ERR_IO for whatever the hub, the network or the disk refuses, also when somebody
+ * that differs in the repository; CQ_ERR_IO for whatever the hub, the network or the disk refuses, even when somebody
  * else has changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED, CQ_ERR_STOPPED, CQ_ERR_MEMORY as for
  * cq_hub_get(). */
 CQ_API CQ_MUST_USE cq_status cq_hub_put(char **url, const char *directory, const char *repository,

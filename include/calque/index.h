@@ -52,7 +52,7 @@ typedef struct cq_index_options {
    * checked). Opening only */
   const char *query_model;
   size_t passage_tokens;  /**< split added documents with more; 0: the model's maximum */
-  size_t passage_overlap; /**< tokens, in whole sentences, in common with the previous passage */
+  size_t passage_overlap; /**< tokens shared with the previous passage, in whole sentences */
 } cq_index_options;
 /** For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
@@ -62,7 +62,7 @@ CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)
            "split documents with more tokens into passages of whole sentences; 0: the model's maximum")},              \
   {                                                                                                                    \
     CQ_SIZE(owner, "passage-overlap", passage_overlap, CHANGES, 32, 0, 1000000, "N",                                   \
-            "tokens at the end of a passage that the next one may begin with, whole sentences")                        \
+            "tokens that consecutive passages may share, in whole sentences")                                          \
   }
 
 /** Makes an empty index for options->model. @errors CQ_ERR_ARGUMENT when the directory exists; those of opening the
@@ -80,7 +80,7 @@ CQ_API bool cq_index_is_address(const char *place);
 /** Looks for commits of other processes, for searches that begin later: some microseconds if there are none, else the
  * time to map the files and to find the lines of new documents.
  * @param changed  whether there were any; may be NULL
- * @errors CQ_ERR_ARGUMENT when another index is in its place; CQ_ERR_FORMAT, CQ_ERR_IO, CQ_ERR_MEMORY. The index is
+ * @errors CQ_ERR_ARGUMENT if another index has replaced it; CQ_ERR_FORMAT, CQ_ERR_IO, CQ_ERR_MEMORY. The index is
  * unchanged on an error. */
 CQ_API CQ_MUST_USE cq_status cq_index_refresh(cq_index *index, bool *changed, cq_error *error);
 /** Verifies all checksums: documents, deletions, vectors, the index by words and the approximation. (A search verifies
@@ -104,14 +104,14 @@ CQ_API CQ_MUST_USE cq_status cq_index_encoder(const cq_encoder **out, const cq_i
 /** The name of the prompt with which that model encodes queries, for callers that encode them (query_vectors of a
  * search); NULL: the model's default. False: queries are encoded in another way; leave it to cq_index_search(). */
 CQ_API bool cq_index_query_prompt(const char **name, const cq_index *index);
-/** How many documents, the first ones, including removed ones, are searched by an approximation; 0: there is none. */
+/** The number of documents, removed ones included, that the approximation covers, from the first on; 0: none. */
 CQ_API size_t cq_index_approximated(const cq_index *index);
 /** The number of queries for the passages' hubness (cq_index_hubness()); 0: the index has none. */
 CQ_API size_t cq_index_n_hubness_queries(const cq_index *index);
 
 /** Adds documents, which replace those with the same ids, and removes documents by id, of which `*n_removed` existed,
  * with the next commit. A failed call changes nothing. @errors CQ_ERR_ARGUMENT for an index that is not open for
- * writing, for an id that is empty or comes twice before a commit, and for a tab or newline in id or language or a
+ * writing, for an id that is empty or appears twice before a commit, and for a tab or newline in id or language or a
  * newline in text; those of encoding; CQ_ERR_IO (a full disk). */
 CQ_API CQ_MUST_USE cq_status cq_index_add(cq_index *index, const cq_document *documents, size_t n, cq_context *ctx,
                                           cq_error *error);
@@ -167,7 +167,7 @@ CQ_API CQ_MUST_USE cq_status cq_index_approximate(cq_index *index, cq_approximat
 CQ_API CQ_MUST_USE cq_status cq_index_hubness(cq_index *index, const cq_slice *queries, size_t n_queries, size_t k,
                                               cq_context *ctx, cq_error *error);
 
-/** The document with an id, as it was added: `*out` is released with cq_free(); NULL: there is none. @errors
+/** The document with an id, as it was added: `*out` is released with cq_free(); NULL if there is none. @errors
  * CQ_ERR_FORMAT for a damaged one, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_index_get(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
 

@@ -83,7 +83,7 @@ CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, s
 
 /** @name On files */
 
-/** Pairs that are dropped although they score high. */
+/** Pairs to drop even with high scores. */
 enum {
   CQ_DROP_COPIES = 1,  /**< the same letters on both sides */
   CQ_DROP_NUMBERS = 2, /**< digits of one side that the other lacks */

@@ -55,7 +55,7 @@ typedef struct cq_nearest_options {
   void *progress_context;
   /** Divide the search (calque/ranks.h): rank 0 has x, y, the options and the results, the others pass NULL and 0 rows,
    * and get empty lists. Each compares a block of x with all of y, and has its own checkpoint,
-   * CHECKPOINT.RANK-of-N.STEP, to be resumed by as many ranks. NULL: this process alone */
+   * CHECKPOINT.RANK-of-N.STEP, resumed only by the same number of ranks. NULL: this process alone */
   cq_ranks *ranks;
 } cq_nearest_options;
 CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest) /**< group "nearest" */

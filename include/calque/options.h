@@ -75,7 +75,7 @@ typedef struct cq_option {
   double number;              /**< any other default: a choice's index, a bool's 0 or 1 */
   double min, max;            /**< for numbers; both 0: any */
   size_t offset;              /**< of the value in the group's struct */
-  size_t count_offset;        /**< of the count, where there are several values */
+  size_t count_offset;        /**< of the count, if there are several values */
   cq_option_type type;
   cq_option_effect effect;
   unsigned flags;               /**< CQ_OPTION_REQUIRED ... */
@@ -176,8 +176,8 @@ CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *optio
 /** The struct, for the function that takes it, valid as long as the options. Changes to it are seen by name, too. */
 CQ_API void *cq_options_struct(cq_options *options);
 
-/** Where the struct, or that of a group within it, has a field without a row: the address of a pointer. For languages
- * that do not know the struct. NULL: there is none of that name. */
+/** The address of a field without a row (a pointer), in the struct or in that of a group within it; NULL: no field has
+ * that name. For languages that do not know the struct. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
 /** All rows, those of groups within it after its own; NULL beyond the last. */
@@ -221,7 +221,7 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
 #define CQ_ITEMS(owner, kind, title, field, n, changes, unit, help)                                                    \
   CQ_SEVERAL(owner, CQ_OPTION_ITEMS, title, field, n, changes, unit, help), .items = (kind)
 
-/** What a group has beside rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
+/** A group's fields without rows: CQ_FIELDS(CQ_FIELD(struct args, model), CQ_CALLBACK(struct args, progress)). */
 #define CQ_FIELD(owner, field)                                                                                         \
   { #field, offsetof(owner, field) }
 #define CQ_FIELDS(...)                                                                                                 \

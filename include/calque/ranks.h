@@ -8,9 +8,9 @@
  *      if (cq_distill(&result, &o, ctx, &err)) cq_ranks_end_all(ranks, 1);   // the others would wait forever
  *      cq_ranks_close(ranks);
  *
- * Results have the bits of a single process. Training: each rank holds the whole model and computes some shards of
- * every batch; gradients are summed in an order that does not depend on the number of ranks. Only rank 0 writes: the
- * model, checkpoints, the log. The others must be able to read the same files, including the directory of the run.
+ * Results are bit-identical to those of a single process. Training: each rank holds the whole model and computes some
+ * shards of every batch; gradients are summed in a fixed order for any number of ranks. Only rank 0 writes: the model,
+ * checkpoints, the log. The others must be able to read the same files, including the directory of the run.
  * Mining (cq_mine(), cq_nearest()) and adding to an index (cq_index_add()): rank 0 reads and writes; the others get
  * from it what they encode and compare. Encoding files: calque/extra/divided.h.
  *

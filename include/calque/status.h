@@ -31,7 +31,7 @@ typedef enum cq_status {
   CQ_OK = 0,
   CQ_ERR_ARGUMENT,    /**< an option or argument is out of range or contradicts another */
   CQ_ERR_IO,          /**< the operating system refused: not found, no space, no permission */
-  CQ_ERR_FORMAT,      /**< a file's content is not what its format demands */
+  CQ_ERR_FORMAT,      /**< a file's content violates its format */
   CQ_ERR_UNSUPPORTED, /**< well-formed, but not implemented in calque; the message names it */
   CQ_ERR_MEMORY,      /**< an allocation failed */
   CQ_ERR_LIMIT,       /**< a limit that the caller requested was exceeded */

@@ -70,7 +70,7 @@ typedef struct cq_student_options {
   cq_notice_fn notice;
   void *notice_context;
   bool fold_variants; /**< unify spelling variants in the vocabulary's normalizer (SentencePiece) */
-  bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, beside vocab_size pieces */
+  bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, besides vocab_size pieces */
   /** STATIC with `from`: a piece with share p of the text has weight smoothing / (smoothing + p); 0: 1 */
   double smoothing;
   int n_components;  /**< STATIC with `from`: principal components removed, max dim / 8 */

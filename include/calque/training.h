@@ -80,14 +80,14 @@ typedef struct cq_training_options {
   cq_best_by best_by;
   int n_shards; /**< gradients are summed over this many shards, with any number of threads */
   uint64_t seed;
-  const char *log_path; /**< JSON lines; NULL: log.jsonl in the work directory, later beside the model */
+  const char *log_path; /**< JSON lines; NULL: log.jsonl in the work directory, later next to the model */
   cq_training_progress_fn progress;
   void *progress_context;
   /** Stochastic weight averaging: the mean of the weights at this many last evaluations (every evaluate_every steps and
-   * the end, also without dev and sts) is a candidate for the best model beside the weights themselves; with LAST it is
+   * the end, even without dev and sts) is a candidate for the best model, like the weights themselves; with LAST it is
    * the model. 0, 1: none */
   int average;
-  bool freeze_body; /**< train only the vocabulary's embeddings; the rest keeps its bits */
+  bool freeze_body; /**< train only the vocabulary's embeddings; the rest does not change */
   cq_ranks *ranks;  /**< that train together (calque/ranks.h); NULL: this process alone */
   /** The precision of gradients between ranks. BF16: half the bytes, rounded at each rank, so that the model depends on
    * the number of ranks */

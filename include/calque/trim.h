@@ -1,5 +1,5 @@
 /** @file Trimming a model to a text: the pieces of the vocabulary and embedding rows that the text never needs are
- * removed; the text's vectors keep their bits. A static model's vectors can also be projected on the text's principal
+ * removed; the text's vectors do not change. A static model's vectors can also be projected on the text's principal
  * axes.
  *
  *      const char *const files[] = {"corpus.txt"};
@@ -7,7 +7,7 @@
  *      o.text_files = files, o.n_text_files = 1;
  *      cq_trim("small-dir", "model-dir", &result, &o, NULL, &err);
  *
- * Other text is split into shorter pieces where it would need removed ones.
+ * Other text is split into shorter pieces if it needs removed ones.
  *
  * @threads Several calls may work at once, each with a directory of its own. */
 #ifndef CALQUE_TRIM_H

@@ -4,7 +4,7 @@
 
 #include "base/slice.h"
 
-/* Appends what text stands for; false for a character outside the alphabet or a truncated group. */
+/* Appends the decoded bytes; false for a character outside the alphabet or a truncated group. */
 bool cq_base64_decode(cq_builder *out, cq_slice text);
 void cq_base64_encode(cq_builder *out, cq_slice bytes);
 

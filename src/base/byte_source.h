@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct cq_byte_source {
-  /* Up to n bytes, *got of them; 0: there are no more. */
+  /* Up to n bytes, *got of them; 0 at the end. */
   cq_status (*read)(size_t *got, void *context, void *bytes, size_t n, cq_error *error);
   void (*close)(void *context);
   const char *path; /* what errors call it; lives as long as the context */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC: of the world; CLOCK_PROCESS_CPUTIME_ID: of all threads' work. Only differences mean something. */
+/* CLOCK_MONOTONIC: elapsed time; CLOCK_PROCESS_CPUTIME_ID: CPU time of all threads. Only differences have a meaning. */
 static inline double cq_seconds(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);

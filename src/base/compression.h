@@ -7,12 +7,12 @@
 
 typedef enum cq_decompressed {
   CQ_DECOMPRESS_MORE,   /* bytes were taken or made: call again */
-  CQ_DECOMPRESS_END,    /* the input is over, and the stream ends with it */
+  CQ_DECOMPRESS_END,    /* the input and the stream end here */
   CQ_DECOMPRESS_BROKEN, /* see `why` */
   CQ_DECOMPRESS_MEMORY,
 } cq_decompressed;
 
-/* A step takes bytes from the front of `in` and moves it on, and makes bytes from the front of `out` on, likewise. */
+/* A step consumes bytes at the front of `in` and writes bytes at the front of `out`, advancing both. */
 typedef struct cq_decompress_step {
   const unsigned char *in;
   size_t n_in;

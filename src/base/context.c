@@ -1,4 +1,4 @@
-/* A call of cq_context_run is a job: a row of items that the caller takes one by one. Jobs stand in a list, and threads
+/* A call of cq_context_run is a job: a row of items that the caller takes one by one. Jobs are in a list, and threads
  * that have nothing to do take items of the first one in it that has some left, which then goes to the list's end, so
  * that several callers get their share of help.
  *
@@ -57,7 +57,7 @@ struct cq_context {
   int n_spares;
   size_t n_spare_bytes;
   /* constant */
-  struct helper *helpers; /* [n_threads]; the first is nobody: worker 0 is the caller */
+  struct helper *helpers; /* [n_threads]; the first is unused: worker 0 is the caller */
   int n_threads;
   unsigned n_forks; /* when it was opened */
 };
@@ -245,7 +245,7 @@ void cq_context_trim(cq_context *ctx) {
 
 /* --- opening --- */
 
-/* Signals that a process is sent are for its own threads; only faults of a helper's own come to it. */
+/* Signals sent to the process go to its own threads; helpers only get their own faults. */
 static int start_helper(struct helper *helper) {
   sigset_t all, before;
   sigfillset(&all);
@@ -266,7 +266,7 @@ static int n_processors_allowed(void) {
     const int count = code ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(n), set);
     CPU_FREE(set);
     if (count > 0) return count;
-    if (code != EINVAL) break; /* else the kernel has more processors than the set has room for */
+    if (code != EINVAL) break; /* else the kernel has more processors than fit the set */
   }
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;

@@ -22,7 +22,7 @@ typedef struct cq_spare_kind {
   void (*free)(void *object);
 } cq_spare_kind;
 
-/* An object of that kind, of those that this thread put back if there is one; NULL: none is left, make one. */
+/* A spare object of that kind, preferably one that this thread put back; NULL: none, make one. */
 void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind);
 
 /* Puts back an object of n_bytes, wherever it came from. The oldest ones are freed when there are too many, or they are

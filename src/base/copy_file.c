@@ -18,7 +18,7 @@ cq_status cq_file_copy(const char *from, const char *to, cq_error *error) {
   return status;
 }
 
-/* top: the copy itself, which may not lie in what is copied. */
+/* top: the copy, which must not be inside the source. */
 static cq_status copy_level(const char *from, const char *to, const struct stat *top, int depth, cq_error *error) {
   char source[MAX_COPY_PATH], target[MAX_COPY_PATH];
   cq_status status = CQ_OK;

@@ -39,7 +39,7 @@ static cq_decompressed inflate_some(gzip *g, cq_decompress_step *s) {
   switch (code) {
   case Z_STREAM_END: g->where = BETWEEN_MEMBERS; break;
   case Z_OK:
-  case Z_BUF_ERROR: break; /* the latter: all input was used and more is needed */
+  case Z_BUF_ERROR: break; /* Z_BUF_ERROR: all input was used and more is needed */
   case Z_MEM_ERROR: return CQ_DECOMPRESS_MEMORY;
   default: s->why = z->msg ? z->msg : "unknown block"; return CQ_DECOMPRESS_BROKEN;
   }

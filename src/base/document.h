@@ -6,7 +6,7 @@
 
 /* The bytes that its fields take, each followed by a zero. */
 size_t cq_document_bytes(const cq_document *document);
-/* Copies a document's fields into a block of that many bytes; the document points into the block afterwards. */
+/* Copies a document's fields into a block of cq_document_bytes(); the document then points into the block. */
 void cq_document_move_fields(cq_document *document, char *block);
 
 #endif

@@ -195,7 +195,7 @@ cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
     cq_writer_abort(out);
     return status;
   }
-  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* keeps cq_remove_leftovers of other processes away */
+  (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* protects it from other processes' cq_remove_leftovers */
   return CQ_OK;
 }
 
@@ -289,7 +289,7 @@ cq_status cq_directory_retire(const char *path, cq_error *error) {
     return status;
   }
   if (rename(path, aside) != 0) status = cq_fail_errno(error, path, "cannot remove");
-  if (!status) status = sync_parent(parent, path, error); /* a crash leaves the whole directory or none of that name */
+  if (!status) status = sync_parent(parent, path, error); /* a crash leaves the whole directory or nothing */
   if (!status) cq_directory_remove(aside);
   if (parent >= 0) close(parent);
   cq_temporary_release(aside);
@@ -310,7 +310,7 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
     return cq_fail_memory(error, path);
   }
   cq_remove_leftovers(path);
-  cq_directory_remove(out->temporary); /* left by a killed process that had our number */
+  cq_directory_remove(out->temporary); /* left by a killed process with our process id */
   cq_status status = cq_directory_make(out->temporary, error);
   if (status) {
     cq_directory_writer_abort(out);
@@ -321,8 +321,8 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
   return CQ_OK;
 }
 
-/* Swaps two directories in one step, so that a kill in between leaves the one or the other; false where the system or
- * the file system cannot. */
+/* Swaps two directories in one step, so that a kill in between leaves one or the other; false if the system or the file
+ * system cannot. */
 static bool exchange_paths(const char *a, const char *b) {
 #if defined(SYS_renameat2) && defined(RENAME_EXCHANGE)
   return syscall(SYS_renameat2, AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE) == 0;
@@ -337,7 +337,7 @@ static cq_status put_in_place(char **old, cq_directory_writer *w, cq_error *erro
   *old = NULL;
   if (!w->replace || !cq_file_exists(w->path))
     return rename(w->temporary, w->path) == 0 ? CQ_OK : cq_fail_errno(error, w->path, "cannot put in place");
-  char *aside = cq_name_beside(w->path, "old"); /* never taken for a leftover: a kill may leave it the only copy */
+  char *aside = cq_name_beside(w->path, "old"); /* never treated as a leftover: after a kill it may be the only copy */
   if (!aside) return cq_fail_memory(error, w->path);
   if (exchange_paths(w->temporary, w->path)) {
     *old = w->temporary;
@@ -367,7 +367,7 @@ cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error) {
   if (!status) {
     cq_temporary_release(w->temporary);
     w->temporary = NULL;
-    status = sync_parent(parent, w->path, error); /* before: a crash could leave what is half removed in place */
+    status = sync_parent(parent, w->path, error); /* first: a crash could leave it half removed */
     if (old && !status) cq_directory_remove(old);
   }
   if (parent >= 0) close(parent);

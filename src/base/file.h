@@ -19,7 +19,7 @@ typedef struct cq_mapping {
 
 CQ_MUST_USE cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error);
 void cq_mapping_close(cq_mapping *mapping);
-/* Gives the pages back that reading has filled; what is read again comes from the file again. */
+/* Releases the pages filled by reading; they are read from the file again when needed. */
 void cq_mapping_release_pages(const cq_mapping *mapping);
 
 /* A whole file in memory, zero-terminated after n bytes; release out->data with cq_free((void *)out->data). For
@@ -38,7 +38,7 @@ cq_slice cq_path_name(const char *path);
 /* The directory that the last part is in, with its slash, "." for a name alone; false when it does not fit. */
 bool cq_path_parent(char *out, size_t out_size, const char *path);
 
-/* --- writing: a temporary file beside the target, synced and renamed over it on commit; opening removes the temporary
+/* --- writing: a temporary file next to the target, synced and renamed over it on commit; opening removes the temporary
  * files of killed processes --- */
 
 typedef struct cq_writer {
@@ -58,7 +58,8 @@ CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t 
 /* The same with another file's bytes. */
 CQ_MUST_USE cq_status cq_file_copy(const char *from, const char *to, cq_error *error);
 
-/* Syncs the directory that path is in: after a crash it still has the name. For names that no writer above has made. */
+/* Syncs the directory that path is in: after a crash the name still exists. For names that were not made by a writer
+ * above. */
 CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
 
 /* Removes what killed processes left of earlier attempts to write path: PATH.tmp-PID-N. A file or directory is a
@@ -77,12 +78,12 @@ CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
  * system without locks, this succeeds. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
 
-/* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO,
- * CQ_ERR_ARGUMENT when the copy lies in what is copied, CQ_ERR_UNSUPPORTED for what is neither file nor directory. */
+/* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO;
+ * CQ_ERR_ARGUMENT if the copy is inside the source; CQ_ERR_UNSUPPORTED for anything but files and directories. */
 CQ_MUST_USE cq_status cq_directory_copy(const char *from, const char *to, cq_error *error);
 
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
- * target is exchanged for the new one in one step where the system can, and removed; without, an existing target is
+ * target is exchanged for the new one atomically if the system can, and removed; without, an existing target is
  * CQ_ERR_ARGUMENT at open. */
 typedef struct cq_directory_writer {
   char *path, *temporary;
@@ -97,7 +98,7 @@ void cq_directory_writer_abort(cq_directory_writer *w);
 
 /* Removes a directory and everything in it; errors are ignored. */
 void cq_directory_remove(const char *path);
-/* The same for one that is looked for by its name: after a crash it is whole, or no directory has the name. */
+/* The same, atomically: after a crash the directory is whole or gone. */
 CQ_MUST_USE cq_status cq_directory_retire(const char *path, cq_error *error);
 
 #endif

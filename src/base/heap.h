@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Adds an item, which is not in the array, to a heap of n; there must be room. */
+/* Adds an item (not yet in the array) to a heap of n; there must be room. */
 static inline __attribute__((always_inline)) void
 cq_heap_push(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
   char *items = heap;
@@ -17,8 +17,8 @@ cq_heap_push(void *heap, size_t n, size_t item_bytes, const void *item, bool (*b
   memcpy(items + at * item_bytes, item, item_bytes);
 }
 
-/* Puts an item in the place of the top of a heap of n; the item is not among the n. To take the top away, put the last
- * item in its place in a heap of one less. */
+/* Replaces the top of a heap of n by an item that is not in it. To remove the top, replace it by the last item in a
+ * heap of n - 1. */
 static inline __attribute__((always_inline)) void
 cq_heap_replace(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
   char *items = heap;

@@ -26,7 +26,7 @@ struct cq_input {
   bool over;
   const cq_compression *compression; /* NULL: plain */
   void *state;
-  char *peeked; /* [peek_begin, peek_end) are read before all else */
+  char *peeked; /* [peek_begin, peek_end) are returned first */
   size_t peek_begin, peek_end;
 };
 
@@ -42,7 +42,7 @@ static const struct {
 };
 enum { LONGEST_BEGIN = 10 };
 
-/* Reads at least one byte into p unless the file is over; 0 then. */
+/* Reads at least one byte into p; 0 at the end of the file. */
 static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_error *error) {
   ssize_t step;
   do step = read(in->fd, p, n);
@@ -54,7 +54,7 @@ static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_erro
 
 /* ---- opening ---- */
 
-/* Whether the bytes so far are how a compressed file begins. */
+/* Whether a compressed file may begin with the bytes so far. */
 static bool may_begin_with(const cq_input *in, const char *begins, size_t n) {
   for (size_t i = 0; i < n && i < in->raw_end; i++) {
     const unsigned char byte = in->raw[i];
@@ -154,7 +154,7 @@ static cq_status refill_raw(cq_input *in, cq_error *error) {
   return read_some(&in->raw_end, in, in->raw, RAW_BYTES, error);
 }
 
-/* Decompresses until something came out or the file is over. */
+/* Decompresses until there is output or the file ends. */
 static cq_status decompress_some(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
   while (*got == 0 && !in->over) {
     if (in->raw_begin == in->raw_end && !in->raw_over) {

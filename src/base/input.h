@@ -20,12 +20,12 @@ void cq_input_close(cq_input *input);
  * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 
-/* The first bytes of what is read next, without taking them: CQ_PEEK of them, fewer near the end; valid until something
- * is read. Before anything was read, it is how the file begins. Errors: those of reading. */
+/* The next bytes, without consuming them: CQ_PEEK, or fewer near the end; valid until the next read. Before the first
+ * read they are the start of the file. Errors: those of reading. */
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 
-/* Bytes of ".gz", ".xz" or ".zst" at a path's end, in either case; 0: it has none of them. */
+/* Length of the extension ".gz", ".xz" or ".zst" of a path, ignoring case; 0: none of them. */
 size_t cq_compression_ending(const char *path);
 
 /* Whether it is compressed; NULL: it is plain. */

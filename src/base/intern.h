@@ -18,7 +18,7 @@ typedef struct cq_intern {
 
 /* The number of a string, a new one when it is new; CQ_INTERN_NONE when out of memory or numbers. */
 uint32_t cq_intern_put(cq_intern *intern, cq_slice text);
-/* The number of a string that is there, CQ_INTERN_NONE for others. */
+/* The number of a known string, CQ_INTERN_NONE for others. */
 uint32_t cq_intern_find(const cq_intern *intern, cq_slice text);
 void cq_intern_free(cq_intern *intern);
 

@@ -12,7 +12,7 @@ typedef struct cq_key_set {
   bool has_zero;
 } cq_key_set;
 
-/* *is_new: it was not there. False: out of memory. */
+/* *is_new: it was added. False: out of memory. */
 bool cq_key_set_put(bool *is_new, cq_key_set *set, uint64_t key);
 bool cq_key_set_has(const cq_key_set *set, uint64_t key);
 void cq_key_set_free(cq_key_set *set);

@@ -21,8 +21,8 @@ struct cq_lines {
   cq_byte_source source;
   char *text;
   size_t begin, scanned, end, capacity; /* [begin, end) is unread, [begin, scanned) holds no newline */
-  bool text_over;                       /* nothing more will be put into text: the file ended or failed */
-  cq_error failure; /* why, reported when the lines before it are out; status CQ_OK: it ended well */
+  bool text_over;                       /* no more text will come: the file ended or failed */
+  cq_error failure;                     /* the reason, reported after the lines before it; status CQ_OK: end of file */
   bool broken;
   bool is_inside; /* the first line is not the file's */
   uint64_t number;

@@ -69,7 +69,7 @@ static void close_part(void *context) {
   cq_free(p);
 }
 
-/* Bytes say where a line begins in plain files only. */
+/* Only in plain files do byte offsets locate lines. */
 static cq_status check_plain(const char *path, cq_error *error) {
   struct stat info;
   cq_input *in;

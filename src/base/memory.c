@@ -49,7 +49,7 @@ void *cq_realloc_small(void *p, size_t n_bytes) {
 }
 
 bool cq_has_room(size_t n_bytes) {
-  void *volatile p = cq_alloc(n_bytes); /* volatile: a pair of calls without a use may be left out */
+  void *volatile p = cq_alloc(n_bytes); /* volatile: a compiler may remove a pair of calls without a use */
   free(p);
   return p != NULL;
 }
@@ -64,7 +64,7 @@ static void whole_pages(char **first, char **last, void *bytes, size_t n) {
 void cq_release_pages(void *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);
-  /* If the system refuses, they are zeroed and stay. */
+  /* If the system refuses, they are only zeroed. */
   if (n > 0 && first < last && madvise(first, (size_t)(last - first), MADV_DONTNEED))
     memset(first, 0, (size_t)(last - first));
 }

@@ -17,29 +17,29 @@ void *cq_alloc(size_t n_bytes); /* uninitialized; NULL on failure; n_bytes 0 giv
 void *cq_alloc_zeroed(size_t n_bytes);
 void *cq_alloc_array(size_t n, size_t size); /* uninitialized */
 void *cq_alloc_array_zeroed(size_t n, size_t size);
-void *cq_alloc_small(size_t n_bytes); /* aligned as malloc's only: for libraries that allocate little pieces */
+void *cq_alloc_small(size_t n_bytes); /* with malloc's alignment: for libraries that allocate small pieces */
 void *cq_realloc_small(void *p, size_t n_bytes);
 char *cq_strdup(const char *text);
 char *cq_strndup(const char *text, size_t n);
 
-/* Gives the whole pages within n bytes of an allocation back to the system: they read as zeros until they are written to
- * again. What else lies in the first and the last page stays. */
+/* Returns the whole pages within n bytes of an allocation to the system: they read as zeros until written to again. The
+ * rest of the first and last page is kept. */
 void cq_release_pages(void *bytes, size_t n);
 
 /* Makes room for one more element in a growing array; false on failure (the array stays).
  *   if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) ... */
 bool cq_reserve(void **array, size_t *capacity, size_t needed, size_t element_size);
 
-/* True if n_bytes could be allocated at this moment. Asked before a library that does not survive a lack of memory is
- * called: what it needs, roughly, must be there. */
+/* True if n_bytes could be allocated at this moment. Call it, with a rough estimate, before a library that does not
+ * survive a lack of memory. */
 bool cq_has_room(size_t n_bytes);
 
-/* *out = a * b or a + b; false on overflow. For sizes that untrusted bytes name. */
+/* *out = a * b or a + b; false on overflow. For sizes from untrusted bytes. */
 bool cq_checked_mul(size_t *out, size_t a, size_t b);
 bool cq_checked_add(size_t *out, size_t a, size_t b);
 
-/* How large a buffer or a block is. Fuzzed builds have small ones: short inputs reach their ends, and it is not their
- * pages that take the time. */
+/* The size of a buffer or a block. Fuzzing builds use small ones, so that short inputs reach the ends and less time
+ * goes into pages. */
 #ifdef CQ_FUZZING
 #define CQ_BUFFER_BYTES(n) ((size_t)(n) / 64)
 #else

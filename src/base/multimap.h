@@ -13,7 +13,7 @@ typedef struct cq_multimap {
 
 #define CQ_MULTIMAP_NONE UINT32_MAX
 
-/* Puts row n under a key; false when out of memory, or of numbers: there are 2^32 - 1. */
+/* Adds row n to a key; false when out of memory, or beyond 2^32 - 1 rows. */
 bool cq_multimap_add(cq_multimap *m, cq_slice key);
 /* A key's first row, and the next row with the same key; CQ_MULTIMAP_NONE when there is none. */
 uint32_t cq_multimap_first(const cq_multimap *m, cq_slice key);

@@ -319,7 +319,7 @@ cq_status cq_group_set(const cq_option_group *group, void *options, const char *
 
 /* --- values to text --- */
 
-/* As few digits as read back as the same number. */
+/* The fewest digits that read back as the same number. */
 void cq_print_number(char out[32], double x) {
   for (int digits = 6; digits <= 17; digits++) {
     cq_snprintf(out, 32, "%.*g", digits, x);
@@ -407,7 +407,7 @@ typedef struct level {
   bool by_owner; /* who checks it */
 } level;
 
-/* An option: its row, which may be a changed copy, and whose value it is. */
+/* An option: its row, which may be a changed copy, and the owner of its value. */
 typedef struct named_row {
   const cq_option *row;
   void *options;

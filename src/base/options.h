@@ -21,10 +21,10 @@ void cq_options_defaults(void *out, const cq_option_group *group);
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
 /* The same, unchecked, for owners that fill in the rest. */
 CQ_MUST_USE cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error);
-/* Sets an option that is no text and of one value. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
+/* Sets an option of one value that is not text. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
 CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
                                    cq_error *error);
-/* The same for a group within a group, from its owner's struct: NULL there stands for what the part has as defaults. */
+/* The same for a group within a group, from its owner's struct: NULL there means the part's defaults. */
 CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
@@ -50,7 +50,7 @@ void cq_print_number(char out[32], double x);
 
 /* Called with an option and its value as text (NULL: not set). False stops. */
 typedef bool (*cq_option_fn)(void *context, const cq_option *row, const char *value);
-/* Every value of a struct, those that are several one by one. Returns false when out of memory or stopped. */
+/* Every value of a struct, lists element by element. Returns false when out of memory or stopped. */
 bool cq_options_each(const cq_option_group *group, const void *options, cq_option_fn with, void *context);
 
 #endif

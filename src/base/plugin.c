@@ -51,7 +51,7 @@ bool cq_library_directory(char *out, size_t size) {
 }
 
 static cq_status open_library(const void **out, const char *library, const char *symbol, cq_error *error) {
-  /* Beside the library, where both are installed or built; and the same from the program. */
+  /* Next to the library, installed or built; and the same from the program. */
   static const char *const places[] = {"calque/", "", CQ_LIBRARY_FROM_PROGRAM "/calque/", "src/"};
   char directory[MAX_PATH], path[MAX_PATH + 256];
   const char *found = library;

@@ -16,12 +16,12 @@
 #include <stddef.h>
 
 /* The table cq_NAME_plugin_table of libcalque_NAME.so, which begins with an int, its version; the library stays loaded.
- * `need` begins the message. Errors: CQ_ERR_UNSUPPORTED, with what the system says. */
+ * `need` begins the message. Errors: CQ_ERR_UNSUPPORTED, with the system's message. */
 CQ_MUST_USE cq_status cq_plugin_load(const void **out, const char *name, int version, const char *need,
                                      cq_error *error);
 
-/* The directory of the library that this function is in, or of the program where it is linked into one. False when it is
- * not known, or has size bytes or more. */
+/* The directory of the library that this function is in, or of the program that it is linked into. False when it is
+ * unknown or has size bytes or more. */
 bool cq_library_directory(char *out, size_t size);
 
 #endif

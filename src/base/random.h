@@ -10,7 +10,7 @@ typedef struct cq_random {
   uint64_t state;
 } cq_random;
 
-/* A bijective scrambling of 64 bits: SplitMix64's finalizer. */
+/* A bijective mix of 64 bits: SplitMix64's finalizer. */
 static inline uint64_t cq_mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;

@@ -15,7 +15,7 @@ static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
 
-/* Bytewise, a prefix first: what qsort wants to know. */
+/* Bytewise comparison for qsort; a prefix comes first. */
 static inline int cq_slice_compare(cq_slice a, cq_slice b) {
   const size_t n = a.n < b.n ? a.n : b.n;
   const int difference = n ? memcmp(a.data, b.data, n) : 0;
@@ -26,15 +26,15 @@ static inline int cq_slice_compare(cq_slice a, cq_slice b) {
 static inline bool cq_is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
-/* Without blanks at either end; of blanks alone nothing is left. */
+/* Strips blanks at both ends; a slice of blanks becomes empty. */
 static inline cq_slice cq_slice_trimmed(cq_slice s) {
   while (s.n && cq_is_blank(s.data[s.n - 1])) s.n--;
   while (s.n && cq_is_blank(*s.data)) s.data++, s.n--;
   return s;
 }
 
-/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan"
- * or "inf". False: it is none, or out of range. */
+/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan" or
+ * "inf". False: not a number, or out of range. */
 bool cq_slice_number(double *out, cq_slice text);
 
 /* A string that grows; `data` is zero-terminated after every append. A failed append sets `failed`, which stays set:
@@ -42,7 +42,7 @@ bool cq_slice_number(double *out, cq_slice text);
 typedef struct cq_builder {
   char *data;
   size_t n, capacity;
-  size_t limit; /* bytes that it may grow to, where untrusted input decides; 0: any number. Beyond it appends fail. */
+  size_t limit;         /* max bytes, for untrusted input; 0: no limit. Beyond it appends fail. */
   bool failed, is_full; /* is_full: the limit was the reason */
 } cq_builder;
 

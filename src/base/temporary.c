@@ -22,7 +22,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *names[MAX_NAMES];
 static bool is_ending;
 
-/* Waits forever once the process is ending: nothing new is to be written then. */
+/* Waits forever once the process is ending: nothing more must be written then. */
 static void lock_names(void) {
   pthread_mutex_lock(&mutex);
   while (is_ending) {

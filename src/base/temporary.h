@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 const char *cq_temporary_directory(void); /* $TMPDIR, or /tmp */
-/* "PATH.TAG-PID-N": a name beside the target, so that rename stays within one file system; NULL: out of memory. */
+/* "PATH.TAG-PID-N": a name next to the target, so that rename stays within one file system; NULL: out of memory. */
 char *cq_name_beside(const char *path, const char *tag);
 /* PATH.tmp-PID-N, which cq_remove_temporaries removes until the name is released. */
 char *cq_temporary_name(const char *path);

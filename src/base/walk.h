@@ -1,5 +1,5 @@
 /* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. Links
- * are followed, but for one back to a directory that it is in. */
+ * are followed, except for one back to a directory that it is in. */
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
@@ -21,7 +21,7 @@ typedef struct cq_walk {
   size_t n_root; /* bytes of the directory that is being walked, with its slash */
 } cq_walk;
 
-/* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a path that is not there, or a directory
+/* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a missing path, or a directory
  * that cannot be read; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error);
 void cq_walk_free(cq_walk *walk);

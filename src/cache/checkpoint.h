@@ -42,7 +42,7 @@ const char *cq_checkpoint_name(const cq_checkpoint *c, size_t index); /* in file
 
 /* A section's bytes, 64-byte aligned, and how many (n may be NULL); NULL when there is none of that name. */
 const void *cq_checkpoint_find(size_t *n, const cq_checkpoint *c, const char *name);
-/* The same for a section that must be there and have n bytes; anything else is CQ_ERR_FORMAT naming the section. */
+/* The same for a required section of n bytes; anything else is CQ_ERR_FORMAT naming the section. */
 CQ_MUST_USE cq_status cq_checkpoint_get(const void **out, size_t n, const cq_checkpoint *c, const char *name,
                                         cq_error *error);
 /* Copies such a section. */

@@ -103,7 +103,7 @@ static bool is_unwritten(const key *k) {
   return !memcmp(k, &zeros, sizeof zeros);
 }
 
-/* A head that is damaged says nothing of the records: all are computed again. */
+/* A damaged head says nothing about the records: all are computed again. */
 static cq_status read_keys_header(cq_vector_store *s, int64_t keys_size, bool *is_there, cq_error *error) {
   header h;
   *is_there = false;
@@ -268,7 +268,7 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
     keys[i].vector_check = check_vector(s, &keys[i].text, vectors + i * (size_t)s->dim);
     keys[i].check = check_key(&keys[i], s->n + (int64_t)i);
   }
-  /* Vectors first, and down to the disk: keys without vectors would be lies. */
+  /* Vectors first, synced: keys must not exist without vectors. */
   cq_status status = cq_write_at(s->vectors, vectors, n * row, s->n * (int64_t)row, s->vectors_path, error);
   if (!status) status = sync_store_file(s->vectors, s->vectors_path, error);
   if (!status)

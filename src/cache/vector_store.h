@@ -18,16 +18,16 @@
 
 typedef struct cq_vector_store cq_vector_store;
 
-/* Opens or makes the store; dim must be the one it was made with. Where another process writes, waits for it, and
- * says so (notice NULL: says nothing). Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Opens or makes the store; dim must be the one it was made with. Waits for another process that is writing, with a
+ * notice (NULL: silently). Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int64_t dim,
                                            cq_notice_fn notice, void *notice_context, cq_error *error);
 void cq_vector_store_close(cq_vector_store *store);
 
-/* Whether a text has a vector that is as it was written; of one that is not, the record is forgotten. To be asked before
- * the vectors are mapped. */
+/* Whether a text has an undamaged vector; the record of a damaged one is forgotten. Call it before the vectors are
+ * mapped. */
 bool cq_vector_store_verify(cq_vector_store *store, cq_slice text);
-/* Records that turned out to be damaged since the store was opened. */
+/* Damaged records found since the store was opened. */
 uint64_t cq_vector_store_n_damaged(const cq_vector_store *store);
 /* The file of vectors, for messages. */
 const char *cq_vector_store_path(const cq_vector_store *store);
@@ -42,7 +42,7 @@ CQ_MUST_USE cq_status cq_vector_store_append(cq_vector_store *store, const cq_sl
 CQ_MUST_USE cq_status cq_vector_store_map(const float **out, cq_vector_store *store, cq_error *error);
 
 /* Compares all of a store with its checks, without changing anything or waiting for anybody: *n records, of which
- * *n_damaged are damaged; all of them, where the head is. Errors: CQ_ERR_IO. */
+ * *n_damaged are damaged (all, if the head is). Errors: CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_vector_store_check(uint64_t *n, uint64_t *n_damaged, const char *directory, cq_error *error);
 
 #endif

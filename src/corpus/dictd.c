@@ -49,7 +49,7 @@ static bool read_base64(uint64_t *out, cq_slice digits) {
   return digits.n > 0;
 }
 
-/* "00-database-info" and the like, also without the hyphens. */
+/* "00-database-info" and the like, even without the hyphens. */
 static bool is_about_dictionary(cq_slice word) {
   static const char *const begins[] = {"00-database", "00database"};
   for (size_t i = 0; i < 2; i++) {
@@ -96,12 +96,12 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   for (size_t i = 0; i < d->n; i++)
     if (n == 0 || d->places[i].begin != d->places[n - 1].begin) d->places[n++] = d->places[i];
   d->n = n;
-  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length spoils only its own entry */
+  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length damages only its own entry */
     if (d->places[i].end > d->places[i + 1].begin) d->places[i].end = d->places[i + 1].begin;
   return CQ_OK;
 }
 
-/* NAME.dict.dz or NAME.dict beside NAME.index. */
+/* NAME.dict.dz or NAME.dict next to NAME.index. */
 static cq_status open_text(dictd *d, const char *index, cq_error *error) {
   static const char ending[] = ".index";
   const size_t n = strlen(index), n_name = n - (sizeof ending - 1);
@@ -112,7 +112,7 @@ static cq_status open_text(dictd *d, const char *index, cq_error *error) {
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index, "the path is too long");
   if (!cq_file_exists(path)) path[strlen(path) - 3] = '\0';
   if (!cq_file_exists(path))
-    return cq_fail_file(error, CQ_ERR_IO, index, "there is neither %s.dz nor %s beside it", path, path);
+    return cq_fail_file(error, CQ_ERR_IO, index, "there is neither %s.dz nor %s next to it", path, path);
   return cq_lines_open(&d->text, path, error);
 }
 
@@ -236,7 +236,7 @@ const cq_format cq_format_dictd = {
               .max_inputs = 1,
               .has_columns = true,
               .help = "dictionaries of the DICT server, such as FreeDict's in Debian (dict-freedict-eng-deu), "
-                      "NAME.dict.dz beside the index: a word, a translation; --columns 2,1: the translation first"},
+                      "NAME.dict.dz next to the index: a word, a translation; --columns 2,1: the translation first"},
     .size = sizeof(dictd),
     .open = open_dictd,
     .next = next_dictd_row,

@@ -12,18 +12,18 @@
 #define O cq_corpus_filter_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
-    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "of every side")},
-    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "of every side; 0: any number")},
+    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "min length of every side")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "max length of every side; 0: no limit")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
-               "of the longer side's characters to the shorter's, ten added to both; 0: any")},
+               "max ratio of the longer side's characters to the shorter's, ten added to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
               "language codes of the columns: drop rows in another script"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
     {CQ_FLAG(O, "keep-identical", keep_identical, CHANGES, "keep rows with two sides of the same letters and digits")},
     CQ_CORPUS_OUTPUT_ROWS(O),
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
-               "drop rows with a side that is identified, with a probability of P or more, as in another language than "
-               "--languages says; 0: none. 0.9 drops 3 right ones in 1,000")},
+               "drop rows if a side is identified, with a probability of P or more, as a language other than in "
+               "--languages; 0: none. 0.9 drops 3 right ones in 1,000")},
 };
 #undef O
 static cq_status check_filter_options(const void *options, cq_error *error) {
@@ -50,7 +50,7 @@ typedef struct filter {
   cq_builder keys;
 } filter;
 
-/* Lengths a little apart mean nothing in short sentences: ten characters are added to both. */
+/* Small differences mean nothing in short sentences: ten characters are added to both lengths. */
 static bool is_lopsided(const filter *f, size_t n) {
   enum { SMOOTHING = 10 };
   uint64_t min = UINT64_MAX, max = 0;
@@ -86,7 +86,7 @@ static cq_status check_translation(const char **why, void *context, const cq_row
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
     f->characters[c] = cq_utf8_length(side.data, side.n);
-    if (side.n == 0) { /* some of several translations may be missing */
+    if (side.n == 0) { /* some translations of a row may be missing */
       if (c == 0 || row->n == 2) *why = "empty";
       continue;
     }

@@ -12,7 +12,7 @@ typedef struct cq_format_reader cq_format_reader;
 
 typedef struct cq_format {
   cq_corpus_format about;
-  size_t size; /* of the reader, which begins zeroed but for its base */
+  size_t size; /* of the reader, which begins zeroed except for its base */
   cq_status (*open)(cq_format_reader *reader, cq_error *error);
   /* The next row, valid until the call after; n is 0 at the end. Counts what it reads and what it leaves out. */
   cq_status (*next)(cq_row *out, cq_format_reader *reader, cq_error *error);

@@ -21,12 +21,12 @@ static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "FILE", "rows of a word and its translations"),
      .letter = 'd', .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
-              "text of the other language, every column of it: translations are drawn in proportion to how often it "
-              "has them"),
+              "text of the other language, every column of it: translations are drawn in proportion to their frequency "
+              "in it"),
      .otherwise = "all translations equally often"},
     {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
     {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
-               "drop sentences with a smaller share of known words; one must be known in any case")},
+               "drop sentences with a smaller share of known words; at least one must be known")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the choice among a word's translations")},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
@@ -94,8 +94,8 @@ static bool add_gloss(void *context, const cq_row *row) {
 
 /* --- weights --- */
 
-/* How often text has a translation: a phrase as often as its rarest word, and less for each word more. What
- * explains a word is no translation of it. */
+/* A translation's frequency in text: that of a phrase's rarest word, reduced for each further word. Explanations are
+ * not translations. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
@@ -134,8 +134,8 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* *out: what the longest phrase that begins with word i becomes, NULL data for nothing; *n: its words. False when out
- * of memory. */
+/* *out: the translation of the longest phrase from word i on, data NULL for none; *n: its words. False when out of
+ * memory. */
 static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {

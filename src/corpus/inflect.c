@@ -24,7 +24,7 @@ static const char no_lemma[] = "of no lemma";
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_TEXTS(O, "text", texts, n_texts, CHANGES, "FILE",
-              "text of the language, each row's last column: its words are looked for"),
+              "text of the language (each row's last column) to find words in"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_COUNT(O, "min-support", min_support, CHANGES, 10, 1, 0, "N",
               "use rules, such as \"-a becomes -ami\", that at least N of the text's words follow")},
@@ -73,7 +73,7 @@ typedef struct spelled {
   size_t n, at[MAX_WORD + 1]; /* where each character begins, and the end */
 } spelled;
 
-/* False for what is not inflected by letters at its ends: numbers, ideographs, very long words. */
+/* False for words that are not inflected by affixes: numbers, ideographs, very long words. */
 static bool spell(spelled *out, cq_slice word) {
   out->text = word, out->n = 0;
   for (size_t i = 0; i < word.n;) {

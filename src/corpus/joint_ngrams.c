@@ -35,7 +35,7 @@ typedef struct hypothesis {
   size_t before; /* the hypothesis that it continues from */
 } hypothesis;
 
-/* The best hypotheses that have come to a letter. */
+/* The best hypotheses at a letter. */
 typedef struct cell {
   size_t items[BEAM], n;
 } cell;
@@ -43,7 +43,7 @@ typedef struct cell {
 typedef struct cq_joint_scratch {
   letters source, target;
   double forward[N][N], backward[N][N];
-  uint32_t units[N][N][N_SHAPES]; /* that come to a place; CQ_MULTIMAP_NONE: there is none */
+  uint32_t units[N][N][N_SHAPES]; /* that end at a place; CQ_MULTIMAP_NONE: none */
   cell cells[N];
   hypothesis *hypotheses;
   size_t n_hypotheses, capacity;

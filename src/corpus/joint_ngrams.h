@@ -45,7 +45,7 @@ void cq_joint_close(cq_joint_ngrams *model);
 
 /* Continues from what was learned before. */
 bool cq_joint_learn(cq_joint_ngrams *model, const cq_joint_pair *pairs, size_t n, int n_iterations);
-/* Log probability; -HUGE_VAL of what is passed over. */
+/* Log probability; -HUGE_VAL for skipped pairs. */
 double cq_joint_score(cq_joint_ngrams *model, cq_joint_pair pair);
 bool cq_joint_count(cq_joint_ngrams *model, const cq_joint_pair *pairs, size_t n);
 /* Appends; nothing for a word with letters that no unit has, or with too many. */

@@ -5,8 +5,8 @@
 #include "base/slice.h"
 #include "calque/corpus.h"
 
-/* Appends a sentence as it is compared: as it is, or its letters, digits and their marks, case folded (NFKC); a
- * sentence that has none of these as it is. */
+/* Appends a sentence's key: the sentence, or its letters, digits and their marks, case folded (NFKC); if it has none,
+ * the sentence. */
 void cq_key_text(cq_builder *out, cq_slice sentence, cq_corpus_match match);
 
 /* 64 bits of the same; builder is room to work in. False: out of memory. */

@@ -24,7 +24,7 @@ enum { MAX_WORD = 24, MAX_NAME_WORDS = 3 };
 
 typedef struct word {
   cq_slice all, core;   /* between blanks; from its first letter or digit to its last */
-  char plain[MAX_WORD]; /* the core in lower case, apostrophes straight; "": it is longer than any word of the rules */
+  char plain[MAX_WORD]; /* the core in lower case with straight apostrophes; "" if longer than any word of the rules */
 } word;
 
 typedef struct maker {
@@ -126,7 +126,7 @@ static void replace_bytes(maker *m, const char *from, const char *to, const char
   put(m, between(to, end_of(m->sentence)));
 }
 
-/* The same, with a capital where there was one. */
+/* The same, with a capital if there was one. */
 static void replace_word(maker *m, cq_slice core, const char *text) {
   const size_t at = m->text.n + (size_t)(core.data - m->sentence.data);
   replace_bytes(m, core.data, end_of(core), text);
@@ -134,7 +134,7 @@ static void replace_word(maker *m, cq_slice core, const char *text) {
     m->text.data[at] = (char)(text[0] & ~32);
 }
 
-/* Another one of the lists of which one has this word; NULL: none has. */
+/* Another word of the list that has this word; NULL: no list has it. */
 static const char *another_of(maker *m, const char *plain, const char *const *const *lists, size_t n_lists) {
   for (size_t i = 0; i < n_lists; i++) {
     if (!is_one_of(plain, lists[i])) continue;
@@ -284,7 +284,7 @@ static bool sentence_has(const maker *m, cq_slice name) {
   return false;
 }
 
-/* A name of as many words that the sentence does not have, if a few draws find one. */
+/* A name with the same number of words that is not in the sentence, if a few draws find one. */
 static cq_slice another_name(maker *m, cq_slice name) {
   enum { N_DRAWS = 12 };
   cq_slice other = {NULL, 0};
@@ -417,7 +417,7 @@ static bool helps(const maker *m, size_t i) {
          (is_one_of(next, subjects) && (i == 0 || is_one_of(plain_at(m, i - 1), question_words)));
 }
 
-/* Negates the first auxiliary; false: there is none. Where its subject follows, "not" is not between them. */
+/* Negates the first auxiliary; false if there is none. In a question it is contracted ("can't"). */
 static bool insert_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];
@@ -466,7 +466,7 @@ static const char *const joining[] = {"because", "although", "though", "unless",
 static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
 static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};
 
-/* Words that begin sentences and are no names: within a sentence they have no capital. */
+/* Words that begin sentences and are not names: within a sentence they have no capital. */
 static const char *const beginnings[] = {"a",     "all",  "an",   "at",    "every", "he",    "her",  "his",   "if",
                                          "in",    "it",   "its",  "it's",  "he's",  "she's", "many", "most",  "my",
                                          "no",    "on",   "our",  "she",   "some",  "that",  "the",  "their", "there",
@@ -476,7 +476,7 @@ static bool is_tail(const word *w, const char *tail) {
   return cq_slice_equal(tail_of(w), cq_slice_of(tail));
 }
 
-/* The word between the two clauses of a sentence that is nothing else; 0: there is none. */
+/* The conjunction of a sentence with just two clauses; 0: none. */
 static size_t find_joining(const maker *m) {
   enum { MIN_WORDS = 2 }; /* of a clause */
   size_t found = 0;

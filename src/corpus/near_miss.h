@@ -32,9 +32,9 @@ typedef struct cq_near_misses {
   cq_arena text;
 } cq_near_misses;
 
-/* At most one of each kind for each of n sentences. Names are replaced by names that other sentences have, so these
- * belong to the input; apart from that a sentence's near misses depend on the sentence and the seed. Release with
- * cq_near_misses_free, also after an error. Errors: CQ_ERR_MEMORY. */
+/* At most one of each kind for each of n sentences. Names are replaced by names from the other sentences; otherwise a
+ * sentence's near misses depend on the sentence and the seed alone. Release with
+ * cq_near_misses_free, even after an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_near_misses_make(cq_near_misses *out, const cq_slice *sentences, size_t n, uint64_t seed,
                                           cq_error *error);
 void cq_near_misses_free(cq_near_misses *misses);

@@ -4,8 +4,8 @@
  *   opus             <linkGrp fromDoc="en/talk.xml.gz" toDoc="de/talk.xml.gz"> <link xtargets="4 5;6"/> ...
  *   ids              en/talk.xml.gz <tab> de/talk.xml.gz <tab> 4 5 <tab> 6        the same a line, as JW300 has it
  *
- * The links' file comes first, then the directory under which the documents lie; one is looked for without its .gz as
- * well. All sentences of the two linked documents are held in memory. */
+ * The links' file comes first, then the directory of the documents, which may also lack the .gz. All sentences of the
+ * two linked documents are held in memory. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/map.h"
@@ -87,7 +87,7 @@ static void sentence_text(void *context, const char *bytes, int n) {
   add_opus_text(&d->texts, d->begin, bytes, (size_t)n);
 }
 
-/* Whether a name from a file is no path down from a directory. */
+/* Whether a name from a file leads out of the directory. */
 static bool leads_out(const char *name) {
   for (const char *p = name; p; p = (p = strchr(p, '/')) ? p + 1 : NULL)
     if (!strncmp(p, "..", 2) && (p[2] == '/' || p[2] == '\0')) return true;
@@ -116,7 +116,7 @@ static cq_status read_document(document *d, const char *name, const char *root, 
 
 /* --- links --- */
 
-/* The texts of the sentences whose ids are listed, a blank between; false: one of them is not there. */
+/* The texts of the sentences whose ids are listed, a blank between; false: one of them is missing. */
 static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   cq_builder_clear(out);
   while ((ids = cq_slice_trimmed(ids)).n > 0) {
@@ -131,7 +131,7 @@ static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   return true;
 }
 
-/* A row of a link that is counted; n is 0 when it gives none. */
+/* The row of a counted link; n is 0 if the link gives no row. */
 static cq_status follow_link(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
   out->n = 0;
   cq_status status = CQ_OK;

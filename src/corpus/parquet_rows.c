@@ -46,7 +46,7 @@ static bool find_label(size_t *out, const cq_parquet *file) {
   return false;
 }
 
-/* Two texts and a label; *n is 0 where it is not clear which they are. */
+/* Two texts and a label; *n is 0 if they are ambiguous. */
 static void choose_columns(size_t out[3], size_t *n, const cq_parquet *file) {
   static const char *const triplet[] = {"anchor", "positive", "negative"};
   size_t texts[3], label = 0, taken = 0;

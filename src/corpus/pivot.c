@@ -51,10 +51,10 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "on", on, CHANGES, "A,B", "the column of each with the language that both have"), .text = "1,1"},
     CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_EXACT),
     {CQ_COUNT(O, "max-partners", max_partners, CHANGES, 0, 0, 0, "N",
-              "partners of a row: a sentence that occurs often in both files gives many rows"),
+              "max partners of a row: a sentence that occurs often in both files gives many rows"),
      .otherwise = "all"},
     {CQ_NUMBER(O, "memory", memory_gb, CHANGES, 1, 0, 1e6, "GIB",
-               "for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
+               "memory for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
      .flags = CQ_OPTION_ABOVE_MIN},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
@@ -253,7 +253,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   return status;
 }
 
-/* Into how many parts the second file must be split, from what it takes on disk. */
+/* The number of parts of the second file, from its size on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
   enum { OF_COMPRESSED = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
   const double memory = o->memory_gb * (1 << 30);

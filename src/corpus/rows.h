@@ -56,15 +56,15 @@ typedef struct cq_corpus_flow {
 void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
 /* Adds the dropped rows of a file whose other rows are not counted, as read and dropped. */
 void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
-/* Another row was read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls
- * it at once, for long work between two rows. Errors: CQ_ERR_STOPPED. */
+/* Counts a row read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls it
+ * immediately, during long work between two rows. Errors: CQ_ERR_STOPPED. */
 enum { CQ_CORPUS_EVERY = 8192 };
 CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 
 /* --- reading --- */
 
-/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it is there twice. */
+/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it appears twice. */
 CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
                                              size_t n_more, cq_error *error);
 
@@ -105,8 +105,8 @@ CQ_MUST_USE cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flo
                                          cq_error *error);
 /* A line as it is. */
 CQ_MUST_USE cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error);
-/* Columns, white space around them taken away, tabs and line breaks within made blanks; one whose first side or all
- * others are empty is counted as dropped. */
+/* Columns with white space trimmed, tabs and line breaks within replaced by blanks; a row whose first side or all other
+ * sides are empty is counted as dropped. */
 CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error);
 /* Commits unless status, the work's, is an error already; closes in any case. Returns the first error. */
 CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
@@ -116,8 +116,7 @@ CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, c
 /* *why: why a row is dropped, a literal for cq_corpus_drop; NULL: it is kept. */
 typedef cq_status (*cq_row_check)(const char **why, void *context, const cq_row *row, cq_error *error);
 
-/* Writes those rows of a reader that a check keeps, as they are, to where the reader's flow says, and counts the
- * others; closes the reader. */
+/* Writes the rows of a reader that pass a check to the flow's output, and counts the others; closes the reader. */
 CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

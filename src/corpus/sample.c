@@ -28,7 +28,7 @@ const cq_option_group cq_group_corpus_sample = {.name = "corpus-sample",
                                                 .check = check_sample_options,
                                                 CQ_FIELDS(CQ_CALLBACK(cq_corpus_sample_options, progress))};
 
-/* A row that is kept, and which of all it was. */
+/* A kept row and its number. */
 typedef struct kept {
   uint64_t number;
   char *line; /* owned */

@@ -38,7 +38,7 @@ static cq_status take_names(table *t, cq_error *error) {
   cq_status status = cq_row_reader_next(&head, &t->rows, error);
   if (status) return status;
   if (head.n == 0) return cq_fail_file(error, CQ_ERR_FORMAT, o->inputs[0], "no line of column names");
-  t->base.counts->n_read--; /* it is no row */
+  t->base.counts->n_read--; /* it is not a row */
   for (size_t i = 0; i < o->n_columns; i++) {
     size_t place = 0;
     while (place < head.n && !cq_slice_equal(head.columns[place], cq_slice_of(o->columns[i]))) place++;

@@ -34,7 +34,7 @@ static cq_status keep_sentence(tatoeba *t, int side, const cq_row *row, cq_error
 
 static cq_status read_sentences(tatoeba *t, cq_error *error) {
   const cq_corpus_convert_options *o = t->base.o;
-  cq_corpus_counts uncounted = {0}; /* sentences are no rows */
+  cq_corpus_counts uncounted = {0}; /* sentences are not rows */
   cq_row_reader rows = {.paths = o->inputs + 1,
                         .n_paths = o->n_inputs - 1,
                         .min_columns = 3,

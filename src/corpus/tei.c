@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { MAX_CITATIONS = 64 }; /* how deep they may stand in each other */
+enum { MAX_CITATIONS = 64 }; /* how deep they may be nested */
 
 typedef struct tei {
   cq_format_reader base;

@@ -38,7 +38,7 @@ const cq_option_group cq_group_corpus_transliterate = {
 enum {
   MIN_LETTERS = 3,     /* of a name */
   MIN_PAIRED = 2,      /* letters of a word to learn from, and of its translation */
-  MIN_CODES = 3,       /* consonants that two words must have in common to begin with */
+  MIN_CODES = 3,       /* min consonants that two words must have in common */
   ENOUGH_NAMES = 1000, /* with this many names among the pairs, other words teach nothing */
   FIRST_ITERATIONS = 6,
   LAST_ITERATIONS = 5,
@@ -184,7 +184,7 @@ static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   return sum;
 }
 
-/* Whether the model finds a pair likelier than two unrelated words. */
+/* Whether a pair is more likely by the model than two unrelated words. */
 static bool is_spelled_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   size_t n_source, n_target;
   const double by_chance =

@@ -40,7 +40,7 @@ static bool take_char(dump *d, char c) {
   return true;
 }
 
-/* 'It\'s' into text; a value that is no string as it stands. Slices of text are set when the tuple is over. */
+/* 'It\'s' into text; a value that is not a string as it stands. Slices of text are set when the tuple is over. */
 static bool take_value(size_t *begin, size_t *end, dump *d) {
   *begin = d->text.n;
   const bool quoted = take_char(d, '\'');

@@ -1,4 +1,4 @@
-/* The words of text, each once, and how often it is there. Words that differ in case or compatibility forms only are
+/* The distinct words of a text, and how often each occurs. Words that differ in case or compatibility forms only are
  * one.
  *
  *   cq_word_counts words;

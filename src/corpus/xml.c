@@ -46,7 +46,7 @@ static void characters(void *parser, const xmlChar *bytes, int n) {
   if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, (const char *)bytes, n);
 }
 
-/* Without it text would be lost: a DTD that is not read may define it. */
+/* Otherwise text would be lost: a DTD that is not read may define it. */
 static xmlEntityPtr get_entity(void *parser, const xmlChar *name) {
   const xmlEntityPtr entity = xmlSAX2GetEntity(parser, name);
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;

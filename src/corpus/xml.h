@@ -32,7 +32,7 @@ void cq_xml_pause(cq_xml *xml);
 void cq_xml_refuse(cq_xml *xml, const char *format, ...) CQ_PRINTF(2, 3);
 void cq_xml_close(cq_xml *xml);
 
-/* The value of an attribute; NULL: it is not there. */
+/* The value of an attribute; NULL: missing. */
 const char *cq_xml_attribute(const char **attributes, const char *name);
 
 #endif

@@ -38,7 +38,7 @@ static cq_status fail_xquad(const char *path, const char *key, size_t article, s
                       article + 1, paragraph + 1, key);
 }
 
-/* Checks that all texts are there; with maps, remembers the questions. */
+/* Checks that no text is missing; with maps, remembers the questions. */
 static cq_status walk_questions(xquad *x, size_t side, cq_error *error) {
   const char *path = x->base.o->inputs[side];
   const json_t *article, *paragraph, *question;

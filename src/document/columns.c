@@ -66,7 +66,7 @@ static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_sli
   return CQ_OK;
 }
 
-/* A row of CSV may go over several lines, where its quotes do. */
+/* A quoted CSV field, and so a row, may span several lines. */
 static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_error *error) {
   cq_status status = CQ_OK;
   cq_slice line = {0};

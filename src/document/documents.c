@@ -23,17 +23,17 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 #define O cq_documents_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-               "of the files; auto: by their names, else by their first bytes; lines: a document a line; tsv, csv: a "
+               "format of the files; auto: by name, else by the first bytes; lines: a document a line; tsv, csv: a "
                "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
                "parquet: a row")},
-    {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "of the files, for example windows-1252, Shift_JIS, UTF-16"),
+    {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
-             "fields or columns that have other names than the usual ones: id, title, text, url, language; all others "
-             "are metadata"),
+             "fields or columns with names other than the usual ones: id, title, text, url, language; all others are "
+             "metadata"),
      .otherwise = "the usual names"},
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "of documents that do not say theirs; auto: identified by the text, as calque data language does; none"),
+             "language of documents that state none; auto: identified from the text (calque data language); none"),
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
@@ -78,7 +78,7 @@ struct cq_documents {
   cq_walk walk;
   size_t next_file;
   const cq_document_type *type; /* of the file that is open; NULL: none is */
-  const char *name;             /* by which its documents are known that have no id */
+  const char *name;             /* names its documents without an id */
   void *state;                  /* its reader's */
   bool was_read;                /* a file that is one document */
   cq_document_file file;
@@ -87,7 +87,7 @@ struct cq_documents {
   cq_builder id;    /* where documents have none */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
-  cq_builder left_out; /* the first few endings of those, between blanks */
+  cq_builder left_out; /* the first few extensions of those, between blanks */
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
@@ -140,7 +140,7 @@ void cq_documents_close(cq_documents *d) {
 
 /* --- which format a file has --- */
 
-/* A name's ending in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
+/* A file extension in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
 static void find_ending(char ending[16], const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t n = strlen(name) - cq_compression_ending(name);
@@ -165,7 +165,7 @@ static bool begins_like(cq_slice bytes, const char *text) {
   return bytes.n >= n && !strncasecmp(bytes.data, text, n);
 }
 
-/* By its first bytes; NULL: it is no text. */
+/* By its first bytes; NULL: it is not text. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
@@ -190,7 +190,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By the requested format or the name's ending; NULL: unknown. */
+/* By the requested format or the file extension; NULL: unknown. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)
@@ -238,7 +238,7 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML that is not UTF-8 may declare its encoding. */
+/* HTML may declare an encoding other than UTF-8. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
@@ -356,7 +356,7 @@ static cq_slice identified(cq_slice text) {
   return guess.probability > 0 ? cq_slice_of(guess.code) : (cq_slice){"", 0};
 }
 
-/* The room as a document: a title alone is its text, and what has no id is named by its place. */
+/* Completes the room's document: a title alone becomes the text, and a document without an id is named by its place. */
 static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   const cq_builder *role = d->room.role;
   if (has_failed(&d->room)) return cq_fail_memory(error, d->file.path);

@@ -75,7 +75,7 @@ cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, c
   return cq_document_fail(file, error, "%s \"%.*s\" (fields)", what, (int)cq_min(name.n, (size_t)80), name.data);
 }
 
-/* A JSON value as text: a string as it is, a whole number in digits, several strings a line each; false: it is none. */
+/* A JSON value as text: a string as it is, an integer in digits, several strings one per line; false: none of these. */
 static bool put_value(cq_builder *out, const json_t *value) {
   if (json_is_integer(value)) cq_builder_printf(out, "%lld", (long long)json_integer_value(value));
   if (json_is_string(value)) cq_builder_bytes(out, json_string_value(value), json_string_length(value));
@@ -88,7 +88,7 @@ static bool put_value(cq_builder *out, const json_t *value) {
   return ok;
 }
 
-/* The member that plays a role best; NULL: there is none. */
+/* The member that fits a role best; NULL: none. */
 static const char *best_member(const cq_document_fields *fields, cq_document_role role, const json_t *object) {
   const char *key, *best = NULL;
   json_t *value;

@@ -15,7 +15,7 @@ enum { CHUNK = 1 << 20, LOOKED_AT = 1024, NAME = 64 };
 typedef struct page {
   cq_document_file *file;
   cq_builder *text, *title;
-  cq_builder heading;                              /* the first <h1>'s, for pages without a title */
+  cq_builder heading;                              /* that of the first <h1>, for pages without a title */
   size_t level, left_out_at, title_at, heading_at; /* depth of elements; 0: in none of them */
   bool has_title, has_heading, has_metadata;
   json_t *metadata;
@@ -63,7 +63,7 @@ static const char *attribute(const xmlChar **attributes, const char *name) {
   return NULL;
 }
 
-/* <meta name=... content=...> that say something about the document; the first of a name. */
+/* <meta name=... content=...> that describe the document; the first of each name. */
 static void take_meta(page *p, const xmlChar **attributes) {
   const char *name = attribute(attributes, "name"), *content = attribute(attributes, "content");
   char key[NAME];
@@ -136,8 +136,8 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
   return status;
 }
 
-/* --- its encoding: UTF-8 if it is that, else what it says, else windows-1252, which browsers take as well for
- * ISO-8859-1 and ASCII. What is not of the encoding becomes U+FFFD. --- */
+/* --- its encoding: UTF-8 if valid, else the declared one, else windows-1252, which browsers also use for ISO-8859-1
+ * and ASCII. Invalid bytes become U+FFFD. --- */
 
 static void find_charset(char charset[NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};

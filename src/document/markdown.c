@@ -27,7 +27,7 @@ static cq_slice without_quotes(cq_slice value) {
   return quoted ? (cq_slice){value.data + 1, value.n - 2} : value;
 }
 
-/* Returns the text after the front matter; all of it, when there is none. */
+/* Returns the text after the front matter, or all of it without one. */
 static cq_slice take_front_matter(json_t **out, cq_slice text) {
   cq_slice rest = text;
   if (!cq_slice_equal(cq_slice_trimmed(next_line(&rest)), cq_slice_of("---"))) return text;

@@ -34,7 +34,7 @@ static const char *name_of(const parquet *p, size_t i) {
   return cq_parquet_column_at(p->file, p->columns[i])->name;
 }
 
-/* Columns that can be read; the first of the others is reported. */
+/* Readable columns; the first unreadable one is reported. */
 static cq_status take_columns(parquet *p, const cq_document_file *file, cq_error *error) {
   const size_t n = cq_parquet_n_columns(p->file);
   const cq_parquet_column *left_out = NULL;
@@ -90,7 +90,7 @@ static cq_status open_parquet(void **state, cq_document_file *file, cq_error *er
   return status;
 }
 
-/* Values that are no JSON numbers stay text. */
+/* Values that are not JSON numbers stay text. */
 static json_t *json_of(cq_slice value, cq_parquet_kind kind) {
   double real;
   if (kind == CQ_PARQUET_BOOLEAN) return json_boolean(*value.data == '1');

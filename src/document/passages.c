@@ -35,8 +35,8 @@ static cq_status add_unit(cq_passages *p, size_t begin, size_t end, size_t n_tok
   return CQ_OK;
 }
 
-/* A sentence that is too long: runs of words, each with what follows it, that fit. Words are counted one by one: where a
- * token spans two, a run has fewer tokens than it is taken for. */
+/* A sentence that is too long: runs of words, each with what follows it, that fit. Words are counted separately, so if
+ * a token spans two words, a run has fewer tokens than assumed. */
 static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sentence, size_t n_in_all,
                                    const cq_passage_options *o, cq_error *error) {
   size_t begin = (size_t)(sentence.data - text.data), n_tokens = 0;
@@ -89,8 +89,8 @@ static cq_status add_passage(cq_passages *p, cq_slice text, size_t first, size_t
   return CQ_OK;
 }
 
-/* Where the passage after [first, end) begins: as far back as the overlap allows, but not at first again. What overlaps
- * must leave room for the next unit. */
+/* The start of the passage after [first, end): as far back as the overlap allows, but after `first`. The overlap must
+ * leave room for the next unit. */
 static size_t next_first(const cq_passages *p, size_t first, size_t end, const cq_passage_options *o) {
   size_t next = end, n_tokens = 0;
   while (next - 1 > first && n_tokens + p->units[next - 1].n_tokens <= o->overlap_tokens &&

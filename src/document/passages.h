@@ -34,9 +34,9 @@ typedef struct cq_passages {
 CQ_MUST_USE cq_status cq_passages_open(cq_passages *out, cq_error *error);
 void cq_passages_close(cq_passages *passages);
 
-/* passages->items [n]: all of the text is in one at least; none for a text of blanks. A sentence of more than
- * max_tokens is split between words, and a word of more, which only noise has, is a passage of its own. Errors: those
- * of counting; CQ_ERR_FORMAT for what is no UTF-8; CQ_ERR_MEMORY. */
+/* passages->items [n], which cover all of the text; none for a blank text. A sentence of more than max_tokens is split
+ * between words, and a word of more, which only noise has, is a passage of its own. Errors: those of counting;
+ * CQ_ERR_FORMAT for invalid UTF-8; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_passages_find(cq_passages *passages, cq_slice text, const cq_passage_options *options,
                                        cq_error *error);
 

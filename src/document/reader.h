@@ -26,7 +26,7 @@ typedef struct cq_document_fields {
 
 /* "text=body,title=headline", borrowed; NULL: none. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_document_fields_parse(cq_document_fields *out, const char *fields, cq_error *error);
-/* How good a name is for a role, 0 best; -1: it is not the role's. Upper and lower case of ASCII are the same. */
+/* How well a name fits a role, 0 best; -1: not at all. ASCII case is ignored. */
 int cq_document_fields_rank(const cq_document_fields *fields, cq_document_role role, cq_slice name);
 
 /* --- a document under construction --- */
@@ -45,7 +45,7 @@ typedef struct cq_document_file {
   const char *path; /* "<stdin>" for "-" */
   const cq_document_fields *fields;
   cq_lines *lines; /* formats of records */
-  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 but for HTML that says its own encoding */
+  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 except for HTML that declares its encoding */
   bool is_utf8;    /* what bytes are */
   uint64_t line;   /* where the document begins */
   cq_document_room *room;
@@ -57,7 +57,7 @@ typedef struct cq_document_file {
 CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a missing text; what: the name it should have. */
+/* The same for a missing text; what: its expected name. */
 CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what);
 
 /* --- the formats, a row each in documents.c --- */
@@ -66,14 +66,14 @@ CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_err
 
 typedef struct cq_document_type {
   const char *name;
-  const char *endings; /* of files' names, between blanks; "": recognized by a file's first bytes alone */
+  const char *endings; /* file extensions, between blanks; "": recognized only by a file's first bytes */
   bool is_one;         /* the file is one document */
   bool is_lines;       /* a document is a line: reading continues after a malformed one */
   bool is_mapped;      /* the format opens the path itself: it reads from the end */
   size_t most_bytes;   /* limit of a file, which is read as a whole; 0: no limit, line by line */
   /* Formats of records: what a reader remembers; NULL: nothing. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
-  /* Fills the room; *found false: there are no more. A whole file is read once. */
+  /* Fills the room; *found false: no more. A whole file is read once. */
   cq_status (*read)(bool *found, void *state, cq_document_file *file, cq_error *error);
   void (*close)(void *state);
 } cq_document_type;
@@ -82,8 +82,8 @@ extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_d
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
     cq_document_type_html, cq_document_type_trec, cq_document_type_parquet;
 
-/* A JSON object's members: roles, and what is left as metadata. has_text: the document's text is among them, else it
- * comes from elsewhere. */
+/* A JSON object's members: roles, and the others as metadata. has_text: the text is among them; else it comes from
+ * elsewhere. */
 CQ_MUST_USE cq_status cq_document_take_object(cq_document_file *file, const json_t *object, bool has_text,
                                               cq_error *error);
 

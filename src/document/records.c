@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The next line that is not blank; out->data NULL: there is none. */
+/* The next non-blank line; out->data is NULL at the end. */
 static cq_status next_filled(cq_slice *out, cq_document_file *file, cq_error *error) {
   cq_status status;
   do status = cq_lines_next(out, file->lines, error);

@@ -1,6 +1,6 @@
 /* Multinomial logistic regression by L-BFGS (Liu & Nocedal 1989): the two-loop recursion over the last steps and the
- * gradient's changes, and a backtracking search for a step that makes the loss less enough (Armijo) with the curvature
- * kept positive. */
+ * gradient's changes, and a backtracking line search for sufficient decrease (Armijo) that keeps the curvature
+ * positive. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,9 +15,9 @@ enum { MEMORY = 10, N_SHARDS = 16 };
 #define O cq_logistic_options
 static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "c", c, CHANGES, 1, 1e-9, 1e9, "X",
-               "inverse of the regularization strength, as scikit-learn's C: less means smaller weights")},
+               "inverse of the regularization strength, as scikit-learn's C; lower values give smaller weights")},
     {CQ_NUMBER(O, "tolerance", tolerance, CHANGES, 1e-6, 0, 0, "X",
-               "converged when no element of the gradient exceeds this, in parts of rows times c")},
+               "converged when no element of the gradient exceeds this times rows times c")},
     {CQ_INT(O, "max-iterations", max_iterations, CHANGES, 1000, 1, 1 << 30, "N", "L-BFGS iterations at most")},
 };
 #undef O

@@ -1,4 +1,4 @@
-/* Nearest neighbors by cosine, exactly: what translation accuracy counts. */
+/* Exact nearest neighbors by cosine, for translation accuracy. */
 #ifndef EVAL_TRANSLATION_H
 #define EVAL_TRANSLATION_H
 

@@ -53,7 +53,7 @@ void cq_collection_close(cq_collection *c) {
   cq_free(c);
 }
 
-/* The open file's name, which outlives its being open. */
+/* The name of the open file, valid even after it is closed. */
 static const char *open_path(const cq_collection *c) {
   if (c->next_path == 0) return cq_lines_path(c->lines); /* of lines that were open */
   const char *path = c->walk.files[c->next_path - 1].path;
@@ -78,7 +78,7 @@ static size_t document_tag(size_t *begins, cq_slice line, bool closing) {
   return 0;
 }
 
-/* Tags and blanks may stand between documents, text may not. */
+/* Only tags and blanks may appear between documents. */
 static bool has_text(cq_slice bytes) {
   cq_markup markup = {.rest = bytes};
   cq_slice piece;
@@ -218,7 +218,7 @@ static cq_status read_trec_document(cq_slice *id, const cq_raw_document *raw, co
 static const char *const json_ids[] = {"id", "_id", "docid", "docno", "qid", "num"};
 static const char *const json_texts[] = {"title", "text", "contents"};
 
-/* A JSON value as text: a string as it is, a whole number in digits. */
+/* A JSON value as text: a string unchanged, an integer in digits. */
 static bool put_json(cq_builder *out, const json_t *value) {
   if (json_is_string(value)) cq_builder_bytes(out, json_string_value(value), json_string_length(value));
   if (json_is_integer(value)) cq_builder_printf(out, "%lld", (long long)json_integer_value(value));

@@ -25,7 +25,7 @@
 
 typedef enum cq_collection_format { CQ_FORMAT_TREC, CQ_FORMAT_JSON, CQ_FORMAT_TSV } cq_collection_format;
 
-/* One document as it stands in its file, and where. */
+/* One document in its file's form, and its position. */
 typedef struct cq_raw_document {
   cq_slice bytes;   /* borrowed until the next one; data NULL: there are no more */
   const char *path; /* borrowed from the collection */
@@ -35,10 +35,10 @@ typedef struct cq_raw_document {
 
 typedef struct cq_collection cq_collection;
 
-/* Errors: CQ_ERR_IO for a path that is not there. */
+/* Errors: CQ_ERR_IO for a missing path. */
 CQ_MUST_USE cq_status cq_collection_open(cq_collection **out, const char *const *paths, size_t n_paths,
                                          cq_error *error);
-/* TREC's documents in lines that are open already, and are taken over, also where this fails. Errors: CQ_ERR_MEMORY. */
+/* TREC's documents in open lines, which are taken over even if this fails. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_collection_of_lines(cq_collection **out, cq_lines *lines, cq_error *error);
 void cq_collection_close(cq_collection *collection);
 
@@ -50,15 +50,15 @@ typedef struct cq_collection_document {
   cq_slice id, text;
 } cq_collection_document;
 
-/* Both lie in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document
- * without an id, with two, with one that has blanks in it, or that is no JSON; CQ_ERR_MEMORY. */
+/* Both are in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document
+ * without an id, with two, with one that has blanks in it, or that is not JSON; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *raw,
                                        const char *const *fields, size_t n_fields, cq_builder *room, cq_error *error);
 
 /* --- topics --- */
 
 typedef struct cq_topic {
-  cq_slice id, title, description, narrative; /* empty where there is none */
+  cq_slice id, title, description, narrative; /* empty if there is none */
 } cq_topic;
 
 typedef struct cq_topics {
@@ -70,7 +70,7 @@ typedef struct cq_topics {
 /* Topics in TREC's format, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
  * in front (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken
  * off. Or TSV of id and title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
- * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that comes twice, or none at all; those
+ * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that appears twice, or none at all; those
  * above. */
 CQ_MUST_USE cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error);
 void cq_topics_free(cq_topics *topics);

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* A named character's code; 0: there is none of this name. Capitals count: "Eacute" is another. */
+/* A named character's code; 0: no such name. Case matters: "Eacute" is another. */
 uint32_t cq_html_entity(cq_slice name);
 
 #endif

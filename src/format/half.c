@@ -4,7 +4,7 @@
 uint16_t cq_f32_to_f16(float value) {
   uint32_t bits = cq_bits_of_float(value), sign = bits >> 16 & 0x8000u, rest = bits & 0x7FFFFFFFu, half;
   if (rest > 0x7F800000u) {
-    half = 0x7E00u | (rest >> 13 & 0x3FFu); /* NaN stays NaN, quiet, with what fits of its payload */
+    half = 0x7E00u | (rest >> 13 & 0x3FFu); /* NaN stays a quiet NaN, with the part of its payload that fits */
   } else if (rest >= 0x477FF000u) {
     half = 0x7C00u; /* 65520 and more round to infinity */
   } else if (rest >= 0x38800000u) {

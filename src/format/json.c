@@ -48,7 +48,7 @@ static void json_release(void *p) {
   cq_free(p);
 }
 
-/* For the whole process; what the program itself makes with Jansson comes from malloc as before. */
+/* For the whole process; the program's own Jansson objects come from malloc as before. */
 __attribute__((constructor)) static void use_own_allocator(void) {
   json_set_alloc_funcs(json_alloc, json_release);
 }
@@ -197,7 +197,7 @@ static void append_break(cq_builder *b, int indent, int depth) {
   for (int i = 0; i < indent * depth; i++) cq_builder_char(b, ' ');
 }
 
-/* Depth is bounded by jansson's limit for parsed documents, and by our code for those it makes. */
+/* Depth is bounded by jansson's limit for parsed documents, and by our code for others. */
 static void append_value(cq_builder *b, const json_t *value, int indent, int depth) { // NOLINT(misc-no-recursion)
   switch (json_typeof(value)) {
   case JSON_NULL: cq_builder_text(b, "null"); return;
@@ -218,7 +218,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
     return;
   case JSON_OBJECT: {
     const char *between = "";
-    json_t *object = (json_t *)(uintptr_t)value; /* jansson's iterator takes no const, and changes nothing */
+    json_t *object = (json_t *)(uintptr_t)value; /* jansson's iterator is not const-correct, but changes nothing */
     cq_builder_char(b, '{');
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
       cq_builder_text(b, between);

@@ -23,15 +23,14 @@ CQ_MUST_USE cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, js
 CQ_MUST_USE cq_status cq_json_write(const json_t *json, const char *path, cq_error *error);
 /* The same to directory/name; releases json. json NULL: CQ_ERR_MEMORY, since making it failed. */
 CQ_MUST_USE cq_status cq_json_save(json_t *json, const char *directory, const char *name, cq_error *error);
-/* Jansson's json_dumps, to be released with cq_free; NULL: out of memory (where Jansson's own may lack something). */
+/* Jansson's json_dumps, to be released with cq_free; NULL: out of memory (Jansson's own may then be incomplete). */
 char *cq_json_dump(const json_t *json, size_t flags);
 /* The text of cq_json_write appended to a builder, without a newline at the end; indent < 0: all on one line. */
 void cq_json_append(cq_builder *out, const json_t *json, int indent);
 
-/* --- making: what could not be made for lack of memory is NULL, and makes whatever it is put into NULL as well, so
- * that nothing is ever left out. Only the end is looked at: cq_json_save, or a caller that finds NULL. Jansson's own
- * functions for putting something into something return errors that are easily passed over, and are not to be used.
- * --- */
+/* --- making: without memory a value is NULL, and so is anything that it is put into, so that nothing is silently left
+ * out. Only the end is checked: cq_json_save, or a caller that finds NULL. Do not use Jansson's own functions for this:
+ * their errors are easily overlooked. --- */
 
 /* Puts value, which is taken over, into an object or at the end of a list; when either is NULL or memory runs out,
  * *object is released and NULL. */
@@ -43,7 +42,7 @@ json_t *cq_json_deep_copy(const json_t *json);
 
 /* Whether an object has a member that is not null. */
 bool cq_json_has(const json_t *object, const char *key);
-/* Typed members of an object. A missing key or null leaves *out alone and is CQ_OK; a value of another type, or a
+/* Typed members of an object. A missing key or null leaves *out unchanged and is CQ_OK; a value of another type, or a
  * number outside [min, max], is CQ_ERR_FORMAT naming file, key and what was expected. */
 CQ_MUST_USE cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, int64_t min, int64_t max,
                                       const char *path, cq_error *error);

@@ -28,16 +28,16 @@ static size_t find_text(cq_slice text, size_t from, const char *what) {
   return text.n;
 }
 
-/* The length of what ends with `end`; 0: nothing does. `has_none` remembers that, so that a long text whose comments
- * do not end is looked through once. */
+/* The length of the text up to and including `end`; 0: no `end`. `has_none` remembers that, so that a long text with an
+ * unclosed comment is scanned once. */
 static size_t passed_over(cq_slice text, size_t from, const char *end, bool *has_none) {
   const size_t at = *has_none ? text.n : find_text(text, from, end);
   *has_none = at == text.n;
   return *has_none ? 0 : at + strlen(end);
 }
 
-/* The length of the tag that the rest, which begins with '<', begins with; 0: it is none. *name is empty for what is
- * passed over. */
+/* The length of the tag at the start of the rest, which begins with '<'; 0: not a tag. *name is empty for tags to
+ * skip. */
 static size_t read_tag(cq_slice *name, cq_markup_kind *kind, cq_markup *m) {
   const cq_slice text = m->rest;
   size_t i = 1;
@@ -97,7 +97,7 @@ static void put_code(cq_builder *out, uint32_t code) {
   cq_builder_bytes(out, bytes, cq_utf8_encode(bytes, code));
 }
 
-/* A blank for an unknown name. "&AMP;" and similar spellings are old ones. */
+/* A blank for an unknown name. "&AMP;" and similar are old spellings. */
 static void put_name(cq_builder *out, cq_slice name) {
   static const char *const markup[] = {"amp", "lt", "gt", "quot"};
   uint32_t code = cq_markup_is(name, "apos") ? '\'' : cq_html_entity(name);

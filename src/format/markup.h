@@ -20,7 +20,7 @@ typedef struct cq_markup {
 /* The next piece: a tag's name, or text as it stands (entities in it are cq_markup_text's to read). */
 cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
 
-/* Whether two names are the same; upper and lower case of ASCII are. */
+/* Whether two names are equal, ignoring ASCII case. */
 bool cq_markup_is(cq_slice name, const char *other);
 
 /* Appends text with its entities replaced: the five of XML and numbers; others (such as &hyph;) become a

@@ -146,7 +146,7 @@ static cq_status start_group(cq_parquet_rows *rows, cq_error *error) {
   return status;
 }
 
-/* The shortest decimal number that is the same again. */
+/* The shortest decimal that reads back as the same number. */
 static int put_real(char *out, double x, float narrow, bool is_narrow) {
   int n = 0;
   for (int digits = is_narrow ? 6 : 15; digits <= 17; digits++) {

@@ -60,7 +60,7 @@ CQ_MUST_USE cq_status cq_parquet_rows_open(cq_parquet_rows **out, const cq_parqu
  * NUL; numbers are in decimal, booleans "1" and "0"; the data of what is null is NULL.
  * Errors: CQ_ERR_FORMAT and CQ_ERR_UNSUPPORTED with file, byte of the page, column, row group and row. */
 CQ_MUST_USE cq_status cq_parquet_rows_next(bool *found, cq_slice *values, cq_parquet_rows *rows, cq_error *error);
-/* False after an error that concerns one text alone: reading may continue with the next row. */
+/* False after an error in a single text: reading may continue with the next row. */
 bool cq_parquet_rows_broken(const cq_parquet_rows *rows);
 void cq_parquet_rows_close(cq_parquet_rows *rows);
 

@@ -32,7 +32,7 @@ static bool start_block(cq_delta *d) {
   return true;
 }
 
-/* Whether the miniblock is there, with a width that a number can have. */
+/* Whether the miniblock exists, with a valid width. */
 static bool has_miniblock(const cq_delta *d) {
   return d->widths && d->widths[d->mini] <= 64 && (size_t)(d->end - d->p) >= d->widths[d->mini] * d->n_mini / 8;
 }

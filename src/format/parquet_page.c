@@ -105,7 +105,7 @@ static bool grow(cq_parquet_buffer *buffer, size_t n, size_t n_kept) {
   return true;
 }
 
-/* With one of base's; NULL: all is well. The buffer grows with what comes, not with what a header claims. */
+/* By base/compression.h; NULL: no error. The buffer grows with the actual data, not with a header's claim. */
 static const char *decompress(cq_parquet_cursor *c, cq_parquet_buffer *buffer, size_t n_out, const unsigned char *in,
                               size_t n_in, bool *no_memory) {
   cq_decompress_step s = {.in = in, .n_in = n_in, .is_last = true};
@@ -132,7 +132,7 @@ static const char *decompress(cq_parquet_cursor *c, cq_parquet_buffer *buffer, s
   }
 }
 
-/* No more than 64 bytes come from 3, so that what is claimed beyond that needs no room. */
+/* At most 64 bytes come from 3, so larger claims need no memory. */
 static const char *decompress_snappy(unsigned char *out, size_t n_out, const unsigned char *in, size_t n_in) {
   size_t n;
   if (snappy_uncompressed_length((const char *)in, n_in, &n) != SNAPPY_OK || n != n_out)

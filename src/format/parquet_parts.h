@@ -32,7 +32,7 @@ typedef struct cq_parquet_leaf {
 
 /* A column in a row group, as the footer says; checked when it is read. */
 typedef struct cq_parquet_chunk {
-  int64_t data_at, dictionary_at; /* bytes in the file; dictionary_at 0: there is none */
+  int64_t data_at, dictionary_at; /* bytes in the file; dictionary_at 0: none */
   int64_t n_bytes, n_values;
   int32_t type, codec;
   bool is_elsewhere, is_encrypted;
@@ -95,14 +95,14 @@ typedef struct cq_parquet_cursor {
   cq_runs indices;
   cq_delta lengths, prefixes;
   cq_builder text;        /* DELTA_BYTE_ARRAY: the previous value */
-  unsigned char plain[8]; /* a value that does not lie in the page as PLAIN has it */
+  unsigned char plain[8]; /* a value that is not in the page in PLAIN form */
 } cq_parquet_cursor;
 
 /* "FILE: byte N: column 'x', row group 0, row 12: ..." */
 CQ_MUST_USE cq_status cq_parquet_fail(const cq_parquet_cursor *c, cq_status status, cq_error *error, const char *format,
                                       ...) CQ_PRINTF(4, 5);
 
-/* Goes to the chunk of the row group that c->group says. */
+/* Moves to the chunk of row group c->group. */
 CQ_MUST_USE cq_status cq_parquet_cursor_start(cq_parquet_cursor *c, cq_error *error);
 /* The next value in PLAIN encoding, without the length of byte arrays; out->data NULL: null. */
 CQ_MUST_USE cq_status cq_parquet_cursor_next(cq_slice *out, cq_parquet_cursor *c, cq_error *error);

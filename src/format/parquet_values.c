@@ -40,7 +40,7 @@ static cq_status fail_memory(const cq_parquet_cursor *c, cq_error *error) {
   return cq_parquet_fail(c, CQ_ERR_MEMORY, error, "out of memory");
 }
 
-/* The next of PLAIN values that are no bits; false: truncated. */
+/* The next of PLAIN values that are not bits; false: truncated. */
 static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsigned char *end, size_t size) {
   size_t left = (size_t)(end - *p), n = size;
   if (size == 0) {
@@ -54,10 +54,10 @@ static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsi
   return true;
 }
 
-/* Writers give a dictionary up long before; empty values take four times their room here. */
+/* Writers give up a dictionary long before; empty values take four times their size here. */
 enum { MAX_DICTIONARY = 1 << 24 };
 
-/* A value has 4 bytes at least, so there are no more of them than that; booleans have no dictionary. */
+/* A value has at least 4 bytes, which limits their number; booleans have no dictionary. */
 cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes, size_t n,
                                      cq_error *error) {
   const unsigned char *p = bytes, *end = bytes + n;

@@ -343,7 +343,7 @@ cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, co
 
 /* ---- writing ---- */
 
-/* A shape's bytes, by the rule that reading applies: also an empty tensor's other dimensions must make a size. */
+/* A shape's bytes, by the same rule as in reading: even an empty tensor's other dimensions must give a valid size. */
 static cq_status bytes_of_tensor(size_t *n_bytes, const cq_stored_tensor *t, const char *path, cq_error *error) {
   bool good = cq_dtype_size(t->dtype) > 0 && t->n_dims >= 0 && t->n_dims <= 8, empty = false;
   *n_bytes = cq_dtype_size(t->dtype);

@@ -56,7 +56,7 @@ static cq_status open_parts(sharding *s) {
     bool known = false;
     if (!name || strlen(name) != json_string_length(value) || !is_plain_name(name))
       return cq_fail_file(s->error, CQ_ERR_FORMAT, s->file->path,
-                          "weight_map: tensor '%.200s' is in '%.200s', expected the name of a file beside the index",
+                          "weight_map: tensor '%.200s' is in '%.200s', expected the name of a file next to the index",
                           tensor, name ? name : "");
     for (size_t i = s->file->n_parts; !known && i-- > 0;) known = s->names[i] && strcmp(s->names[i], name) == 0;
     cq_status status = known ? CQ_OK : open_part(s, name);

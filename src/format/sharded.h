@@ -9,9 +9,9 @@
 #include "format/safetensors.h"
 
 /* Opens an index and all its files as the same view that cq_safetensors_open gives; its path is the index's.
- * Errors: CQ_ERR_IO for a file that is missing; CQ_ERR_FORMAT for a file's name that leads elsewhere, for a tensor that
- * is not in the file that the index names, one that the index does not list, and for a total_size that is not theirs;
- * what a file's own reader finds; CQ_ERR_MEMORY. */
+ * Errors: CQ_ERR_IO for a missing file; CQ_ERR_FORMAT for a file name outside the directory, a tensor that is not in
+ * the file named by the index or not in the index, and a wrong total_size; errors of a file's own reader;
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sharded_safetensors_open(cq_safetensors **out, const char *path, cq_error *error);
 /* The same of files that torch.save wrote: pytorch_model.bin.index.json. */
 CQ_MUST_USE cq_status cq_sharded_torch_open(cq_safetensors **out, const char *path, cq_error *error);

@@ -431,7 +431,7 @@ static cq_status read_archive(cq_safetensors *file, cq_error *error) {
   struct machine m = {.file = file, .error = error};
   if (file->mapping.n >= 1 && bytes[0] == 0x80)
     return cq_fail_byte(error, CQ_ERR_UNSUPPORTED, file->path, 0,
-                        "a file of before PyTorch 1.6; save it anew, best as safetensors");
+                        "older than PyTorch 1.6; save it again, best as safetensors");
   if (file->mapping.n < 4 || memcmp(bytes, "PK\3\4", 4) != 0)
     return cq_fail_byte(error, CQ_ERR_FORMAT, file->path, 0, "not a file that torch.save wrote");
   cq_status status = cq_zip_read(&entries, &m.n_entries, &file->arena, bytes, file->mapping.n, file->path, error);

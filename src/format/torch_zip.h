@@ -9,7 +9,7 @@
 
 /* Opens such a file as the same view that cq_safetensors_open gives; tensors that share memory there share it here.
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT with the byte; CQ_ERR_UNSUPPORTED naming what is not part of a state dict (another
- * global, an entry that is no tensor, a tensor that is not contiguous) or a file of before PyTorch 1.6; CQ_ERR_MEMORY.
+ * global, an entry that is not a tensor, a tensor that is not contiguous) or is older than PyTorch 1.6; CQ_ERR_MEMORY.
  */
 CQ_MUST_USE cq_status cq_torch_zip_open(cq_safetensors **out, const char *path, cq_error *error);
 

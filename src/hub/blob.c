@@ -101,7 +101,7 @@ static cq_status take_lock(int *lock, const cq_hub_store *store, const cq_hub_fi
       }
       nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     }
-    /* Some programs remove the lock file afterwards: then the lock is on a file that nobody else finds. */
+    /* Some programs remove the lock file afterwards; then the lock is on a file that no other process can find. */
     if (fstat(*lock, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino) return CQ_OK;
     close(*lock);
   }
@@ -115,17 +115,17 @@ typedef struct fetching {
   const char *url;
   char path[CQ_HUB_PATH], incomplete[CQ_HUB_PATH + 16];
   int fd;
-  uint64_t n;         /* bytes in the incomplete file, all of which are hashed */
+  uint64_t n;         /* bytes in the incomplete file, all hashed */
   bool is_resumed;    /* some of them are of an earlier call */
-  const char *wanted; /* the hash that it should have; NULL: none is known */
+  const char *wanted; /* the expected hash; NULL: unknown */
   cq_sha sha;
   uint64_t n_done_before; /* of the session */
   cq_status failure;
   cq_error failed;
 } fetching;
 
-/* SHA-256 of large files, git's hash of small ones, which begins with the length; of the ETag, where that is a hash, or
- * of the list of files. */
+/* SHA-256 for large files, git's hash (which begins with the length) for small ones; from the ETag if that is a hash,
+ * else from the list of files. */
 static void begin_hash(fetching *f) {
   const cq_hub_file *file = f->file;
   char head[40];
@@ -146,7 +146,7 @@ static cq_status start_over(fetching *f, cq_error *error) {
   return CQ_OK;
 }
 
-/* Hashes what an earlier call has left, unless that is more than there should be. */
+/* Hashes what an earlier call has left, unless it is too long. */
 static cq_status take_up(fetching *f, cq_error *error) {
   struct stat info;
   char *buffer = cq_alloc(READ_BYTES);
@@ -176,7 +176,7 @@ typedef struct receiving {
   bool has_begun;
 } receiving;
 
-/* Whether an answer continues where it should: a server may send the whole file instead. */
+/* Whether an answer continues at the requested byte: a server may send the whole file instead. */
 static cq_status check_start(const receiving *r, const cq_hub_answer *head, cq_error *error) {
   fetching *f = r->f;
   if (head->code == 200) return r->asked_from ? start_over(f, error) : CQ_OK;
@@ -207,7 +207,7 @@ static bool is_whole(const fetching *f) {
   return f->file->has_size && f->n == f->file->n_bytes;
 }
 
-/* Repeats until the file is complete: lost connections are tolerated as long as each one brings something. */
+/* Repeats until the file is complete: lost connections are tolerated as long as each makes progress. */
 static cq_status receive(fetching *f, cq_error *error) {
   cq_hub_session *s = f->store->session;
   int tries = 0;
@@ -255,7 +255,7 @@ static cq_status receive(fetching *f, cq_error *error) {
 
 static cq_status verify(fetching *f, cq_error *error) {
   char hex[CQ_SHA_HEX];
-  if (!f->wanted) return CQ_OK; /* another hub than Hugging Face's: no hash that we know */
+  if (!f->wanted) return CQ_OK; /* a hub other than Hugging Face's: no hash that we know */
   cq_sha_hex(hex, &f->sha);
   if (!strcmp(hex, f->wanted)) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "what came has %s %s, the hub names %s",
@@ -279,7 +279,7 @@ static cq_status fetch_contents(fetching *f, cq_error *error) {
   if (!status) status = check_disk(f, error);
   if (!status) status = receive(f, error);
   if (!status && verify(f, error)) {
-    /* What an earlier call left may have been of something else. */
+    /* An earlier call's data may belong to other contents. */
     const bool was_resumed = f->is_resumed;
     status = start_over(f, error);
     if (!status && was_resumed) status = receive(f, error);

@@ -46,7 +46,7 @@ static cq_status path_of(char out[CQ_HUB_PATH], cq_error *error, const char *for
   return cq_fail(error, CQ_ERR_ARGUMENT, "%.200s...: the path is longer than %d bytes", out, CQ_HUB_PATH - 1);
 }
 
-/* snapshots/COMMIT/a/b -> ../../../blobs/ETAG, put in place in one step; a copy where the disk knows no links. */
+/* snapshots/COMMIT/a/b -> ../../../blobs/ETAG, put in place atomically; a copy if the file system has no links. */
 static cq_status link_file(const cq_hub_store *store, const cq_hub_file *file, cq_error *error) {
   char path[CQ_HUB_PATH], target[CQ_HUB_PATH], parent[CQ_HUB_PATH], now[CQ_HUB_PATH];
   cq_status status = path_of(path, error, "%s/snapshots/%s/%s", store->directory, store->commit, file->name);
@@ -107,7 +107,7 @@ static cq_status make_directories(cq_hub_store *store, const char *repository, c
   return status;
 }
 
-/* modules.json says in which folders a model's further files lie. */
+/* modules.json lists the folders of a model's further files. */
 static cq_status want_model(cq_hub_listing *l, const cq_hub_store *store, cq_error *error) {
   char path[CQ_HUB_PATH];
   json_t *modules = NULL;

@@ -37,7 +37,7 @@ void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes) {
       cq_builder_printf(out, "%%%02X", *c);
 }
 
-/* The host and port of a URL, and how long they are; NULL for what is no http(s) URL, or names a user. */
+/* The host and port of a URL, and how long they are; NULL unless it is an http(s) URL without a user. */
 static const char *authority_of(size_t *n, int *scheme, const char *url) {
   static const char *const schemes[] = {"http://", "https://"};
   for (int i = 0; i < 2; i++) {
@@ -68,7 +68,7 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-/* From the environment, else from the file; blanks around it go. One with a control character would be another
+/* From the environment, else from the file; surrounding blanks are stripped. A control character could inject a
  * header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
@@ -158,7 +158,7 @@ static void keep_value(char *out, size_t size, cq_slice value) {
   out[n] = '\0';
 }
 
-/* Without W/ and quotes. It becomes the name of a file: what cannot be one is as good as none. */
+/* Without W/ and quotes. It becomes a file name; an ETag that cannot be one is ignored. */
 static void keep_etag(char out[CQ_HUB_ETAG], cq_slice value) {
   if (value.n > 2 && !memcmp(value.data, "W/", 2)) value.data += 2, value.n -= 2;
   if (value.n >= 2 && value.data[0] == '"' && value.data[value.n - 1] == '"') value.data++, value.n -= 2;
@@ -278,7 +278,7 @@ static bool is_redirection(int code) {
   return code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
 }
 
-/* Whether a redirection may be followed to where it leads. */
+/* Whether a redirection may be followed to its target. */
 static cq_status check_redirection(const char *from, const char *to, const char *url, cq_error *error) {
   size_t n;
   int scheme_from, scheme_to;

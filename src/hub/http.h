@@ -25,7 +25,7 @@ typedef struct cq_hub_session {
   uint64_t done, n_all;
 } cq_hub_session;
 
-/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is no URL; CQ_ERR_IO when
+/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is not a URL; CQ_ERR_IO when
  * HF_HUB_OFFLINE forbids it, which `purpose` says of what; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options, const char *purpose,
                                           cq_error *error);
@@ -40,7 +40,7 @@ typedef struct cq_hub_answer {
   char commit[65], type[64], error_code[64], error_message[256];
   bool has_length, has_linked_size, has_range;
   uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
-  bool lost;                                            /* the try failed in a way that another may not */
+  bool lost;                                            /* the attempt failed, but another may succeed */
   cq_builder text; /* the body, unless a sink took it; of an error, its beginning */
 } cq_hub_answer;
 void cq_hub_answer_free(cq_hub_answer *a);
@@ -49,13 +49,13 @@ typedef struct cq_hub_request {
   const char *method, *url;
   const char *headers[6]; /* NULL-terminated */
   bool is_foreign;        /* to another host than the hub: no token, and headers as they are */
-  bool is_metadata;       /* HEAD of a file: a redirection that says what it leads to is the answer */
+  bool is_metadata;       /* HEAD of a file: a redirection with the file's headers is the answer */
   /* A body in memory, or from a function. */
   const char *body;
   uint64_t n_body;
   size_t (*read)(void *context, void *bytes, size_t n);
   bool (*rewind)(void *context);
-  /* Takes the body of 200 and 206; false: it cannot, and *failure of the request says why. */
+  /* Takes the body of 200 and 206; false on failure, with the reason in the request's *failure. */
   bool (*sink)(void *context, const cq_hub_answer *head, const void *bytes, size_t n);
   void *context;
   long stall_s;             /* 0: the session's for requests */
@@ -65,15 +65,15 @@ typedef struct cq_hub_request {
 
 /* One try, redirections followed. CQ_OK: there is an answer, of any code; a->lost with an error: try again. */
 CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
-/* Waits before the next attempt, after *tries of them. False: there is none; *status CQ_ERR_STOPPED: the
+/* Waits before the next attempt, after *tries of them. False: no more; *status CQ_ERR_STOPPED: the
  * caller's progress said so. */
 bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
-/* Up to five tries; an answer that is no success is an error that says what the hub said. */
+/* Up to five tries; an answer other than success is an error with the hub's message. */
 CQ_MUST_USE cq_status cq_hub_ask(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
-/* The error for an answer that is none of success. */
+/* The error for an unsuccessful answer. */
 cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const char *url, cq_error *error);
 
-/* Appends text with everything escaped that is not a letter, digit or one of -._~ ; slashes stay where keep_slashes. */
+/* Appends text, escaping everything except letters, digits and -._~ (and slashes with keep_slashes). */
 void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes);
 /* Whether two URLs have one scheme, host and port. */
 bool cq_hub_same_origin(const char *a, const char *b);

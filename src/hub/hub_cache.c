@@ -23,7 +23,8 @@ bool cq_hub_environment_is_true(const char *name) {
   return false;
 }
 
-/* A directory of the environment followed by a path; "~/" is the home, which shells leave alone in quotes. */
+/* A directory of the environment followed by a path; "~/" is the home directory, since shells do not expand it in
+ * quotes. */
 static bool place(char out[CQ_HUB_PATH], const char *directory, const char *behind) {
   const char *home = directory[0] == '~' && (directory[1] == '/' || !directory[1]) ? cq_hub_environment("HOME") : NULL;
   const int n = snprintf(out, CQ_HUB_PATH, "%s%s%s", home ? home : "", directory + (home ? 1 : 0), behind);
@@ -69,7 +70,7 @@ bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organiz
   return n + 2 < size;
 }
 
-/* The only folder in snapshots/, when there is no refs/main. */
+/* The only folder in snapshots/ if there is no refs/main. */
 static bool only_entry(char *out, size_t size, const char *directory) {
   DIR *d = opendir(directory);
   int found = 0;

@@ -17,22 +17,22 @@
 
 enum { CQ_HUB_PATH = 4096, CQ_HUB_NAME = 512 };
 
-/* A variable of the environment that is set and not empty; else NULL. */
+/* An environment variable that is set and not empty; else NULL. */
 const char *cq_hub_environment(const char *name);
-/* Whether it says yes, as huggingface_hub reads it: 1, on, yes, true. */
+/* Whether it is true, as in huggingface_hub: 1, on, yes, true. */
 bool cq_hub_environment_is_true(const char *name);
 
 /* False when there is no home to look in, or the path is too long. */
 bool cq_hub_cache_directory(char out[CQ_HUB_PATH]);
-/* The file that `hf auth login` leaves the token in: HF_TOKEN_PATH, else token beside the cache. */
+/* The file that `hf auth login` leaves the token in: HF_TOKEN_PATH, else token next to the cache. */
 bool cq_hub_token_file(char out[CQ_HUB_PATH]);
 
-/* "models--ORG--NAME"; kind is "models" or "datasets", organization NULL for a name that has its own or none. False for
- * what cannot be a name there. */
+/* "models--ORG--NAME"; kind is "models" or "datasets", organization NULL if the name includes it or has none. False for
+ * an invalid name. */
 bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organization, const char *name);
 
-/* The snapshot of a model in the cache, at a branch, tag or whole commit; revision NULL: main, or else the only one
- * there is. *looked: the place it would be in, for an error. */
+/* The snapshot of a model in the cache, at a branch, tag or whole commit; revision NULL: main, or else the only one.
+ * *looked: the path that was tried, for an error. */
 bool cq_hub_find_snapshot(char *out, size_t size, char looked[CQ_HUB_PATH], const char *cache, const char *kind,
                           const char *organization, const char *name, const char *revision);
 

@@ -56,7 +56,7 @@ static bool has_key(cq_slice matter, const char *key) {
 
 /* --- values --- */
 
-/* Words that YAML reads as something else than text, of those that could be a value here: "no" is Norwegian. */
+/* Possible values here that YAML reads as something other than text: "no" is Norwegian. */
 static bool is_plain(const char *text) {
   static const char *const words[] = {"no", "on", "off", "yes", "true", "false", "null", "y", "n"};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)

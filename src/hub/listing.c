@@ -6,7 +6,7 @@
 
 #include <fnmatch.h>
 
-enum { LIST_PATIENCE = 3 }; /* a list of thousands of files is long in the making */
+enum { LIST_PATIENCE = 3 }; /* a list of thousands of files takes long */
 
 cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r, cq_error *error) {
   cq_hub_answer a = {0};
@@ -152,7 +152,7 @@ cq_status cq_hub_want_matching(cq_hub_listing *l, const char *const *patterns, s
 
 /* --- choosing what a model needs --- */
 
-/* The file's name when it lies directly in that folder ("": the root); else NULL. */
+/* The file's name if it is directly in that folder ("": the root); else NULL. */
 static const char *name_in(const char *folder, const char *name) {
   const size_t n = strlen(folder);
   if (n && (strncmp(folder, name, n) != 0 || name[n] != '/')) return NULL;

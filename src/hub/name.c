@@ -19,7 +19,7 @@ bool cq_hub_is_name(const char *name) {
   return true;
 }
 
-/* As git's names of branches, roughly: it becomes a path below refs/. */
+/* Roughly git's rules for branch names: it becomes a path below refs/. */
 static bool is_revision(const char *text) {
   if (!*text || strlen(text) > 200 || strstr(text, "..") || strstr(text, "//") || text[strlen(text) - 1] == '/')
     return false;

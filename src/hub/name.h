@@ -13,7 +13,7 @@ typedef struct cq_hub_name {
 /* Whether the hub can have a repository of that name: one slash at most, letters, digits and -_. */
 bool cq_hub_is_name(const char *name);
 
-/* Errors: CQ_ERR_ARGUMENT for what cannot be a name or a revision. */
+/* Errors: CQ_ERR_ARGUMENT for an invalid name or revision. */
 CQ_MUST_USE cq_status cq_hub_name_parse(cq_hub_name *out, const char *text, cq_error *error);
 
 #endif

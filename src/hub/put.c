@@ -13,18 +13,18 @@
 
 #define O cq_hub_put_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, as the hub calls it: apache-2.0, cc-by-4.0"),
-     .otherwise = "the directory's card's"},
+    {CQ_TEXT(O, "license", license, CHANGES, "NAME", "the card's license, by its name on the hub: apache-2.0"),
+     .otherwise = "from the directory's card"},
     {CQ_TEXTS(O, "base-model", base_models, n_base_models, CHANGES, "NAME",
               "the card's base model: what it was made from"),
-     .otherwise = "the directory's card's"},
+     .otherwise = "from the directory's card"},
     {CQ_TEXTS(O, "language", languages, n_languages, CHANGES, "CODE", "the card's languages"),
-     .otherwise = "the directory's card's", .flags = CQ_OPTION_COMMAS},
-    {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by the hub's names"),
-     .otherwise = "the directory's card's"},
+     .otherwise = "from the directory's card", .flags = CQ_OPTION_COMMAS},
+    {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by their names on the hub"),
+     .otherwise = "from the directory's card"},
     {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "what the commit says"), .otherwise = "which model, and calque"},
     {CQ_FLAG(O, "private", is_private, CHANGES, "a repository that is created is private")},
-    {CQ_FLAG(O, "replace", replace, CHANGES, "replace files that are there with other contents")},
+    {CQ_FLAG(O, "replace", replace, CHANGES, "replace existing files with other contents")},
 };
 #undef O
 
@@ -37,7 +37,7 @@ enum { SAMPLE_BYTES = 512 };
 
 /* --- the repository --- */
 
-/* One that exists is fine: another try of ours may have created it, whose answer was lost. */
+/* An existing one is fine: an earlier attempt of ours, whose answer was lost, may have created it. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
   char url[1200], organization[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
@@ -54,7 +54,7 @@ static cq_status create_repository(cq_hub_session *s, const char *repository, bo
   return status == CQ_ERR_IO && code == 409 ? CQ_OK : status;
 }
 
-/* What it has; it is created if it does not exist. */
+/* Lists its files; it is created if it does not exist. */
 static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_hub_name *name,
                                  const cq_hub_put_options *o, cq_error *error) {
   int code;
@@ -70,7 +70,7 @@ static bool is_same(const cq_hub_upload *file, const cq_hub_file *there) {
                        : there->git_hash && !strcmp(there->git_hash, file->git_hash);
 }
 
-/* Which files are there already; one with other contents is an error. */
+/* Finds the files that exist already; one with other contents is an error. */
 static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const char *repository,
                                const cq_hub_put_options *o, cq_error *error) {
   for (size_t i = 0; i < u->n; i++) {

@@ -32,13 +32,13 @@ CQ_MUST_USE cq_status cq_lexical_segment_of_texts(const char *path, const cq_ana
 
 typedef struct cq_lexical_set cq_lexical_set;
 
-/* Opens segments, in order. Those that `shared` (NULL: none) has by the same path are not opened again. The analyzer
- * is borrowed; no segments is legal. Errors: CQ_ERR_FORMAT for what is not a segment, or a damaged one; CQ_ERR_IO. */
+/* Opens segments, in order. Those that `shared` (NULL: none) has by the same path are not opened again. The analyzer is
+ * borrowed; no segments is legal. Errors: CQ_ERR_FORMAT for anything but an undamaged segment; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_lexical_set_open(cq_lexical_set **out, const cq_analyzer *analyzer, const char *const *paths,
                                           size_t n, const cq_lexical_set *shared, cq_error *error);
 void cq_lexical_set_free(cq_lexical_set *set);
-/* Compares all postings with their checks; what else there is was compared when its segment was opened. Errors:
- * CQ_ERR_FORMAT, with the file, for the first that are damaged. */
+/* Compares all postings with their checks; everything else was compared when its segment was opened. Errors:
+ * CQ_ERR_FORMAT, with the file, for the first damage. */
 CQ_MUST_USE cq_status cq_lexical_set_verify(const cq_lexical_set *set, cq_error *error);
 
 uint64_t cq_lexical_set_n_documents(const cq_lexical_set *set);
@@ -51,8 +51,8 @@ void cq_lexical_set_count(uint64_t *n_documents, uint64_t *n_occurrences, const 
 
 /* Writes one segment of n consecutive ones of a set, from number `first` on, without their text: documents in the same
  * order. `dead` (NULL: none are) has a bit for each document of the set, document d's in byte d / 8, the lowest for
- * d % 8 = 0: the dead ones become documents of no text, so that all numbers stay. The bytes are those of a segment
- * written at once. In memory are 4 bytes a document and the postings of one term.
+ * d % 8 = 0: the dead ones become empty documents, so that all numbers stay. The bytes are those of a segment
+ * written at once. Memory: 4 bytes per document and the postings of one term.
  * Errors: CQ_ERR_FORMAT, with the file, for damaged postings; CQ_ERR_ARGUMENT for more than CQ_MAX_SEGMENT_TEXTS
  * documents; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lexical_segments_merge(const char *path, const cq_lexical_set *set, size_t first, size_t n,
@@ -69,27 +69,26 @@ typedef struct cq_lexical_filter {
   const void *context;
 } cq_lexical_filter;
 
-/* cq_lexical_search among the documents that a filter allows (NULL: all). The statistics that scores are made of
- * (documents, lengths, how often a term occurs) stay those of the whole set, so that a filter changes no score; so
- * they do in Lucene, whose deleted documents count until they are merged away. Errors: cq_lexical_search's;
- * CQ_ERR_FORMAT, with the file, for damaged postings. */
+/* cq_lexical_search among the documents that a filter allows (NULL: all). The statistics behind scores (documents,
+ * lengths, term counts) stay those of the whole set, so that a filter changes no score; as in Lucene, deleted documents
+ * count until they are merged away. Errors: cq_lexical_search's; CQ_ERR_FORMAT, with the file, for damaged postings. */
 CQ_MUST_USE cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
                                             const cq_lexical_query *queries, size_t n_queries,
                                             const cq_lexical_options *options, const cq_lexical_filter *filter,
                                             cq_context *ctx, cq_error *error);
-/* The same for texts, analyzed as those of the documents. */
+/* The same for texts, analyzed like the documents. */
 CQ_MUST_USE cq_status cq_lexical_set_search_texts(cq_lexical_hit **out, const cq_lexical_set *set,
                                                   const cq_slice *queries, size_t n_queries,
                                                   const cq_lexical_options *options, const cq_lexical_filter *filter,
                                                   cq_context *ctx, cq_error *error);
 
-/* Which words of a text a query has found: *out[n], where in the text each is, ascending; released with cq_free().
- * Errors: CQ_ERR_MEMORY. */
+/* The places in a text of the words that a query matches: *out[n], ascending; released with cq_free(). Errors:
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyzer, cq_slice query,
                                          cq_slice text, cq_error *error);
 
-/* How much each text has of a query: the sum of ln(1 + (N - n + .5) / (n + .5)), BM25's idf in the set, of the query's
- * different terms in it. weights [n]. Errors: CQ_ERR_MEMORY. */
+/* The weight of a query's terms in each text: the sum of ln(1 + (N - n + .5) / (n + .5)), BM25's idf in the set, of the
+ * query's different terms in it. weights [n]. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lexical_weigh(double *weights, const cq_lexical_set *set, cq_slice query,
                                        const cq_slice *texts, size_t n, cq_error *error);
 

@@ -260,7 +260,7 @@ static uint64_t prefix_of(cq_slice term) {
   return prefix;
 }
 
-/* qsort has no context: the prefixes are compared here, and runs of equal ones sorted on. */
+/* qsort has no context: the prefixes are compared here, and runs of equal ones are sorted further. */
 static int by_prefix(const void *a, const void *b) {
   const sorted_term *p = a, *q = b;
   return (p->prefix > q->prefix) - (p->prefix < q->prefix);

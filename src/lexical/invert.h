@@ -18,7 +18,7 @@ typedef struct cq_inverter cq_inverter;
 CQ_MUST_USE cq_status cq_inverter_open(cq_inverter **out, const cq_analyzer *analyzer, int n_workers, cq_error *error);
 void cq_inverter_free(cq_inverter *inverter);
 
-/* Documents as they came, and what they were turned into. */
+/* Documents as read, and their inverted form. */
 typedef struct cq_batch {
   cq_raw_document *raw; /* [n], `bytes` in raw_bytes */
   uint32_t *begins;     /* [n] where in raw_bytes */

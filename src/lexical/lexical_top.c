@@ -2,13 +2,13 @@
  *
  * Documents are taken in windows of 4,096. In each window
  *
- *   a term's bound     the best score that any of its blocks there can give (its entries' pairs say)
- *   non-essential      the terms of the lowest bounds, as many as together cannot lift a document over the k-th best score so far
- *   essential          the others: their postings are added up, term after term, in an array of the window's scores
- *   candidates         documents among them that could still come over that score; if they are few, the non-essential terms are
- *                      looked up for them alone, and only in blocks that a candidate lies in
+ *   a term's bound     the best score that any of its blocks there can give (from the bounds in their entries)
+ *   non-essential      the terms with the lowest bounds, whose sum does not exceed the k-th best score so far
+ *   essential          the others: their postings are added, term by term, to an array of the window's scores
+ *   candidates         documents that could still exceed that score; if they are few, the non-essential terms are looked up
+ *                      for them alone, and only in blocks with a candidate
  *
- * Scores are exact sums (score.h), so that it does not matter which terms are added first.
+ * Scores are exact sums (score.h), so the order in which terms are added does not matter.
  * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
 #include "base/context.h"
 #include "base/error.h"
@@ -23,9 +23,9 @@
 
 enum {
   WINDOW = 4096,
-  GROUP = 64, /* documents that are looked over together when the window's scores are read */
+  GROUP = 64, /* documents that are scanned together when the window's scores are read */
   GROUPS = WINDOW / GROUP,
-  FEW = 48, /* candidates; for more of them every posting is added up, which is quicker than looking them up */
+  FEW = 48, /* candidates; for more, adding up every posting is faster than looking them up */
 };
 
 /* --- iterating over a term's postings --- */
@@ -35,7 +35,7 @@ typedef struct cursor {
   cq_postings postings;
   const uint32_t *lengths;
   uint32_t block, last; /* the current block, its last document */
-  uint32_t n, at;       /* how many postings it has and which is next; n 0: it is not unpacked */
+  uint32_t n, at;       /* its number of postings and the next one; n 0: not unpacked */
   double bound;         /* of the current block */
   double window_bound;  /* of its blocks in the window */
   uint32_t n_documents; /* of the segment */
@@ -149,7 +149,7 @@ static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
     unpack_cursor(c);
     uint32_t first = c->at, end;
     while (first < c->n && c->documents[first] < from) first++;
-    /* Bounded on both sides whatever a damaged file says. */
+    /* Bounded on both sides, even in a damaged file. */
     for (end = first; end < c->n && c->documents[end] - from < to - from; end++)
       s->met[(c->documents[end] - from) / GROUP] = 1;
     cq_term_score_add(s->scores, from, &c->scoring, c->documents + first, c->frequencies + first, c->lengths,
@@ -174,7 +174,7 @@ static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint
   }
 }
 
-/* The places of documents that have been met and come over `min_score`; returns how many, at most max + 1. */
+/* The places of documents found so far with scores over `min_score`; returns how many, at most max + 1. */
 static size_t find_candidates(uint16_t *places, const searching *s, double min_score, size_t max) {
   size_t n = 0;
   for (uint32_t g = 0; g < GROUPS; g++) {
@@ -214,7 +214,7 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
   for (size_t i = n_free; i < n; i++) add_term(s, s->by_bound[i], from, to);
   n_places = n_free ? find_candidates(places, s, score_threshold(s) - rest, FEW) : FEW + 1;
   if (n_places > FEW) {
-    /* What non-essential terms alone lift is not over the threshold, so that documents only they meet do no harm. */
+    /* Non-essential terms alone never exceed the threshold, so documents that only they contain do no harm. */
     for (size_t i = n_free; i-- > 0;) add_term(s, s->by_bound[i], from, to);
     n_places = find_candidates(places, s, score_threshold(s), WINDOW);
   } else {
@@ -226,7 +226,7 @@ static void search_window(searching *s, uint64_t first_document, uint32_t from, 
   clear_window(s);
 }
 
-/* Terms that come again are made one, as the model has it. */
+/* Repeated terms are merged, as the model defines. */
 static cq_status merge_terms(cq_lexical_term *out, size_t *n, const cq_lexical_query *query, cq_lexical_model model,
                              cq_error *error) {
   cq_intern seen = {0};

@@ -1,4 +1,4 @@
-/* The words of a text that a query has found, for showing them, and how much they say. */
+/* The words of a text that a query has found, for highlighting, and their weight. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lexical/growing.h"

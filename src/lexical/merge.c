@@ -109,7 +109,7 @@ static cq_status add_postings(merging *m, const next_term *t, cq_error *error) {
   return ok ? CQ_OK : cq_fail_file(error, CQ_ERR_FORMAT, segment->path, CQ_DAMAGED_POSTINGS);
 }
 
-/* Its next term takes the place of a segment's at the top of the heap. */
+/* Replaces the top of the heap by the segment's next term. */
 static bool pass_top(merging *m) {
   next_term t = m->heap[0];
   const cq_segment *s = &m->segments[t.segment]->file;

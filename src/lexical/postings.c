@@ -25,7 +25,7 @@ static void pack_block(uint32_t *words, const uint32_t *values, int bits) {
 
 typedef uint32_t four __attribute__((vector_size(16)));
 
-/* With bits a constant the loop is straight code: a shift and a mask a row. */
+/* With a constant `bits` the loop is straight-line code: a shift and a mask per row. */
 static inline __attribute__((always_inline)) void unpack_bits(uint32_t *values, const unsigned char *bytes,
                                                               const int bits) {
   const four mask = (four){0} + (bits == 32 ? UINT32_MAX : (1u << bits) - 1);
@@ -121,7 +121,7 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
   while (at > 0 && kept[at - 1].frequency > frequency) kept[at] = kept[at - 1], at--;
   kept[at] = it;
   if (n > CQ_MAX_PAIRS) {
-    /* One pair too many: the two neighbors with the lowest frequencies, which matter least, become one that covers
+    /* One pair too many: merges the two neighbors with the lowest frequencies, which matter least, into one that covers
      * both. */
     kept[1].length = kept[0].length;
     memmove(kept, kept + 1, (size_t)--n * sizeof *kept);

@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-enum { MAX_LENGTHS = 1 << 20 }; /* in the table; for longer documents the part is computed each time */
+enum { MAX_LENGTHS = 1 << 20 }; /* in the table; for longer documents it is computed each time */
 
-/* Adding and taking away a number of 2^20 and a half rounds to a multiple of 2^-32. */
+/* Adding and subtracting 1.5 * 2^20 rounds to a multiple of 2^-32. */
 static inline double round_score(double score) {
   const double shift = 1.5 * CQ_MAX_SCORE;
   return (score + shift) - shift;

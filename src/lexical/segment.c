@@ -37,7 +37,7 @@ static const char no_memory[] = "out of memory";
 /* Describes an inconsistency; NULL: the segment is safe to read. */
 static const char *check_segment(cq_segment *s, const header *h) {
   if (memcmp(h->magic, "calqlex1", sizeof magic) == 0)
-    return "a segment of version 1, this calque reads version 2: make the index anew";
+    return "a segment of version 1, but this calque reads version 2: build the index again";
   if (memcmp(h->magic, magic, sizeof magic) != 0) return "not a segment of a lexical index";
   if (h->n_documents > UINT32_MAX - 1 || h->n_terms > UINT32_MAX - 1) return "the header counts too many";
   const uint64_t sizes[N_PARTS] = {[LENGTHS] = h->n_documents * sizeof(uint32_t),
@@ -190,7 +190,7 @@ static cq_status write_records(cq_writer *w, const cq_segment_source *s, cq_erro
   return status ? status : cq_writer_bytes(w, &end, sizeof end, error);
 }
 
-/* The check of the first n bytes, as they are in the file. */
+/* The check of the file's first n bytes. */
 static cq_status write_check(cq_writer *w, size_t n, cq_error *error) {
   cq_mapping written = {0};
   if (fflush(w->stream) != 0) return cq_fail_errno(error, w->path, "cannot write");

@@ -35,7 +35,7 @@ typedef struct cq_segment {
   _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] postings that have been compared */
 } cq_segment;
 
-/* Errors: CQ_ERR_FORMAT for a file that is none, is truncated or lies about its parts; CQ_ERR_IO. */
+/* Errors: CQ_ERR_FORMAT for another format, a truncated file or impossible parts; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_segment_open(cq_segment *out, const char *path, cq_error *error);
 void cq_segment_close(cq_segment *segment);
 

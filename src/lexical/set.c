@@ -34,8 +34,8 @@ static cq_status open_segment(cq_open_segment **out, const char *path, cq_error 
   return CQ_OK;
 }
 
-/* The segment that a set has of a path, for one more set; NULL: it has none. A commit adds at the end, so that a path
- * is most often where it was before, or not far after it: looked for from *at on, once around. */
+/* A set's segment for a path, shared with one more set; NULL: none. A commit appends, so a path is usually near its old
+ * place: searched from *at on, wrapping around. */
 static cq_open_segment *share_segment(const cq_lexical_set *set, const char *path, size_t *at) {
   const size_t n = set ? set->n_segments : 0;
   for (size_t i = 0; i < n; i++) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Heads of other tasks and buffers, which do not bear on the token vectors. */
+/* Heads of other tasks and buffers, which do not affect the token vectors. */
 static const char *const ignored_tensors[] = {"pooler.",
                                               "bert.pooler.",
                                               "roberta.pooler.",

@@ -44,14 +44,14 @@ typedef struct cq_bert_sizes {
   cq_activation activation;
 } cq_bert_sizes;
 
-/* The architecture of a model_type; NULL: another's. */
+/* The architecture of a model_type; NULL: none of these. */
 const cq_bert *cq_bert_find(const char *model_type);
 /* The model types, one after the other; NULL: no more. */
 const char *cq_bert_name(size_t i);
 bool cq_bert_is_albert(const cq_bert *a);
 bool cq_bert_is_deberta(const cq_bert *a);
 bool cq_bert_is_plain(const cq_bert *a); /* BERT, RoBERTa and their like: word, position and type, normalized */
-/* The activation where config.json names none. */
+/* The activation if config.json names none. */
 const char *cq_bert_activation(const cq_bert *a);
 /* Errors: CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED with the key. */
 CQ_MUST_USE cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
@@ -60,7 +60,7 @@ CQ_MUST_USE cq_status cq_bert_read_sizes(cq_bert_sizes *out, const json_t *confi
 /* A layer's weights that are packed, each on its own. */
 enum { CQ_BERT_PARTS = 6 };
 
-/* Fills in an empty transformer whose config is read. Errors: as cq_module_type's open. */
+/* Fills an empty transformer whose config is read. Errors: those of cq_module_type's open. */
 CQ_MUST_USE cq_status cq_bert_open(cq_transformer *t, const cq_bert *a, const cq_module_source *source,
                                    const char *path, cq_error *error);
 void cq_bert_set_dropouts(cq_transformer *t, float hidden, float attention, const cq_bert *a);

@@ -35,7 +35,7 @@ static void cnn_free(cq_module *module) {
   cq_weights_close(c->weights);
 }
 
-/* Widths are odd and strides 1: all else gives another number of tokens. */
+/* Widths are odd and strides 1: anything else changes the number of tokens. */
 static cq_status read_widths(cnn *c, const json_t *config, const char *path, cq_error *error) {
   const json_t *sizes = json_object_get(config, "kernel_sizes"), *strides = json_object_get(config, "stride_sizes");
   static const int64_t usual[] = {1, 3, 5}; /* as sentence-transformers */

@@ -82,7 +82,7 @@ static json_t *describe_tokenizer(const cq_module *m) {
                    m->add_special);
 }
 
-/* Everything that bears on the vectors, apart from vocabulary and weights. */
+/* Everything that affects the vectors, apart from vocabulary and weights. */
 static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *error) {
   json_t *modules;
   cq_status status = describe_modules(&modules, e, error);
@@ -131,9 +131,9 @@ static void include_bytes(cq_identity *id, const void *bytes, size_t n) {
   *id = cq_hash128_add(*id, bytes, n);
 }
 
-/* The effect of normalizers, pre-tokenizers and merges shows in how they split this text; a table of them would depend
- * on the file they came from. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without
- * them, a long word. */
+/* Normalizers, pre-tokenizers and merges are identified by how they split this text; a list of them would depend on
+ * their file. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a long
+ * word. */
 static const char probe[] =
     "The Quick  brown\tfox's 1,234.50 na\xC3\xAFve caf\x65\xCC\x81 re-entered; \xEF\xAC\x81ve \xE2\x85\xA7 \xC2\xBD! "
     "\xC3\x9C"

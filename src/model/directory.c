@@ -106,7 +106,7 @@ cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
 
 /* --- the small configuration files --- */
 
-/* Reads directory/name when it is there and holds an object; *out stays NULL when it is not. */
+/* Reads directory/name if it exists and holds an object; otherwise *out stays NULL. */
 static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
                                cq_error *error) {
   cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
@@ -136,7 +136,7 @@ static bool is_void(const json_t *value) {
          (json_is_array(value) && json_array_size(value) == 0);
 }
 
-/* sentence_bert_config.json of any age. *length 0: not said. */
+/* sentence_bert_config.json of any version. *length 0: not given. */
 static cq_status read_sentence_config(int64_t *length, bool *lowercase, const char *directory, cq_error *error) {
   static const char *const names[] = {"sentence_bert_config.json",       "sentence_roberta_config.json",
                                       "sentence_distilbert_config.json", "sentence_camembert_config.json",
@@ -245,7 +245,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (!status && type->has_body) status = read_sentence_config(&length, &source.lowercase, directory, error);
   if (!status) status = type->open(&module, &source, error);
   if (!status) {
-    if (e->language) source.lowercase = false; /* what folds case is in the language's tokenizer */
+    if (e->language) source.lowercase = false; /* case folding is decided by the language's tokenizer */
     module->lowercase = source.lowercase;
     module->path = cq_arena_strdup(&e->arena, path);
     if (!module->path) status = cq_fail_memory(error, "a module");
@@ -264,7 +264,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (!type->has_body) return CQ_OK;
 
-  /* What the configuration says, else the tokenizer; never more than there are positions. */
+  /* From the configuration, else the tokenizer; never more than the positions. */
   if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
   if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
   if (length > INT32_MAX) length = 0;
@@ -312,7 +312,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task, as ours do when they are opened. */
+/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task, as our modules do at opening. */
 static bool is_task_argument(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");
@@ -350,7 +350,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
-/* What model2vec writes beside its files: whether the vectors are scaled to length 1. *is_one: this is such a file. */
+/* model2vec's own configuration: whether vectors are scaled to length 1. *is_one: it is such a file. */
 static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
   json_t *config;
   cq_status status = cq_json_read(&config, path, error);
@@ -377,7 +377,7 @@ static cq_status open_plain(cq_encoder *e, const char *list_path, const cq_encod
   if (status) return status;
   if (!cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_IO, list_path,
-                        "not found, and no config.json beside it: this is not a model directory");
+                        "not found, and no config.json next to it: this is not a model directory");
   status = read_model2vec_config(&is_model2vec, &normalize, path, error);
   if (status || is_model2vec) return status ? status : open_model2vec(e, normalize, options, error);
   if ((status = open_module(e, &cq_transformer_type, "", options, error)) ||
@@ -410,7 +410,7 @@ static bool is_quantized(const cq_encoder *e) {
   return false;
 }
 
-/* What is requested, as far as the processor has it. */
+/* The requested precision, if the processor supports it. */
 static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *options, cq_error *error) {
   const char *wish = getenv("CALQUE_PRECISION");
   cq_precision wanted = options->precision;
@@ -438,7 +438,7 @@ static bool has_adapters(const cq_encoder *e) {
   return e->modules[0]->type->has_body && ((const cq_transformer *)e->modules[0])->has_adapters;
 }
 
-/* A model with the weights of one task has that task's prompt alone, by default: saved, it is a model of that task. */
+/* A model with the weights of one task has only that task's prompt, by default: saved, it is a model of that task. */
 static cq_status keep_prompt(cq_encoder *e, cq_error *error) {
   const char *name = e->task_prompt_name;
   json_t *kept = json_object();
@@ -469,7 +469,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "task", task, CHANGES, "NAME",
              "encode for this task, 'query', 'document' or one of the model's own: by its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
-             "leave unknown tokens out, as model2vec's own library does (static models)")},
+             "leave out unknown tokens, as model2vec's own library does (static models)")},
 };
 #undef O
 

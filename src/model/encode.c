@@ -146,7 +146,7 @@ static void run_block(void *context, size_t item, int worker) {
   if (status) fail_item(e, item, worker, status, &error);
 }
 
-/* Where blocks are few, there are as many for each thread: else all would wait for one thread's last block. */
+/* A small number of blocks is a multiple of the threads; otherwise all would wait for one thread's last block. */
 static int64_t count_blocks(int64_t n_tokens, int64_t n_threads) {
   const int64_t n = n_tokens > BLOCK_TOKENS ? (n_tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS : 1;
   if (n >= 4 * n_threads) return n;

@@ -26,13 +26,13 @@ struct cq_encoder {
   const char *task_prompt_name; /* of the task that it was opened for; NULL: the default */
   bool has_routes;              /* and its modules (Router) or weights (LoRA) are those of one task */
   const char *similarity;
-  int64_t truncate_dim; /* of the vectors that encoding gives; 0: none */
+  int64_t truncate_dim; /* for the vectors returned by encoding; 0: none */
   bool include_prompt;  /* pooling sees the prompt's tokens */
   cq_notice_fn notice;  /* cq_encoder_options' */
   void *notice_context;
 };
 
-/* Dimensions of what the last module gives, before any truncation: those that training sees. */
+/* Dimensions of the last module's output, before any truncation, as used in training. */
 static inline int cq_encoder_full_dim(const cq_encoder *e) {
   return (int)e->modules[e->n_modules - 1]->output_dim;
 }
@@ -40,20 +40,20 @@ static inline int cq_encoder_full_dim(const cq_encoder *e) {
 /* Whether queries and documents have prompts or modules of their own. */
 bool cq_encoder_has_tasks(const cq_encoder *encoder);
 
-/* Tells notice, when there is one, that n_truncated of n sentences were. */
+/* Reports to notice (if not NULL) that n_truncated of n sentences were truncated. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
 
-/* The directory of a model's name: the name itself when it is one, else its snapshot in the local Hugging Face cache.
- */
+/* The directory of a model's name: the name itself if it is a directory, else its snapshot in the local Hugging Face
+ * cache. / */
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
-/* Putting an encoder together by hand, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended
- * in order, cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense after a
- * student) is legal until its parameters are made trainable. */
+/* Assembling an encoder, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended in order,
+ * cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense after a student) is
+ * legal until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
 
-/* What cq_encoder_save does, into a directory that exists, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
+/* Like cq_encoder_save, but into an existing directory, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
  * cq_weights_save. */
 CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                        const char *card, cq_error *error);
@@ -62,7 +62,7 @@ CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weigh
  * positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
 
-/* Freezes all parameters but the tables of word embeddings; before they are made trainable. */
+/* Freezes all parameters except the tables of word embeddings; call before they are made trainable. */
 void cq_encoder_freeze_body(cq_encoder *encoder);
 
 /* The module that owns the tokenizer: the first. */
@@ -71,7 +71,7 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
 }
 
 /* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. row_of
- * NULL: a table where id i has row i. NULL: there is none. */
+ * NULL: a table where id i has row i. NULL: none. */
 cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
 
 /* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The
@@ -81,7 +81,7 @@ CQ_MUST_USE cq_status cq_encoder_put_vocabulary(cq_encoder *encoder, cq_tokenize
 
 /* --- text to ids: token_ids.c --- */
 
-/* What a thread tokenizes with, kept with the context from call to call. */
+/* A thread's memory for tokenizing, kept with the context from call to call. */
 typedef struct cq_text_memory {
   cq_token_memory *tokens;
   cq_builder with_prompt;
@@ -90,19 +90,18 @@ typedef struct cq_text_memory {
 cq_text_memory *cq_text_memory_take(cq_context *ctx); /* NULL: out of memory */
 void cq_text_memory_put(cq_context *ctx, cq_text_memory *memory);
 
-/* The options, or the defaults where they are NULL, checked for this encoder. */
+/* The options, or the defaults if NULL, checked for this encoder. */
 CQ_MUST_USE cq_status cq_encoder_take_options(cq_encode_options *taken, const cq_encoder *encoder,
                                               const cq_encode_options *options, cq_error *error);
-/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, whose number error->line has. */
+/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, with its number in error->line. */
 CQ_MUST_USE cq_status cq_check_sentences(const cq_slice *sentences, size_t n, cq_error *error);
 
 /* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
                                           cq_slice sentence, bool *truncated, cq_error *error);
 
-/* What is put before every sentence, from the options or the model ("" when nothing), and how many leading tokens
- * pooling then leaves out (0 when it sees the prompt). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name,
- * CQ_ERR_MEMORY. */
+/* The prompt of every sentence, from the options or the model ("": none), and how many leading tokens pooling then
+ * leaves out (0: none). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
                                         const cq_encode_options *options, cq_text_memory *memory, cq_error *error);
 /* Puts the prompt before the text, in memory. */
@@ -122,15 +121,15 @@ CQ_MUST_USE cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *en
 CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
                                           cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);
 
-/* cq_encoder_encode, and `states` of each sentence besides, [n, cq_encoder_states_width] dense (data NULL: not wanted);
+/* cq_encoder_encode, plus the `states` of each sentence, [n, cq_encoder_states_width] dense (data NULL: not wanted);
  * see lab/autoencode/states.h. */
 CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,
                                                const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                                const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
 /* Makes the parameters writable (copied out of the mapping) and packs for backward too. An encoder in bf16 is trained
- * so: products of both passes in bf16, all else, and the parameters themselves, in f32. One in int8 is trained in f32.
- */
+ * with products of both passes in bf16, and everything else, parameters included, in f32. One in int8 is trained in
+ * f32. / */
 CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error);
 /* Packs all weights again after an update of the parameters. */
 CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error);

@@ -11,7 +11,7 @@
 
 enum { MAX_TASKS = 1024, MAX_RANK = 4096, MAX_NAME = 512 };
 
-/* The place of a name in the list; -1: it is not there. */
+/* The place of a name in the list; -1: not found. */
 static int64_t find_task(const json_t *tasks, const char *name) {
   size_t i;
   const json_t *task;

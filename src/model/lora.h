@@ -21,14 +21,14 @@ typedef struct cq_lora {
   float scale;
 } cq_lora;
 
-/* What config.json says. task: one of its names; "query" and "document" stand for retrieval.query and
- * retrieval.passage, and for no adapter where there are none of these; NULL: none. Errors: CQ_ERR_FORMAT;
- * CQ_ERR_ARGUMENT for another task that it does not have. */
+/* Reads config.json. task: one of its names; "query" and "document" stand for retrieval.query and retrieval.passage,
+ * and for no adapter if there are none of these; NULL: none. Errors: CQ_ERR_FORMAT; CQ_ERR_ARGUMENT for another task
+ * that it does not have. */
 CQ_MUST_USE cq_status cq_lora_read(cq_lora *out, const json_t *config, const char *task, const char *path,
                                    cq_error *error);
 
-/* Adds the task's product to a weight that was taken by one of these names; without a task, or where no name is that of
- * an original, it stays as it is. Errors: CQ_ERR_FORMAT for factors that are missing or of another shape. */
+/* Adds the task's product to a weight found under one of these names; without a task, or if no name is an original's,
+ * the weight does not change. Errors: CQ_ERR_FORMAT for factors that are missing or of another shape. */
 CQ_MUST_USE cq_status cq_lora_add(cq_param *p, cq_weights *w, const char *const *names, const cq_lora *lora,
                                   bool is_table, cq_arena *arena, cq_error *error);
 

@@ -4,7 +4,7 @@
  *                       "bidirectional"}
  *   model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
  *
- * dropout works between layers, as in PyTorch; the states that a layer ends in, where they are wanted, are before it.
+ * dropout works between layers, as in PyTorch; the states that a layer ends in, if they are wanted, are before it.
  */
 #include "nn/lstm.h"
 
@@ -34,7 +34,7 @@ static void lstm_free(cq_module *module) {
   cq_weights_close(l->weights);
 }
 
-/* Room for everything, the layers joined to their (still empty) parameters: four a direction. */
+/* Reserves room for everything and connects the layers to their (still empty) parameters: four per direction. */
 static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirectional, float dropout, cq_arena *arena) {
   lstm *l = cq_arena_alloc(arena, sizeof *l);
   const int n_directions = bidirectional ? 2 : 1;

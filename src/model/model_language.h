@@ -13,8 +13,7 @@
 
 #define CQ_LANGUAGE_FOLDER "languages"
 
-/* Whether a directory is a language's of a model, whose directory *out is then. What is a model by itself is no
- * language. */
+/* Whether a directory is a language of a model, whose directory is then *out. A complete model is not a language. */
 bool cq_language_model(char *out, size_t out_size, const char *directory);
 
 /* Whether it can be a language's name: letters, digits, - and _. */
@@ -24,7 +23,7 @@ bool cq_language_is_name(const char *name);
 CQ_MUST_USE cq_status cq_language_list(json_t **out, const char *model, cq_error *error);
 
 /* Writes an encoder's tokenizer and word embeddings, of that type, into a language's directory, which exists. Errors:
- * CQ_ERR_UNSUPPORTED when its first module is no Transformer; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * CQ_ERR_UNSUPPORTED if its first module is not a Transformer; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_language_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                         cq_error *error);
 

@@ -16,10 +16,9 @@ static const cq_module_type *const types[] = {
 
 const cq_module_type *cq_module_type_find(const char *type) {
   /* Published models say sentence_transformers.models.Pooling, newer ones
-   * sentence_transformers.sentence_transformer.modules.pooling.Pooling; a class of another package is not ours to
-   * guess. */
+   * sentence_transformers.sentence_transformer.modules.pooling.Pooling; classes of other packages are not guessed. */
   static const char package[] = "sentence_transformers.";
-  /* A Transformer with code of its own beside it, which chooses an adaptation (jina-embeddings-v3). */
+  /* A Transformer with its own code, which chooses an adaptation (jina-embeddings-v3). */
   if (strcmp(type, "custom_st.Transformer") == 0) return &cq_transformer_type;
   if (strncmp(type, package, sizeof package - 1) != 0) return NULL;
   const char *last = strrchr(type, '.') + 1;

@@ -30,7 +30,7 @@ typedef struct cq_module_source {
   cq_notice_fn notice;
   void *notice_context;
   cq_module *before;      /* NULL for the first */
-  int64_t input_dim;      /* what the module before gives; 0 for the first */
+  int64_t input_dim;      /* the previous module's output; 0 for the first */
   bool input_is_sentence; /* it gives one row a sequence */
   bool lowercase;         /* the text is lower-cased before the tokenizer sees it (do_lower_case); first module only */
   bool drop_unknown;      /* a StaticEmbedding leaves unknown tokens out */
@@ -46,10 +46,10 @@ struct cq_module {
   cq_param *params;        /* [n_params], in the order they are written to model.safetensors */
   size_t n_params;
   size_t n_pack_parts;     /* what pack can do side by side */
-  const char *not_trained; /* what in it has no backward, for an error's message; NULL: it can be trained */
+  const char *not_trained; /* the part without a backward pass, for error messages; NULL: trainable */
   /* Only for the module that owns the text side: */
   cq_tokenizer *tokenizer; /* NULL elsewhere */
-  int64_t n_ids;           /* ids it has a vector for, where that is not one a row of its table; else 0 */
+  int64_t n_ids;           /* number of ids with a vector, if it differs from the table's rows; else 0 */
   int32_t *row_of;         /* [n_ids] an id's row of the table, where ids share rows; NULL: its id */
   bool add_special;        /* special tokens are put around each sentence */
   int max_seq_length;      /* 0: no limit */
@@ -81,8 +81,8 @@ struct cq_module_type {
    * packed side by side by several threads. May be NULL. */
   CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_packing *packing, cq_error *error);
   void (*set_dropout)(cq_module *module, double rate); /* for training; NULL: the type has no dropout */
-  /* *y is taken from the worker's workspace. saved NULL: not training; else *saved receives what backward wants, in the
-   * workspace too, which then must not be released before backward. x has no data for a first module. */
+  /* *y is taken from the worker's workspace. saved NULL: not training; else *saved receives the data for backward, also
+   * in the workspace, which must then not be released before backward. x has no data for a first module. */
   CQ_MUST_USE cq_status (*forward)(cq_worker *worker, const cq_module *module, const cq_batch *batch, cq_tensor x,
                                    cq_tensor *y, void **saved, cq_error *error);
   /* NULL: models with such a module are not trained. dx->data NULL on entry: a first module, nothing wanted; else
@@ -113,7 +113,7 @@ static inline bool cq_is_transformer(const cq_module *module) {
 
 typedef struct cq_weights cq_weights; /* an open model.safetensors, and which of its tensors have been requested */
 
-/* Opens directory/model.safetensors, or pytorch_model.bin where there is none. */
+/* Opens directory/model.safetensors, or pytorch_model.bin if there is none. */
 CQ_MUST_USE cq_status cq_weights_open(cq_weights **out, const char *directory, cq_error *error);
 void cq_weights_close(cq_weights *w); /* parameters borrowed from it become invalid */
 
@@ -130,25 +130,25 @@ CQ_MUST_USE cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const c
 /* A convolution's weight, [rows, cols, width] in the file, as a matrix [rows, cols * width] that is saved as it was. */
 CQ_MUST_USE cq_status cq_weights_take_windows(cq_param *p, cq_weights *w, const char *name, int64_t rows, int64_t cols,
                                               int64_t width, cq_arena *arena, cq_error *error);
-/* A matrix of whole numbers in 8 bits, which stand for themselves; narrow. */
+/* A matrix of 8-bit integers without scales; narrow. */
 CQ_MUST_USE cq_status cq_weights_take_numbers(cq_param *p, cq_weights *w, const char *name, cq_arena *arena,
                                               cq_error *error);
 /* A vector of whole numbers (int32 or int64), each in [0, n_values): copied into the arena. */
 CQ_MUST_USE cq_status cq_weights_take_integers(int32_t **out, int64_t *n, cq_weights *w, const char *name,
                                                int64_t n_values, cq_arena *arena, cq_error *error);
-/* Gives the pages of memory back that reading has filled; they are read again where they are needed again. */
+/* Releases the memory pages filled by reading; they are read again when needed. */
 void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
 bool cq_weights_has_numbers(const cq_weights *w, const char *name); /* a matrix for cq_weights_take_numbers */
 
-/* After all were taken: an unused tensor is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of
- * `ignored` (NULL-terminated: heads and buffers that do not bear on the sentence vector). */
+/* After all were taken: an unused tensor is CQ_ERR_UNSUPPORTED naming it, unless its name starts with one of `ignored`
+ * (NULL-terminated: heads and buffers that do not affect the sentence vector). */
 CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error);
 
 /* Writes parameters as directory/model.safetensors (model-int8.safetensors in 8 bits):
  *   CQ_F32, CQ_BF16, CQ_F16   all of them so, rounded to nearest
  *   CQ_I8                     those that may be narrow, row by row: q = x / scale, scale = max |x| / 127; the others in
- *                             f32. quantization.json beside it says the version of this format
+ *                             f32. quantization.json has the version of this format
  * Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory,
                                       cq_error *error);

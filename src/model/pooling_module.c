@@ -71,7 +71,7 @@ static cq_status read_modes(pooling *p, const json_t *config, const char *path, 
   return CQ_OK;
 }
 
-/* A key we do not know may change the vector: better to say so than to ignore it. */
+/* An unknown key may change the vector, so it is an error. */
 static cq_status refuse_unknown_keys(json_t *config, const char *path, cq_error *error) {
   static const char *const known[] = {"word_embedding_dimension", "embedding_dimension", "pooling_mode",
                                       "include_prompt"};
@@ -187,7 +187,7 @@ static cq_status pooling_describe(const cq_module *module, json_t *object, cq_er
 /* --- running --- */
 
 typedef struct pooling_saved {
-  int32_t *argmax; /* [n_seqs, dim]; filled where a maximum is among the modes */
+  int32_t *argmax; /* [n_seqs, dim]; filled if a maximum is among the modes */
 } pooling_saved;
 
 /* Rows [first, first + n) of a sequence are pooled; `skipped` rows of it lie before them. */

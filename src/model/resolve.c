@@ -1,6 +1,6 @@
 /* Which directory a model's name means: itself, one that calque ships, or one in the cache of Hugging Face.
  *
- *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, where it is set
+ *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, if it is set
  *   models/NAME                                       beside a static program
  *
  *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h) */
@@ -20,7 +20,7 @@ static bool has_modules(char *out, size_t size, const char *models, const char *
   return snprintf(path, sizeof path, "%s/modules.json", out) < (int)sizeof path && cq_file_exists(path);
 }
 
-/* A model that is installed with the library, wherever both were moved to. */
+/* A model that is installed with the library, wherever that is. */
 static bool find_shipped(char *out, size_t size, const char *name) {
   static const char *const beside[] = {
       "../share/calque/models", /* of bin/calque, and of the library where it was built */

@@ -1,4 +1,4 @@
-/* Router: which modules stand in its place for a task. See router.h. */
+/* Router: the modules that replace it for a task. See router.h. */
 #include "model/router.h"
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ static cq_status choose_route(const char **route, const json_t *config, const ch
   bool allow_empty = true;
   const char *chosen = find_mapping(json_object_get(parameters, "route_mappings"), task), *standard = NULL;
   if (!chosen && task && json_object_get(structure, task)) chosen = task;
-  if (!chosen && json_object_get(structure, "text")) chosen = "text"; /* what it is, where the task has no route */
+  if (!chosen && json_object_get(structure, "text")) chosen = "text"; /* the default if the task has no route */
   if (!chosen && !task) {
     cq_status status = cq_json_get_string(&standard, parameters, "default_route", path, error);
     if (!status) status = cq_json_get_bool(&allow_empty, parameters, "allow_empty_key", path, error);

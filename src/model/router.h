@@ -22,7 +22,7 @@ bool cq_is_router(const char *type);
  *   route  receives its name, which lives as long as the list
  * Which route a task has is sentence-transformers' rule: route_mappings for the task and text, then the route of the
  * task's name; without a task the default, else the first. Errors: CQ_ERR_IO, CQ_ERR_FORMAT; CQ_ERR_ARGUMENT for a task
- * that has no route (those that there are are named). */
+ * that has no route (the error names the existing ones). */
 CQ_MUST_USE cq_status cq_router_open(json_t **out, const char **route, const char *directory, const char *task,
                                      cq_error *error);
 

@@ -157,7 +157,7 @@ static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, cons
   return rows;
 }
 
-/* Rows of x times their tokens' weights, where there are some. */
+/* Rows of x times their tokens' weights, if there are some. */
 static void weigh_rows(cq_worker *worker, const static_embedding *m, const cq_batch *batch, cq_tensor x) {
   if (m->base.n_params < 2) return;
   for (int64_t i = 0; i < x.rows; i++) {

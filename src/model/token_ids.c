@@ -152,7 +152,7 @@ cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_
   return CQ_OK;
 }
 
-/* A text's ids before truncation become windows, each between what every sequence begins with and what it ends with. */
+/* Splits a text's untruncated ids into windows, each with the special tokens of a sequence. */
 static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
                                 size_t n_tail, cq_error *error) {
   const size_t max = (size_t)encoder->max_seq_length;

@@ -88,7 +88,7 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
   if (family && family->causal) {
     failed |=
         json_object_set_new(t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
-    json_object_del(t->config, "bos_token_id"); /* of the old vocabulary; only what writes text wants them */
+    json_object_del(t->config, "bos_token_id"); /* of the old vocabulary; needed only to write text */
     json_object_del(t->config, "eos_token_id");
     return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
   }

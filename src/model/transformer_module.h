@@ -14,14 +14,14 @@
 
 /* A weighted mean of the layers' outputs instead of the last one's (weighted_layers.c). */
 typedef struct cq_layer_mixture {
-  const float *weights; /* of output `first` (0: the embeddings') and those after it; NULL: the last layer's alone */
+  const float *weights; /* weights of output `first` (0: the embeddings') and later ones; NULL: only the last layer's */
   int64_t first;
   float sum;
 } cq_layer_mixture;
 
 typedef struct cq_transformer {
   cq_module base;
-  json_t *config;      /* config.json as read; saved again with the sizes of today */
+  json_t *config;      /* config.json as read; saved again with the current sizes */
   cq_weights *weights; /* the mapping that parameters borrow from; NULL when none do */
   cq_weights *words;   /* the same for the word embeddings of a language's own vocabulary */
   cq_embedding embedding;
@@ -41,7 +41,7 @@ typedef struct cq_transformer {
   cq_layer_mixture mixture;
 } cq_transformer;
 
-/* How many layers a token passes: more than there are where they share parameters. */
+/* How many layers a token passes: more than the distinct ones if they share parameters. */
 static inline int64_t cq_transformer_depth(const cq_transformer *t) {
   return t->is_stack ? t->n_layers : t->n_layers * t->repeats;
 }

@@ -28,7 +28,7 @@ static const struct {
 } formats[] = {
     {"model.safetensors", cq_safetensors_open},
     {"model-int8.safetensors",
-     cq_safetensors_open}, /* calque's: other readers would take its numbers for the weights */
+     cq_safetensors_open}, /* calque's own: other readers would read its numbers as the weights */
     {"model.safetensors.index.json", cq_sharded_safetensors_open},
     {"pytorch_model.bin", cq_torch_zip_open},
     {"pytorch_model.bin.index.json", cq_sharded_torch_open},
@@ -45,7 +45,7 @@ static cq_status open_weights_file(cq_safetensors **out, const char *directory, 
     if (!cq_file_exists(path)) continue;
     if (formats[i].open) return formats[i].open(out, path, error);
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "weights in this format are not read, and there is no model.safetensors beside it");
+                        "weights in this format are not read, and there is no model.safetensors next to it");
   }
   cq_status status = cq_path_join(path, sizeof path, directory, formats[0].name, error);
   return status ? status : formats[0].open(out, path, error); /* says that it is missing */
@@ -138,7 +138,7 @@ static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const 
   return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
 }
 
-/* The tensor's values in f32, borrowed where they are that already. */
+/* The tensor's values in f32, borrowed if they are f32 already. */
 static cq_status take_found(cq_param *p, cq_weights *w, const cq_stored_tensor *tensor, const char *name,
                             cq_arena *arena, cq_error *error) {
   cq_status status = begin_param(p, tensor, name, arena, error);
@@ -181,7 +181,7 @@ static cq_status check_quantization(const cq_weights *w, const char *tensor, cq_
   cq_status status = cq_path_join(path, sizeof path, w->directory, "quantization.json", error);
   if (!status && !cq_file_exists(path))
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, cq_safetensors_path(w->file),
-                        "tensor '%s' has 8 bits, and there is no quantization.json of calque's beside it", tensor);
+                        "tensor '%s' has 8 bits, and there is no quantization.json of calque's next to it", tensor);
   if (!status) status = cq_json_read(&json, path, error);
   if (status) return status;
   status = cq_json_get_int(&version, json, "version", 0, INT64_MAX, path, error);

@@ -45,7 +45,7 @@ cq_status cq_whitespace_open(cq_whitespace **out, const char *directory, cq_erro
   if (!w) return cq_fail_memory(error, "a tokenizer");
   if (!(status = cq_json_read(&w->config, path, error)) && !json_is_object(w->config))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-  /* Stop words are looked for before the vocabulary: they replace what they share with it. */
+  /* Stop words are looked up before the vocabulary, so they take precedence. */
   if (!status) status = read_words(w, "vocab", false, path, error);
   if (!status) status = read_words(w, "stop_words", true, path, error);
   if (!status) status = cq_json_get_bool(&w->lowercase, w->config, "do_lower_case", path, error);

@@ -11,14 +11,14 @@ typedef struct cq_attention {
   cq_linear query, key, value, output; /* [dim, dim] each in BERT */
   int64_t n_heads;
   float dropout;                       /* of the probabilities */
-  const cq_disentangled *disentangled; /* NULL: scores ignore distances; else the layer can run, but not be trained */
+  const cq_disentangled *disentangled; /* NULL: scores ignore distances; else the layer cannot be trained */
   /* Features of later encoders; 0 is BERT's attention. */
   cq_linear fused;        /* query, key and value as one matrix, in this order; weight NULL: they are three */
   int64_t head_dim;       /* 0: dim / n_heads */
   int64_t n_kv_heads;     /* fewer heads of keys and values than of queries; 0: as many */
   float scale;            /* of the scores; 0: 1 / sqrt(head_dim) */
   cq_norm q_norm, k_norm; /* RMSNorm of each head's query and key, [1, head_dim]; gamma NULL: none */
-  int64_t window;         /* a token sees those fewer than this many places away; 0: all */
+  int64_t window;         /* attention window: a token sees those less than this far away; 0: all */
   bool causal;            /* and no later token */
   const float *slopes;    /* [n_heads] of ALiBi; NULL: none */
   int64_t n_turned;       /* columns of each head that rotary positions turn; 0: none */

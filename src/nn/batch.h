@@ -11,7 +11,7 @@ typedef struct cq_batch {
   int64_t n_seqs;
   const int32_t *skip;  /* [n_seqs] leading tokens that pooling leaves out (a prompt's); NULL: none */
   const uint64_t *keys; /* [n_seqs] dropout keys, one a sequence; NULL: not training, no dropout */
-  /* Where an encoder leaves the states it ends in, and finds their gradient: lab/autoencode/states.h. data NULL: not wanted. */
+  /* An encoder's final states and their gradient: lab/autoencode/states.h. data NULL: not needed. */
   cq_tensor final, dfinal;
 } cq_batch;
 

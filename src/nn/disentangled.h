@@ -16,7 +16,7 @@ typedef struct cq_distances {
   cq_param *table; /* [2 span, dim] */
   cq_norm norm;    /* of its rows; gamma NULL: none */
   int64_t span;    /* buckets on either side */
-  int64_t max;     /* the distance from which on all share the last bucket; 0: a bucket for each distance */
+  int64_t max;     /* distances from here on share the last bucket; 0: one bucket per distance */
 } cq_distances;
 
 typedef struct cq_disentangled {

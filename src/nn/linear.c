@@ -45,7 +45,7 @@ void cq_linear_free(cq_linear *l) {
 
 /* --- products --- */
 
-/* x as `products` wants its left side: x itself, or converted in the workspace; NULL when out of memory. */
+/* x in the form of the products' left side: x itself, or converted in the workspace; NULL when out of memory. */
 static const void *left_side(cq_worker *worker, const cq_products *products, cq_tensor x) {
   if (!products->convert) return cq_f32(x);
   void *left = cq_workspace_take(&worker->workspace, products->left_bytes(x.rows, x.cols));

@@ -23,7 +23,7 @@ typedef struct cq_linear {
   cq_param *bias;            /* [1, out]; NULL: none */
   cq_packed packed;          /* the weight as forward wants it */
   cq_packed packed_backward; /* the same for the gradient of x; empty until training */
-  bool stays_narrow; /* a weight of 16 bits is packed for each f32 product anew, to save the packed one's memory */
+  bool stays_narrow; /* a 16-bit weight is packed again for each f32 product, to save the memory of the packed one */
 } cq_linear;
 
 /* Packs the weight again from its parameter: after loading and after every update, which a frozen weight does not have.
@@ -35,10 +35,10 @@ void cq_linear_free(cq_linear *l);
  * kept). Errors, of all products: CQ_ERR_MEMORY for scratch. */
 CQ_MUST_USE cq_status cq_linear_forward(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
                                         cq_activation activation, cq_tensor before, cq_error *error);
-/* Several layers of one x, without activation: what has to be done to x is done once. */
+/* Several layers on the same x, without activation: x is prepared once. */
 CQ_MUST_USE cq_status cq_linears_forward(cq_worker *worker, const cq_linear *const *layers, const cq_tensor *y,
                                          size_t n_layers, cq_tensor x, cq_error *error);
-/* y = epilogue(x W^T), whatever the layer's own bias. */
+/* y = epilogue(x W^T), ignoring the layer's own bias. */
 CQ_MUST_USE cq_status cq_linear_product(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
                                         const cq_epilogue *epilogue, cq_error *error);
 

@@ -29,7 +29,7 @@ void cq_lstm_free(cq_lstm *l) {
 
 /* --- the plan --- */
 
-/* The sequences by falling length, equal ones in order; n_running[t] of them are longer than t. */
+/* The sequences by descending length, stable; n_running[t] of them are longer than t. */
 static void order_sequences(int32_t *order, int64_t *n_running, const cq_batch *batch, int64_t n_steps) {
   memset(n_running, 0, (size_t)(n_steps + 1) * sizeof *n_running);
   for (int64_t s = 0; s < batch->n_seqs; s++) n_running[cq_batch_length(batch, s)]++;
@@ -203,7 +203,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
   const cq_kernels *k = worker->kernels;
   cq_workspace *w = &worker->workspace;
   const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
-  /* Rows with a previous hidden state: all but step 0's, and step 0's too if an initial state was given. */
+  /* Rows with a previous hidden state: all except step 0's, and step 0's too with an initial state. */
   const int64_t unseeing = saved->first.hidden.data ? 0 : m, seeing = n - unseeing;
   assert(cq_is_dense(dx) && dx.cols == l->in && (!dy.data || (cq_is_dense(dy) && dy.cols == l->n_directions * dim)));
   assert(are_states_of(dinitial, l, plan) && are_states_of(dfinal, l, plan));

@@ -38,8 +38,8 @@ void cq_lstm_free(cq_lstm *l);
 typedef struct cq_lstm_plan {
   int64_t n_tokens, n_seqs, n_steps;
   int64_t *first;    /* [n_steps + 1] first row of each step */
-  int32_t *token_of; /* [n_directions, n_tokens] the token that lies in a row */
-  int32_t *row_of;   /* [n_tokens, n_directions] the row a token lies in, counted over both directions' rows */
+  int32_t *token_of; /* [n_directions, n_tokens] the token of a row */
+  int32_t *row_of;   /* [n_tokens, n_directions] a token's row, counted over both directions */
   int32_t *before;   /* [n_tokens - rows of step 0] the row of the step before, for the rows of steps 1 ... */
   int32_t *state_of; /* [n_directions, n_seqs] the sequences by falling length: rows of a state as [.., dim] */
 } cq_lstm_plan;
@@ -85,8 +85,7 @@ CQ_MUST_USE cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, cons
                                        cq_error *error);
 
 /* One step of x.rows running sequences: hidden and cell [rows, dim], dense, are replaced by the states after x [rows,
- * in]. One direction only. From zeros or any other state it gives the bits of cq_lstm_forward. Errors: CQ_ERR_MEMORY.
- */
+ * in]. One direction only. From any state it is bit-identical to cq_lstm_forward. Errors: CQ_ERR_MEMORY. / */
 CQ_MUST_USE cq_status cq_lstm_step(cq_worker *worker, const cq_lstm *l, cq_tensor hidden, cq_tensor cell, cq_tensor x,
                                    cq_error *error);
 

@@ -6,7 +6,7 @@
 #include "nn/param.h"
 
 typedef struct cq_norm {
-  cq_param *gamma; /* [1, dim]; NULL where a stack leaves a norm out */
+  cq_param *gamma; /* [1, dim]; NULL if a stack leaves out a norm */
   cq_param *beta;  /* [1, dim]; NULL: none */
   float eps;
   bool rms;     /* RMSNorm: no mean is subtracted, no beta */

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Work is dealt out in chunks of a fixed size, so that sums do not depend on the number of threads. */
+/* Work is divided into chunks of a fixed size, so that sums do not depend on the number of threads. */
 #define CHUNK ((int64_t)1 << 16)
 
 static int64_t chunks_of(int64_t n) {
@@ -69,8 +69,8 @@ static cq_adamw adamw_of_step(const cq_optimizer *o, uint64_t t, bool table, boo
 
 /* ---- tables ---- */
 
-/* A row's debts to two optimizers are paid in the order in which the updates were: the last steps of both are one turn,
- * and so are those before them. Turns are counted as the second one's steps. */
+/* A row's pending updates by two optimizers are applied in their original order: the last steps of both are one turn,
+ * and so on back. Turns are counted by the second one's steps. */
 typedef struct catching_up {
   cq_optimizer *o[2]; /* in the order of a turn; the first may be NULL */
   int64_t ahead[2];   /* their steps less turns */
@@ -131,7 +131,7 @@ static void catch_up_distinct(catching_up *c, cq_context *ctx) {
     const int64_t turn = turn_of_row(c, row_at(c, i));
     if (turn < oldest) oldest = turn;
   }
-  /* Some hundred steps' numbers at a time: rows are brought along in stages of bounded memory. */
+  /* A few hundred steps at a time: rows catch up in stages of bounded memory. */
   enum { STAGE = 512 };
   cq_adamw steps[2][STAGE];
   c->steps[0] = steps[0], c->steps[1] = steps[1];
@@ -161,7 +161,7 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
     cq_free(kept);
     return cq_fail_memory(error, "rows of a table");
   }
-  /* Each row once, for two workers must not meet on one: a row already listed shows a step from the future. */
+  /* Each row once, since two workers must not share one: a listed row has a step from the future. */
   for (int64_t i = 0; i < n; i++) {
     if (ids[i] < first || ids[i] >= end) continue;
     if (row_steps[ids[i]] > o->step || turn_of_row(&c, ids[i]) >= (int64_t)o->step) continue;

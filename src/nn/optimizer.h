@@ -16,8 +16,8 @@
 typedef struct cq_optimizer_options {
   double beta1, beta2, eps, weight_decay;
   double clip_norm; /* 0: no clipping */
-  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is requested past steps
-   * again. */
+  /* Learning rate of step t (1-based), for dense parameters and for tables. Must be pure: it is called again for past
+   * steps. */
   double (*learning_rate)(const void *context, uint64_t step, bool table);
   const void *context;
   /* This process updates only part number `part` of n_parts of the rows (cq_table_part), other processes the rest;
@@ -39,7 +39,7 @@ typedef struct cq_optimizer {
   int64_t n_floats;            /* of all values, tables included */
   float *m, *v;                /* [n_floats], dense ones at their offsets, then tables: as params->own of all */
   int64_t *table_at;           /* [n_tables] where in m and v */
-  uint32_t **row_steps;        /* [n_tables][rows]: the step a row has been brought to */
+  uint32_t **row_steps;        /* [n_tables][rows]: the step a row is up to date with */
   double *partial_sums;        /* of the norm, one a chunk */
   struct cq_optimizer *before; /* updates the first of the same parameters ahead of this one; NULL: none */
 } cq_optimizer;
@@ -48,11 +48,11 @@ CQ_MUST_USE cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, con
                                        const cq_optimizer_options *options, cq_error *error);
 void cq_optimizer_free(cq_optimizer *o);
 
-/* Brings rows ids [n] of a table to the present step (an id may repeat): before the first update of a turn, and before
- * the second those that the first has not touched. Errors: CQ_ERR_MEMORY. */
+/* Brings rows ids [n] of a table up to date (an id may repeat). Call it before the first update of a turn; before the
+ * second, with the rows that the first has not touched. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
                                             cq_context *ctx, cq_error *error);
-/* Brings every row of every table to the present step. */
+/* Brings every row of every table up to date. */
 void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx);
 
 /* Sums the shards into shards[0] over a fixed tree: ((0 + 1) + (2 + 3)) + ..., whatever the number of threads. */

@@ -77,7 +77,7 @@ typedef struct cq_gradients {
   cq_table_gradient *tables;
   int n_tables;
   /* Called by backward after each layer, from the last to the first: nothing more is added from dense + offset on.
-   * NULL: nobody waits for it. */
+   * NULL: no callback. */
   void (*passed)(void *context, int64_t offset);
   void *context; /* of passed */
 } cq_gradients;

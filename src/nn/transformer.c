@@ -56,7 +56,7 @@ cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer 
   cq_tensor dinner = cq_workspace_f32(&worker->workspace, n, ffn);
   if (!dinner.data) return cq_fail_memory(error, "transformer layer");
 
-  /* dy turns, in place, from the gradient of the output into that of the sum, of h, and so on down to x. */
+  /* dy becomes, in place, the gradient of the sum, then of h, and so on down to x. */
   cq_norm_backward(worker, &l->output_norm, gradients, dy, dy, &saved->output_norm);
   cq_tensor branch = branch_gradient(worker, batch, dy, l->output_dropout, first_site + 2);
   if (!branch.data) return cq_fail_memory(error, "transformer layer");

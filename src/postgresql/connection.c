@@ -89,7 +89,7 @@ static bool may_be_shown(const char *message) {
 }
 
 static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *problem) {
-  /* If a name comes twice, the last one counts: the address goes before the first and is overruled by the last. A
+  /* If a name appears twice, the last one counts: the address goes before the first and is overruled by the last. A
    * server that is cut off from the network is noticed within seconds. */
   const char *limit = getenv("PGCONNECT_TIMEOUT");
   const char *const names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
@@ -108,7 +108,7 @@ static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *proble
   return 1;
 }
 
-/* A server that ends a connection says so, or closes it: there is something to read where nothing was asked. */
+/* A server that ends a connection sends a message or closes it, so there is unexpected data to read. */
 static bool is_alive(cq_pg *pg) {
   struct pollfd p = {.fd = PQsocket(pg->it), .events = POLLIN};
   return PQstatus(pg->it) == CONNECTION_OK && poll(&p, 1, 0) == 0;
@@ -142,7 +142,7 @@ static PGresult *take_result(cq_pg *pg) {
   return last;
 }
 
-/* The result of the next statement; preparations before it are no results. */
+/* The result of the next statement; preparations before it are not results. */
 static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   int code = 0;
   for (*out = NULL; pg->n_received < pg->n_sent;) {
@@ -185,7 +185,7 @@ static int receive(cq_pg_result **results, cq_pg *pg, size_t n, cq_pg_problem *p
   return code;
 }
 
-/* *slot: which kept statement it is, prepared if need be; -1: there is no room for it. */
+/* *slot: the number of the kept statement, prepared if necessary; -1: no room for it. */
 static int keep(int *slot, cq_pg *pg, const cq_pg_statement *s, cq_pg_problem *problem) {
   char name[16];
   int i = 0, unused = -1;
@@ -225,7 +225,7 @@ static int send_all(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_p
   if (n > CQ_PG_MAX_STATEMENTS) return say(problem, TOO_MUCH, "too many statements");
   int code = PQenterPipelineMode(pg->it) ? 0 : explain(pg, NULL, problem);
   for (size_t i = 0; !code && i < n; i++) code = send_statement(pg, &statements[i], problem);
-  /* in any case: what was sent is received up to here; without it, it might be waited for in vain */
+  /* always: it makes the server answer everything sent so far; without it, receiving might wait forever */
   if (!PQpipelineSync(pg->it)) {
     if (!code) code = explain(pg, NULL, problem);
     problem->is_lost = true;
@@ -285,7 +285,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock was not available in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
-      {"42", CQ_ERR_IO}, /* tables that are missing or another's, rights: nothing that a document can help */
+      {"42", CQ_ERR_IO}, /* missing or foreign tables, permissions: not the document's fault */
       {"0A", CQ_ERR_UNSUPPORTED},
       {"", CQ_ERR_ARGUMENT},
   };

@@ -10,7 +10,7 @@ enum { CQ_PG_PROBLEM = 512, CQ_PG_MAX_KEPT = 64 };
 
 typedef struct cq_pg_problem {
   char message[CQ_PG_PROBLEM]; /* the server's first line; never a password */
-  char sqlstate[6];            /* "" where the server gave none */
+  char sqlstate[6];            /* "" if the server gave none */
   bool is_lost;                /* the connection is gone */
 } cq_pg_problem;
 
@@ -27,11 +27,11 @@ struct cq_pg {
   char sqlstate[6];
 };
 
-/* Connects to the database of that name, and runs `begin` (NULL: nothing). Fills *problem where the server refused. */
+/* Connects to the database of that name, and runs `begin` (NULL: nothing). Fills *problem if the server refused. */
 CQ_MUST_USE cq_status cq_pg_connect(cq_pg **out, const char *name, const char *address, const char *begin,
                                     cq_pg_problem *problem, cq_error *error);
 void cq_pg_close(cq_pg *pg);
 bool cq_pg_send_rollback(cq_pg *pg);    /* sends it, and does not wait for its end */
-bool cq_pg_receive_rollback(cq_pg *pg); /* waits for it; false where the connection is lost */
+bool cq_pg_receive_rollback(cq_pg *pg); /* waits for it; false if the connection is lost */
 
 #endif

@@ -288,7 +288,7 @@ static cq_status append_documents(cq_index *index, const cq_index_addition *addi
     const cq_document *d = additions[i].document;
     status = cq_database_check_document(d, error);
     if (!status && cq_map_get(&ids, d->id) != CQ_MAP_NONE)
-      status = cq_fail(error, CQ_ERR_ARGUMENT, "the id '%.*s' comes twice", (int)cq_min(d->id.n, 200), d->id.data);
+      status = cq_fail(error, CQ_ERR_ARGUMENT, "the id '%.*s' appears twice", (int)cq_min(d->id.n, 200), d->id.data);
     if (!status) status = wait_for_commit(db, &additions[i], vectors, dim, error);
     if (!status && !cq_map_put_borrowed(&ids, db->waiting[db->n_waiting - 1].document->id, db->n_waiting - 1))
       status = cq_fail_memory(error, "documents");
@@ -336,9 +336,9 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
   return CQ_OK;
 }
 
-/* Nothing waits after a failure either. The next commit may be of another client, and by then another server may have
- * written the same documents; and a document that the database refuses for good would fail every commit from then
- * on. */
+/* Nothing is kept for later after a failure either. The next commit may be of another client, and by then another
+ * server may have written the same documents; and a document that the database refuses for good would fail every commit
+ * from then on. */
 static cq_status commit_changes(cq_index *index, cq_error *error) {
   cq_index_database *db = index->database;
   const size_t dim = (size_t)index->dim;

@@ -50,10 +50,10 @@ typedef struct cq_index_database {
 typedef struct cq_database_batch {
   const cq_index_addition *additions;
   size_t n;
-  const float *vectors; /* of all their passages, one after the other */
+  const float *vectors; /* of all passages, in order */
   const cq_slice *removed;
   size_t n_removed;
-  const char *source; /* a copy: what it is of, and the first record that it has still to do; NULL: no copy */
+  const char *source; /* a copy: its source, and the next record to copy; NULL: no copy */
   int64_t copied_until;
 } cq_database_batch;
 
@@ -67,7 +67,7 @@ CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq
 int64_t cq_database_hash(cq_slice term);
 
 /* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
- * of them are distinct, 4 bytes each, then 8 bytes for each of these, which order as hashes do: the first 48 bits of
+ * of them are distinct, 4 bytes each, then 8 bytes for each of these, in the order of the hashes: the first 48 bits of
  * the hash, and how often it occurs, at most 65,535 times. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
 
@@ -76,8 +76,7 @@ typedef struct cq_database_term_change {
   int64_t hash, n_passages, n_occurrences;
 } cq_database_term_change;
 
-/* A batch as it is written; the batch must outlive its sending. Start from {0}; may be used for one batch after
- * another. */
+/* A batch in the written form; the batch must outlive its sending. Start from {0}; reusable for further batches. */
 typedef struct cq_database_writing {
   cq_index *index;
   cq_pg *pg;
@@ -95,8 +94,8 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows, for numbers that the database may have next; where it has not, they are made again under its lock. One thread
- * may prepare a batch while another sends one. */
+/* Rows with the numbers that the database probably has next; if not, they are made again under its lock. One thread may
+ * prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);
 /* The transaction. A failed one has changed nothing, unless the connection was lost at its very end. */
@@ -113,7 +112,7 @@ size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t 
 /* Errors: CQ_ERR_FORMAT for a vector of another dimension. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
-/* SQL: whether this schema's passages have an HNSW index; another schema's has the same name. */
+/* SQL: whether this schema's passages have an HNSW index (other schemas use the same name). */
 #define CQ_DATABASE_HAS_HNSW                                                                                           \
   "EXISTS (SELECT FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = to_regclass('passage') "  \
   "AND c.relname = 'passage_embedding')"
@@ -123,7 +122,7 @@ CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_err
 /* Refuses what PostgreSQL cannot store: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty, and
  * an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
-/* Which pgvector there is, and where: connections of the pool find its operators from then on. Errors:
+/* Finds pgvector's version and schema; from then on the pool's connections find its operators. Errors:
  * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */
 CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
 /* Makes the HNSW index, afresh or only if it is missing, or drops it. */

@@ -106,7 +106,7 @@ static void clear_batch(batch *b) {
   cq_arena_free(&b->arena);
 }
 
-/* A batch being read and made rows of, while the one before is sent. */
+/* A batch that is read and turned into rows while the previous one is sent. */
 typedef struct step {
   copying *c;
   batch b;
@@ -141,7 +141,7 @@ static cq_status send_step(step *s, copying *c, cq_error *error) {
   return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call continues after it");
 }
 
-/* steps[0] is sent while steps[1] is prepared, then the other way round. c->record is the preparing thread's. */
+/* steps[0] is sent while steps[1] is prepared, then vice versa. c->record belongs to the preparing thread. */
 static cq_status copy_steps(step steps[2], copying *c, cq_error *error) {
   cq_status status = CQ_OK;
   int at = 0;

@@ -1,4 +1,4 @@
-/* Passages by their vectors: candidates by pgvector (HNSW where there is one, else all), in order of its inner products
+/* Passages by their vectors: candidates by pgvector (HNSW if there is one, else all), in order of its inner products
  * ──▶ their vectors ──▶ cosines in double precision. A hybrid ranking, which needs no more than ranks of a long list,
  * keeps pgvector's order; its hits get their cosines later. With `exact` no index of vectors is used. */
 #include "postgresql/database_search.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16 }; /* more neighbors than requested: f32 sums may order the last ones otherwise */
+enum { MARGIN = 16 }; /* more neighbors than requested: f32 sums may order the last ones differently */
 
 typedef cq_database_search searching;
 typedef cq_index_candidate candidate;
@@ -76,7 +76,7 @@ static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
 }
 
 /* pgvector ends a scan after hnsw.max_scan_tuples, 20,000 by default. With a filter that few pass, or many deleted
- * rows, it then returns fewer than there are. In that case all are compared. */
+ * rows, it then returns too few. In that case all are compared. */
 static cq_status find_neighbors(candidates *list, const cq_index_searching *of, const float *query, size_t k,
                                 float *vector, cq_error *error) {
   searching *s = of->state;

@@ -1,4 +1,4 @@
-/* Searches of an index in a database: where they begin and end, and the documents of what they have found. */
+/* Searches of an index in a database: their beginning and end, and the documents of the hits. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"
@@ -36,7 +36,7 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-/* A scan that needs more candidates starts from the beginning: request more at once where a filter drops some. */
+/* A scan that needs more candidates starts again, so request more at once if a filter drops some. */
 static void set_effort(searching *s, const cq_search_options *o) {
   const size_t wanted = o->ranking == CQ_RANK_HYBRID ? cq_hybrid_depth(o) : o->k;
   const size_t effort = o->effort ? o->effort : s->condition.n ? CQ_DATABASE_FILTERED * wanted : wanted;
@@ -115,7 +115,7 @@ cq_status cq_database_begin(cq_index_searching *of, cq_error *error) {
   set_effort(s, of->options);
   if (!status) status = cq_pg_begin(&s->pg, of->index->database->pool, begin_snapshot, of, error);
   if (status) return status;
-  of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end where there are no more */
+  of->n_allowed = (size_t)s->n_passages; /* by a filter fewer: lists end when there are no more */
   of->has_passages = s->n_documents < s->n_passages;
   return CQ_OK;
 }

@@ -29,20 +29,20 @@ typedef struct cq_database_search {
   int64_t n_documents, n_passages, n_occurrences;
   bool is_whole;            /* terms are counted */
   char effort[24];          /* hnsw.ef_search */
-  char snapshot[64];        /* its name, for a second connection; "": there is none */
+  char snapshot[64];        /* its name, for a second connection; "": none */
   cq_builder condition;     /* on d; empty: none */
   cq_pg_values values;      /* $1, $2, ... of the condition; others follow */
   cq_database_query *terms; /* [n_queries]; NULL: by vectors alone */
   /* A hybrid search of one query requests both lists at once: neighbors when it begins, words on a second connection
-   * where there is one. */
+   * if there is one. */
   bool is_asked;           /* neighbors were requested on pg, and not received yet */
   cq_pg_result *neighbors; /* received already; may be NULL */
   cq_pg *second;           /* NULL: words are looked for on pg */
   bool has_begun;          /* second, its transaction */
 } cq_database_search;
 
-/* A statement of `sql`, whose values are those of the condition, then `more`; kept where there is no condition, since
- * with one each statement is another. Good as long as sql and room are; room has CQ_DATABASE_MAX_VALUES. */
+/* A statement of `sql`, whose values are those of the condition, then `more`; kept if there is no condition, since with
+ * one each statement is different. Valid as long as sql and room are; room has CQ_DATABASE_MAX_VALUES. */
 enum { CQ_DATABASE_MAX_VALUES = CQ_PG_MAX_VALUES + 4 };
 cq_pg_statement cq_database_statement(cq_pg_value *room, const cq_database_search *s, const cq_builder *sql,
                                       const cq_pg_value *more, size_t n);
@@ -67,7 +67,8 @@ CQ_MUST_USE cq_status cq_database_receive_nearest(cq_database_search *s, cq_erro
 /* The terms of a query, not counted yet. */
 CQ_MUST_USE cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
                                               cq_error *error);
-/* A statement for the counts of all terms of n queries, whose value is made in `hashes`; and what takes its result. */
+/* A statement for the counts of all terms of n queries, whose value is made in `hashes`; and the function for its
+ * result. */
 CQ_MUST_USE cq_status cq_database_counts_statement(cq_pg_statement *out, cq_pg_value *value, cq_builder *hashes,
                                                    const cq_database_query *queries, size_t n, cq_error *error);
 void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_result *result);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Which pgvector there is, and where; its operators are found by the search path. */
+/* Finds pgvector's version and schema; the search path finds its operators. */
 cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error) {
   cq_pg_result *r;
   cq_builder begin = {0};
@@ -79,7 +79,7 @@ cq_status cq_database_make_whole(cq_index *index, cq_error *error) {
   if (!status) cq_pg_result_free(r);
   if (!status && !is_whole) status = cq_pg_run_all(NULL, pg, rest, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "COMMIT", error);
-  /* without the right to, the server does it later (autovacuum) */
+  /* without permission, the server does it later (autovacuum) */
   if (!status && !is_whole)
     (void)!cq_pg_run_all(NULL, pg, "ANALYZE document; ANALYZE passage; ANALYZE words; ANALYZE term", &ignored);
   cq_pg_give(pg);
@@ -119,7 +119,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   cq_status status = cq_pg_pool_open(&pool, address, 1, error);
   if (status) return status;
   status = cq_pg_take(&pg, pool, error);
-  /* without the right to, it must be there already: find_pgvector says so */
+  /* without permission, it must exist already: find_pgvector reports that */
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = cq_database_find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
@@ -138,8 +138,8 @@ static cq_status drop_hnsw(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
-/* Under the lock of writers, who must wait for an index to be made anyway: of two processes that make one, the second
- * finds it made. The first may be one that was killed, and whose statement the server still carries out. */
+/* Under the lock of writers, who must wait for an index to be made anyway: of two processes, the second finds it made.
+ * The first may have been killed while the server still executes its statement. */
 cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error) {
   cq_index_database *db = index->database;
   cq_pg *pg;

@@ -12,7 +12,7 @@
 #include <string.h>
 
 enum {
-  MIN_CANDIDATES = 2000, /* of a ranking by words alone: terms are read together while they have no more passages */
+  MIN_CANDIDATES = 2000, /* for a ranking by words alone: max passages of the terms that are read together */
   MAX_OF_ONE = 50000,    /* passages read for a single term */
   OF_A_ROW = 1000,       /* passages in a row of an answer, whose limit is 1 GB */
   LENGTHS = 1024,        /* in the table of scores; longer passages are computed */
@@ -170,7 +170,7 @@ static cq_status read_round(cq_pg_result **out, searching *s, const query_term *
                     s->condition.n ? " JOIN document d ON d.number = w.document" : "", s->values.n + 1);
   if (first) cq_builder_printf(&sql, " AND NOT w.terms && $%zu::bigint[]", s->values.n + 2);
   if (s->condition.n) cq_builder_printf(&sql, " AND (%s)", s->condition.data);
-  /* an order, so that the same search finds the same; + 0 keeps the planner from reading the whole table by number */
+  /* ordered, so that a search is reproducible; + 0 keeps the planner from reading the whole table by number */
   if (limit) cq_builder_printf(&sql, " ORDER BY w.passage + 0 LIMIT %zu", limit);
   cq_builder_printf(&sql, ") x GROUP BY x.passage / %d", OF_A_ROW);
   const cq_pg_value values[] = {cq_pg_value_of(&wanted), cq_pg_value_of(&done)};
@@ -217,7 +217,7 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
   const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
-  /* Passages with nothing but commoner words would fill the end of a hybrid ranking's list. */
+  /* Passages with only more common words would fill the end of a hybrid ranking's list. */
   const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
   const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
   scored found = {0};

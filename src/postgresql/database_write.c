@@ -85,7 +85,7 @@ void cq_database_writing_free(cq_database_writing *w) {
   cq_analysis_free(w->analysis);
 }
 
-/* terms ascend; sign 1: they come, -1: they go. */
+/* terms ascend; sign 1: added, -1: removed. */
 static cq_status change_terms(writing *w, const int64_t *terms, size_t n, int sign, cq_error *error) {
   w->n_occurrences += sign * (int64_t)n;
   if (!cq_reserve((void **)&w->changes, &w->capacity, w->n_changes + n, sizeof *w->changes))

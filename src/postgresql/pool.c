@@ -22,8 +22,8 @@ struct cq_pg_pool {
   cq_pg *idle;
   int n_open;
   int n_waiting;
-  uint64_t pause_ms, again_ms; /* again_ms: no connection is tried before; 0: none has failed */
-  uint64_t full_until_ms;      /* the server refused another connection: those there are must do */
+  uint64_t pause_ms, again_ms; /* again_ms: earliest time of the next attempt to connect; 0: none has failed */
+  uint64_t full_until_ms;      /* the server refused another connection: use the existing ones */
   char reason[CQ_PG_PROBLEM];
 };
 
@@ -202,7 +202,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     pool->full_until_ms = now_ms() + FULL_MS;
     return status;
   }
-  /* threads that tried at the same time have seen one failure of the server: the pause doubles once */
+  /* threads that tried at the same time saw the same failure: the pause doubles once */
   if (pool->again_ms == again_before) {
     pool->again_ms = now_ms() + pool->pause_ms;
     pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
@@ -212,7 +212,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
-/* The connection that was given back last, and has ended its transaction. With the mutex, which is left meanwhile. */
+/* The connection returned last whose transaction has ended. Called with the mutex held, which is released meanwhile. */
 static cq_pg *take_waiting(cq_pg_pool *pool) {
   for (cq_pg *pg; (pg = pool->idle);) {
     pool->idle = pg->next;
@@ -290,7 +290,7 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
   return status;
 }
 
-/* The end of a transaction is not waited for here: take_waiting() does, when it has long come. */
+/* Does not wait for the end of the transaction: take_waiting() does, when it is long over. */
 void cq_pg_give(cq_pg *pg) {
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;

@@ -38,17 +38,17 @@ typedef struct cq_pg_statement {
   const char *sql;
   const cq_pg_value *values; /* $1, $2, ... */
   size_t n_values;
-  bool is_kept;   /* it comes again, with the same text: it is prepared once for each connection */
+  bool is_kept;   /* repeated with the same text: prepared once for each connection */
   bool is_needed; /* its result is sent at once, without waiting for the statements after it */
 } cq_pg_statement;
 
-/* Nothing is connected yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has
- * a NUL. */
+/* Does not connect yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has a
+ * NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
 void cq_pg_pool_close(cq_pg_pool *pool);             /* no connection may be in use */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
 const char *cq_pg_pool_schema(const cq_pg_pool *pool);
-/* The schema's name as SQL has it: in quotation marks. */
+/* The schema's name in SQL: in quotation marks. */
 const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
 /* SQL that each connection begins with, from the next one on. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
@@ -69,14 +69,14 @@ void cq_pg_give(cq_pg *pg);
 
 CQ_MUST_USE cq_status cq_pg_run(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values, size_t n,
                                 cq_error *error);
-/* The same for statements that come again and again: prepared once. */
+/* The same for repeated statements: prepared once. */
 CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *sql, const cq_pg_value *values,
                                      size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement,
                                           cq_error *error);
-/* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; of those that are received
- * together all, or none (then results are NULL). Meanwhile the server works. What is asked before all are received
- * drops the rest. Those after one that fails are not run. */
+/* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; those received together come
+ * all or none (then results are NULL). Meanwhile the server works. A new request drops results that are not received
+ * yet. Statements after a failed one are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
 /* Several statements without values; the last one's rows as text. out may be NULL. */

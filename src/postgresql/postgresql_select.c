@@ -4,8 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Digits in a text count as a number, as far as they are one: tables have nothing else. Numbers are compared as they
- * are written, in decimal. */
+/* Text that is a number counts as one, since tables have only text. Numbers are compared in decimal, as written. */
 #define TEXT_AS_NUMBER                                                                                                 \
   "(CASE WHEN %s ~ '^[-+.0-9eE]*$' AND %s ~ '[0-9]' THEN coalesce(substring(%s from "                                  \
   "'^[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric, 0) END)"

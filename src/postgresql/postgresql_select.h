@@ -13,7 +13,7 @@ enum { CQ_PG_MAX_VALUES = 1280 };
 typedef struct cq_pg_values {
   cq_pg_value *items;
   size_t n, capacity;
-  cq_arena arena; /* has their bytes, where they are nobody else's */
+  cq_arena arena; /* has their bytes, if nothing else owns them */
 } cq_pg_values;
 /* The number of a new value, whose bytes are copied. Errors: CQ_ERR_MEMORY; CQ_ERR_LIMIT for more than
  * CQ_PG_MAX_VALUES. */

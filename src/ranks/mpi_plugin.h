@@ -1,7 +1,7 @@
-/* The interface to Open MPI: a table of functions in a library of its own (src/mpi/), loaded when mpirun has started
- * several processes, so that MPI is there for nobody else.
+/* The interface to Open MPI: a table of functions in a separate library (src/mpi/), loaded only
+ * when mpirun has started several processes.
  *
- * Functions return 0, or 1 with a reason in message [size]. They are called one at a time, but for interrupt. */
+ * Functions return 0, or 1 with a reason in message [size]. Calls do not overlap, except for interrupt. */
 #ifndef RANKS_MPI_PLUGIN_H
 #define RANKS_MPI_PLUGIN_H
 

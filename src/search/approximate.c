@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64, MANY_CANDIDATES = 256 };
-/* FAISS ends the process where a thread of its own lacks memory: it is called only if there is room for what it needs.
- * A vector takes a byte for each number, twice while arrays grow, and its links; a search takes a byte for each vector,
+/* FAISS ends the process if one of its threads lacks memory, so it is called only if there is room for what it needs. A
+ * vector takes a byte for each number, twice while arrays grow, and its links; a search takes a byte for each vector,
  * and the candidates that it keeps. */
 enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512, FAISS_CANDIDATE_BYTES = 32 };
 
@@ -163,7 +163,7 @@ static cq_status look_at(cq_neighbors *out, bool *enough, size_t q, int64_t *row
       rows[n_allowed++] = rows[i];
   *enough = n_allowed >= out->k;
   if (!*enough) return CQ_OK;
-  qsort(rows, n_allowed, sizeof *rows, ascending_rows); /* of equally near ones the lowest counts as the first */
+  qsort(rows, n_allowed, sizeof *rows, ascending_rows);                      /* ties go to the lowest index */
   float *gathered = cq_alloc_array(n_allowed, (dim + 1) * sizeof *gathered); /* the means after all vectors */
   if (!gathered) return cq_fail_memory(error, "candidates");
   float *means = gathered + n_allowed * dim;
@@ -180,8 +180,8 @@ static cq_status look_at(cq_neighbors *out, bool *enough, size_t q, int64_t *row
   return status;
 }
 
-/* A few results want many times as many candidates, of which some are not allowed; the deep lists that a hybrid ranking
- * fuses would follow the graph for too long. */
+/* Few results need many times as many candidates, some of which are not allowed; for the deep lists of a hybrid ranking
+ * that would take too long. */
 static size_t candidates_for(size_t k) {
   const size_t wanted = k * CANDIDATES_FOR_ONE, enough = 2 * k > MANY_CANDIDATES ? 2 * k : MANY_CANDIDATES;
   return wanted < MIN_CANDIDATES ? MIN_CANDIDATES : cq_min(wanted, enough);

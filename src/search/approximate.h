@@ -12,16 +12,17 @@ typedef struct cq_approximate cq_approximate;
  * Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_approximate_build(const char *path, bool graph, const float *vectors, size_t n, size_t dim,
                                            cq_context *ctx, cq_error *error);
-/* Opens one that was made of the first n rows of a matrix. Any number of threads may search it at once. Errors:
- * CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO for a file that is not there; CQ_ERR_FORMAT for a file that is none, or of another matrix' size. */
+/* Opens an approximation of the first n rows of a matrix. Any number of threads may search it at once. Errors:
+ * CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_IO for a missing file; CQ_ERR_FORMAT for another format or another
+ * matrix's size. */
 CQ_MUST_USE cq_status cq_approximate_open(cq_approximate **out, const char *path, size_t n, size_t dim,
                                           cq_error *error);
 void cq_approximate_free(cq_approximate *a);
 
-/* As cq_top_csls (search/top.h), but of the rows that the approximation covers only those that it names are looked at.
- * All later rows are looked at; so are all rows where too few of the named ones are allowed. They are named by
- * their cosines, whether there are means or not.
- *   effort   lists looked into or candidates kept on the way; 0: as many as seem right */
+/* Like cq_top_csls (search/top.h), but covered rows are compared only if they are candidates of the approximation.
+ * Later rows are always compared, and so are all rows if too few candidates are allowed. Candidates are chosen by
+ * cosine, with means or without.
+ *   effort   lists probed or candidates kept; 0: chosen automatically */
 CQ_MUST_USE cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate *a, const float *queries,
                                          size_t n_queries, const float *documents, size_t n, size_t dim, size_t k,
                                          size_t effort, const cq_top_facts *facts,

@@ -58,7 +58,7 @@ static int largest_first(const void *a, const void *b) {
   return (p->first > q->first) - (p->first < q->first);
 }
 
-/* Appends a center and what is near it and not taken; false when that is too small. */
+/* Appends a center and its free near rows; false if they are too few. */
 static bool take_community(cq_member *members, size_t *n_members, bool *taken, const graph *g, size_t center,
                            size_t min_size) {
   size_t n = *n_members;

@@ -24,8 +24,8 @@ typedef struct cq_faiss_plugin {
   int (*add)(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size);
   int (*write)(FILE *to, const void *index, char *message, size_t message_size);
   int (*read)(void **out, FILE *from, size_t *n, size_t *dim, char *message, size_t message_size);
-  /* The rows of about the k nearest of each query: rows [n_queries, k], -1 where there are fewer. effort: lists
-   * looked into or candidates kept on the way; 0: as many as seem right. Any number of threads may search at once. */
+  /* The rows of about the k nearest of each query: rows [n_queries, k], -1 for missing ones. effort: lists probed or
+   * candidates kept; 0: chosen automatically. Any number of threads may search at once. */
   int (*search)(int64_t *rows, const void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
                 int n_threads, char *message, size_t message_size);
   void (*free)(void *index);

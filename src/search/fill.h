@@ -6,7 +6,7 @@
 #include "search/rows.h"
 
 typedef struct cq_filling {
-  cq_row_set x, y; /* in the lists rows are called by their number from x.first and y.first on */
+  cq_row_set x, y; /* the lists number rows from x.first and y.first on */
   bool within;     /* y is x: of each two rows one pair */
   cq_first_pass first_pass;
   cq_neighbors *of_x, *of_y; /* of the rows of x and of y, as far as they have come; of_y NULL: not wanted, or within */

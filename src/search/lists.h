@@ -9,7 +9,7 @@
 bool cq_lists_new(cq_neighbors *out, size_t n, size_t k);
 /* Empties n lists from the first on: cosine -infinity, index UINT32_MAX. */
 void cq_lists_clear(cq_neighbors *lists, size_t first, size_t n);
-/* Puts a neighbor where it belongs by (cosine, lowest index), or nowhere. */
+/* Inserts a neighbor in the order of (cosine, lowest index) if it is good enough. */
 void cq_lists_insert(cq_neighbors *lists, size_t list, uint32_t index, double cosine);
 /* The last place's cosine: what a neighbor must reach. */
 static inline double cq_lists_min(const cq_neighbors *lists, size_t list) {

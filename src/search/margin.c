@@ -32,7 +32,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs with a lower score"),
      .otherwise = "none"},
     {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -INFINITY, -INFINITY, 1, "X",
-               "leave out pairs with a lower cosine, too, whatever their margin"),
+               "also leave out pairs with a lower cosine, for any margin"),
      .otherwise = "none"},
 };
 #undef O
@@ -120,7 +120,7 @@ static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
   p->n = n;
 }
 
-/* Drops chosen pairs whose cosine is too low; they make no room for pairs of a lower score. */
+/* Drops chosen pairs whose cosine is too low; pairs with lower scores do not replace them. */
 static void drop_below(pairs *p, const cq_margin_options *o) {
   size_t n = 0;
   while (p->n > 0 && !(p->items[p->n - 1].score >= o->threshold)) p->n--; /* sorted */
@@ -166,7 +166,7 @@ static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_
 
 /* --- within one matrix --- */
 
-/* Each pair once, its lower row first; mutual: only those that both rows have among their candidates. */
+/* Each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
 static void unite_pairs(pairs *p, bool mutual) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {

@@ -73,7 +73,7 @@ static bool is_link(cq_slice word) {
   return at && at > word.data && memchr(at, '.', (size_t)(word.data + word.n - at)) != NULL;
 }
 
-/* How many links a text has, and how many bytes of it, blanks apart, are not link. */
+/* The number of links in a text, and of its bytes outside links, without blanks. */
 static void count_links(size_t *n_links, size_t *n_others, cq_slice text) {
   *n_links = *n_others = 0;
   for (size_t i = 0, end; i < text.n; i = end) {
@@ -95,7 +95,7 @@ static bool links_spoil(cq_slice a, cq_slice b) {
   size_t links_a, links_b, others_a, others_b;
   count_links(&links_a, &others_a, a);
   count_links(&links_b, &others_b, b);
-  enum { LITTLE = 8 }; /* bytes beside a link that say nothing of their own: "see:", "URL =" */
+  enum { LITTLE = 8 }; /* bytes next to a link that carry no meaning: "see:", "URL =" */
   return links_a != links_b || (links_a && (others_a < LITTLE || others_b < LITTLE));
 }
 

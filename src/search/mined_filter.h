@@ -9,7 +9,7 @@
  * order of words. Out of memory: *failed is set. */
 void cq_count_digits(int counts[10], cq_slice text, bool *failed);
 
-/* The first of the filters (CQ_DROP_*) that a pair of sentences falls to; 0: none.
+/* The first filter (CQ_DROP_*) that drops a pair of sentences; 0: none.
  *   CQ_DROP_COPIES   the same letters on both sides, case and compatibility forms aside
  *   CQ_DROP_NUMBERS  the digits of one are not those of the other, whatever script they are in and however grouped
  *   CQ_DROP_LINKS    one side has a URL or an e-mail address that the other lacks, or is little else

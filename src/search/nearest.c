@@ -33,8 +33,8 @@ const cq_option_group cq_group_nearest = {
 
 /* --- the search --- */
 
-/* Within one matrix the later rows have fewer rows below them: how many rows as long as the average the first `done`
- * are. */
+/* Within one matrix later rows have fewer pairs: converts the first `done` rows to the equivalent number of average
+ * rows. */
 static size_t work_done(const cq_filling *of, size_t done) {
   const double left = of->within && of->y.n ? 1 - (double)done / (double)of->y.n : 0;
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;

@@ -28,7 +28,7 @@ typedef struct cq_pass_of {
 CQ_MUST_USE cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_error *error);
 void cq_pass_free(cq_pass *pass);
 
-/* The minimum score that may belong to such a cosine, or a higher one: what bounds are made of. */
+/* A lower bound of the score of any cosine from this one up: what bounds are made of. */
 float cq_pass_bound(const cq_pass *pass, double cosine);
 
 /* Looks at the next rows of y, after the first `done`, with all of x; returns how many are done then. */

@@ -3,7 +3,7 @@
  *   source with source ──the same choice──▶ decoys ──┐
  *   target with target ──the same choice──▶ decoys ──┴─▶ false pairs of each score
  *
- * The nearest other sentence of its own language is no translation of a sentence, but found in the same way: pairs
+ * The nearest other sentence of its own language is not a translation of a sentence, but found in the same way: pairs
  * within a text score as the false pairs between texts do. So, going down in score, a row that is in no pair yet comes
  * into a false one about as often as one within a text into a decoy:
  *

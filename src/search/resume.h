@@ -1,4 +1,4 @@
-/* A search for neighbors on disk, so that a killed one continues where it was. */
+/* The state of a neighbor search on disk, so that a killed search resumes. */
 #ifndef SEARCH_RESUME_H
 #define SEARCH_RESUME_H
 
@@ -9,15 +9,15 @@
 /* The identity of a search: its kind, sizes and every byte of its vectors. */
 cq_identity cq_search_identity(const cq_row_set *x, const cq_row_set *y, size_t k, bool within);
 
-/* Writes the lists as they are after `done` rows of y, in place of what was there. of_y may be NULL. */
+/* Writes the lists after `done` rows of y, replacing earlier ones. of_y may be NULL. */
 CQ_MUST_USE cq_status cq_search_save(const char *path, cq_identity key, size_t done, const cq_neighbors *of_x,
                                      const cq_neighbors *of_y, cq_error *error);
-/* Reads them back, as long as they name none but n_x rows of x and n_y of y: *done 0 and the lists as they were when
- * there is no such file, or it is of another search. Errors: CQ_ERR_FORMAT for a broken file (remove it to start over);
+/* Reads them back if their rows are among n_x of x and n_y of y. *done is 0 and the lists are unchanged if there is no
+ * such file, or it belongs to another search. Errors: CQ_ERR_FORMAT for a broken file (remove it to start over);
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_search_load(size_t *done, const char *path, cq_identity key, size_t n_x, size_t n_y,
                                      cq_neighbors *of_x, cq_neighbors *of_y, cq_error *error);
-/* Whether a file is there, and of this search. */
+/* Whether a file exists and belongs to this search. */
 bool cq_search_is_of(const char *path, cq_identity key);
 
 #endif

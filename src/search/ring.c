@@ -49,10 +49,9 @@ typedef struct ring {
   bool within, wants_y;
   const cq_nearest_options *o;
   size_t step, n_steps;
-  size_t done;  /* rows of y in this step */
-  cq_row_set x; /* the block that stays */
-  float *kept,
-      *room[2]; /* x's rows, where they are not rank 0's; those of the block of y that is here, and of the next */
+  size_t done;                /* rows of y in this step */
+  cq_row_set x;               /* the block that stays */
+  float *kept, *room[2];      /* x's rows, except on rank 0; those of the present block of y, and of the next */
   cq_neighbors of_x, of_y[2]; /* of x; of the block of y here, and of the next */
   double saved;               /* when */
 } ring;
@@ -79,7 +78,7 @@ static int block_at(const ring *r, int rank, size_t step) {
 
 /* --- rows and lists from rank to rank --- */
 
-/* Rank 0's rows; rows that lie apart are brought together first. */
+/* Rank 0's rows, made contiguous first. */
 static cq_status send_rows(const ring *r, int to, const cq_row_set *rows, size_t first, size_t n, cq_error *error) {
   float *together = rows->at ? cq_alloc_array(cq_min(n, ROWS_PER_MESSAGE), rows->dim * sizeof *together) : NULL;
   cq_status status = rows->at && n && !together ? cq_fail_memory(error, "vectors of another rank") : CQ_OK;
@@ -248,7 +247,7 @@ static cq_status refuse_others(const ring *r, cq_error *error) {
   return status;
 }
 
-/* The last step that all ranks have a state of; without one, all start over. */
+/* The last step whose state all ranks have; without one, all start over. */
 static cq_status find_begin(ring *r, cq_error *error) {
   double *last = cq_alloc_array_zeroed((size_t)r->n_ranks, sizeof *last);
   if (!last) return cq_fail_memory(error, "ranks");
@@ -334,8 +333,8 @@ static cq_status send_block(ring *r, cq_error *error) {
   return status || !r->wants_y ? status : send_lists(r, to, &r->of_y[0], error);
 }
 
-/* Gives the block of y away and takes the next. Messages may wait for whoever takes them: one rank of two neighbors
- * gives first. */
+/* Sends the block of y on and receives the next. Sending may block until the receiver is ready, so one rank of two
+ * neighbors sends first. */
 static cq_status turn_ring(ring *r, cq_error *error) {
   const bool gives_first = r->rank % 2 == 0;
   cq_status status = gives_first ? send_block(r, error) : receive_block(r, error);
@@ -348,7 +347,8 @@ static cq_status turn_ring(ring *r, cq_error *error) {
   return status;
 }
 
-/* When it is time for one rank, all save the step that begins; the previous files are removed once all have done so. */
+/* When one rank's save is due, all ranks save the step that begins; the previous files are removed once all have
+ * saved. */
 static cq_status save_together(ring *r, cq_error *error) {
   bool it_is_time = r->o->checkpoint && cq_seconds(CLOCK_MONOTONIC) - r->saved >= r->plan.checkpoint_every_s;
   cq_status status = cq_ranks_meet(r->ranks, &it_is_time, error);

@@ -34,7 +34,7 @@ typedef struct top {
   const cq_kernels *kernels;
 } top;
 
-/* Any thread that computes it finds the same. */
+/* Every thread computes the same value. */
 static double length_of(const top *t, size_t row) {
   _Atomic double *kept = t->facts.lengths ? &t->facts.lengths[row] : NULL;
   double length = kept ? atomic_load_explicit(kept, memory_order_relaxed) : 0;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-  PAUSE_MS = 20, /* between looks for room, where there are too many connections or open files */
+  PAUSE_MS = 20, /* between checks for room, if there are too many connections or open files */
 };
 
 struct serve_acceptor {
@@ -22,7 +22,7 @@ struct serve_acceptor {
   pthread_t thread;
 };
 
-/* False: some may wait that cannot be accepted now, for want of room, open files or memory. */
+/* False: connections may wait that cannot be accepted now, for lack of room, open files or memory. */
 static bool accept_waiting(const serve_acceptor *a) {
   const serve_acceptor_hooks *h = &a->hooks;
   while (h->has_room(h->context)) {

@@ -14,7 +14,7 @@ typedef struct serve_acceptor serve_acceptor;
 
 typedef struct serve_acceptor_hooks {
   bool (*has_room)(void *context); /* false: connections wait in the socket's queue */
-  /* A new connection, not blocking; closes it where it cannot be served. */
+  /* A new connection, not blocking; closes it if it cannot be served. */
   void (*take)(void *context, int fd, const struct sockaddr *address, socklen_t n_address);
   void *context;
 } serve_acceptor_hooks;

@@ -47,7 +47,7 @@ void serve_access_close(serve_access *a) {
   *a = (serve_access){0};
 }
 
-/* In a time that does not tell where they differ. */
+/* In constant time. */
 static bool is_same(const char *key, const char *given) {
   const size_t n = strlen(key), m = strlen(given);
   unsigned differ = n != m;
@@ -62,7 +62,7 @@ static bool has_key(const serve_access *a, const char *authorization) {
   return found;
 }
 
-/* "localhost", "127.0.0.1:8080", "[::1]": not a name that another's DNS server could point elsewhere. */
+/* "localhost", "127.0.0.1:8080", "[::1]": not a name that an attacker's DNS server can resolve (DNS rebinding). */
 static bool is_local_host(const char *host) {
   const size_t n = strcspn(host, ":");
   if (host[0] == '[') return true;

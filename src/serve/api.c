@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbors go with the product of both sides */
+enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbors cost the product of both sides */
 
 /* ---- two lists of texts ---- */
 
@@ -28,7 +28,7 @@ static void free_sides(void *state) {
   free(s);
 }
 
-/* Makes work of both lists of texts. NULL: the request has failed. */
+/* Makes a work item of both lists of texts. NULL: the request has failed. */
 static sides *take_sides(serve_request *r, const char *const *fields, const char *const *known) {
   sides *s = calloc(1, sizeof *s);
   const serve_input_options o = {0};
@@ -142,7 +142,7 @@ static void prepare_map(serve_request *r) {
     (void)serve_take_inputs(r, s->of[0], "texts", &o);
 }
 
-/* In the plane of the index, where there is one. */
+/* In the plane of the index, if there is one. */
 static void answer_map(serve_request *r) {
   const sides *s = r->state;
   const size_t n = s->n[0], dim = r->model->dim;

@@ -137,7 +137,7 @@ static void put_document(serve_request *r) {
   free_batch(&b);
 }
 
-/* Reads the documents of a file; their ids and messages lose the directory that it lies in for a moment. */
+/* Reads the documents of a temporary file, whose directory is removed from ids and messages. */
 static bool read_file(serve_request *r, batch *b, const char *path, size_t n_directory) {
   cq_documents_options o = cq_documents_default_options();
   cq_documents *in;
@@ -174,7 +174,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   return r->code == 0;
 }
 
-/* A name is the last component of what the client calls the file; its ending tells the format. */
+/* The name is the last component of the client's file name; its extension decides the format. */
 static const char *name_of_upload(const serve_request *r) {
   const char *name = r->argument(r, "name");
   const char *slash = name ? strrchr(name, '/') : NULL;
@@ -233,9 +233,8 @@ const serve_route serve_document_routes[] = {
      .path = "/api/documents",
      .flags = SERVE_FILE,
      .prepare = post_documents,
-     .summary =
-         "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The ending of its "
-         "name (notes.md) tells the format; language is that of documents that do not say theirs",
+     .summary = "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The extension "
+                "(notes.md) decides the format; language is that of documents that do not state theirs",
      .arguments = "name language",
      .answer_schema = ADDED},
     {0},

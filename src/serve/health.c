@@ -20,7 +20,7 @@ static cq_status fail_health(cq_error *error, const char *host, int port, const 
   return cq_fail(error, CQ_ERR_IO, "%.200s, port %d: %s", host, port, why);
 }
 
-/* An address to listen on that stands for all of a machine's is not one to connect to. */
+/* The wildcard address can be listened on, but not connected to. */
 static const char *reachable(const char *host) {
   if (!strcmp(host, "0.0.0.0")) return "127.0.0.1";
   return strcmp(host, "::") ? host : "::1";

@@ -128,7 +128,7 @@ static void answer_later(void *context) {
   resume(x);
 }
 
-/* By the dispatcher, or by whoever finds the deadline passed. */
+/* Called by the dispatcher, or by the thread that finds the deadline passed. */
 static void work_is_done(void *context) {
   exchange *x = context;
   const serve_work *w = x->request.work;
@@ -239,7 +239,8 @@ static bool take_body(exchange *x, const char *data, size_t n) {
 /* ---- the answer ---- */
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value) {
-  (void)!MHD_add_response_header(response, name, value); /* fails without memory only: an answer with fewer headers */
+  (void)!MHD_add_response_header(response, name,
+                                 value); /* fails only for lack of memory: an answer with fewer headers */
 }
 
 static enum MHD_Result send_answer(exchange *x) {
@@ -300,7 +301,7 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
     x->of = info ? info->socket_context : NULL;
     begin_request(x, path, method);
     if (!x->request.code && length && strtoull(length, NULL, 10) > s->options.max_body) fail_large_body(x);
-    /* A client that asks before it sends the body hears what is wrong with the headers. */
+    /* A client that waits before sending the body (Expect) learns of errors in the headers first. */
     return x->request.code && expect ? send_answer(x) : MHD_YES;
   }
   if (*n_data) {
@@ -328,7 +329,7 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
   return MHD_YES;
 }
 
-/* Before the headers are read: *own of all that follows. */
+/* Called before the headers are read; *own is passed to all later calls. */
 void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd) {
   exchange *x = calloc(1, sizeof *x);
   (void)uri;

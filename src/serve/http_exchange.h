@@ -15,7 +15,7 @@
 typedef struct serve_connection {
   struct serve_connection *next, **link;
   int fd;
-  uint64_t until_ms; /* by then the client must have done its part; 0: it is ours */
+  uint64_t until_ms; /* deadline of the client's part; 0: it is our turn */
   bool is_answered;  /* its part is to read */
   int n_closed_looks;
 } serve_connection;
@@ -54,7 +54,7 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
                              const char *version, const char *data, size_t *n_data, void **own);
 void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode why);
 
-/* Ends connections whose clients have let their time pass; with looks, those whose clients have closed their side, too. */
+/* Ends connections whose clients exceed their time; with looks, also those whose clients have closed their side. */
 void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks);
 
 #endif

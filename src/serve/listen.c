@@ -32,7 +32,7 @@ void serve_notify(const char *state) {
   const size_t n = path ? strlen(path) : 0;
   if (n < 2 || n >= sizeof a.sun_path || (path[0] != '/' && path[0] != '@')) return;
   memcpy(a.sun_path, path, n);
-  if (path[0] == '@') a.sun_path[0] = '\0'; /* a name that is no file's */
+  if (path[0] == '@') a.sun_path[0] = '\0'; /* an abstract name, not a file */
   const int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL | MSG_DONTWAIT, (const struct sockaddr *)&a,

@@ -19,7 +19,7 @@ typedef struct serve_log_line {
 
 /* path "-": standard output; NULL: there is no log, and *out is NULL. Errors: CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_log_open(serve_log **out, const char *path, cq_error *error);
-void serve_log_reopen(serve_log *log); /* after the file was moved away; the old one stays where that fails */
+void serve_log_reopen(serve_log *log); /* after the file was moved away; keeps the old one on failure */
 void serve_log_write(serve_log *log, const serve_log_line *line);
 void serve_log_close(serve_log *log);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* The id that ends the path, and the query's arguments. */
+/* The id at the end of the path, and the query's arguments. */
 static void put_parameters(cq_builder *b, const serve_route *r) {
   bool is_first = true;
   if (r->path[strlen(r->path) - 1] == '/') {
@@ -31,7 +31,7 @@ static void put_parameters(cq_builder *b, const serve_route *r) {
   }
 }
 
-/* The properties of the body: r->body, and what its fields are. */
+/* The properties of the body: r->body and its fields. */
 static void put_properties(cq_builder *b, const serve_route *r) {
   cq_builder_bytes(b, r->body, strlen(r->body) - 1);
   for (const serve_field *f = r->fields; f && f->name; f++) {

@@ -32,7 +32,7 @@ static void say_expected(char *out, size_t size, const serve_field *f) {
       n += (size_t)snprintf(out + n, size - n, i ? ", %s" : "one of %s", words_of(f)[i]);
 }
 
-/* The value as the row reads it; NULL: it is none. */
+/* The value in the row's form; NULL: invalid. */
 static const char *translated(const serve_field *f, const char *value) {
   const cq_option *row = row_of(f);
   char *end;

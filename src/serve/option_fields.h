@@ -9,9 +9,9 @@
 struct serve_field {
   const char *name, *row; /* in a request; in the group. A name of NULL ends a list */
   const cq_option_group *group;
-  long min, max;            /* of a number: of the row's range, what is served */
+  long min, max;            /* for a number: the part of the row's range that is served */
   const char *const *words; /* other names of the row's choices, in their order; NULL: none */
-  const char *initial;      /* another default than the row's; NULL: none */
+  const char *initial;      /* a default other than the row's; NULL: none */
 };
 
 /* Sets options from the query's arguments or the members of object; null and empty texts are ignored. False: the

@@ -61,7 +61,7 @@ cq_status serve_plane_of_vectors(serve_plane **out, const float *vectors, size_t
   serve_plane *p = new_plane(dim);
   double *places = calloc(n + 1, 2 * sizeof *places);
   cq_status status = p && places ? CQ_OK : cq_fail_memory(error, "a map");
-  if (!status && n >= 3 && dim >= 2) { /* fewer have no plane: all are at its middle */
+  if (!status && n >= 3 && dim >= 2) { /* with fewer there is no plane: all are at its center */
     status = cq_pca(places, NULL, vectors, n, (int)dim, 2, ctx, error);
     if (!status) find_directions(p, places, vectors, n);
   }

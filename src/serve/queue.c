@@ -13,7 +13,7 @@
 /* A run of a work's sequences in a batch. */
 typedef struct piece {
   serve_work *work;
-  size_t first, n, out; /* out: where its vectors lie among the batch's, in sequences */
+  size_t first, n, out; /* out: the place of its vectors in the batch, in sequences */
   bool is_encoded;
   cq_status status;
   cq_error error;
@@ -37,7 +37,7 @@ struct serve_queue {
   pthread_t dispatcher;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  serve_work *first, *last; /* waiting: works with sequences that were not sent yet */
+  serve_work *first, *last; /* waiting: work items with sequences not sent yet */
   bool is_ending;
   serve_queue_stats stats;
   batch batch; /* the dispatcher's; its pieces' works are looked at by serve_queue_expire, too */
@@ -71,7 +71,7 @@ bool serve_queue_submit(serve_queue *q, serve_work *w, double *retry_s) {
   return is_admitted;
 }
 
-/* Ends a work, with the mutex held: it counts no longer. The caller calls done() without the mutex. */
+/* Ends a work item, with the mutex held: it no longer counts. The caller calls done() without the mutex. */
 static void end_work(serve_queue *q, serve_work *w, serve_outcome outcome) {
   assert(!w->is_over);
   w->is_over = true;
@@ -182,8 +182,7 @@ static void make_batch(serve_queue *q) {
   q->last = left_last ? left_last : kept_last;
 }
 
-/* Encodes the whole batch at once or, when that fails, piece by piece: what is wrong with one request is that one's
- * failure. */
+/* Encodes the whole batch at once or, if that fails, piece by piece, so that a bad request fails alone. */
 static void encode_batch(serve_queue *q) {
   batch *b = &q->batch;
   const serve_model *model = b->pieces[0].work->model;
@@ -222,7 +221,7 @@ static bool give_back(serve_queue *q, const piece *p) {
   return true;
 }
 
-/* A work that failed with sequences that still wait for a batch waits no more. */
+/* Removes a failed work item that still has waiting sequences. */
 static void take_out(serve_queue *q, const serve_work *gone) {
   serve_work *last = NULL;
   for (serve_work **link = &q->first, *w; (w = *link);) {
@@ -276,7 +275,7 @@ static void *dispatch_batches(void *context) {
     serve_work *failed = NULL;
     if (!is_over && q->batch.n_pieces == 0) {
       failed = q->first;
-      assert(failed); /* it is there: what no batch took stays in the queue */
+      assert(failed); /* it is there: sequences that no batch took stay in the queue */
       take_out(q, failed);
       snprintf(failed->error.message, sizeof failed->error.message, "out of memory for a batch");
       failed->error.status = CQ_ERR_MEMORY;

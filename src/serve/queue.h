@@ -40,7 +40,7 @@ struct serve_work {
 
   serve_outcome outcome;
   cq_error error;
-  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, but for the mean of windows */
+  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, except means of windows */
 
   /* the queue's */
   serve_work *next;
@@ -73,10 +73,10 @@ CQ_MUST_USE cq_status serve_queue_open(serve_queue **out, const serve_queue_opti
 /* Nothing may be waiting. */
 void serve_queue_free(serve_queue *queue);
 
-/* Admits a work, or not: then *retry_s is when there may be room. A work that exceeds the budget on its own is admitted
- * where nothing waits. */
+/* Admits a work item, or not: then *retry_s is when there may be room. One that exceeds the budget on its own is
+ * admitted if nothing waits. */
 bool serve_queue_submit(serve_queue *queue, serve_work *work, double *retry_s);
-/* Ends what is past its deadline; to be called now and then. */
+/* Ends work past its deadline; call it from time to time. */
 void serve_queue_expire(serve_queue *queue, uint64_t now_ms);
 void serve_queue_read_stats(serve_queue_stats *out, serve_queue *queue);
 

@@ -46,7 +46,7 @@ struct serve_request {
   serve_model *model; /* used by the request */
   const serve_route *route;
   const char *rest; /* of the path, after a route that ends in a slash */
-  const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: there is none */
+  const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: none */
   const char *if_none_match, *accept_encoding;
   cq_builder body;
   uint64_t begun_ms;
@@ -74,7 +74,7 @@ typedef enum serve_mistake {
   SERVE_INVALID,      /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,    /* 400: no JSON */
   SERVE_TOO_LARGE,    /* 413 */
-  SERVE_TOO_LONG,     /* 413, 400 as OpenAI says it: a text longer than the model takes */
+  SERVE_TOO_LONG,     /* 413 (400 for OpenAI): a text longer than the model's maximum */
   SERVE_UNAUTHORIZED, /* 401 */
   SERVE_FORBIDDEN,    /* 403 */
   SERVE_NOT_FOUND,    /* 404 */
@@ -102,11 +102,11 @@ json_t *serve_body_json(serve_request *request);
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
                    int64_t max);
-/* *out: the index of the word; stays where there is none. words: NULL-terminated. */
+/* *out: the index of the word; stays if there is none. words: NULL-terminated. */
 bool serve_get_choice(int *out, serve_request *request, const json_t *object, const char *field,
                       const char *const *words);
 bool serve_get_text(const char **out, serve_request *request, const json_t *object, const char *field);
-/* False: there is a field besides these (NULL-terminated), which the request fails for. */
+/* False: there is another field than these (NULL-terminated); the request has failed. */
 bool serve_check_fields(serve_request *request, const json_t *object, const char *const *known);
 
 #endif

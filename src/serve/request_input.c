@@ -77,7 +77,7 @@ static bool add_string(serve_request *r, const json_t *value, const char *field,
   return serve_add_text(r, (cq_slice){json_string_value(value), json_string_length(value)}, field, place, o);
 }
 
-/* Appends ids as one sequence; longer ones are dealt with as texts are, but have no special tokens to keep. */
+/* Appends ids as one sequence; longer ones are treated like texts, but have no special tokens to keep. */
 static bool add_ids(serve_request *r, const json_t *list, const char *field, const char *place,
                     const serve_input_options *o) {
   const size_t n = json_array_size(list), max = r->model->max_tokens;

@@ -13,8 +13,8 @@ typedef struct serve_input_options {
   bool takes_ids; /* lists of numbers are token ids, used as they are */
 } serve_input_options;
 
-/* Appends what a field has to request->work: a string, a list of strings or, with takes_ids, of token ids, or of lists
- * of them. False: the request has failed, with the place of what is wrong. */
+/* Appends a field's contents to request->work: a string, a list of strings or, with takes_ids, of token ids, or of
+ * lists of them. False: the request has failed, with the place of the error. */
 bool serve_take_inputs(serve_request *request, const json_t *value, const char *field,
                        const serve_input_options *options);
 /* The same with a single string. */

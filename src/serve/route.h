@@ -8,10 +8,10 @@ typedef enum serve_style { SERVE_OURS, SERVE_TEI, SERVE_OPENAI } serve_style;
 
 enum {
   SERVE_OPEN = 1,         /* needs no key */
-  SERVE_INLINE = 2,       /* so quick that the thread of the connection does it */
+  SERVE_INLINE = 2,       /* so fast that the connection's thread runs it */
   SERVE_HIDDEN = 4,       /* not in the description */
   SERVE_FILE = 8,         /* its body is a file of documents */
-  SERVE_LONG_ANSWER = 16, /* which would hold up the thread of a connection, or the queue's */
+  SERVE_LONG_ANSWER = 16, /* which would block a connection's thread or the queue's */
 };
 
 struct serve_route {
@@ -20,7 +20,7 @@ struct serve_route {
   serve_style style;
   unsigned flags;
   void (*prepare)(serve_request *request);
-  void (*answer)(serve_request *request); /* of work that is encoded; NULL: there is never any */
+  void (*answer)(serve_request *request); /* for encoded work; NULL: never any */
   const char *summary;
   const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
   const char *arguments;     /* names of query arguments, separated by blanks, "*" after a required one; NULL: none */
@@ -33,13 +33,13 @@ enum { SERVE_MAX_ROUTES = 48 };
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
     serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
 
-/* All of these, in the order in which they are looked through: what a server is handed. NULL-terminated. */
+/* A server's tables, in the order of the search. NULL-terminated. */
 extern const serve_route *const serve_all_routes[];
 
 /* The i-th route of tables; NULL beyond the last. */
 const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
 size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
-/* NULL: there is none; *other_method, then, tells whether there is one with another method. *rest: the path after a
+/* NULL if there is none; then *other_method says whether another method has one. *rest: the path after a
  * route that ends in a slash. */
 const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
                                     const char **rest, bool *other_method);

@@ -200,7 +200,7 @@ static void prepare_info(serve_request *r) {
 
 enum { MAP_LABEL = 160, MAP_LABEL_WORD = 24 };
 
-/* The beginning of a text: whole characters, and whole words where there are blanks. */
+/* The beginning of a text: whole characters, and whole words if there are blanks. */
 static void put_label(cq_builder *b, cq_slice text) {
   static const char ellipsis[] = "\xe2\x80\xa6";
   char label[MAP_LABEL + sizeof ellipsis];

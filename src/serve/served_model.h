@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 
 typedef struct serve_model {
-  const cq_encoder *encoder; /* the index's, where there is one */
+  const cq_encoder *encoder; /* the index's, if there is one */
   cq_encoder *own;           /* NULL: it is the index's */
-  cq_index *index;           /* NULL: there is none */
+  cq_index *index;           /* NULL: none */
   bool is_shared;            /* the index is in a database, where others may change it */
   uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
   char *name;                /* as clients call it: the last component of the path */
@@ -37,9 +37,9 @@ typedef struct serve_model_options {
 
 /* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
-/* Opens what lies at the same paths now. An index of files that this process writes is locked by it, so that no other
- * can have changed it: unless another one was put in its place, *out is the old one, with one user more. Errors: as
- * above, and CQ_ERR_IO when the index is gone. */
+/* Opens the files that are now at the same paths. An index that this process writes is locked, so no other process can
+ * have changed it: unless it was replaced, *out is the old one, with one more user. Errors: as above, and CQ_ERR_IO if
+ * the index no longer exists. */
 CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,
                                          cq_error *error);
 serve_model *serve_model_use(serve_model *model); /* one user more */

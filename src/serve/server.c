@@ -16,7 +16,7 @@
 enum {
   IDLE_S = 60,     /* without a byte from the client */
   TICK_MS = 250,   /* between checks of deadlines */
-  GRACE_MS = 2000, /* for requests that are not whole yet when the server is to end */
+  GRACE_MS = 2000, /* for requests that are incomplete at shutdown */
   N_CONNECTION_THREADS = 2,
   LOOK_EVERY = 4, /* ticks between checks for clients that have closed their side */
 };
@@ -130,7 +130,7 @@ static unsigned connection_limit(unsigned wanted) {
 }
 
 /* Connections that were handed over and that the library's threads have not begun count as well. One that it drops for
- * want of memory never begins: such are forgotten while there is no room. */
+ * lack of memory never begins: such connections are forgotten while there is no room. */
 static bool has_room(void *context) {
   serve_server *s = context;
   pthread_mutex_lock(&s->mutex);
@@ -145,7 +145,7 @@ static void take_connection(void *context, int fd, const struct sockaddr *addres
   pthread_mutex_lock(&s->mutex);
   s->n_handed_over++;
   pthread_mutex_unlock(&s->mutex);
-  (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it where it fails */
+  (void)MHD_add_connection(s->daemon, fd, address, n_address); /* which closes it on failure */
 }
 
 static cq_status start_daemon(serve_server *s, cq_error *error) {

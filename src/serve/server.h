@@ -33,9 +33,9 @@ typedef struct serve_options {
   void (*note)(const char *text); /* reports events; any thread may call it */
 } serve_options;
 
-/* Opens the model and listens; where the system hands over a socket (LISTEN_FDS), on that one.
- * Errors: those of opening a model; CQ_ERR_ARGUMENT for a host that is not this machine's own without a key; CQ_ERR_IO
- * when the address cannot be had. */
+/* Opens the model and listens, on the socket that the system hands over (LISTEN_FDS) if there is one. Errors: those of
+ * opening a model; CQ_ERR_ARGUMENT for a host that is not this machine's own without a key; CQ_ERR_IO if the address is
+ * not available. */
 CQ_MUST_USE cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error);
 const char *serve_address(const serve_server *server); /* "http://127.0.0.1:8080" */
 

@@ -75,7 +75,7 @@ void serve_log_write(serve_log *log, const serve_log_line *line) {
                     line->n_truncated);
   if (!b.failed) {
     pthread_mutex_lock(&log->mutex);
-    /* One write a line; on a full disk lines are lost, but no request waits. */
+    /* One write per line; on a full disk lines are lost, but no request waits. */
     if (write(log->fd, b.data, b.n) < 0) errno = 0;
     pthread_mutex_unlock(&log->mutex);
   }

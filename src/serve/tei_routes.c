@@ -136,8 +136,8 @@ static void prepare_info(serve_request *r) {
   serve_answer(r);
 }
 
-/* A health check encodes a text, and asks the database where the index is in one. One that succeeded a moment ago
- * counts, so that many checks cost no more than one. */
+/* A health check encodes a text and, for an index in a database, queries it. A recent success counts, so that many
+ * checks cost no more than one. */
 static void prepare_health(serve_request *r) {
   const uint64_t last = atomic_load(&r->shared->healthy_ms), now = cq_now_ms();
   if (last && now - last < 1000) {

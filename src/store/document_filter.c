@@ -14,7 +14,7 @@ typedef struct parser {
   cq_slice text;
   size_t at; /* of the current word */
   cq_slice word;
-  bool is_quoted; /* `word` is what stood between quotation marks */
+  bool is_quoted; /* `word` was in quotation marks */
   size_t next;    /* after it */
   cq_arena *arena;
   size_t n_values, n_conditions;
@@ -197,7 +197,7 @@ static cq_status read_factor(cq_filter_node **out, parser *p, int depth) {
   return status ? status : expect_word(p, ")", "')', 'and' or 'or'");
 }
 
-/* A row of parts with `word` between them, which lean to the left. */
+/* Parts joined by `word`, left-associative. */
 static cq_status read_row(cq_filter_node **out, parser *p, int depth, const char *word, cq_filter_kind kind,
                           cq_status (*part)(cq_filter_node **, parser *, int)) {
   cq_status status = part(out, p, depth);

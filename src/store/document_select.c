@@ -22,7 +22,7 @@ static cq_status add_text(cq_sql *sql, cq_slice text, cq_error *error) {
   return add_value(sql, (cq_sql_value){.text = text}, error);
 }
 
-/* A column of the table; NULL: a member of the metadata. */
+/* A column of the table; NULL: a metadata member. */
 static const char *column_of(cq_slice field) {
   static const char *const columns[][2] = {
       {"id", "id"}, {"language", "language"}, {"lang", "language"}, {"title", "title"}, {"url", "url"}};
@@ -57,7 +57,7 @@ static cq_status add_comparison(cq_sql *sql, const char *value, const char *type
     cq_builder_printf(&sql->text, AS_NUMBER " %s ?", type, value, value, value, value, sign);
     return add_value(sql, (cq_sql_value){.number = with->number, .is_number = true}, error);
   case CQ_FILTER_TRUE:
-  case CQ_FILTER_FALSE: /* a text of these letters as well: tables have nothing else */
+  case CQ_FILTER_FALSE: /* also the text of that word: tables have only text */
     cq_builder_printf(&sql->text, "(CASE %s WHEN 'true' THEN 'true' WHEN 'false' THEN 'false' ELSE %s END) %s ?", type,
                       value, sign);
     return add_text(sql, with->text, error);

@@ -61,7 +61,7 @@ static cq_status prepare(sqlite3_stmt **out, cq_document_store *s, const char *s
   return code == SQLITE_OK ? CQ_OK : fail_sqlite(s, code, error);
 }
 
-/* Empty text is '', but of metadata, which are JSON, NULL. */
+/* Empty text is '', empty metadata (JSON) NULL. */
 static int bind_slice(sqlite3_stmt *statement, int place, cq_slice text) {
   return sqlite3_bind_text64(statement, place, text.n ? text.data : "", text.n, SQLITE_STATIC, SQLITE_UTF8);
 }

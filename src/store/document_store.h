@@ -19,13 +19,13 @@
 
 typedef struct cq_document_store cq_document_store;
 
-/* path NULL: in memory. writing: made where it is missing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file that is none. */
+/* path NULL: in memory. writing: created if missing. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for another format. */
 CQ_MUST_USE cq_status cq_document_store_open(cq_document_store **out, const char *path, bool writing, cq_error *error);
-/* One more user of it, who closes it as well. */
+/* Adds a user, which must close it as well. */
 cq_document_store *cq_document_store_share(cq_document_store *store);
 void cq_document_store_close(cq_document_store *store);
 
-/* Adds documents whose first records are firsts [n], ascending and after all that are there. A failed call adds none.
+/* Adds documents whose first records are firsts [n], ascending and after all present ones. A failed call adds none.
  * Errors: CQ_ERR_IO (a full disk); CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_append(cq_document_store *store, const cq_document *documents,
                                                const int64_t *firsts, size_t n, cq_error *error);
@@ -45,18 +45,18 @@ void cq_document_batch_free(cq_document_batch *batch);
 /* Removes all but the first n_records. */
 CQ_MUST_USE cq_status cq_document_store_truncate(cq_document_store *store, int64_t n_records, cq_error *error);
 
-/* The document whose first record that is, its text in the arena. Errors: CQ_ERR_FORMAT when it is not there or does
- * not fit its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* The document with this first record, its text in the arena. Errors: CQ_ERR_FORMAT when it is missing or does not fit
+ * its check; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_store *store, int64_t first,
                                              cq_error *error);
-/* The first record of the document with this id that was added last, of those before n_records; -1: there is none. */
+/* The first record of the newest document with this id among the first n_records; -1: none. */
 CQ_MUST_USE cq_status cq_document_store_find(int64_t *first, cq_document_store *store, cq_slice id, int64_t n_records,
                                              cq_error *error);
-/* Calls `found` with each document's first record, before n_records, that fulfils a filter, ascending. */
+/* Calls `found` with each document's first record below n_records that matches a filter, ascending. */
 CQ_MUST_USE cq_status cq_document_store_select(cq_document_store *store, const cq_filter *filter, int64_t n_records,
                                                void (*found)(void *context, int64_t first), void *context,
                                                cq_error *error);
-/* Calls `visit` with the documents of the records [from, to), ascending, borrowed; an error of its ends it. */
+/* Calls `visit` with the documents of the records [from, to), ascending, borrowed; stops at its first error. */
 typedef cq_status (*cq_visit_document_fn)(void *context, int64_t first, const cq_document *document, cq_error *error);
 CQ_MUST_USE cq_status cq_document_store_visit(cq_document_store *store, int64_t from, int64_t to,
                                               cq_visit_document_fn visit, void *context, cq_error *error);
@@ -65,9 +65,8 @@ CQ_MUST_USE cq_status cq_document_store_languages(cq_document_store *store, int6
                                                   void (*found)(void *context, cq_slice language, int64_t first),
                                                   void *context, cq_error *error);
 
-/* Verifies SQLite's own structures: pages, rows, and that its indexes have what the table has. Takes longer than
- * reading all documents, and keeps another process's commit waiting. Errors: CQ_ERR_FORMAT, with SQLite's words, for
- * damage. */
+/* Verifies SQLite's own structures: pages, rows, and that its indexes match the table. Takes longer than reading all
+ * documents, and keeps another process's commit waiting. Errors: CQ_ERR_FORMAT, with SQLite's message, for damage. */
 CQ_MUST_USE cq_status cq_document_store_verify(cq_document_store *store, cq_error *error);
 
 /* --- for document_select.c --- */

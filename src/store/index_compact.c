@@ -18,7 +18,7 @@ typedef struct compacting {
   cq_index_passage *passages; /* [RECORDS] */
   float *vectors;             /* [RECORDS, dim] */
   float *hubs;                /* [RECORDS], if there are any */
-  int hubs_file;              /* -1: there are none */
+  int hubs_file;              /* -1: none */
   size_t n_waiting;
   int64_t n; /* records of the new generation */
 } compacting;
@@ -52,7 +52,7 @@ static cq_status compact_document(void *context, int64_t first, const cq_documen
   return status;
 }
 
-/* The files of a new generation, which an earlier try may have left. */
+/* The files of a new generation; an earlier attempt may have left some. */
 static cq_status begin_files(compacting *c, int64_t generation, cq_error *error) {
   static const char *const files[] = {"documents", "passages", "vectors", "checks"};
   char path[PATH_MAX];
@@ -82,8 +82,8 @@ static cq_status write_generation(compacting *c, int64_t generation, int64_t hub
   return status ? status : cq_sync_name(path, error);
 }
 
-/* An empty list of deletions, of the next generation: readers of the old manifest must not find a list that it is not
- * for. */
+/* An empty list of deletions, of the next generation: readers of the old manifest must not find a list of another
+ * generation. */
 static cq_status begin_deleted(cq_index_manifest *next, const char *directory, cq_error *error) {
   char path[PATH_MAX];
   next->generation++, next->n_deleted_bytes = 0, next->deleted_check = cq_check64("", 0, 0);

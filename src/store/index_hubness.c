@@ -140,5 +140,5 @@ cq_status cq_index_store_verify_queries(const cq_index_store *store, const cq_in
   if (!status) status = cq_index_file_check(&check, path, error);
   if (status || check == s->m.queries_check) return status;
   return cq_fail_file(error, CQ_ERR_FORMAT, path,
-                      "it is damaged: it does not fit its check ('calque index hubness' makes it anew)");
+                      "it is damaged: it does not fit its check ('calque index hubness' rebuilds it)");
 }

@@ -77,7 +77,7 @@ static json_t *pack_words(const cq_index_manifest *m) {
   return list;
 }
 
-/* Only where there is one: older versions read the others. */
+/* Only if there is one: older versions read the others. */
 static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
   char check[CHECK_HEX];
   if (!json || !m->hubness) return json;
@@ -211,7 +211,7 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
   if (!status && (!format || strcmp(format, FORMAT) != 0))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path,
-                          "\"format\" is \"%.40s\", not \"" FORMAT "\": make the index anew ('calque index new')",
+                          "\"format\" is \"%.40s\", not \"" FORMAT "\": build the index again ('calque index new')",
                           format ? format : "");
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);

@@ -59,7 +59,7 @@ static cq_status read_deleted(cq_index_snapshot *s, const char *directory, const
   return status;
 }
 
-/* Sees that it is a continuation of the one before. */
+/* Checks that it continues the previous one. */
 static cq_status know_again(const cq_index_snapshot *s, const char *directory, const cq_index_snapshot *before,
                             cq_error *error) {
   if (before && (s->m.dim != before->m.dim || strcmp(s->m.model, before->m.model) != 0 ||
@@ -304,7 +304,7 @@ cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *s, const
   const cq_status status = cq_index_file_check(&check, path, error);
   if (status || check == s->m.approximate_check) return status;
   return cq_fail_file(error, CQ_ERR_FORMAT, path,
-                      "it is damaged: it does not fit its check ('calque index approximate' makes it anew, 'search "
+                      "it is damaged: it does not fit its check ('calque index approximate' rebuilds it, 'search "
                       "--exact' does without)");
 }
 

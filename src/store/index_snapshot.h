@@ -20,17 +20,17 @@ typedef struct cq_index_manifest {
   int64_t files;                  /* generation of vectors, passages, checks and documents */
   int64_t generation;             /* of deleted-G */
   int64_t n_deleted_bytes;        /* of it */
-  int64_t approximate, n_approximate; /* its generation, and how many records it covers */
-  int64_t hubness, n_queries, k; /* generation of hubness-H and queries-H; queries, 0: there are none; nearest ones */
-  uint64_t queries_check;        /* of the whole file */
-  uint64_t deleted_check, approximate_check; /* of the whole files; 0: there is none */
+  int64_t approximate, n_approximate;        /* its generation, and how many records it covers */
+  int64_t hubness, n_queries, k;             /* generation of hubness-H and queries-H; queries, 0: none; nearest ones */
+  uint64_t queries_check;                    /* of the whole file */
+  uint64_t deleted_check, approximate_check; /* of the whole files; 0: none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
   size_t n_words;
   int64_t last_words; /* the highest number of any file of words so far */
   uint64_t check;     /* of all of the above */
 } cq_index_manifest;
 
-/* The checks of a record, as they lie in the file `checks`; their number is the record's. */
+/* A record's checks in the file `checks`, numbered by the record. */
 typedef struct cq_index_check {
   uint64_t vector, passage; /* of its dim f32, and of its cq_index_passage */
 } cq_index_check;
@@ -44,7 +44,7 @@ void cq_index_manifest_free(cq_index_manifest *m);
 /* The identity of a new index. */
 CQ_MUST_USE cq_status cq_index_new_identity(char out[CQ_IDENTITY_HEX], const char *directory, cq_error *error);
 
-/* A filter's records, kept for the next search with it. */
+/* A filter's records, kept for the next search with that filter. */
 typedef struct cq_index_selection {
   char *filter;
   unsigned char *records; /* [(n + 7) / 8], deleted ones not among them */
@@ -58,7 +58,7 @@ struct cq_index_snapshot {
   cq_index_manifest m;
   cq_mapping vectors, checks, passages_file;
   cq_mapping hubs_file;
-  const cq_index_hub *hubs;         /* [n]; NULL: there are none */
+  const cq_index_hub *hubs;         /* [n]; NULL: none */
   const cq_index_passage *passages; /* [n] */
   cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */
@@ -74,7 +74,7 @@ struct cq_index_snapshot {
 /* A snapshot of the manifest's state, with one user.
  *   deleted  its list of deletions; NULL: the one on disk
  *   before   an earlier snapshot, whose unchanged parts are reused; may be NULL
- * Errors: CQ_ERR_IO; CQ_ERR_FORMAT; CQ_ERR_ARGUMENT when `before` is another index's. */
+ * Errors: CQ_ERR_IO; CQ_ERR_FORMAT; CQ_ERR_ARGUMENT if `before` belongs to another index. */
 CQ_MUST_USE cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory, const cq_index_manifest *m,
                                              const unsigned char *deleted, const cq_index_snapshot *before,
                                              cq_error *error);

@@ -58,7 +58,7 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   *out = NULL;
   cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
   if (status) return status;
-  if (!cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_IO, directory, "no index is there");
+  if (!cq_file_exists(path)) return cq_fail_file(error, CQ_ERR_IO, directory, "no index found");
   cq_index_store *s = cq_alloc_zeroed(sizeof *s);
   if (!s) return cq_fail_memory(error, directory);
   pthread_mutex_init(&s->mutex, NULL);

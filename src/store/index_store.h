@@ -70,10 +70,10 @@ typedef struct cq_index_info {
   int64_t n_documents;         /* likewise */
   int64_t n_approximate;       /* how many records, from the first, have an approximation; 0: none */
   int64_t approximate;         /* its generation */
-  const cq_index_words *words; /* [n_words]; later records have no index by words */
+  const cq_index_words *words; /* [n_words]; later records are in no lexical index */
   size_t n_words;
   bool tasks;           /* documents and queries are encoded each by the model's prompt and modules for them */
-  int64_t n_queries, k; /* that the records' hubness is of; n_queries 0: the index has no such numbers */
+  int64_t n_queries, k; /* that the records' hubness was computed with; n_queries 0: the index has no hubness */
 } cq_index_info;
 
 /* Makes an empty index; tasks: documents and queries are encoded as such. Errors: CQ_ERR_ARGUMENT when the directory
@@ -90,34 +90,34 @@ void cq_index_store_close(cq_index_store *store); /* snapshots that are held sta
 /* The newest snapshot, to be let go of. */
 cq_index_snapshot *cq_index_store_hold(cq_index_store *store);
 void cq_index_snapshot_release(cq_index_snapshot *snapshot);
-/* Looks for what another process has committed; *changed: whether there is a newer snapshot. A store that is open for
- * writing has the newest. Errors: CQ_ERR_ARGUMENT when another index is in its place; as opening. The store stays as
- * it is on an error. */
+/* Looks for commits of other processes; *changed: whether there is a newer snapshot. A store that is open for writing
+ * has the newest. Errors: CQ_ERR_ARGUMENT if another index has replaced it; those of opening. On an error the store
+ * does not change. */
 CQ_MUST_USE cq_status cq_index_store_refresh(cq_index_store *store, bool *changed, cq_error *error);
 
 cq_index_info cq_index_snapshot_info(const cq_index_snapshot *snapshot);
 const float *cq_index_snapshot_vectors(const cq_index_snapshot *snapshot); /* [n, dim], mapped */
-/* [n] 0 at first: room for the vectors' lengths, which searches fill and use; of what stays the same they are kept from
- * one snapshot to the next. */
+/* [n] 0 at first: room for the vectors' lengths, which searches fill and use; those of unchanged records carry over to
+ * the next snapshot. */
 _Atomic double *cq_index_snapshot_lengths(const cq_index_snapshot *snapshot);
 const cq_index_hub *cq_index_snapshot_hubness(const cq_index_snapshot *snapshot); /* [n], mapped; NULL: it has none */
 cq_index_passage cq_index_snapshot_passage(const cq_index_snapshot *snapshot, int64_t record);
 bool cq_index_snapshot_is_live(const cq_index_snapshot *snapshot, int64_t record);
-/* The document whose first record that is, in the arena. Errors: CQ_ERR_FORMAT when it is damaged; CQ_ERR_IO,
+/* The document with this first record, in the arena. Errors: CQ_ERR_FORMAT when it is damaged; CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_snapshot_document(cq_document *out, cq_arena *arena, const cq_index_snapshot *snapshot,
                                                  int64_t first, cq_error *error);
 /* Calls `visit` with the documents whose first records are in [from, to), deleted ones among them, ascending, borrowed;
- * an error of its ends it. Faster than one by one. */
+ * stops at its first error. Faster than one by one. */
 CQ_MUST_USE cq_status cq_index_snapshot_visit(const cq_index_snapshot *snapshot, int64_t from, int64_t to,
                                               cq_status (*visit)(void *context, int64_t first,
                                                                  const cq_document *document, cq_error *error),
                                               void *context, cq_error *error);
-/* The first record of the live document with an id; -1: there is none. */
+/* The first record of the live document with this id; -1: none. */
 CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snapshot *snapshot, cq_slice id,
                                              cq_error *error);
-/* The live records that fulfil a filter (store/document_filter.h), a bit each, [(n + 7) / 8]; the caller's, released
- * with cq_free. Errors: CQ_ERR_ARGUMENT for what is no filter; as above. */
+/* The live records that match a filter (store/document_filter.h), one bit each, [(n + 7) / 8]; the caller's, released
+ * with cq_free. Errors: CQ_ERR_ARGUMENT for text that is not a filter; as above. */
 CQ_MUST_USE cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *snapshot,
                                                const char *filter, cq_error *error);
 /* Calls `found` with each language code of live documents, as many times as it has documents; codes ascending. */
@@ -125,7 +125,7 @@ CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snaps
                                                   void (*found)(void *context, cq_slice language), void *context,
                                                   cq_error *error);
 
-/* Whether a record's vector, passage and hubness are as they were written; compared once. */
+/* Whether a record's vector, passage and hubness are undamaged; compared once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);
 /* CQ_ERR_FORMAT for a malformed record. */
 CQ_MUST_USE cq_status cq_index_snapshot_fail(const cq_index_snapshot *snapshot, int64_t record, cq_error *error);
@@ -138,12 +138,12 @@ CQ_MUST_USE cq_status cq_index_store_approximate(char path[PATH_MAX], const cq_i
                                                  cq_error *error);
 CQ_MUST_USE cq_status cq_index_store_words(char path[PATH_MAX], const cq_index_store *store, int64_t number,
                                            cq_error *error);
-/* Compares a snapshot's approximation, whose path that is, with its check. Errors: CQ_ERR_IO when it is gone,
- * CQ_ERR_FORMAT when it is damaged. */
+/* Compares a snapshot's approximation, at that path, with its check. Errors: CQ_ERR_IO if it no longer exists,
+ * CQ_ERR_FORMAT if it is damaged. */
 CQ_MUST_USE cq_status cq_index_snapshot_verify_approximate(const cq_index_snapshot *snapshot, const char *path,
                                                            cq_error *error);
 
-/* The same of the queries that hubness is of, if there are any. */
+/* The same for the queries of hubness, if there are any. */
 CQ_MUST_USE cq_status cq_index_store_verify_queries(const cq_index_store *store, const cq_index_snapshot *snapshot,
                                                     cq_error *error);
 
@@ -151,9 +151,10 @@ CQ_MUST_USE cq_status cq_index_store_verify_queries(const cq_index_store *store,
 
 CQ_MUST_USE cq_status cq_index_store_check_writing(const cq_index_store *store, cq_error *error);
 
-/* Writes documents and the vectors of their passages, one after the other, after what counts; a live document of the
- * same id is to be deleted. What is new is not found before the commit; a failed call leaves all as it was. Errors:
- * CQ_ERR_ARGUMENT for an id that is empty or comes twice before a commit; CQ_ERR_IO (a full disk), CQ_ERR_MEMORY. */
+/* Writes documents and the vectors of their passages, one after the other, after the committed ones; a live document
+ * with the same id must be deleted. New documents are not found before the commit; a failed call changes nothing.
+ * Errors: CQ_ERR_ARGUMENT for an id that is empty or appears twice before a commit; CQ_ERR_IO (a full disk),
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_append(cq_index_store *store, const cq_index_addition *additions, size_t n,
                                             const float *vectors, cq_error *error);
 /* Deletes the documents of these ids, of which *n_removed were there. */
@@ -163,14 +164,14 @@ CQ_MUST_USE cq_status cq_index_store_remove(cq_index_store *store, const cq_slic
 CQ_MUST_USE cq_status cq_index_store_set_approximate(cq_index_store *store, bool is_there, cq_error *error);
 
 /* From the next commit on: hubness by these queries [n, dim] and the k nearest of them, with the `means` of all
- * records, committed or not; n 0: none. A failed call leaves all as it was. */
+ * records, committed or not; n 0: none. A failed call changes nothing. */
 CQ_MUST_USE cq_status cq_index_store_set_hubness(cq_index_store *store, const float *queries, int64_t n, int64_t k,
                                                  const float *means, cq_error *error);
-/* The queries that the numbers are of, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: there are
- * none. The caller's, released with cq_free. Errors: CQ_ERR_FORMAT for damaged ones; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* The queries of hubness, [n_queries, dim], n_queries and k as set; *out NULL and n_queries 0: none. The caller frees
+ * them with cq_free. Errors: CQ_ERR_FORMAT for damaged ones; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_index_store_queries(float **out, int64_t *n_queries, int64_t *k, const cq_index_store *store,
                                              cq_error *error);
-/* How many records have their numbers, committed or not; and the numbers of the next n. */
+/* How many records have hubness, committed or not; and the hubness of the next n. */
 int64_t cq_index_store_n_hubs(const cq_index_store *store);
 CQ_MUST_USE cq_status cq_index_store_add_hubs(cq_index_store *store, const float *means, int64_t n, cq_error *error);
 /* Vectors of records, committed or not: out [n, dim]. Errors: CQ_ERR_IO. */
@@ -199,12 +200,12 @@ int64_t cq_index_store_next_words(const cq_index_store *store);
 /* Commits the changes atomically, in a new snapshot. A failed call changes nothing. Errors: CQ_ERR_ARGUMENT if some
  * records have hubness and others do not. */
 CQ_MUST_USE cq_status cq_index_store_commit(cq_index_store *store, cq_error *error);
-/* Rewrites all files without what is deleted, and makes that count, with these parts of the index by words [n]: of the
- * records that stay, in their order. There must be no changes. The approximation is dropped. A failed call leaves all
- * as it was. */
+/* Rewrites all files without deleted records, and commits that, with these parts of the lexical index [n], of the
+ * remaining records, in order. There must be no pending changes. The approximation is dropped. A failed call changes
+ * nothing. */
 CQ_MUST_USE cq_status cq_index_store_compact(cq_index_store *store, const cq_index_words *words, size_t n,
                                              cq_error *error);
-/* CQ_ERR_ARGUMENT when there are changes that are not committed. */
+/* CQ_ERR_ARGUMENT for uncommitted changes. */
 CQ_MUST_USE cq_status cq_index_store_check_committed(const cq_index_store *store, cq_error *error);
 
 #endif

@@ -153,7 +153,7 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
 
 /* --- changes --- */
 
-/* Marks a document that counts as deleted; false: it is already, or there is none. */
+/* Marks a live document as deleted; false: it is deleted already, or does not exist. */
 static bool delete_document(cq_index_store *s, int64_t first) {
   const cq_index_snapshot *newest = s->newest;
   if (first < 0 || first >= newest->m.n || cq_index_bit(s->deleted, first)) return false;
@@ -183,7 +183,7 @@ static cq_status check_id(int64_t *replaced, const cq_index_store *s, cq_map *id
   const cq_status status = cq_document_store_find(replaced, s->files.documents, id, INT64_MAX, error);
   if (status) return status;
   if (*replaced >= s->newest->m.n || cq_map_get(ids, id) != CQ_MAP_NONE)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' comes twice", (int)id.n, id.data);
+    return cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice", (int)id.n, id.data);
   return cq_map_put_borrowed(ids, id, 1) ? CQ_OK : cq_fail_memory(error, "ids");
 }
 
@@ -309,7 +309,7 @@ cq_status cq_index_store_set_words(cq_index_store *s, const cq_index_words *word
 
 /* --- committing --- */
 
-/* The manifest to come, but for the list of deletions; its strings are borrowed. */
+/* The manifest to come, except for the list of deletions; its strings are borrowed. */
 static cq_index_manifest next_manifest(const cq_index_store *s) {
   cq_index_manifest next = s->newest->m;
   next.n += s->n_new, next.n_documents = s->n_documents;
@@ -330,7 +330,7 @@ static cq_status write_deleted(cq_index_manifest *next, const cq_index_store *s,
   return status;
 }
 
-/* All that can fail comes before the manifest is replaced. */
+/* Everything that can fail comes before the manifest is replaced. */
 cq_status cq_index_store_commit(cq_index_store *s, cq_error *error) {
   cq_index_snapshot *newer = NULL;
   cq_status status = cq_index_store_check_writing(s, error);

@@ -1,4 +1,4 @@
-/* An open index from inside: what its reading and its writing share. */
+/* The internals of an open index that reading and writing share. */
 #ifndef STORE_INDEX_WRITER_H
 #define STORE_INDEX_WRITER_H
 
@@ -28,7 +28,7 @@ struct cq_index_store {
   size_t n_words, words_capacity;
   int64_t last_words;
   bool changed_words;
-  int hubs; /* a descriptor of hubness-H; -1: there is none */
+  int hubs; /* a descriptor of hubness-H; -1: none */
   int64_t hubness, n_queries, k, n_hubs;
   uint64_t queries_check;
 };
@@ -53,16 +53,16 @@ CQ_MUST_USE cq_status cq_index_hubs_write(int file, const cq_index_store *s, int
                                           int64_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_index_hubs_sync(int file, const cq_index_store *s, int64_t generation, cq_error *error);
 CQ_MUST_USE cq_status cq_index_prepare_hubness(cq_index_store *s, cq_error *error);
-/* Before a commit: what the manifest says of it, on disk. */
+/* Before a commit: syncs everything that the manifest counts. */
 CQ_MUST_USE cq_status cq_index_commit_hubness(cq_index_manifest *next, const cq_index_store *s, cq_error *error);
 /* Writes the valid hubness queries as those of another generation. */
 CQ_MUST_USE cq_status cq_index_copy_queries(const cq_index_store *s, int64_t generation, cq_error *error);
 
 /* --- */
 
-/* Room for n parts of the index by words, so that taking them over cannot fail. */
+/* Reserves room for n parts of the lexical index, so that taking them over cannot fail. */
 CQ_MUST_USE cq_status cq_index_store_reserve_words(cq_index_store *s, size_t n, cq_error *error);
-/* Takes over what the newest snapshot says, and gives back the room of what a killed process left. */
+/* Takes over the newest snapshot's state, and truncates what a killed process left. */
 CQ_MUST_USE cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error);
 /* Removes files that the newest manifest does not name, and the unfinished files of killed processes. */
 void cq_index_remove_left(const cq_index_store *s);

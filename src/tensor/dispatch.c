@@ -56,7 +56,7 @@ size_t cq_kernels_all(const cq_kernels **out, size_t max) {
   return n;
 }
 
-/* The best level not above the one CALQUE_SIMD names; a name that is none lowers nothing. */
+/* The best level up to the one in CALQUE_SIMD; an unknown name has no effect. */
 static const cq_kernels *choose_kernels(void) {
   const char *limit = getenv("CALQUE_SIMD");
   size_t first = 0;
@@ -86,7 +86,7 @@ static bool has_avx512_bf16(void) {
 static bool has_avx512_vnni(void) {
   return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
-/* Asked directly: compilers of these years have no name for it. */
+/* Tested directly: current compilers have no name for it. */
 static bool has_avxvnni(void) {
   unsigned eax, ebx, ecx, edx;
   return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4);

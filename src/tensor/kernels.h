@@ -112,8 +112,7 @@ typedef struct cq_kernels {
   /* ---- search ---- */
 
   /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i]
-   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits has room for m * n. NaN is no hit.
-   * */
+   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits: room for m * n. NaN is no hit. */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
   /* The sum of x y [n] in f32: for the few rows that a product is not worth packing for. */
@@ -214,7 +213,7 @@ typedef struct cq_kernels {
    * (1 - s) onehot(id) + s / n instead of onehot(id): Szegedy et al. 2016, section 7, as PyTorch has it.
    *   gradient  [rows, n] of the logits' stride = factor * (softmax - target); may be the logits; NULL: not wanted
    *   ids       [rows] in [0, n)
-   * What is no finite number passes as in log_softmax. */
+   * Numbers that are not finite pass as in log_softmax. */
   double (*cross_entropy)(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
                           float smoothing, int64_t rows, int64_t n);
 
@@ -230,13 +229,12 @@ typedef struct cq_kernels {
 
   /* ---- word vectors ---- */
 
-  /* One input x [dim] against n rows of outputs, the first of them what belongs to it and the others negatives, by
-   * gradient ascent on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate
-   * (1 - s(f_0)) or
+  /* One input x [dim] against n rows of outputs, the first the positive and the others negatives, by gradient ascent
+   * on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate (1 - s(f_0)) or
    * -rate s(f_i), 0 where |f_i| >= 6, row after row
    *   dx = sum of g_i o_i (written), o_i += g_i x
-   * so that a row that comes again is seen as it is by then.
-   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of those meant
+   * so that a repeated row is read as updated.
+   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of the rows used
    * Source: Mikolov et al. 2013, eq. 4; the limit of 6 is gensim's. */
   void (*negative_sampling)(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
                             float rate, int64_t dim);

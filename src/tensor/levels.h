@@ -63,11 +63,11 @@ static inline int64_t cq_attention_end(const cq_attention_shape *s, int64_t i) {
   const int64_t reach = s->causal ? 1 : s->window > 0 ? s->window : s->n_tokens;
   return s->n_tokens - i < reach ? s->n_tokens : i + reach;
 }
-/* The first column of the keys and values that a head of queries asks. */
+/* The first column of the keys and values for a head of queries. */
 static inline int64_t cq_attention_kv_column(const cq_attention_shape *s, int64_t head) {
   return (s->n_kv_heads > 0 ? head / (s->n_heads / s->n_kv_heads) : head) * s->head_dim;
 }
-/* Whether it is the first of those that ask them. */
+/* Whether it is the first head that uses them. */
 static inline bool cq_attention_first_of_kv(const cq_attention_shape *s, int64_t head) {
   return s->n_kv_heads <= 0 || head % (s->n_heads / s->n_kv_heads) == 0;
 }

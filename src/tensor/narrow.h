@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Rows of a matrix. An element of CQ_I8 stands for itself times its row's scale. */
+/* Rows of a matrix. The value of a CQ_I8 element is the element times its row's scale. */
 typedef struct cq_narrow_rows {
-  const void *data; /* in any alignment; NULL: there are none */
+  const void *data; /* in any alignment; NULL: none */
   cq_dtype dtype;   /* CQ_BF16, CQ_F16 or CQ_I8 */
   const float *scales;
 } cq_narrow_rows;
@@ -19,7 +19,7 @@ typedef struct cq_narrow_rows {
 /* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
 #define CQ_INT8_MIN_RANGE 1e-30f
 
-/* The scale of a row or column of a weight, from its largest magnitude; NaN if something in it is no finite number. */
+/* The scale of a row or column of a weight, from its largest magnitude; NaN if an element is not finite. */
 typedef struct cq_int8_scale {
   float scale, inverse;
 } cq_int8_scale;

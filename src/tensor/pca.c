@@ -60,7 +60,7 @@ static void covariance_row(void *context, size_t r, int worker) {
 
 /* --- directions --- */
 
-/* Takes from v what lies along the k directions before it, twice because of rounding, and makes it of length one. */
+/* Orthogonalizes v against the k directions before it, twice because of rounding, and normalizes it. */
 static bool make_orthogonal(double *v, const double *before, size_t k, size_t dim) {
   for (int pass = 0; pass < 2; pass++) {
     const double length = sqrt(dot_rows(v, v, dim));
@@ -77,7 +77,7 @@ static bool make_orthogonal(double *v, const double *before, size_t k, size_t di
   return true;
 }
 
-/* v becomes an orthonormal basis of what it spans; directions that it lacks are drawn. */
+/* v becomes an orthonormal basis of its span; missing directions are random. */
 static void make_basis(double *v, size_t m, size_t dim) {
   for (size_t k = 0; k < m; k++) {
     cq_random random = cq_random_seeded(1, k);
@@ -156,7 +156,7 @@ static void rotate_basis(analysis *a) {
   turn_rows(a->w, a);
 }
 
-/* Whether the first k directions are turned no more. */
+/* Whether the first k directions have converged. */
 static bool is_found(const analysis *a, size_t k) {
   for (size_t i = 0; i < k; i++) {
     const double variance = a->small[i * a->m + i];

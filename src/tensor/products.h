@@ -1,6 +1,6 @@
 /* Products with a packed right-hand side, in one precision at one level.
  *
- *   const cq_products *p = cq_products_of(kernels, CQ_PRECISION_BF16); // or the next wider that there is
+ *   const cq_products *p = cq_products_of(kernels, CQ_PRECISION_BF16); // or the next wider available
  *   p->pack(packed, weight, 1, in, in, out);                           // once
  *   p->convert(left, x, x_stride, n, in);                              // once for all products of x
  *   p->product(y, y_stride, left, packed, n, out, in, &epilogue);
@@ -37,15 +37,14 @@ struct cq_products {
   size_t (*transposed_bytes)(int64_t m, int64_t n, int64_t k);
   void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
                              int64_t b_stride, int64_t m, int64_t n, int64_t k, void *scratch);
-  /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: there is none. scratch: floats of
+  /* kernels->attention forward, without dropout and log_sum, in this precision; NULL: none. scratch: floats of
    * it for a sequence. */
   int64_t (*attention_scratch)(int64_t n_tokens, int64_t head_dim);
   void (*attention)(float *out, const float *q, const float *k, const float *v, const cq_attention_shape *shape,
                     float *scratch);
 };
 
-/* Products in this precision at the level of `kernels`; where the processor or the level lacks it, in the next
- * wider. */
+/* Products in this precision at the level of `kernels`; if the processor or the level lacks it, in the next wider. */
 const cq_products *cq_products_of(const cq_kernels *kernels, cq_precision precision);
 /* All that run on this processor, f32 left out; returns how many. */
 size_t cq_products_all(const cq_products **out, size_t max);

@@ -118,8 +118,8 @@ static cq_status start_analyzer(cq_analyzer **out, const char *code, bool stems,
 #define O cq_analysis_options
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "language", language, CHANGES, "CODE",
-             "the language, for its stemmer and its rules of writing: a code such as en, de, hi or ar; mul for text of "
-             "several"),
+             "the language, for its stemmer and spelling rules: a code such as en, de, hi or ar; mul for several "
+             "languages"),
      .letter = 'l', .otherwise = "none"},
     {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE", "remove these words; separated by blanks or line breaks"),
      .otherwise = "none"},
@@ -322,7 +322,7 @@ cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_sl
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
 }
 
-/* The span of every term that a word of a chunk has given. */
+/* The spans of the terms from a word of a chunk. */
 static bool add_spans(cq_analysis *a, cq_slice word, size_t chunk_begin) {
   if (!cq_reserve((void **)&a->spans, &a->spans_capacity, a->text.n, sizeof *a->spans)) return false;
   const size_t begin = (size_t)(word.data - a->normal.data);

@@ -21,7 +21,7 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error);
 
-/* A file's bytes as UTF-8. The input is taken over, also where this fails. What the source reads may be: CQ_ERR_FORMAT
+/* A file's bytes as UTF-8. The input is taken over, even if this fails. What the source reads may be: CQ_ERR_FORMAT
  * with the byte (of the decompressed file) for what is not of the encoding. The encoding is known. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);

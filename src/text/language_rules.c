@@ -69,8 +69,8 @@ bool cq_language_code(char out[CQ_LANGUAGE_CODE], const char *text) {
   return *text == '\0';
 }
 
-/* For words of any language. English's takes off what a word of another language in Latin letters often ends with too
- * (s, es, ed), and hardly anything else. */
+/* For words of any language: English's removes little but endings (s, es, ed) that are also common in other languages
+ * in Latin letters. */
 static const struct {
   uint32_t letter;
   const char *stemmer;
@@ -113,7 +113,7 @@ static uint32_t vowel_am(uint32_t nikhahit, uint32_t aa) {
   return nikhahit == 0xecd && aa == 0xeb2 ? 0xeb3 : 0;
 }
 
-/* In text of several languages: what is typed for letters that not every keyboard has, where it changes no word. */
+/* In text of several languages: common substitutes for letters that not every keyboard has, if they change no word. */
 static uint32_t alike_form(uint32_t c) {
   if (c == 0x130) return 'i';
   if (c == 0x451) return 0x435; /* yo: ie */

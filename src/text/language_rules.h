@@ -10,7 +10,7 @@ enum {
   CQ_APOSTROPHE_ENDS = 1, /* words end at an apostrophe */
   CQ_DOTLESS_I = 2,
   CQ_ARABIC_FORMS = 4,
-  CQ_ALIKE_FORMS = 8, /* letters for which others are written, in several languages */
+  CQ_ALIKE_FORMS = 8, /* letters often written in place of others, in several languages */
   CQ_STEM_BY_SCRIPT = 16
 };
 
@@ -23,7 +23,7 @@ cq_language cq_language_of(const char *code);
 
 enum { CQ_LANGUAGE_CODE = 4 }; /* bytes, with the zero */
 /* BCP 47's language, script and region: the language in lower case, the others left out. "" is no language; false:
- * it is no code. */
+ * not a code. */
 bool cq_language_code(char out[CQ_LANGUAGE_CODE], const char *text);
 
 /* The stemmer of a language's words in a script; NULL: they are not stemmed. */

@@ -13,7 +13,7 @@ typedef struct cq_piece {
 typedef struct cq_places {
   cq_piece *pieces; /* [n + 1] the last one is the end */
   size_t n, capacity;
-  bool is_same; /* the normal form has the text's bytes, but for their case: no pieces */
+  bool is_same; /* the normal form has the text's bytes, except for their case: no pieces */
   cq_builder normal, scratch;
 } cq_places;
 

@@ -9,11 +9,11 @@
 
 enum { CQ_SCRIPT_NONE = 0, CQ_N_SCRIPTS = 256 };
 
-/* A number below CQ_N_SCRIPTS; CQ_SCRIPT_NONE for what has none of its own: digits, punctuation, marks that go with
- * any. */
+/* A number below CQ_N_SCRIPTS; CQ_SCRIPT_NONE for characters of no particular script: digits, punctuation, common
+ * marks. */
 int cq_char_script(uint32_t c);
 
-/* The script that most characters of a text have; of two that have as many, the one that comes first. */
+/* The script of most characters of a text; on a tie, the one that appears first. */
 int cq_script_of(cq_slice text);
 
 /* "Latin", "Cyrillic"; "none". */
@@ -28,7 +28,7 @@ typedef struct cq_scripts {
   size_t n;
 } cq_scripts;
 
-/* A language's script by its code ("ru", "zh", "sr-Latn"), as CLDR has it; false: it is not known. */
+/* A language's script by its code ("ru", "zh", "sr-Latn"), from CLDR; false: unknown. */
 bool cq_scripts_of_language(cq_scripts *out, const char *language);
 bool cq_scripts_have(const cq_scripts *scripts, int script);
 

@@ -23,7 +23,7 @@ typedef struct cq_splitter {
 
 /* *out is {0} after an error. */
 CQ_MUST_USE cq_status cq_splitter_open(cq_splitter *out, cq_split what, cq_error *error);
-/* False when out of memory, and for text that is no UTF-8. */
+/* False when out of memory, and for text that is not UTF-8. */
 bool cq_splitter_run(cq_splitter *splitter, cq_slice text);
 void cq_splitter_close(cq_splitter *splitter);
 

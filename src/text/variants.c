@@ -13,7 +13,7 @@ typedef struct variant {
   uint32_t first, last, to;
 } variant;
 
-/* The Han characters, which are ICU's, stand in the gap. */
+/* The Han characters, which are ICU's, go in the gap. */
 static const variant before_han[] = {
     {0xAB, 0xAB, '"'},     {0xBB, 0xBB, '"'},     {0x401, 0x401, 0x435}, {0x451, 0x451, 0x435}, {0x5B0, 0x5BD, 0},
     {0x5BF, 0x5BF, 0},     {0x5C1, 0x5C2, 0},     {0x5C4, 0x5C5, 0},     {0x5C7, 0x5C7, 0},     {0x622, 0x623, 0x627},
@@ -30,7 +30,7 @@ static bool tell_ranges(cq_variant_fn each, void *context) {
   return true;
 }
 
-/* The simplified form of a traditional character; itself where it is both. */
+/* The simplified form of a traditional character, or the character itself if it has none. */
 static UChar simplified(const UTransliterator *t, UChar c, UErrorCode *code) {
   UChar text[8] = {c};
   int32_t n = 1, limit = 1;

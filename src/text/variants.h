@@ -17,10 +17,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A character and what stands for it, lower case where it has case; to 0: nothing does. False stops. */
+/* A character and its replacement, in lower case if it has case; to 0: removed. False stops. */
 typedef bool (*cq_variant_fn)(void *context, uint32_t from, uint32_t to);
 
-/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, also when each returns false;
+/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, even when each returns false;
  * CQ_ERR_UNSUPPORTED when ICU's data is missing. */
 CQ_MUST_USE cq_status cq_text_each_variant(cq_variant_fn each, void *context, cq_error *error);
 

@@ -183,7 +183,7 @@ static bool trace_merge(cq_ids *trace, int32_t left, int32_t right, int32_t merg
   return !trace || (cq_ids_put(trace, left) && cq_ids_put(trace, right) && cq_ids_put(trace, merged));
 }
 
-/* trace: what is merged with what into what goes there; NULL: nowhere. false: out of memory for it. */
+/* trace: receives the merges made; NULL: none. false: no memory for it. */
 static bool merge_short(symbol *s, size_t *n, const cq_merges *merges, cq_ids *trace) {
   while (*n > 1) {
     const merge *best = NULL;
@@ -246,7 +246,8 @@ static bool merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
   return true;
 }
 
-/* The id of a character of a word, with the prefix inside and the suffix at the end where the vocabulary has such. */
+/* The id of a character of a word, with the prefix inside the word and the suffix at its end, if the vocabulary has
+ * them. */
 static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;

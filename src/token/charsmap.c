@@ -11,7 +11,7 @@ struct cq_charsmap {
   size_t n_units;
   char *texts; /* n_texts bytes, the last of them zero */
   size_t n_texts;
-  cq_slice ascii[128]; /* the replacement of each ASCII character; data NULL: it stays */
+  cq_slice ascii[128]; /* the replacement of each ASCII character; data NULL: unchanged */
 };
 
 /* The replacement of the shortest rule that is a prefix of key; false when there is none. */
@@ -128,8 +128,7 @@ bool cq_charsmap_lowers(const cq_charsmap *map) {
   return true;
 }
 
-/* What each node's rules begin with is in key, whose first n bytes led there. Untrusted rules may lead in circles: no
- * key is longer than MAX_KEY. */
+/* key holds the n bytes that lead to a node. Untrusted rules may contain cycles, so no key is longer than MAX_KEY. */
 enum { MAX_KEY = 32 };
 
 typedef struct walk {

@@ -18,14 +18,13 @@ typedef struct cq_charsmap cq_charsmap;
 CQ_MUST_USE cq_status cq_charsmap_open(cq_charsmap **out, cq_slice bytes, const char *path, cq_error *error);
 void cq_charsmap_free(cq_charsmap *map);
 
-/* Appends the normalized text: clusters of fewer than six bytes are looked up whole, then (and in longer ones) each
- * character. */
+/* Appends the normalized text: clusters of fewer than six bytes are looked up whole; otherwise each character is. */
 void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 
 /* Whether the rules fold case: each capital of A to Z becomes its small letter. */
 bool cq_charsmap_lowers(const cq_charsmap *map);
 
-/* Each rule: what is replaced, and by what. False stops. Errors: CQ_ERR_MEMORY, also when each returns false. */
+/* Each rule: what is replaced, and by what. False stops. Errors: CQ_ERR_MEMORY, even when each returns false. */
 typedef bool (*cq_charsmap_fn)(void *context, cq_slice from, cq_slice to);
 CQ_MUST_USE cq_status cq_charsmap_each(const cq_charsmap *map, cq_charsmap_fn each, void *context, cq_error *error);
 

@@ -73,7 +73,7 @@ static cq_status read_field(field *out, bool *more, reader *r) {
                       "not a SentencePiece model: a field that does not end, or of no known kind");
 }
 
-/* Hands the fields of the message that f is to take, one by one. */
+/* Passes the fields of the message to f, one by one. */
 static cq_status read_message(void *out, const reader *parent, const field *f,
                               void (*take)(void *out, const char *bytes, const field *f)) {
   reader r = *parent;

@@ -49,11 +49,11 @@ void cq_sp_model_free(cq_sp_model *model);
 
 /* Appends a normal piece to a model's bytes. */
 void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score);
-/* Removes the piece of that text from a model's bytes, of which there are then *n; without it nothing is changed.
+/* Removes the piece of that text from a model's bytes, whose new number is *n; if it is missing, nothing changes.
  * Errors: as cq_sp_model_read. */
 CQ_MUST_USE cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error *error);
-/* Removes the name of the file that the rules of the charsmap were read from, which the trainer writes into a model, in
- * the same way: the same text and options give the same model. */
+/* Likewise removes the name of the charsmap's rules file, which the trainer writes into a model, so that the same text
+ * and options give the same model. */
 CQ_MUST_USE cq_status cq_sp_model_drop_rules_name(char *bytes, size_t *n, cq_error *error);
 
 #endif

@@ -183,7 +183,7 @@ static bool parse_class(cq_normalizer *step, const cq_step_parser *p, const char
   return step->ranges != NULL;
 }
 
-/* The regular expressions that stand in real files: one character or \s, followed by + or {n,}; a class. */
+/* The regular expressions found in real files: one character or \s, followed by + or {n,}; a class. */
 static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;

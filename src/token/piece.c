@@ -74,7 +74,7 @@ bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer 
     return true;
   }
   if (tokenizer->model.kind == &cq_word_level_kind && !tokenizer->pre_tokenizers.metaspace) {
-    *kind = CQ_PIECE_START; /* nothing says which words touch: they stand apart */
+    *kind = CQ_PIECE_START; /* nothing says which words touch: they are separated */
     return true;
   }
   bool start = starts_with(piece, mark);

@@ -39,7 +39,7 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Splits words[0]; *out is the one of the two that has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
+/* Splits words[0]; *out is whichever of the two has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
  * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
@@ -48,11 +48,11 @@ CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], c
 
 /* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);
-/* The byte a character stands for, -1 for none. */
+/* The byte that a character represents, or -1. */
 int cq_byte_level_byte(uint32_t c);
 
-/* --- Split (split.c): text is divided at the matches of a string or of a regular expression, and a behavior says what
- * becomes of the matches. Splits of characters of a class (Punctuation, Digits) behave the same. --- */
+/* --- Split (split.c): text is divided at the matches of a string or of a regular expression, and a behavior decides
+ * what happens to the matches. Splits of characters of a class (Punctuation, Digits) behave the same. --- */
 
 typedef enum cq_split_behavior {
   CQ_SPLIT_REMOVED,

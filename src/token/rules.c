@@ -14,7 +14,7 @@
 
 typedef struct rules {
   cq_builder *out;
-  cq_map variants; /* character -> what stands for it, 0: nothing; as UTF-8 */
+  cq_map variants; /* character -> its replacement, 0: none; as UTF-8 */
   cq_map seen;     /* characters that have a rule already */
   cq_builder text;
   bool failed;

@@ -8,7 +8,7 @@
 #include "base/slice.h"
 #include "calque/status.h"
 
-/* base: one of the library's own sets. Errors: CQ_ERR_MEMORY, CQ_ERR_FORMAT when its compiled form is not as it was. */
+/* base: one of the library's own sets. Errors: CQ_ERR_MEMORY, CQ_ERR_FORMAT if its compiled form has changed. */
 CQ_MUST_USE cq_status cq_rules_with_variants(cq_builder *out, const char *base, cq_error *error);
 
 #endif

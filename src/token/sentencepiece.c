@@ -48,7 +48,7 @@ typedef struct split {
   int32_t left, right, merged;
 } split;
 
-/* Best score first; of one score, the longest left part; else as they came. */
+/* Best score first; on a tie, the longest left part; else stable. */
 static int piece_by_score(const void *a, const void *b) {
   const split *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
@@ -94,7 +94,7 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* XLM-R's first four and its last are ours; the others come one place after the file's. */
+    /* We add XLM-R's first four tokens and its last; the id of any other is the file's plus one. */
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
@@ -163,7 +163,7 @@ static json_t *template_json(const cq_tokenizer *t, const char *before, const ch
                    "special_tokens", specials);
 }
 
-/* What a tokenizer class puts around a sentence. */
+/* The special tokens that a tokenizer class adds to a sentence. */
 static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, const char *class,
                                 const json_t *config, const char *path, cq_error *error) {
   *before = *after = NULL;
@@ -229,7 +229,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                             "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
                             "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
                             template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
-    /* XLM-R's own class makes a Unigram of whatever it is given. */
+    /* XLM-R's class treats any model as a Unigram. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
                          : cq_fail_memory(error, "tokenizer document");

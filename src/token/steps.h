@@ -10,8 +10,8 @@
 
 enum { CQ_MAX_STEPS = 256 }; /* normalizers, and pre-tokenizers, of a tokenizer */
 
-/* The most bytes that a text of n bytes may become: more is made by hostile rules only. Unicode's normal forms turn a
- * byte into 11 at most. */
+/* The max bytes that a text of n bytes may become; only hostile rules make more. Unicode's normal forms turn a byte
+ * into at most 11. */
 static inline size_t cq_normal_limit(size_t n) {
   return n > SIZE_MAX / 128 ? SIZE_MAX : 64 * n + (64 << 10);
 }
@@ -37,7 +37,7 @@ typedef cq_status (*cq_step_parse_fn)(void *out, const char *type, const cq_step
 cq_status cq_steps_parse(void *out, const cq_step_parser *component, const char *list_key, cq_step_parse_fn parse);
 cq_status cq_step_text(cq_slice *out, const cq_step_parser *step, const char *text, size_t n); /* a copy */
 cq_status cq_step_bool(bool *out, const cq_step_parser *step, const char *key);
-/* One of a list of names under a key; absent leaves *out alone. */
+/* One of a list of names under a key; a missing key leaves *out unchanged. */
 CQ_MUST_USE cq_status cq_step_choice(int *out, const cq_step_parser *p, const char *key, const char *const *names,
                                      int n_names);
 

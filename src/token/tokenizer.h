@@ -29,8 +29,8 @@ typedef struct cq_tokenizer_info {
   int32_t pad_id, unk_id, cls_id, sep_id, mask_id; /* -1: none; cls/sep are <s> and </s> where the tokenizer says so */
   int n_special;                                   /* tokens put around a single sentence */
   int64_t model_max_length;                        /* tokenizer_config.json's; 0: not given or absurdly large */
-  int64_t truncation;                              /* tokenizer.json's max_length, for who heeds it; 0: none */
-  bool truncates_start;                            /* it leaves out the beginning of what is longer, not the end */
+  int64_t truncation;                              /* tokenizer.json's max_length, for callers that use it; 0: none */
+  bool truncates_start;                            /* truncates longer text at the beginning, not at the end */
   bool lowercase;
 } cq_tokenizer_info;
 
@@ -43,13 +43,13 @@ CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *director
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
-/* What a tokenizer works in, kept from sentence to sentence so that nothing is allocated for each. One thread at a
- * time may use it, for any tokenizer. */
+/* A tokenizer's scratch memory, kept from sentence to sentence to avoid allocations. One thread at a time may use it,
+ * for any tokenizer. */
 typedef struct cq_token_memory cq_token_memory;
 cq_token_memory *cq_token_memory_new(void); /* NULL: out of memory */
-/* From now on, texts are split without a share of the pieces longer than a character, drawn by key anew at each place:
- * the best that the others make (Unigram only). So a model sees a word in several ways, and its rarer pieces. 0: no
- * more. Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
+/* From now on, texts are split without a share of the pieces longer than a character, drawn by key at each place: the
+ * best split into the others (Unigram only). So a model sees several splits of a word, and rarer pieces. 0: off.
+ * Source: Provilkov et al. 2020 for byte-pair encoding, Kudo 2018 for drawing by likelihood. */
 void cq_token_memory_drop_pieces(cq_token_memory *memory, double share, uint64_t key);
 size_t cq_token_memory_bytes(const cq_token_memory *memory);
 void cq_token_memory_free(cq_token_memory *memory);
@@ -57,7 +57,7 @@ void cq_token_memory_free(cq_token_memory *memory);
 /* Appends one sentence's ids to out.
  *   memory       NULL: some for this call
  *   add_special  put the special tokens around (static models do without)
- *   max_length   keep at most so many ids, special ones included (0: no limit): the end is truncated
+ *   max_length   keep at most this many ids, special ones included (0: no limit), truncating the end
  *   truncated    set to whether it was; may be NULL
  * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,
@@ -71,7 +71,7 @@ CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *token
 CQ_MUST_USE cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory, int max_seq_length,
                                         cq_error *error);
 
-/* --- the vocabulary, for moving embedding rows to another one --- */
+/* --- the vocabulary, for copying embedding rows to another one --- */
 
 typedef enum cq_piece_kind {
   CQ_PIECE_SPECIAL, /* <s>, [CLS], ... */
@@ -83,20 +83,20 @@ typedef enum cq_piece_kind {
 /* A piece's text without its marker, and its kind; the text is borrowed. False when the id is out of range. */
 bool cq_tokenizer_piece(cq_slice *text, cq_piece_kind *kind, const cq_tokenizer *tokenizer, int32_t id);
 
-/* Appends the text that ids [n] stand for: words apart by one space, special tokens and single bytes left out, unknown
- * ones as U+2047. What SentencePiece has split is put together again as it was, but for its normalization. */
+/* Decodes ids [n]: words separated by one space, special tokens and single bytes left out, unknown ones as U+2047.
+ * SentencePiece's splits are joined exactly, except for its normalization. */
 void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int32_t *ids, size_t n);
 
 /* --- trimming the vocabulary to a text --- */
 
-/* Sets needed[id], [vocab_size], for the pieces that bear on how the text is split: those it is split into, those that
- * a merge made on the way, those that matched in a word which ends as unknown. memory, add_special: as
- * cq_tokenizer_encode's. Errors: CQ_ERR_MEMORY. */
+/* Sets needed[id], [vocab_size], for the pieces that affect how the text is split: the resulting pieces, intermediate
+ * merges, and matches in a word that ends as unknown. memory, add_special: as cq_tokenizer_encode's. Errors:
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                         cq_slice text, bool add_special, cq_error *error);
 
-/* A tokenizer of the needed pieces, the special and the added ones, which splits what was marked as before.
- *   new_ids  [vocab_size] a piece's new id; -1: it is gone. The order of ids stays
+/* A tokenizer of the needed, special and added pieces, which splits the marked text as before.
+ *   new_ids  [vocab_size] a piece's new id; -1: removed. Ids keep their order
  * It is saved as tokenizer.json, tokenizer_config.json and special_tokens_map.json. Errors: CQ_ERR_UNSUPPORTED for a
  * vocabulary with a piece twice; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer,
@@ -118,7 +118,7 @@ typedef struct cq_sentencepiece_training {
   bool lowercase;           /* nmt_nfkc_cf instead of nmt_nfkc */
   bool fold_variants;       /* spelling variants are one (text/variants.h) */
   uint64_t max_sentences;   /* sampled when there are more; 0: all */
-  const cq_tokenizer *keep; /* whose pieces at a word's start are there, too, beside vocab_size; unigram only */
+  const cq_tokenizer *keep; /* its word-initial pieces are kept in addition to vocab_size; unigram only */
 } cq_sentencepiece_training;
 
 /* Trains on sentences and opens the result as a tokenizer of XLM-R's layout: <s> 0, <pad> 1, </s> 2, <unk> 3, ...,
@@ -141,10 +141,10 @@ typedef struct cq_words_training {
 } cq_words_training;
 
 /* Counts the words of sentences and makes the most frequent ones a tokenizer: <s> 0, <pad> 1, </s> 2, <unk> 3, then by
- * count, words as frequent by their bytes. A word is what stands between blanks, but marks of punctuation and symbols
- * are words of their own; one after a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC
- * and with one blank for any white space. The text must have blanks between words: Chinese or Thai needs them put in
- * before. It is saved as a tokenizer.json that Hugging Face's tokenizers reads.
+ * count, ties by their bytes. Words are separated by blanks; punctuation marks and symbols are separate words; one
+ * after a blank begins with U+2581, so that cq_tokenizer_text gives the text back, in NFKC and with one blank for any
+ * white space. The text must have blanks between words; add them to Chinese or Thai first. It is saved as a
+ * tokenizer.json that Hugging Face's tokenizers reads.
  *   next  gives sentence after sentence; false at the end. Those that are not UTF-8 are left out. A failed read is
  *         reported by the caller afterwards.
  * Errors: CQ_ERR_ARGUMENT when vocab_size has no room for a word or is more than 2^20, when there is no word, or none

@@ -17,7 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* A few ids may be left to added tokens, but memory is not filled with holes. */
+/* A few ids may be left to added tokens, but large gaps are refused. */
 static int64_t id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
@@ -61,7 +61,7 @@ static cq_status begin_vocab(void *context, size_t n, bool scored) {
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
 
-/* What cq_vocab_parse and Unigram's parse_vocab would not take is theirs to refuse; ids may be in any order. */
+/* Leaves errors to cq_vocab_parse and Unigram's parse_vocab; ids may be in any order. */
 static cq_status put_piece(void *context, const char *text, size_t n, int64_t id, double score) {
   const vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;

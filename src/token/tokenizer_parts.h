@@ -20,8 +20,8 @@
 #include "token/pre_tokenizer.h"
 #include "token/word_model.h"
 
-/* A file of the tokenizer's, to be saved as it is: mapped where it came from a directory (so that it takes no memory,
- * and stays what it was when the directory is replaced), owned where it was made here. */
+/* A file of the tokenizer, saved unchanged: mapped if it came from a directory (so it takes no memory, and survives a
+ * replacement of the directory), owned if it was made here. */
 typedef struct cq_origin_file {
   char *name;
   cq_slice bytes;

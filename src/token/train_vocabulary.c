@@ -24,8 +24,8 @@
 
 #define N_THREADS "8"
 enum { MAX_SENTENCE_BYTES = 1 << 16 };
-/* The trainer's threads end the process where memory is short, so it starts only if there is room for it: its stacks
- * and arenas, and its structures for each byte of text (25 bytes were measured). */
+/* The trainer's threads end the process if memory runs out, so it starts only if there is room: its stacks and arenas,
+ * and its structures for each byte of text (25 bytes were measured). */
 #define TRAINER_BYTES          ((size_t)320 << 20)
 #define TRAINER_BYTES_PER_BYTE 64
 
@@ -42,11 +42,11 @@ typedef struct source {
   bool no_room;
 } source;
 
-/* The caller's next sentence that can be used: not empty, UTF-8, not beyond the trainer's limit in bytes. */
+/* The caller's next usable sentence: not empty, UTF-8, within the trainer's limit in bytes. */
 static bool next_usable(source *s, cq_slice *sentence) {
   while (s->next(s->context, sentence)) {
     if (sentence->n == 0 || cq_utf8_invalid_at(sentence->data, sentence->n) != sentence->n) continue;
-    if (sentence->n > MAX_SENTENCE_BYTES) { /* keep the beginning: the vocabulary does not miss the rest */
+    if (sentence->n > MAX_SENTENCE_BYTES) { /* keep the beginning: the vocabulary does not need the rest */
       sentence->n = MAX_SENTENCE_BYTES;
       while (((unsigned char)sentence->data[sentence->n] & 0xC0) == 0x80) sentence->n--;
     }
@@ -114,7 +114,7 @@ static int largest_vocabulary(const char *message) {
   return n > 0 && n < 1 << 22 ? (int)n + 1 : 0;
 }
 
-/* The rules lie in a file, which is how the trainer takes them: *path, until cq_temporary_release. */
+/* Writes the rules to a file for the trainer: *path, until cq_temporary_release. */
 static cq_status write_rules(char **path, const char *base, cq_error *error) {
   char place[4096];
   cq_builder text = {0};
@@ -126,8 +126,8 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   return status;
 }
 
-/* What a piece of an old vocabulary is likely to have as a share of text: pieces are ordered by frequency, which falls
- * as Zipf's law has it. 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
+/* The estimated share of an old vocabulary's piece in text: pieces are ordered by frequency, which follows Zipf's law.
+ * 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
 static float score_by_rank(int64_t rank) {
   return (float)-log(10 * ((double)rank + 3));
 }
@@ -185,7 +185,7 @@ static cq_status check_training(const cq_sentencepiece_training *o, cq_error *er
 static cq_status run_trainer(char **model, size_t *n_bytes, int *largest, source *s, const char *base,
                              const char *rules, const cq_sentencepiece_training *o, cq_error *error) {
   char size[16], coverage[32], longest[16], message[512] = "";
-  /* <pad> and <mask> are not in the file, and the mark between words does not stay in it. */
+  /* <pad> and <mask> are not in the file, and the mark between words is removed from it. */
   snprintf(size, sizeof size, "%d", o->vocab_size - 1);
   cq_snprintf(coverage, sizeof coverage, "%.10g", o->character_coverage);
   /* A mark may follow each byte. */

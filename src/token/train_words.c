@@ -28,7 +28,7 @@ struct cq_word_counts {
   size_t capacity;
 };
 
-/* What is longer is no word; left out, it is unknown later. */
+/* Anything longer is not a word; it is left out and unknown later. */
 static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   (void)out, (void)memory;
   cq_word_counts *c = t->model.counts;
@@ -48,7 +48,7 @@ static const cq_model_kind counting = {"counting", NULL, count_word, NULL};
 static cq_status count_sentences(cq_tokenizer *t, bool (*next)(void *context, cq_slice *sentence), void *context,
                                  cq_error *error) {
   const cq_model_kind *kind = t->model.kind;
-  cq_ids ids = {0}; /* special tokens that the text spells out, and nothing else */
+  cq_ids ids = {0}; /* only special tokens that the text spells out */
   cq_slice sentence;
   cq_status status = CQ_OK;
   t->model.kind = &counting;
@@ -69,7 +69,7 @@ typedef struct counted {
   uint64_t count;
 } counted;
 
-/* The most frequent first; of words as frequent, by their bytes. */
+/* Most frequent first; ties by their bytes. */
 static int by_count(const void *a, const void *b) {
   const counted *x = a, *y = b;
   return x->count != y->count ? (x->count < y->count) - (x->count > y->count) : cq_slice_compare(x->word, y->word);
@@ -102,7 +102,7 @@ static json_t *replace_json(const char *kind, const char *pattern, const char *c
   return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", kind, pattern, "content", content);
 }
 
-/* Soft hyphens vanish; the zero-width space and the byte-order mark are blanks, and the blank's own mark is one. */
+/* Removes soft hyphens; turns zero-width spaces, byte order marks and the character that marks blanks into blanks. */
 static json_t *words_normalizer_json(bool lowercase) {
   json_t *steps = json_array();
   cq_json_push(&steps, json_pack("{s:s}", "type", "NFKC"));

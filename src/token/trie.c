@@ -26,7 +26,7 @@ static bool add_node(cq_trie *trie) {
   return true;
 }
 
-/* The edge from a node by a byte, made where there was none; NULL: no room. */
+/* The edge from a node by a byte, made if there was none; NULL: no room. */
 static uint64_t *take_edge(cq_trie *trie, uint32_t node, unsigned char byte) {
   const uint32_t key = node << 8 | byte; /* what stands above the number falls out */
   if (!cq_table_reserve((void **)&trie->edges, &trie->edge_capacity, trie->n_nodes, &kind)) return NULL;

@@ -35,7 +35,7 @@ int32_t cq_trie_get(const cq_trie *trie, cq_slice key);
 uint32_t cq_trie_walk(const cq_trie *trie, uint32_t node, cq_slice key);
 void cq_trie_free(cq_trie *trie);
 
-/* The product's upper bits are the good ones, and tables take the lower ones. */
+/* The product's upper bits are well mixed, but tables use the lower ones. */
 static inline uint64_t cq_trie_hash(uint32_t key) {
   return __builtin_bswap64(key * UINT64_C(0x9E3779B97F4A7C15));
 }

@@ -175,7 +175,7 @@ static cq_status trim_document(json_t **out, const renumbering *r, cq_error *err
   return *out ? CQ_OK : cq_fail_memory(error, "tokenizer.json");
 }
 
-/* tokenizer_config.json; NULL where there was none. */
+/* tokenizer_config.json; NULL if there was none. */
 static cq_status trim_config(json_t **out, const renumbering *r, cq_error *error) {
   const cq_origin_file *file = cq_origin_of_file(r->t, "tokenizer_config.json");
   const char *key;

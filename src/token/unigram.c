@@ -73,7 +73,7 @@ typedef struct node {
   uint32_t length; /* of the last piece; 0: not reached */
 } node;
 
-/* Characters without a piece: their bytes where the vocabulary has all of them, else one unknown token. */
+/* Characters without a piece: their bytes if the vocabulary has all of them, else one unknown token. */
 static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   if (m->byte_fallback) {
     bool all = true;
@@ -86,7 +86,7 @@ static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   return m->unk_id < 0 || cq_ids_put(out, m->unk_id);
 }
 
-/* Single characters always may be used, so that there is a way. */
+/* Single characters may always be used, so that a path exists. */
 static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
   return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
 }
@@ -122,7 +122,7 @@ static void find_best_path(node *best, const cq_tokenizer *t, cq_slice word, con
 
 static bool put_path(cq_ids *out, node *best, const cq_model *m, cq_slice word) {
   const size_t n = word.n;
-  /* Turn the path round: each node's score is no longer needed, its length now points forward. */
+  /* Reverse the path: each node's score is no longer needed, its length now points forward. */
   uint32_t next = 0;
   for (size_t end = n; end > 0;) {
     uint32_t length = best[end].length;

@@ -9,7 +9,7 @@
 #include "calque/status.h"
 #include "text/splitter.h"
 
-/* What stands between two words: a private-use character, which the trainer must be set to keep apart. */
+/* The mark between two words: a private-use character that the trainer must not merge. */
 #define CQ_WORD_MARK "\xee\x80\x80"
 
 typedef struct cq_word_marks {
@@ -19,7 +19,7 @@ typedef struct cq_word_marks {
 
 /* *out is {0} after an error. */
 CQ_MUST_USE cq_status cq_word_marks_open(cq_word_marks *out, cq_error *error);
-/* *text with a mark between words that touch, valid until the next call; as it is, where no script lacks spaces. False
+/* *text with a mark between words that touch, valid until the next call; unchanged if every script has spaces. False
  * when out of memory. */
 CQ_MUST_USE bool cq_word_marks_set(cq_word_marks *marks, cq_slice *text);
 void cq_word_marks_close(cq_word_marks *marks);

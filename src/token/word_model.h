@@ -47,7 +47,7 @@ typedef struct cq_model_kind {
   const char *name; /* as in tokenizer.json */
   cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
   bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
-  /* The same, but all pieces that bear on how the word is split, in no order; NULL: encode's. */
+  /* The same, but all pieces that affect how the word is split, in no order; NULL: encode's. */
   bool (*trace)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
 } cq_model_kind;
 

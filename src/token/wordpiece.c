@@ -63,7 +63,7 @@ static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, 
   return cq_ids_put(out, t->model.unk_id);
 }
 
-/* Those of an unknown word, too: without its first pieces others might cover it. */
+/* Also the pieces of an unknown word: without its first pieces others might cover it. */
 static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   (void)memory;
   bool whole;

@@ -12,9 +12,9 @@
 #define MAX_TOKENS 128
 #define HEAD       3    /* of a pair in `tokens` */
 #define TENSION    4.0  /* how fast the prior falls with the distance from the diagonal */
-#define P_NULL     0.08 /* prior of a token that nothing on the other side stands for */
+#define P_NULL     0.08 /* prior of a token without a counterpart on the other side */
 #define STEPS      256  /* the prior's table */
-#define FEW        9 /* pairs of tokens of which it is plain enough what goes with what: in an entry of a dictionary */
+#define FEW        9    /* max pairs of tokens of a short, conclusive pair, such as a dictionary's entry */
 
 /* A source id and a target id that occur together. */
 typedef struct entry {
@@ -102,8 +102,8 @@ static entry *entry_of_pair(const cq_aligner *a, int32_t source, int32_t target,
   return cq_table_find(a->table, a->capacity, sizeof sought, hash, is_entry_of, &sought);
 }
 
-/* Two rounds over the text: which pairs are seen a second time, or among few (two bit tables by hash, so that a rare
- * collision lets a pair in that was seen once), then those become entries. */
+/* Two passes over the text: find pairs seen twice, or in short sentences (two hashed bit tables; a rare collision
+ * admits a pair seen once), then make them entries. */
 static cq_status find_cooccurrences(cq_aligner *a, cq_error *error) {
   uint64_t events = 0;
   for (size_t at = 0; at < a->n_tokens; at += HEAD + (size_t)a->tokens[at] + (size_t)a->tokens[at + 1])
@@ -156,7 +156,7 @@ typedef struct sums {
   double *source_null, *target_null; /* expected counts of nothing */
 } sums;
 
-/* Shares one sentence's tokens out among those of the other side. `outer` are the tokens shared out. */
+/* Distributes one sentence's tokens over those of the other side. `outer` are the distributed tokens. */
 static void expect_side(const cq_aligner *a, double *null, entry **found, const float *prior, const int32_t *outer,
                         int32_t n_outer, int32_t n_inner, int32_t outer_step, int32_t inner_step, bool backward,
                         double weight) {

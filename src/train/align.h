@@ -6,7 +6,7 @@
  *   cq_aligner_run(a, 5, &err);
  *   n = cq_aligner_links(a, id, links, 16);               // a target token's best source tokens, weights adding to 1
  *
- * IBM model 1 in both directions at once, with a prior for the diagonal (words stand at like places in both sentences),
+ * IBM model 1 in both directions at once, with a prior for the diagonal (similar positions in both sentences),
  * and the product of the two as weight: a source token counts when each is likely the other's translation, which rules
  * out function words. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed tension.
  *

@@ -9,8 +9,8 @@
 
 /* The positive of row i of the first vectors is row i of the second; further rows of the second are negatives only.
  *
- * Where rows have ids, equal ones of a side are the same text. What is the same as one's own, or belongs to the same as
- * oneself, is then no wrong answer: it is not among the candidates. */
+ * If rows have ids, equal ids on a side mean the same text. A row that repeats the positive, or whose positive repeats
+ * the anchor, is then not a negative: it is left out of the candidates. */
 typedef struct cq_contrast {
   const float *vectors[2]; /* [n[0], dim], [n[1], dim] */
   float *gradients[2];     /* the same, added to */
@@ -18,12 +18,12 @@ typedef struct cq_contrast {
   int64_t n[2];            /* 1 <= n[0] <= n[1] */
   int64_t dim;
   double temperature;
-  bool symmetric; /* the first n[0] of the second are to find theirs, too */
+  bool symmetric; /* also in the other direction, from the first n[0] of the second */
 } cq_contrast;
 
-/* The mean over all that are to find something; adds weight times its gradient. Similarities are made block by block,
- * twice, so that memory grows with n and not with its square; the result does not depend on the number of threads. A
- * vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+/* The mean over all anchors; adds weight times its gradient. Similarities are computed twice, block by block, so memory
+ * grows with n, not with its square; the result does not depend on the number of threads. A vector of length 0 has no
+ * direction, and no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker,
                                        cq_context *ctx, cq_error *error);
 

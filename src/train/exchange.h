@@ -41,7 +41,7 @@ typedef struct cq_exchange {
 /* This process is the only one: it has all shards, and every sum already. */
 extern const cq_exchange cq_exchange_local;
 
-/* This rank's shards: *first and as many as are returned. */
+/* This rank's shards: returns how many, from *first on. */
 int cq_exchange_shards(int *first, const cq_exchange *exchange, int n_shards);
 
 #endif

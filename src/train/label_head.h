@@ -37,10 +37,10 @@ void cq_label_head_free(cq_label_head *h);
  * keeps. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
                                             const uint32_t *labels, cq_error *error);
-/* An update by the gradient kept, times scale. Errors: CQ_ERR_LIMIT when that is not finite, CQ_ERR_MEMORY. */
+/* An update by the kept gradient, times scale. Errors: CQ_ERR_LIMIT if it is not finite, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_update(cq_label_head *h, double scale, cq_context *ctx, cq_error *error);
 
-/* Weight [n_labels, 3 dim] and bias; to be packed when they were changed. */
+/* Weight [n_labels, 3 dim] and bias; pack them after a change. */
 const cq_params *cq_label_head_params(const cq_label_head *h);
 /* Their gradients that are kept. */
 const cq_gradients *cq_label_head_gradients(const cq_label_head *h);

@@ -15,7 +15,7 @@
 
 typedef struct cq_overlap_shard {
   struct cq_overlap *of;
-  int64_t passed; /* no longer added to: everything from here on */
+  int64_t passed; /* complete from here on */
 } cq_overlap_shard;
 
 /* {0} is none, and may be freed. While it is off, _watch, _pass, _pass_all and _abandon do nothing. */
@@ -45,7 +45,7 @@ void cq_overlap_pass(cq_overlap *o, int shard);
 void cq_overlap_pass_all(cq_overlap *o);
 /* Waits: gradients[0].dense is the sum over all shards of all ranks. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_overlap_finish(cq_overlap *o, cq_error *error);
-/* The step has failed: no gradient is read any more, and the exchange is of no use from now on. */
+/* The step has failed: gradients are no longer read, and the exchange can no longer be used. */
 void cq_overlap_abandon(cq_overlap *o);
 
 #endif

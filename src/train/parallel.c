@@ -189,7 +189,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   for (size_t c = 0; c < n; c++) {
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
   }
-  size_t n_usable = 0; /* a source without a translation is not for the teacher */
+  size_t n_usable = 0; /* a source without a translation is not given to the teacher */
   for (size_t c = 1; c < n; c++) n_usable += !is_too_long(r, columns[c]);
   if (n_usable == 0 || is_too_long(r, columns[0])) {
     r->set->n_long += n - 1;

@@ -7,7 +7,7 @@
  *   file: source TAB target TAB third          ->   entry: source, its targets in all lines, each with its third
  *   plain file: sentence                       ->   entry: the sentence, with itself as its only translation
  *
- * A source that stands in several sets is stored, and later embedded by the teacher, once. */
+ * A source that is in several sets is stored, and later encoded by the teacher, once. */
 #ifndef TRAIN_PARALLEL_H
 #define TRAIN_PARALLEL_H
 
@@ -52,7 +52,7 @@ typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
   CQ_THIRD_LABEL,    /* any text; later columns are ignored */
   CQ_THIRD_SCORE,    /* a number from 0 to max_score; later columns are ignored */
-  CQ_THIRD_NEGATIVE, /* where there is one: a sentence that the source must not be taken for */
+  CQ_THIRD_NEGATIVE, /* optional: a sentence that must not be near the source (hard negative) */
 } cq_third;
 
 typedef struct cq_parallel_options {
@@ -80,7 +80,7 @@ static inline bool cq_parallel_is_plain(const cq_parallel *data, uint32_t source
 cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
-/* A line on what was read of a set, and what was left out; a long label is truncated. */
+/* One line on the entries read and left out of a set; a long label is truncated. */
 void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set);
 
 /* The label a path gets: its last two components without ".tsv", ".gz". */

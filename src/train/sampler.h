@@ -1,7 +1,7 @@
 /* Which pairs a batch holds: a pure function of the seed and the batch's number, so that a resumed run draws what the
  * uninterrupted one would have drawn.
  *
- *   in order   the pairs as they stand in the files, set after set, from the start again at the end
+ *   in order   the pairs in the files' order, set after set, from the start again at the end
  *   shuffled   all pairs of all sets in one random order, a new one each epoch
  *   balanced   draws dealt to the sets by weight; within a set all entries in random order before any repeats, and of an
  *              entry's translations a random one */

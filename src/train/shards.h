@@ -32,7 +32,7 @@ typedef struct cq_sequences {
   double piece_dropout; /* of the first n_dropout sentences (token/tokenizer.h) */
   size_t n_dropout;
   uint64_t dropout_key;   /* of the batch */
-  cq_token_memory *token; /* made where there is dropout */
+  cq_token_memory *token; /* made if there is dropout */
 } cq_sequences;
 
 /* Tokenizes n sentences and makes room for their vectors and for states of that width, always the same, whose gradient
@@ -52,7 +52,7 @@ void cq_sequences_free(cq_sequences *s);
 typedef struct cq_shard {
   int column, number; /* of the batch; of the column's shards */
   size_t first, n;    /* sentences */
-  cq_worker worker;   /* what one pass leaves for the next lies here, whichever thread computes either */
+  cq_worker worker;   /* one pass's results for the next, whichever thread computes either */
   cq_batch batch;
   uint64_t *keys; /* [n] */
   cq_tape tape;
@@ -90,7 +90,7 @@ CQ_MUST_USE cq_status cq_shards_sum(double sums[CQ_SHARD_SUMS], const cq_shards 
 
 /* Zeroes, in rows [column's sentences, width], those of other ranks' shards; does nothing with one rank. */
 void cq_shards_keep_own(const cq_shards *shards, int column, float *rows, int64_t width);
-/* Gives every rank all rows, of which each has computed those of its own shards. */
+/* Gives every rank all rows; each has computed those of its own shards. */
 CQ_MUST_USE cq_status cq_shards_share(const cq_shards *shards, int column, float *rows, int64_t width, cq_error *error);
 
 #endif

@@ -5,7 +5,7 @@
  *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's of the sentence
  *   loss = mean over y of -sum_j q_j log p_j
  *
- * The same sentence twice in a batch, or a paraphrase, is no wrong answer: it has its share of q. Low temperatures make
+ * A repeated sentence or a paraphrase in a batch is not a wrong answer: it has its share of q. Low temperatures make
  * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et
  * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
  *
@@ -29,8 +29,8 @@ typedef struct cq_soft_contrast {
   size_t n_prefixes;
 } cq_soft_contrast;
 
-/* Row i of vectors [n, dim] belongs to candidate i modulo n_own. Adds weight times the gradient to gradients [n,
- * dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+/* The positive of row i of vectors [n, dim] is candidate i modulo n_own. Adds weight times the gradient to gradients
+ * [n, dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                             const cq_soft_contrast *c, double weight, cq_error *error);
 

@@ -28,7 +28,7 @@ double cq_space_distillation(const cq_space *s, int side, const float *targets, 
  * Source: Reimers & Gurevych 2019, section 3, the regression objective. */
 double cq_space_cosines(const cq_space *s, const float *wanted, double weight);
 
-/* Each sentence is to find its translation among the batch's, both ways: contrast.h. Errors: CQ_ERR_MEMORY. */
+/* The contrastive loss over the batch's translations, both ways: contrast.h. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_space_in_batch(double *loss, const cq_space *s, double temperature, double weight,
                                         cq_worker *worker, cq_context *ctx, cq_error *error);
 

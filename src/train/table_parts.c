@@ -60,7 +60,7 @@ cq_status cq_table_parts_fetch(cq_table_parts *t, const cq_param *table, const i
 
 typedef cq_status (*pass_parts)(void *context, void *bytes, const size_t *ends, cq_error *error);
 
-/* Something of every row of a table, row_bytes each. */
+/* Data for every row of a table, row_bytes each. */
 static cq_status pass_rows(const cq_table_parts *t, pass_parts pass, const cq_param *table, void *bytes,
                            size_t row_bytes, cq_error *error) {
   size_t ends[CQ_MAX_TABLE_PARTS];

@@ -16,14 +16,14 @@
 
 enum { CQ_MAX_TABLE_PARTS = 4096 };
 
-/* {0} is none: tables are whole, and all functions do nothing. */
+/* {0}: tables are not divided, and all functions do nothing. */
 typedef struct cq_table_parts {
   cq_optimizer *optimizer; /* borrowed; its options say this rank's part */
   const cq_exchange *exchange;
   int32_t *ids; /* distinct ones of a batch */
   float *rows;  /* [n, dim] of them, on their way */
   size_t id_capacity, row_capacity;
-  int64_t n_fetched; /* others' rows that have come since they were last given up */
+  int64_t n_fetched; /* rows received from other ranks since they were last freed */
 } cq_table_parts;
 
 void cq_table_parts_free(cq_table_parts *t);

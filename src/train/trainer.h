@@ -15,7 +15,7 @@ typedef struct cq_trainer_options {
   uint64_t seed;  /* of dropout */
   bool dropout;   /* use the model's dropouts */
   cq_optimizer_options optimizer;
-  const cq_exchange *exchange; /* with other processes; NULL: there are none */
+  const cq_exchange *exchange; /* with other processes; NULL: none */
   bool shard_tables;           /* among them (train/table_parts.h) */
 } cq_trainer_options;
 
@@ -37,7 +37,7 @@ typedef struct cq_step_report {
 
 /* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each
  * sentence should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or
- * the gradient is not finite (the model is spoiled in the latter case), CQ_ERR_MEMORY; an accumulation cannot continue
+ * the gradient is not finite (the model is unusable in the latter case), CQ_ERR_MEMORY; an accumulation cannot continue
  * then. */
 CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
                                       cq_step_report *report, cq_error *error);

@@ -17,7 +17,7 @@ struct cq_tree_exchange {
   const cq_kernels *kernels;
   cq_sum_thread *thread;
   float *chunk;     /* [CHUNK] */
-  uint16_t *halves; /* [CHUNK] where gradients travel as bf16; NULL: as they are */
+  uint16_t *halves; /* [CHUNK] if gradients are sent as bf16; NULL: as f32 */
   unsigned char *rows;
   size_t rows_capacity;
 };
@@ -163,7 +163,7 @@ static cq_status give_rows(void *context, int rank, cq_error *error) {
   return status;
 }
 
-/* Adds another rank's rows, in its order of first touch; where there are none here, they keep their bits, of -0 as
+/* Adds another rank's rows, in its order of first touch; if there are none here, they keep their bits, of -0 as
  * well. */
 static cq_status receive_rows(cq_tree_exchange *x, int rank, cq_gradients *g, bool are_first, cq_error *error) {
   uint64_t n_bytes = 0;

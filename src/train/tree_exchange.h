@@ -16,7 +16,7 @@ CQ_MUST_USE cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *
                                            const cq_kernels *kernels, cq_error *error);
 void cq_tree_exchange_free(cq_tree_exchange *exchange);
 
-/* As long as the exchange lives. Its functions fail with CQ_ERR_IO, naming the ranks, where messages do. */
+/* Valid while the exchange lives. If messages fail, its functions fail with CQ_ERR_IO and name the ranks. */
 const cq_exchange *cq_tree_exchange_of(const cq_tree_exchange *exchange);
 
 #endif

@@ -51,10 +51,10 @@ static inline cq_gradients *cq_update_gradients(const cq_update *u, int shard, i
 CQ_MUST_USE cq_status cq_update_overlap(cq_update *u, cq_error *error);
 
 /* Updates by the gradients, each times scale (1 / accumulated batches). *norm: the gradient's length after that and
- * before clipping. Errors: CQ_ERR_LIMIT when that is not finite (the parameters are spoiled then), those of the
- * exchange and of packing, CQ_ERR_MEMORY. Gradients are cleared in any case. */
+ * before clipping. Errors: CQ_ERR_LIMIT if that is not finite (the parameters are unusable then), those of the exchange
+ * and of packing, CQ_ERR_MEMORY. Gradients are cleared in any case. */
 CQ_MUST_USE cq_status cq_update_apply(double *norm, cq_update *u, double scale, cq_context *ctx, cq_error *error);
-/* Forgets the gradients: of a step that has failed. */
+/* Clears the gradients, after a failed step. */
 void cq_update_clear(cq_update *u, cq_context *ctx);
 
 /* Sections "parameters" (a view has none), "adam.m", "adam.v", "step" and a "table.steps.N" for each table, each with

@@ -22,7 +22,8 @@
 #define O cq_words_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "dim", dim, CHANGES, 100, 1, 1 << 16, "N", "dimensions of a vector")},
-    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N", "words on either side, of which each word takes 1 to N"),
+    {CQ_INT(O, "window", window, CHANGES, 5, 1, 10000, "N",
+            "context window: up to N words on either side, drawn from 1 to N for each word"),
      .letter = 'w'},
     {CQ_INT(O, "negative", negative, CHANGES, 5, 1, CQ_MAX_NEGATIVES, "N", "negative samples for each pair")},
     {CQ_NUMBER(O, "sample", sample, CHANGES, 1e-3, 0, 1, "X",
@@ -37,8 +38,7 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "min-count", min_count, CHANGES, 1, 0, 0, "N", "leave out words that are rarer")},
     {CQ_FLAG(O, "cbow", cbow, CHANGES, "CBOW instead of skip-gram: predict a word from the mean of those around it")},
     {CQ_FLAG(O, "share-negatives", share_negatives, CHANGES,
-             "draw negatives once for a word and all around it: several times faster, slightly different "
-             "training")},
+             "share negatives between a word's context words: several times faster, slightly different training")},
     {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "shortest subword, in characters")},
     {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "longest subword, in characters; 0: whole words only")},
     {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets for subwords")},
@@ -236,8 +236,7 @@ static uint32_t subsample(uint32_t *kept, const training *t, piece p, cq_random 
   return n;
 }
 
-/* rows[0] = target, then negatives; returns how many in all. Their rows are on their way from memory when it returns.
- * */
+/* rows[0] = target, then negatives; returns the total number. Prefetches their rows. */
 static int draw_negatives(uint32_t rows[CQ_MAX_NEGATIVES + 1], const training *t, uint32_t target, cq_random *random) {
   const cq_word_model *m = t->model;
   int n = 1;
@@ -457,8 +456,7 @@ cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_
   }
   if (!status) cq_context_run(ctx, q.t.jobs.n, measure_job, &q);
   for (size_t i = 0; !status && i < q.t.jobs.n; i++) sum += q.sums[i], n_pairs += q.n_pairs[i];
-  if (!status && n_pairs == 0)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no two words beside each other");
+  if (!status && n_pairs == 0) status = cq_fail(error, CQ_ERR_ARGUMENT, "the corpus has no two adjacent words");
   if (!status) *loss = sum / (double)n_pairs;
   cq_free(q.sums);
   cq_free(q.n_pairs);

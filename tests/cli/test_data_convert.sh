@@ -294,7 +294,7 @@ echo kept >kept.tsv # what can write nothing leaves a file as it is
 expect 1 data convert --from dictd bad.index --output kept.tsv
 [ "$(cat kept.tsv)" = kept ] || fail "a file was emptied"
 rm bad.dict
-refused "bad.index: there is neither bad.dict.dz nor bad.dict beside it" --from dictd bad.index
+refused "bad.index: there is neither bad.dict.dz nor bad.dict next to it" --from dictd bad.index
 # A wrong length costs no other entry.
 printf 'one\n eins\ntwo\n zwei\nthree\n drei\n' >long.dict
 printf 'one\tA\tK\ntwo\tK\t//////\nthree\tU\tM\n' >long.index

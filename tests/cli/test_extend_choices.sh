@@ -54,14 +54,14 @@ expect 3 extend "$sample/teacher" --dictionary bg=cyrillic.tsv --text with_names
 # With translations the dictionary is for the vocabulary alone.
 expect 0 extend "$sample/teacher" --to de=de.tsv --dictionary de=words.tsv --steps 20 --cache cache --output both
 stderr_has "held out of de: 75 of 1500 sources (--dev)"
-! grep -q glossed stderr || fail "glosses beside translations"
+! grep -q glossed stderr || fail "glosses in addition to translations"
 
 # ... unless glosses are requested, as extend does when translations are few and the dictionary is large.
 head -n 300 de.tsv >few.tsv
 expect 0 extend "$sample/teacher" --to de=few.tsv --dictionary de=words.tsv --gloss-share 0.5 --steps 10 --contrast 1 --cache cache \
   --output beside
 stderr_has "glossed for de: "
-stderr_has "glosses beside translations of de: 0.5 of the pairs drawn (--gloss-share)"
+stderr_has "glosses in addition to translations of de: 0.5 of the pairs drawn (--gloss-share)"
 [ "$(grep -c 'held out of de' stderr)" = 1 ] || fail "glosses are measured on"
 expect 2 extend "$sample/teacher" --to de=de.tsv --gloss-share 1.5 -o none
 stderr_has "gloss-share"

@@ -17,7 +17,7 @@ run="$start --steps 3"
 # Pipes are read as files are, all of them several times.
 cut -f 1 de.tsv >en.txt
 trained $run --to de=de.tsv --dictionary de=words.tsv --text en.txt --dev dev=de.tsv --gloss-share 0.3 --output files
-stderr_has "glosses beside translations of de: 0.3 of the pairs drawn"
+stderr_has "glosses in addition to translations of de: 0.3 of the pairs drawn"
 trained $run --to de=<(gzip -c de.tsv) --dictionary de=<(cat words.tsv) --text <(cat en.txt) --dev dev=<(cat de.tsv) \
   --gloss-share 0.3 --output pipes
 same files/model.safetensors pipes/model.safetensors

@@ -69,7 +69,7 @@ done
 [ "$(stat -c %s bf16/languages/de/model.safetensors)" -lt "$(stat -c %s two/languages/de/model.safetensors)" ] ||
   fail "the languages of a model in bf16 are not"
 expect 0 extend two --to ru=ru.tsv --contrast 1 --cache cache --steps 1 -o plain
-stderr_has "2 languages beside the model's files are left out"
+stderr_has "2 languages in the model's directory are left out"
 absent plain/languages
 
 # It has learned: nearer to the model's vectors than the vocabulary as it was placed.

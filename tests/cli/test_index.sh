@@ -141,7 +141,7 @@ stderr_has "nothing.txt"
 cp -r docs.index old.index
 sed -i 's/"calque index 3"/"calque index 2"/' old.index/manifest.json
 expect 1 search old.index "a cat"
-stderr_has '"calque index 2", not "calque index 3": make the index anew'
+stderr_has '"calque index 2", not "calque index 3": build the index again'
 rm -r old.index
 
 # Replacing and removing.
@@ -218,7 +218,7 @@ stderr_has "nowhere"
 expect 1 index new --model "$TEACHER" an.index
 stderr_has "exists"
 expect 1 search nowhere.index "a"
-stderr_has "nowhere.index: no index is there"
+stderr_has "nowhere.index: no index found"
 expect 1 search an.index "a" --model "$SOURCE/tests/golden/models/bert-uncased"
 stderr_has "was made with another model"
 printf 'y1\tOne.\nno id\n' >bad.tsv
@@ -226,7 +226,7 @@ expect 1 index add an.index --ids bad.tsv
 stderr_has "bad.tsv:2:"
 printf 'y1\tOne.\ny1\tTwo.\n' >twice.tsv
 expect 1 index add an.index --ids twice.tsv
-stderr_has "document 'y1' comes twice"
+stderr_has "document 'y1' appears twice"
 : >empty.txt
 expect 1 index add an.index empty.txt
 expect 0 index info an.index

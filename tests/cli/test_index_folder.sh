@@ -79,7 +79,7 @@ stderr_has "teacher"
 expect 2 serve docs --writable
 stderr_has "--writable"
 expect 1 search nowhere "a dog"
-stderr_has "no index is there"
+stderr_has "no index found"
 
 # A static model has no longest length: only --passage-tokens splits.
 for i in $(seq 40); do printf 'A dog sees a cat. '; done >long.txt

@@ -158,7 +158,7 @@ static void first_lines_that_are_wrong_are_named(void **state) {
       {"{\"type\":\"run\",\"languages\":[]}\n", "1: key 'languages' is not a list"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",7]}\n", "1: a language without code"},
       {"{\"type\":\"run\",\"languages\":[\"fr\",\"\"]}\n", "1: a language without code"},
-      {"{\"type\":\"run\",\"languages\":[\"fr\",\"it\",\"fr\"]}\n", "1: 'fr' is there twice"},
+      {"{\"type\":\"run\",\"languages\":[\"fr\",\"it\",\"fr\"]}\n", "1: 'fr' appears twice"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[2000];

@@ -163,9 +163,9 @@ static void refused(const char *text, uint64_t line, const char *why) {
 
 static void what_is_wrong_is_named(void **state) {
   (void)state;
-  refused("a\tx\nb\ty\n\na\tz\n", 4, "the id 'a' comes twice");
-  refused("<DOC>\n<DOCNO>a</DOCNO>\nx\n</DOC>\n<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n", 5, "the id 'a' comes twice");
-  refused("{\"id\": 7}\n{\"id\": \"7\"}\n", 2, "the id '7' comes twice");
+  refused("a\tx\nb\ty\n\na\tz\n", 4, "the id 'a' appears twice");
+  refused("<DOC>\n<DOCNO>a</DOCNO>\nx\n</DOC>\n<DOC>\n<DOCNO>a</DOCNO>\n</DOC>\n", 5, "the id 'a' appears twice");
+  refused("{\"id\": 7}\n{\"id\": \"7\"}\n", 2, "the id '7' appears twice");
   refused("a\tx\nno tab\n", 2, "no tab");
   refused("a\tx\na b\ty\n", 2, "an id with a blank in it");
   refused("<DOC>\nx\n</DOC>\n", 1, "a document without <DOCNO>");
@@ -218,7 +218,7 @@ static void ids_are_one_s_own_everywhere(void **state) {
     assert_int_equal(build_of("twice", paths, 2, &how, n_threads, &error), CQ_ERR_FORMAT);
     assert_string_equal(error.file, test_path("second.tsv"));
     assert_int_equal(error.line, 1501);
-    assert_non_null(strstr(error.message, "the id 'd3' comes twice"));
+    assert_non_null(strstr(error.message, "the id 'd3' appears twice"));
     left_nothing("twice");
   }
 }

@@ -132,7 +132,7 @@ expect 1 lexical build new.lexical empty.tsv
 stderr_has "empty.tsv: no documents"
 printf 'a\tx\nb\ty\na\tz\n' >twice.tsv
 expect 1 lexical build new.lexical twice.tsv
-stderr_has "twice.tsv:3: the id 'a' comes twice"
+stderr_has "twice.tsv:3: the id 'a' appears twice"
 printf 'a\tx\nnothing\n' >bad.tsv
 expect 1 lexical build new.lexical bad.tsv
 stderr_has "bad.tsv:2: no tab, expected id, tab, text"

@@ -41,7 +41,7 @@ expect 1 eval retrieval bad run
 stderr_has "bad:1: 3 columns, expected topic, iteration, document and relevance"
 printf '1 0 d1 1\n1 0 d1 0\n' >bad
 expect 1 eval retrieval bad run
-stderr_has "document 'd1' comes twice under topic '1'"
+stderr_has "document 'd1' appears twice under topic '1'"
 printf '1 0 d1 high\n' >bad
 expect 1 eval retrieval bad run
 stderr_has "bad:1: the relevance is 'high'"
@@ -50,7 +50,7 @@ expect 1 eval retrieval qrels bad
 stderr_has "bad:1: the score is 'nan'"
 printf '1 Q0 d1 1 2 x\n1 Q0 d1 2 1 x\n' >bad
 expect 1 eval retrieval qrels bad
-stderr_has "comes twice"
+stderr_has "appears twice"
 printf '2 Q0 d1 1 2 x\n' >other
 expect 1 eval retrieval qrels other
 stderr_has "have no topic in common"

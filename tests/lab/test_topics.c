@@ -94,7 +94,7 @@ static void errors_have_their_line(void **state) {
     uint64_t line;
     const char *message;
   } cases[] = {
-      {FIRST "<top>\n<num> 1\n</top>\n", 5, "topic '1' comes twice"},
+      {FIRST "<top>\n<num> 1\n</top>\n", 5, "topic '1' appears twice"},
       {FIRST "\n<top>\n<title> b\n</top>\n", 6, "a topic without a number"},
       {FIRST "<top><num> </num></top>\n", 5, "a topic without a number"},
       {FIRST "<top>\n<num> Number: 2 b\n</top>\n", 5, "the topic's number '2 b' has a blank in it"},
@@ -109,11 +109,11 @@ static void errors_have_their_line(void **state) {
       {"<topics>\n</topics>\n", 2, "no topics"},
       {"", 0, "no topics"},
       {"\n \n", 2, "no topics"},
-      {"1\ta\n\n1\tb\n", 3, "topic '1' comes twice"},
+      {"1\ta\n\n1\tb\n", 3, "topic '1' appears twice"},
       {"1\ta\nb\n", 2, "no tab, expected id, tab, title"},
       {"1\ta\n\tb\n", 2, "a topic without a number"},
       {"1\ta\n2 3\tb\n", 2, "the topic's number '2 3' has a blank in it"},
-      {"{\"id\": \"1\"}\n{\"id\": 1}\n", 2, "topic '1' comes twice"},
+      {"{\"id\": \"1\"}\n{\"id\": 1}\n", 2, "topic '1' appears twice"},
       {"{\"id\": \"1\"}\n{\"title\": \"b\"}\n", 2, "a topic without a number"},
       {"{\"id\": 1.5}\n", 1, "a topic without a number"},
       {"{\"id\": \"1\"}\n\n{\"id\": \n", 3, "not a JSON object"},

@@ -56,7 +56,7 @@ static void nearest_by_hand(void **state) {
   /* A zero vector is as far from all, as they come. */
   const expected of_5[] = {{2, 0, 0}, {3, 0, 0}, {4, 0, 0}};
   expect(&t, (uint32_t[]){5}, 1, 3, false, 5, of_5, 3);
-  /* Words one after another, a word that comes twice included. */
+  /* Words one after another, a word that appears twice included. */
   cq_translation got[6];
   const uint32_t words[] = {0, 1, 0}, from[] = {0, 0, 1, 1, 0, 0}, to[] = {3, 7, 2, 7, 3, 7};
   assert_int_equal(cq_translate(got, &t, words, 3, 2, false, vectors[0], DIM), 6);

@@ -97,7 +97,7 @@ static void malformed_lines_are_named(void **state) {
       {"1 2\nthe\t1\t2\n", 2, "column 2 is ''"},
       {"1 1\nthe 0000000000000000000000000000000000000000x\n", 2,
        "column 2 is '0000000000000000000000000000000000000000',"},
-      {"3 2\nthe 1 2\nof 1 2\nthe 1 2\n", 4, "the word 'the' comes twice"},
+      {"3 2\nthe 1 2\nof 1 2\nthe 1 2\n", 4, "the word 'the' appears twice"},
       {"1 2\nth\xFF 1 2\n", 2, "not UTF-8"},
   };
   int failures = 0;

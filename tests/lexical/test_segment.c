@@ -286,7 +286,7 @@ static void damage_is_noticed(void **state) {
   cq_error error = {0};
   write_bytes(test_path("damaged"), bytes, n);
   assert_int_equal(cq_segment_open(&s, test_path("damaged"), &error), CQ_ERR_FORMAT);
-  assert_non_null(strstr(error.message, "version 1, this calque reads version 2: make the index anew"));
+  assert_non_null(strstr(error.message, "version 1, but this calque reads version 2: build the index again"));
   free(bytes);
 }
 

@@ -189,7 +189,7 @@ static size_t check_hits(const cq_lexical_hit *hits, size_t k, const collection 
     assert_true(cq_slice_equal(hits[i].id, cq_slice_of(id)));
     assert_true(fabs(hits[i].score - by_document[hits[i].document]) <= close);
     assert_true(fabs(hits[i].score - ranked[i].score) <= close);
-    by_document[hits[i].document] = NAN; /* none comes twice */
+    by_document[hits[i].document] = NAN; /* none appears twice */
     if (i == 0) continue;
     assert_true(hits[i - 1].score >= hits[i].score);
     if (hits[i - 1].score > hits[i].score) continue;

@@ -155,7 +155,7 @@ static void wrong_indexes(void **state) {
       {"s/00002-of-00003/00004-of-00003/", CQ_ERR_IO, "model-00004-of-00003.safetensors", ""},
       {"s|\"model-00001|\"../model-00001|", CQ_ERR_FORMAT, INDEX,
        "'../model-00001-of-00003.safetensors', expected the name"},
-      {"s|\"model-00001|\"/model-00001|", CQ_ERR_FORMAT, INDEX, "expected the name of a file beside the index"},
+      {"s|\"model-00001|\"/model-00001|", CQ_ERR_FORMAT, INDEX, "expected the name of a file next to the index"},
       {"s|: \"model-00001-of-00003.safetensors\"|: \"..\"|", CQ_ERR_FORMAT, INDEX, "'..', expected the name"},
       {"s|: \"model-00001-of-00003.safetensors\"|: 1|", CQ_ERR_FORMAT, INDEX, "expected the name"},
       {"/embeddings.LayerNorm.bias/s/00001/00002/", CQ_ERR_FORMAT, INDEX,

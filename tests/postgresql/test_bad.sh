@@ -109,7 +109,7 @@ printf '{"id":"y","text":"a\xff"}\n' >bytes.jsonl
 expect 1 index add "$ADDRESS" bytes.jsonl
 printf 'twice\tone\ntwice\ttwo\n' >twice.tsv
 expect 1 index add "$ADDRESS" --ids twice.tsv
-stderr_has "'twice' comes twice"
+stderr_has "'twice' appears twice"
 head -c 3000 /dev/zero | tr '\0' i >long-id
 printf '{"id":"%s","text":"a"}\n' "$(cat long-id)" >long.jsonl
 expect 1 index add "$ADDRESS" long.jsonl

@@ -86,7 +86,7 @@ static void a_mirror_has_what_the_reader_has(void **state) {
   assert_int_equal(cq_index_get(&d, index, cq_slice_of("b"), NULL), CQ_OK);
   assert_memory_equal(d->text.data, "two more", 8);
   cq_free(d);
-  /* An id that comes twice is refused, unchanged or not. */
+  /* An id that appears twice is refused, unchanged or not. */
   assert_int_equal(read_text(index, "c\tthree\nc\tthree\nc\tthree\n", 9, true, &r, NULL, &error), CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "'c'"));
   cq_index_free(index);

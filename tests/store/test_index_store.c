@@ -121,10 +121,10 @@ static void bad_documents_are_refused(void **state) {
   assert_string_equal(error.message, "a document's id is empty");
   const test_record twice[] = {record("t", "", "x"), record("t", "", "y")};
   assert_int_equal(test_append(s, twice, 2, vectors, &error), CQ_ERR_ARGUMENT);
-  assert_string_equal(error.message, "document 't' comes twice");
+  assert_string_equal(error.message, "document 't' appears twice");
   assert_int_equal(test_append(s, twice, 1, vectors, NULL), CQ_OK);
   assert_int_equal(test_append(s, twice + 1, 1, vectors, &error), CQ_ERR_ARGUMENT); /* in another call */
-  assert_string_equal(error.message, "document 't' comes twice");
+  assert_string_equal(error.message, "document 't' appears twice");
   assert_int_equal(test_append(s, &odd, 1, vectors, NULL), CQ_OK); /* old formats had no place for it */
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_true(is(document_of(newest(s), 1).text, "x\ny"));
@@ -275,7 +275,7 @@ static void broken_files_are_named(void **state) {
              formats[i]);
     write_text(test_path("five/manifest.json"), text);
     assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "not \"calque index 3\": make the index anew"));
+    assert_non_null(strstr(error.message, "not \"calque index 3\": build the index again"));
     assert_non_null(strstr(error.message, formats[i]));
   }
   write_text(test_path("five/manifest.json"),

@@ -365,7 +365,7 @@ static void lazy_tables_equal_dense_updates(void **state) {
   assert_int_equal(cq_gradients_new(&gradients, &params, NULL), CQ_OK);
   for (uint64_t t = 1; t <= STEPS; t++) {
     int32_t ids[3] = {(int32_t)cq_random_below(&r, ROWS), (int32_t)cq_random_below(&r, 5), 0}, slots[3];
-    ids[2] = ids[0]; /* a row that comes twice */
+    ids[2] = ids[0]; /* a row that appears twice */
     float g[3 * DIM], dense[ROWS * DIM] = {0};
     for (int i = 0; i < 3 * DIM; i++) g[i] = (float)cq_random_normal(&r);
     assert_int_equal(cq_optimizer_catch_up(&lazy, &table, ids, 3, NULL, NULL), CQ_OK);

@@ -503,7 +503,7 @@ static void documents_of_one_word_teach_nothing(void **state) {
     }
     assert_int_equal(m.n_read, 8);
     assert_int_equal(cq_word_model_loss(&loss, &m, &c, c.counts, &o, NULL, &error), CQ_ERR_ARGUMENT);
-    assert_string_equal(error.message, "the corpus has no two words beside each other");
+    assert_string_equal(error.message, "the corpus has no two adjacent words");
     cq_word_model_free(&m);
   }
   cq_word_corpus_free(&c);

@@ -33,7 +33,7 @@ typedef struct cq_divided_options {
   int column;    /**< lines without this tab-separated column, from 1, are bad; 0: any line is good */
   bool skip_bad; /**< count bad lines (not UTF-8, or without the column); else the first is an error */
   const char *output;
-  const char *identity; /**< all else that the result depends on, as lines */
+  const char *identity; /**< everything else that the result depends on, as lines */
   /** Sizes in the output; row_bytes 0: rows of any length without a header, each range in its own file */
   size_t header_bytes, row_bytes;
   double save_every_s; /**< seconds between records of what is done; 0: one, below 0: after each range */

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /** Projects centered vectors on the directions of highest variance. A direction's sign makes its largest component
- * positive. Directions whose variances agree to ten digits may be any mixture of one another.
+ * positive. Directions whose variances agree to ten digits may be mixed arbitrarily.
  * @param out      [n, n_components] f64
  * @param shares   [n_components] of the total variance, descending; 0 for equal vectors; may be NULL
  * @param vectors  [n, dim] f32

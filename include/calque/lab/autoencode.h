@@ -187,7 +187,7 @@ CQ_API CQ_MUST_USE cq_status cq_autoencode(cq_autoencode_result *result, const c
 /** @name What a run has logged */
 
 typedef struct cq_autoencode_log_step {
-  /** Figures of the batch; NaN where it had none: decoders alone, text of one language, no teacher, no adversary. */
+  /** Figures of the batch; NaN if it had none: decoders alone, text of one language, no teacher, no adversary. */
   double contrast, distance, distillation;
   double discriminator; /**< share of vectors with the right language */
   double gradient_norm;

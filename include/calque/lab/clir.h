@@ -104,7 +104,7 @@ typedef struct cq_clir_options {
   bool idf;        /**< and by its source word's weight: see above */
   int feedback;    /**< words added to the query before translation; 0: none. See above */
   int csls;        /**< neighbors for the correction of hubs (CSLS); 0: no correction */
-  bool keep_words; /**< keep the query's own words where the target language has them */
+  bool keep_words; /**< keep the query's own words if the target language has them */
   const cq_words_options *words;
   const cq_lexical_options *ranking;
 } cq_clir_options;

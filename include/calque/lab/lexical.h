@@ -1,4 +1,4 @@
-/** @file Indexes by words of TREC collections, and runs over topics.
+/** @file Lexical indexes of TREC collections, and runs over topics.
  *
  *      cq_analysis_options german = cq_analysis_default_options();
  *      german.language = "de", german.stop_words = "de.txt";

@@ -44,10 +44,9 @@ static int run_cache_check(const cli_call *call) {
 static const cli_command cache_check = {
     .name = "check",
     .summary = "verify the checksums of cached vectors",
-    .description =
-        "Compares each model's vectors, and the states of searches that were stopped, with their checksums. "
-        "Exits with 1 where something is damaged. Commands that use the cache verify what they read and recompute "
-        "damaged entries; a cache may be deleted at any time.",
+    .description = "Compares each model's vectors, and the states of searches that were stopped, with their checksums. "
+                   "Exits with 1 if something is damaged. Commands that use the cache verify what they read and "
+                   "recompute damaged entries; a cache may be deleted at any time.",
     .example = "calque cache check",
     CLI_OPTIONS(struct check_args, check_options),
     .run = run_cache_check,
@@ -112,7 +111,7 @@ static const cli_command cache_clear = {
     .name = "clear",
     .summary = "remove cached entries, or only old ones",
     .description = "Removes cached vectors, states of searches and indexes of folders, and prints what was removed, as "
-                   "'calque cache info' does. What is needed again is computed again.",
+                   "'calque cache info' does. It is computed again when needed.",
     .example = "calque cache clear --days 30",
     CLI_OPTIONS(struct clear_args, clear_options),
     .run = run_cache_clear,

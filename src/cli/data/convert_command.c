@@ -22,10 +22,9 @@ const cli_command cli_data_convert = {
     .arguments = "FILE...",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description =
-        "Reads parallel text as it is published, and writes a row a line: a sentence, a tab, its translation. Says how "
-        "many rows were dropped, and why. Files may be compressed (gzip, xz, Zstandard); --columns takes what the "
-        "format's line says.",
+    .description = "Reads parallel text as it is published, and writes one row per line: a sentence, a tab, its "
+                   "translation. Reports how many rows were dropped, and why. Files may be compressed (gzip, xz, "
+                   "Zstandard); for --columns, see the format's line below.",
     .list_title = "File formats",
     .list = list_corpus_format,
     .example = "calque data convert --from moses news.en.gz news.de.gz -o en-de.tsv.gz\n"

@@ -20,11 +20,11 @@ const cli_command cli_data_get = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description =
-        "Fetches the Parquet files of a data set into the cache that huggingface_hub keeps, and writes two of their "
+        "Fetches the Parquet files of a data set into huggingface_hub's cache, and writes two of their "
         "columns, or those of --columns, as data convert does. Only the files of the config and the split are "
-        "fetched: those whose directory and name say so, as de-en/train-00000-of-00001.parquet. For data sets of "
-        "other formats, those that the hub has converted are taken (refs/convert/parquet). Which configs and columns "
-        "there are is said where it is not clear which are wanted. For HF_TOKEN and others see calque model get.",
+        "fetched, by directory and name: de-en/train-00000-of-00001.parquet. For data sets in other formats, the "
+        "hub's conversion is used (refs/convert/parquet). If the request is ambiguous, the error lists configs or "
+        "columns. For HF_TOKEN and other variables see calque model get.",
     .example = "calque data get Helsinki-NLP/opus-100 --config de-en -o de-en.tsv.gz\n"
                "calque data get sentence-transformers/stsb --split validation -o dev.tsv",
     CLI_GROUP(&cq_group_dataset),

@@ -22,7 +22,8 @@ const cli_command cli_data_transliterate = {
         "names, which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are "
         "written is learned from words of the dictionary that sound like their translations (a joint n-gram model of "
         "transliteration); some of what is written is wrong. Languages of one script need none of it, and nothing is "
-        "written for them. Use it beside the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
+        "written for them. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, "
+        "its "
         "translations in the second column and those after it; without any, standard input.",
     .example = "calque data transliterate --text english.txt en-bg.dictionary.tsv -o en-bg.names.tsv",
     CLI_GROUP(&cq_group_corpus_transliterate, .left_out = cli_data_inputs_taken),

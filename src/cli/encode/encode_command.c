@@ -60,7 +60,7 @@ static int open_output(cli_encode_job *j) {
 static int write_vectors(cli_encode_job *j) {
   cq_error error = {0};
   cli_progress progress = cli_progress_start();
-  bool show = j->args->output || !progress.terminal; /* not among the lines of data on the same terminal */
+  bool show = j->args->output || !progress.terminal; /* not between lines of data on the same terminal */
   for (;;) {
     if (cli_sentences_next(&j->in, &error)) {
       cli_progress_clear(&progress);
@@ -176,8 +176,7 @@ const cli_command cli_encode = {
     .description =
         "Turns sentences, one a line, into vectors. Files may be compressed (gzip, xz, Zstandard); without one, or for "
         "\"-\", standard input is read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": "
-        "[...]}; --output writes "
-        "a file instead. Memory stays the same however long the input is.",
+        "[...]}; --output writes a file instead. Memory use does not depend on the length of the input.",
     .example = "echo \"A dog barks.\" | calque encode\n"
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(cli_encode_args, options),

@@ -71,7 +71,7 @@ static int ranges_of_divided(cli_encode_job *j) {
   return code;
 }
 
-/* All ranks are about to do the same; *lines receives what, to be freed. */
+/* Checks that all ranks do the same; *lines receives the description, to be freed. */
 static int agree_to_encode(char **lines, const cli_encode_job *j, const cli_call *call) {
   char fingerprint[33];
   cq_error error = {0};

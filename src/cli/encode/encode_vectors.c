@@ -123,7 +123,7 @@ int cli_encode_write(cli_encode_job *j) {
     fwrite(rows, row_bytes, n, j->stream);
   else
     for (size_t i = 0; i < n; i++) write_json(j, j->in.slices[i], i);
-  /* Someone may wait for these vectors before writing more. */
+  /* The writer may wait for these vectors before writing more. */
   if (!j->args->output) return cli_flush_output() ? CLI_OK : CLI_FAILED;
   if (!ferror(j->stream)) return CLI_OK;
   if (j->divided) return cli_fail("%s: cannot write: %s", j->args->output, strerror(errno));

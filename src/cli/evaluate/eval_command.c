@@ -360,11 +360,11 @@ static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher
                                                  "the model whose vectors of the first column are the target"),
                                          .flags = CQ_OPTION_REQUIRED},
                                         SHARED_OPTIONS};
-static const cq_option xsim_options[] = {{CQ_FLAG(struct args, "hard", hard, CHANGES,
-                                                  "search the English first column with near misses among the "
-                                                  "candidates (another number, another name, a negation "
-                                                  "more or less, clauses swapped), and count errors of each kind")},
-                                         SHARED_OPTIONS};
+static const cq_option xsim_options[] = {
+    {CQ_FLAG(struct args, "hard", hard, CHANGES,
+             "search the English first column with near misses among the candidates (another number or name, a "
+             "negation added or removed, clauses swapped), and count errors of each kind")},
+    SHARED_OPTIONS};
 static const cq_option translation_options[] = {
     {CQ_TEXT(struct args, "perturb", perturb, CHANGES, "HOW,...",
              "measure again with the second column written as people type it: lower (case), upper, accents (without), "
@@ -395,7 +395,7 @@ static const cli_command eval_mse = {
     .summary = "mean squared error (MSE) against a teacher's vectors",
     OF_FILES,
     .description = "Mean squared error (MSE), times 100, of the model's vectors of both columns against a teacher's "
-                   "vectors of the first. The teacher's own variance is printed beside it: a model that gives every "
+                   "vectors of the first. The teacher's own variance is printed next to it: a model that gives every "
                    "sentence the same vector reaches that figure, so only an MSE well below it is good.",
     .example = "calque eval mse --model multilingual --teacher all-MiniLM-L6-v2 de=dev/en-de.tsv.gz",
     CLI_OPTIONS(struct args, mse_options),
@@ -421,7 +421,7 @@ static const cli_command eval_xsim = {
                    "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
-                   "rules: 3/10 is three sentences taken for near misses of a kind, of ten that there are.",
+                   "rules: 3/10: of ten near misses of a kind, three are taken for the sentence.",
     .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, xsim_options),
     .groups = parts,

@@ -75,7 +75,7 @@ struct cli_command {
   int max_arguments;                          /* and may be; -1: any number */
   const char *description;                    /* a paragraph or more of help */
   const char *example;                        /* lines as they are typed, without indentation */
-  const char *list_title;                     /* of a list in help; NULL: there is none */
+  const char *list_title;                     /* of a list in help; NULL: none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
   /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's
    * struct in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes
@@ -161,7 +161,7 @@ extern const char *const cli_precisions[]; /* by cq_precision */
         .otherwise = "CALQUE_PRECISION, else the model's"                                                              \
   }
 
-/* Opens a model; says why not on standard error. options NULL: the defaults; its notice is set here. */
+/* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
@@ -173,14 +173,14 @@ const char *cli_label_end(const char *argument);
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
 
-/* Fills `values` from argv[0..argc); what is no option goes to arguments (room for argc), counted in *n_arguments.
+/* Fills `values` from argv[0..argc); what is not an option goes to arguments (room for argc), counted in *n_arguments.
  * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help);
 /* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to
  * call when they have set what arguments say. */
 int cli_check_options(const cli_call *call);
-/* Whether an option was there, whatever its value; one that the command has not was not. */
+/* Whether an option was given, with any value; false for options that the command lacks. */
 bool cli_given(const cli_call *call, const char *name);
 
 /* ---- help.c ---- */
@@ -189,7 +189,7 @@ void cli_help(const cli_command *command, const char *path);
 /* The help on an option: its text, choices, default and, if requested, the range of numbers. The caller frees it; NULL:
  * out of memory. */
 char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
-/* The values that an option takes, NULL-terminated; NULL: it is no choice. */
+/* The values that an option takes, NULL-terminated; NULL: it is not a choice. */
 const char *const *cli_option_choices(const cq_option *row);
 
 #endif

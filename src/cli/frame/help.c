@@ -30,7 +30,7 @@ static void print_wrapped(const char *text, int column, int indent) {
   putchar('\n');
 }
 
-/* A term on the left, its explanation beside it or, if the term is too long, below. */
+/* A term on the left, its explanation to the right or, if the term is too long, below. */
 static void print_entry(const char *left, const char *text) {
   if (strlen(left) + 2 > LEFT)
     printf("%s\n%*s", left, LEFT, "");

@@ -28,7 +28,7 @@ static cq_status append_sentence(cli_sentences *in, cq_slice text, size_t index,
     in->text = grown, in->text_capacity = capacity;
   }
   if (text.n) memcpy(in->text + in->n_text, text.data, text.n);
-  in->slices[index] = (cq_slice){NULL, text.n}; /* pointed into the text when that has stopped moving */
+  in->slices[index] = (cq_slice){NULL, text.n}; /* set when the text no longer moves */
   in->n_text += text.n;
   return CQ_OK;
 }
@@ -153,7 +153,7 @@ int cli_sentences_fail(const cli_sentences *in, const cq_error *error) {
   if (error->file[0] || error->line == 0 || error->line > in->n * n_columns) return cli_fail_error(error);
   const cli_place *place = &in->places[(error->line - 1) / n_columns];
   const char *path = strcmp(place->path, "-") ? place->path : "<stdin>";
-  /* The message begins "sentence N", the index in the call: that means nothing to the reader of a file. */
+  /* The message begins with "sentence N", the index in the call, which means nothing to a file's reader. */
   const char *text = error->message;
   if (!strncmp(text, "sentence ", 9)) text += 9 + strspn(text + 9, "0123456789");
   if (text != error->message) return cli_fail("%s:%" PRIu64 ": the sentence%s", path, place->line, text);

@@ -232,7 +232,7 @@ bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_
     return true;
   }
   if (p->watched_s == 0)
-    p->watched_s = cli_now_s(), p->watched_from = done; /* what a resumed run found done took no time */
+    p->watched_s = cli_now_s(), p->watched_from = done; /* excludes the work that a resumed run found done */
   if (done > p->watched_from) {
     cli_duration(left, (cli_now_s() - p->watched_s) / (double)(done - p->watched_from) * (double)(n_all - done));
     snprintf(remark, sizeof remark, "%s left", left);

@@ -44,7 +44,7 @@ void cli_notice(void *context, const char *text);
 
 /* ---- standard output ---- */
 
-/* Flushes standard output; a write that failed (a full disk, a closed pipe) is said and makes CLI_FAILED of CLI_OK. */
+/* Flushes standard output; a failed write (a full disk, a closed pipe) is reported and turns CLI_OK into CLI_FAILED. */
 int cli_finish_output(int code);
 /* Flushes standard output; false on failure, which is reported at the end of the program. */
 bool cli_flush_output(void);
@@ -68,7 +68,7 @@ void cli_table_free(cli_table *table);
 
 /* ---- progress ---- */
 
-/* A line that is redrawn in place on a terminal, and repeated now and then elsewhere. */
+/* A line that is redrawn in place on a terminal, and repeated from time to time elsewhere. */
 typedef struct cli_progress {
   bool terminal;
   bool drawn;       /* the terminal's last line holds it */
@@ -81,7 +81,7 @@ cli_progress cli_progress_start(void);
 /* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */
 void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now);
 void cli_progress_clear(cli_progress *p);
-/* The same as a callback on a cli_progress: how much of what is done, and how long the rest will take. Never stops. */
+/* The same as a callback on a cli_progress: the share done of a task, and the time left. Never stops. */
 bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all);
 double cli_now_s(void);
 /* "59s", "1:02:03" */

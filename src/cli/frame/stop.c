@@ -32,7 +32,7 @@ static void end_program(int number) {
   _exit(128 + number);
 }
 
-/* The thread that all signals come to: it may do what a signal handler may not. */
+/* The thread that receives all signals, free of a signal handler's restrictions. */
 static void *wait_for_signals(void *unused) {
   (void)unused;
   for (;;) {

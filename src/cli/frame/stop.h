@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* To be called once, before there are other threads. */
+/* Call once, before there are other threads. */
 void cli_stop_begin(void);
 /* From now on the first signal only makes cli_stop_asked true. */
 void cli_stop_catch(void);
@@ -16,8 +16,7 @@ bool cli_stop_asked(void);
 /* From now on the first SIGINT or SIGTERM, and every SIGHUP, only calls this, on a thread of its own; a second SIGINT
  * or SIGTERM ends the program. NULL: signals do what they did before. */
 void cli_stop_call(void (*told)(int signal));
-/* The exit code of a program that was to end with `code`: that of the signal, when it failed because it was asked to
- * stop. */
+/* The program's exit code: that of the signal if the program failed because of a stop request, else `code`. */
 int cli_stop_code(int code);
 /* A file to remove when a signal ends the program, until the same name is forgotten. */
 void cli_stop_remove(const char *path);

@@ -98,7 +98,7 @@ static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *c
   return status ? status : cq_index_open(index, call->arguments[0], &o, error);
 }
 
-/* mpirun may have started several, which must be about to do the same. */
+/* mpirun may have started several processes, which must all do the same. */
 static int join_adding_ranks(cq_ranks **out, const cli_call *call) {
   const struct args *args = call->options;
   cq_error error = {0};
@@ -136,11 +136,10 @@ const cli_command cli_index_add = {
     .arguments = "INDEX [FILE|FOLDER...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description =
-        "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard input, to "
-        "an index that 'calque index new' made. 'calque data documents' shows what it makes of them. A document with "
-        "many tokens is split into passages. A document replaces an earlier one with the same id. If anything fails, "
-        "none is added.",
+    .description = "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard "
+                   "input, to an index that 'calque index new' made. 'calque data documents' shows how they are read. "
+                   "A document with many tokens is split into passages. A document replaces an earlier one with the "
+                   "same id. If anything fails, none is added.",
     .example = "calque index new news.index\n"
                "calque index add news.index --language de news.de.gz\n"
                "calque index add news.index handbook/ reports.jsonl.zst",

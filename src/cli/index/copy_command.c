@@ -13,7 +13,7 @@ struct args {
 
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "to", to, CHANGES, "ADDRESS",
-             "postgresql://USER@HOST/DATABASE?schema=NAME; the schema is 'calque' where none is named"),
+             "postgresql://USER@HOST/DATABASE?schema=NAME; the default schema is 'calque'"),
      .otherwise = ""},
 };
 
@@ -51,10 +51,10 @@ const cli_command cli_index_copy = {
     .max_arguments = 1,
     .description =
         "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, a "
-        "transaction a batch, and makes an HNSW index of the vectors at the end. A document whose id is there is "
-        "replaced. A copy that was cut off resumes when the command is given again. The address then "
-        "stands for an index in 'calque search', 'calque serve' and 'calque index'. Put the password in PGPASSWORD, "
-        "PGPASSFILE or a service file (PGSERVICE), as psql takes it: arguments are shown by ps.",
+        "transaction a batch, and makes an HNSW index of the vectors at the end. A document with an existing id is "
+        "replaced. An interrupted copy resumes when the command is run again. The address then stands for an index in "
+        "'calque search', 'calque serve' and 'calque index'. Put the password in PGPASSWORD, PGPASSFILE or a service "
+        "file (PGSERVICE), as psql takes it: arguments are shown by ps.",
     .example = "calque index copy news.index --to postgresql://me@db.example/news --halfvec\n"
                "calque search postgresql://me@db.example/news \"rising rents in the capital\"",
     CLI_GROUP(&cq_group_index_copy),

@@ -1,5 +1,5 @@
-/* An index that belongs to a folder of documents, for commands that take either. Documents are known by their
- * paths in it, whichever way it is named. */
+/* An index that belongs to a folder of documents, for commands that take either. Documents' ids are their paths within
+ * it. */
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
 

@@ -26,7 +26,7 @@ static const cq_option options[] = {
     {CQ_FLAG(struct args, "remove", remove, CHANGES, "drop the numbers, and do no more")},
     CLI_INDEX_MODEL(struct args),
     {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
-             "encodes the queries: the one that searches will have"),
+             "model for the queries: the one that searches will use"),
      .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
     CLI_THREADS(struct args, threads),
@@ -125,11 +125,9 @@ const cli_command cli_index_hubness = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Hubs are documents that are near to many queries, whatever they ask. This computes how near each passage "
-        "is to queries of all kinds, the mean cosine of its nearest ones, and 'calque search --csls' takes that away "
-        "from the score (CSLS). The queries are kept in the index: what is added later gets its number by the same "
-        "ones.",
+    .description = "Hubs are documents that are near many queries, whatever they ask. This computes the hubness of "
+                   "each passage, the mean cosine of its nearest queries, which 'calque search --csls' subtracts from "
+                   "the score (CSLS). The queries are kept in the index for passages that are added later.",
     .example = "calque index hubness news.index --queries asked.txt\n"
                "calque search news.index --csls \"rising rents in the capital\"",
     CLI_OPTIONS(struct args, options),

@@ -211,11 +211,9 @@ static const cli_command index_check = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Compares documents, vectors, deletions, hubness and the approximation with their checksums. Exits with 1 and "
-        "names file and document where something is damaged. A search verifies what it reads, so damage never changes "
-        "results "
-        "unnoticed.",
+    .description = "Compares documents, vectors, deletions, hubness and the approximation with their checksums. If "
+                   "something is damaged, exits with 1 and names file and document. A search verifies what it reads, "
+                   "so damage never changes results unnoticed.",
     .example = "calque index check news.index",
     CLI_OPTIONS(struct check_args, check_options),
     .run = run_index_check,
@@ -280,8 +278,8 @@ static const cli_command index_compact = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Writes the index anew without documents that were removed or replaced. Searches under way "
-                   "keep the old state. An approximation (ANN) is dropped: build it again afterwards.",
+    .description = "Rewrites the index without documents that were removed or replaced. Running searches keep the old "
+                   "state. An approximation (ANN) is dropped: build it again afterwards.",
     .example = "calque index compact news.index",
     CLI_THREADS_ONLY,
     .run = run_index_compact,

@@ -27,7 +27,7 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-/* A JSON line says how many hits its query has, so that who reads them knows the last. */
+/* Each JSON line has its query's number of hits, so that readers know the last one. */
 static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_t n) {
   cli_json_text(stdout, "{\"query\": ", query);
   printf(", \"hits\": %zu", n);
@@ -65,7 +65,7 @@ typedef struct search {
   bool several; /* queries, each of which is named above its hits */
 } search;
 
-/* hits NULL: there are none. */
+/* hits NULL: none. */
 static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;
@@ -80,7 +80,7 @@ static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *que
     }
     if (s->several && !s->args->json) putchar('\n');
   }
-  return cli_flush_output(); /* someone may wait for these before asking more */
+  return cli_flush_output(); /* the caller may wait for these before asking more */
 }
 
 static int search_for(const search *s, const cq_slice *queries, size_t n) {

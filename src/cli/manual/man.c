@@ -121,7 +121,7 @@ static void write_arguments(FILE *out, const char *text) {
     else
       write_escaped(out, text, 1);
   }
-  fputs(italic ? "\\fR\n" : "\\&\n", out); /* dots at its end are no end of a sentence */
+  fputs(italic ? "\\fR\n" : "\\&\n", out); /* dots at its end do not end a sentence */
 }
 
 static void write_synopsis(FILE *out, const cli_page *page) {
@@ -210,8 +210,8 @@ static void write_common(FILE *out, bool is_program) {
       {"CALQUE_SIMD",
        "The highest level of SIMD instructions to compute with: avx512, avx2, neon, portable or reference. "
        "Without it, the highest that the processor has."},
-      {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not beside the program."},
-      {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models beside the library."},
+      {"CALQUE_SAMPLE", "Where the sample corpus of calque demo is, if not next to the program."},
+      {"CALQUE_MODELS", "Where calque's own models are, if not in share/calque/models next to the library."},
       {"HF_HUB_CACHE, HF_HOME",
        "Where models are looked for by name: in the directory HF_HUB_CACHE, else in hub below "
        "HF_HOME, else in huggingface/hub below XDG_CACHE_HOME or ~/.cache. calque model get fetches them there."},
@@ -239,7 +239,7 @@ static void write_common(FILE *out, bool is_program) {
   }
 }
 
-/* The group that a command is of, and its neighbors there; of a group, its commands stand above. */
+/* The group of a command, and the other commands in it; a group's own commands are listed above. */
 static void write_see_also(FILE *out, const cli_page *page) {
   fputs(".SH SEE ALSO\n", out);
   if (!page->parent) {
@@ -261,7 +261,7 @@ static void write_see_also(FILE *out, const cli_page *page) {
   fputc('\n', out);
 }
 
-/* The day of SOURCE_DATE_EPOCH, so that a package can be built twice alike; else today. */
+/* The day of SOURCE_DATE_EPOCH, for reproducible packages; else today. */
 static void page_date(char *out, size_t size) {
   const char *epoch = getenv("SOURCE_DATE_EPOCH");
   uint64_t seconds;

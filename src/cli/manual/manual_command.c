@@ -75,7 +75,7 @@ const cli_command cli_manual = {
     .max_arguments = 2,
     .description =
         "Writes the manual of all commands into files of DIRECTORY or, without one, to standard output. 'make "
-        "install' has put them where man and the shells look for them. Pages bear the date of the day, or of "
+        "install' has put them where man and the shells look for them. The date is today's, or that of "
         "SOURCE_DATE_EPOCH in the environment.",
     .list_title = "Formats",
     .list = list_manual_format,

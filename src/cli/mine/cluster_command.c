@@ -6,7 +6,7 @@
 
 static const char *const as_arguments[] = {"file", NULL};
 
-/* A line for each line of the file that the sentence stands in, if those have ids; else one. */
+/* One line for each of the sentence's lines in the file if they have ids; else one. */
 static void print_member(const cq_clustering *c, size_t cluster, const cq_member *m) {
   const cq_slice text = cq_clustering_sentence(c, m->row);
   const bool ids = cq_clustering_id(c, m->row, 0).data;
@@ -55,12 +55,11 @@ const cli_command cli_cluster = {
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Community detection, as in sentence-transformers: a cluster is a central sentence and all "
-        "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the center "
-        "and sentence, the largest cluster first, the center at its head. A file holds a sentence a line, "
-        "or an id, a tab and a sentence (then ids are printed, too); plain or compressed. Without --model it "
-        "holds vectors, and row numbers are printed. Duplicate sentences count once.",
+    .description = "Community detection, as in sentence-transformers: a cluster is a central sentence and all "
+                   "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the center and "
+                   "sentence, the largest cluster first, its center first in it. A file holds a sentence a line, or an "
+                   "id, a tab and a sentence (then ids are printed, too); plain or compressed. Without --model it "
+                   "holds vectors, and row numbers are printed. Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",
     CLI_GROUP(&cq_group_cluster, .left_out = as_arguments),
     CLI_THREADS_ONLY,

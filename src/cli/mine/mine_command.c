@@ -22,8 +22,8 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(
          struct args, "output", output, CHANGES, "FILE",
-         "write the pairs here, by the name's ending: tab-separated (.tsv, .txt or none), .jsonl, .tmx, or .moses (a "
-         "file of each language); compressed if .gz or .zst follows"),
+         "write the pairs here, in the format of the extension: tab-separated (.tsv, .txt or none), .jsonl, .tmx, or "
+         ".moses (one file per language); compressed if .gz or .zst follows"),
      .letter = 'o', .otherwise = "standard output"},
     {CQ_TEXTS(struct args, "languages", languages, n_languages, CHANGES, "A,B",
               "codes of the languages, for .tmx and .moses"),

@@ -47,9 +47,9 @@ const cli_command cli_model_get = {
     .max_arguments = 1,
     .description =
         "Fetches a model into the cache that huggingface_hub and sentence-transformers use, and prints its directory. "
-        "From then on all commands find it by its name, without a network. What the cache has already is not fetched "
-        "again; an interrupted download resumes. Only what calque reads is fetched: configuration, "
-        "tokenizer and one set of weights, as safetensors where there are any (--file names other files). Every "
+        "From then on all commands find it by its name, without a network. Cached files are not fetched again; an "
+        "interrupted download resumes. Only what calque reads is fetched: configuration, "
+        "tokenizer and one set of weights, as safetensors if available (--file names other files). Every "
         "file is compared with the hub's hash of it.\n\n"
         "A NAME without an organization is one of sentence-transformers'. REVISION is a branch, a tag or a commit. "
         "Models that need an account: set HF_TOKEN, or log in once with 'hf auth login'. Also read are HF_HOME, "

@@ -91,8 +91,7 @@ static const cli_command model_info = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description = "Shows a model's modules (transformer, pooling and others), dimensions, tokenizer and prompts. Two "
-                   "models have the same fingerprint exactly when their configuration, vocabulary and weights are "
-                   "equal.",
+                   "models have the same fingerprint if and only if configuration, vocabulary and weights are equal.",
     .example = "calque model info all-MiniLM-L6-v2",
     CLI_OPTIONS(struct info_args, info_options),
     .run = run_model_info,

@@ -11,7 +11,7 @@ struct put_args {
 };
 
 static const cq_option put_options[] = {
-    {CQ_FLAG(struct put_args, "dry-run", dry_run, KEEPS, "print the files and the card; ask and send nothing")},
+    {CQ_FLAG(struct put_args, "dry-run", dry_run, KEEPS, "print the files and the card; do not connect or send")},
 };
 
 static int run_model_put(const cli_call *call) {

@@ -46,7 +46,7 @@ const cli_command cli_model_quantize = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description = "Writes a model with its weights in fewer bits: half the size in bf16 and f16, which "
-                   "sentence-transformers also reads, a quarter in int8, which calque then multiplies in. Given text, "
+                   "sentence-transformers also reads, a quarter in int8, which calque also computes in. Given text, "
                    "pairs or scored pairs, it reports cosines, translation accuracy and STS of both models, in points "
                    "of 100, and with --max-loss writes nothing when too much is lost.",
     .example = "calque model quantize multilingual --sts stsb-en-dev.tsv.gz --max-loss 0.2 -o multilingual-int8",

@@ -45,8 +45,8 @@ const cli_command cli_model_trim = {
     .description = "Writes a model without the pieces of its vocabulary, and their embeddings, that the text never "
                    "uses. Multilingual models are mostly vocabulary, so a model for one or two languages has a "
                    "fraction of the size. The vectors of the text are the same to the last bit; other text is split "
-                   "into shorter pieces where it would need one that is gone. So pass as much text as there is of what "
-                   "the model is for. A static model's vectors can be cut to fewer dimensions as well.",
+                   "into shorter pieces if it needs removed ones. So pass as much text of the intended use as you "
+                   "have. A static model's vectors can be cut to fewer dimensions as well.",
     .example = "calque model trim multilingual --text de.txt --text en.txt -o german-english\n"
                "calque model trim static --text corpus.txt --dimensions 128 -o small",
     CLI_GROUP(&cq_group_trim),

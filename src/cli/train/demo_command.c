@@ -119,7 +119,7 @@ static int make_work(demo *d) {
     if (mkdir(d->args->work, 0777) != 0 && (errno != EEXIST || stat(d->args->work, &found) || !S_ISDIR(found.st_mode)))
       return cli_fail("%s: cannot make the directory: %s", d->args->work, strerror(errno));
     if (!path_join(model, d->args->work, "multilingual")) return cli_fail("--work is too long");
-    if (access(model, F_OK) == 0) return cli_fail("%s is there already; name another --work", model);
+    if (access(model, F_OK) == 0) return cli_fail("%s exists already; name another --work", model);
     snprintf(d->work, PATH_BYTES, "%s", d->args->work);
     return CLI_OK;
   }

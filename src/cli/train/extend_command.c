@@ -26,9 +26,8 @@ const cli_command cli_extend = {
     .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
                    "translations: holds pairs out of each file, makes a student with a new vocabulary ('calque model "
                    "new'), and trains it for the time given ('calque distill'). Each choice is printed with the option "
-                   "that overrules it. Work in progress lies in DIR.extend and DIR.work. The model is never worse on "
-                   "the held-out pairs than before training; if "
-                   "training won nothing, the exit code is 3.",
+                   "that overrules it. Work in progress is in DIR.extend and DIR.work. The model is never worse on the "
+                   "held-out pairs than before training; if training won nothing, the exit code is 3.",
     .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
     CLI_GROUP(&cq_group_extend),
     CLI_TRAINING_OPTIONS,

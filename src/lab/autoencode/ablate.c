@@ -132,8 +132,7 @@ static cq_status run_and_tell(cq_trials *t, const char *name, const cq_autoencod
   return status;
 }
 
-/* Leaves out a change that nothing can be trained with: encoders alone with no loss of theirs, a discriminator for
- * three languages. */
+/* Leaves out untrainable changes: encoders alone without a loss of their own, a discriminator for three languages. */
 static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_context *ctx, cq_error *error) {
   cq_autoencode_options o = *t->base;
   cq_error why = {0};

@@ -40,7 +40,7 @@ typedef struct run {
   cq_autoencode_data data;
   cq_autoencode_teacher teacher;
   cq_autoencoder model;
-  cq_params params[N_STAGES]; /* own the model's values, each what its stage has trained */
+  cq_params params[N_STAGES]; /* own the model's values; each holds what its stage has trained */
   cq_run course;
   int stage;        /* the current one */
   uint64_t n_epoch; /* steps of it */
@@ -80,7 +80,7 @@ static cq_status has_new_language(const run *r, const cq_autoencode_text *text, 
   return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "is of languages that are in the joined model already");
 }
 
-/* Opens what is joined, so that its languages come first. */
+/* Opens the model to join first, so that its languages get the first numbers. */
 static cq_status list_languages(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
   cq_autoencoder *joined = NULL;
@@ -284,7 +284,8 @@ static cq_status autoencode_update(double *loss, void *context, cq_error *error)
 
 /* --- checkpoints --- */
 
-/* Every parameter of some languages goes into the sum or, NULL, to w under a name of its own or, NULL, comes from c. */
+/* For every parameter of some languages: adds it to the sum; with sum NULL, saves it to w; with w NULL, restores it
+ * from c. */
 static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity *sum, cq_checkpoint_writer *w,
                              const cq_checkpoint *c, cq_error *error) {
   cq_status status = CQ_OK;
@@ -342,7 +343,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
     }
 }
 
-/* Everything that must be the same when a run is resumed. */
+/* Everything that must stay the same in a resumed run. */
 static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];

@@ -1,12 +1,12 @@
-/* Reading what autoencode.c logs, a JSON object a line, the run's first:
+/* Reads the log of autoencode.c, one JSON object per line, the run's first:
  *
  *   {"type":"run","languages":["fr","it","en"]}
  *   {"type":"step","stage":"together","step":1,"nll":{"fr":8.1,"it":8.3},"contrast":4.2,"distance":1.9,
- *    "distillation":0.8,"discriminator":0.61,"gradient_norm":6.7}   nll of one or two languages, or of none: {}; the
- *                                                                   losses between vectors where there are any
+ *    "distillation":0.8,"discriminator":0.61,"gradient_norm":6.7}   nll of up to two languages; losses between
+ *                                                                   vectors if there are any
  *   {"type":"dev","stage":"decoders","epoch":1.0,"ways":{"fr-it":{"bleu":1.2,"chrf":9.5,"meteor":4.1},"it-fr":{...}}}
  *
- * Steps are counted anew in each stage; here they are counted through. Lines of other types are passed over. */
+ * The log counts steps from 1 in each stage; here they are numbered through all stages. Other types are skipped. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -46,13 +46,13 @@ static cq_status read_run(reader *r, json_t *record, cq_error *error) {
   json_error_t problem;
   if (json_unpack_ex(record, &problem, 0, "{s:o}", "languages", &codes)) return fail_record(r, &problem, error);
   if (log->n_languages > 0) return FAIL("another run begins");
-  const size_t n = json_array_size(codes); /* 0 of what is no list */
+  const size_t n = json_array_size(codes); /* 0 of what is not a list */
   if (n == 0) return FAIL("key 'languages' is not a list of codes");
   if (!(log->languages = cq_alloc_array(n, sizeof *log->languages))) return cq_fail_memory(error, log->path);
   for (; log->n_languages < n; log->n_languages++) {
     const char *code = json_string_value(json_array_get(codes, log->n_languages));
     if (!code || !cq_autoencoder_is_code(code)) return FAIL("a language without code");
-    if (name_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' is there twice", code);
+    if (name_index(log->languages, log->n_languages, code) < log->n_languages) return FAIL("'%s' appears twice", code);
     if (!(log->languages[log->n_languages] = cq_strdup(code))) return cq_fail_memory(error, log->path);
   }
   return CQ_OK;
@@ -155,7 +155,7 @@ static cq_status read_log_record(reader *r, json_t *record, cq_error *error) {
 }
 
 static cq_status read_log_lines(reader *r, cq_error *error) {
-  cq_error broken = {0}; /* a line that is no JSON: forgiven to the last one */
+  cq_error broken = {0}; /* a line that is not JSON: allowed only at the end */
   for (;;) {
     cq_slice line;
     cq_status status = cq_lines_next(&line, r->lines, error);
@@ -178,7 +178,7 @@ static cq_status read_log_lines(reader *r, cq_error *error) {
   }
 }
 
-/* The log that a path stands for. */
+/* The log of a path. */
 static cq_status name_log(char **out, const char *path, cq_error *error) {
   const size_t n = cq_path_length(path);
   const size_t size = n + sizeof ".work/log.jsonl";

@@ -47,7 +47,7 @@ static void print_text(struct cq_builder *out, const void *item) {
 static const cq_option_items text_items = {sizeof(cq_autoencode_text), parse_text, print_text};
 
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress lives in DIR.work"),
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress is in DIR.work"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_ITEMS(O, &text_items, "train", train, n_train, CHANGES, "[A,B=]FILE",
               "text to train on, with its columns' languages"),
@@ -62,7 +62,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_AUTOENCODE_PIECES, vocabularies, "UNITS",
                "vocabulary of a language: SentencePiece pieces or whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 8000, 8, 1 << 20, "N",
-            "vocabulary size of each language; a smaller one where its text makes no more")},
+            "vocabulary size of each language; smaller if its text yields fewer pieces")},
     {CQ_INT(O, "embedding", embedding_dim, CHANGES, 256, 1, MAX_SIZE, "N", "dimensions of a token's embedding")},
     {CQ_INT(O, "hidden", hidden_dim, CHANGES, 320, 1, MAX_SIZE, "N",
             "hidden size of an LSTM layer, in each direction")},
@@ -76,9 +76,9 @@ static const cq_option option_rows[] = {
     {CQ_YES_NO(O, "shared-latent", shared_latent, CHANGES, false,
                "one linear layer for all languages gives the vectors")},
     {CQ_CHOICE(O, "latent-as", latent_as, CHANGES, CQ_AUTOENCODE_LATENT_BOTH, latents, "HOW",
-               "how decoders get the vector: as their initial state (state), as part of each input (every-step), "
-               "or as both; with encoder-states they start from the states of the encoder, which then reads in "
-               "one direction, instead")},
+               "how decoders get the vector: as their initial state (state), as part of each input (every-step), or as "
+               "both; with encoder-states they start instead from the final states of the encoder, which then reads in "
+               "one direction")},
     {CQ_YES_NO(O, "words-hidden", words_hidden, CHANGES, false, "decoders do not read the words they have written")},
     {CQ_NUMBER(O, "encoder-dropout", encoder_dropout, CHANGES, 0.1, 0, 1, "P",
                "dropout between layers of encoders, where they have several"),
@@ -130,7 +130,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "decoder-epochs", decoder_epochs, CHANGES, 0, 0, MAX_EPOCHS, "EPOCHS",
                "third stage: decoders on frozen encoders")},
     {CQ_INT(O, "patience", patience, CHANGES, 0, 0, 0, "EPOCHS",
-            "early stopping: end a stage after this many epochs of decoders without a better --dev"),
+            "early stopping: end a stage after this many epochs of decoders without improvement on --dev"),
      .otherwise = "never"},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, MAX_SIZE, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 4e-3, 0, 1e300, "RATE", "peak learning rate"),

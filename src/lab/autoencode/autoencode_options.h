@@ -9,7 +9,7 @@
 extern const cq_option_group cq_group_autoencode;
 /* Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_autoencode_check(const cq_autoencode_options *options, cq_error *error);
-/* Appends all that the result depends on, but files. */
+/* Appends everything that the result depends on, except files. */
 void cq_autoencode_describe(cq_builder *out, const cq_autoencode_options *options);
 
 #endif

@@ -18,14 +18,14 @@ struct cq_autoencoder {
   size_t n;
 };
 
-/* Whether a language can be called so: its code is part of directories' names, and of JSON. */
+/* Whether a code is valid: it becomes part of directory names and of JSON. */
 bool cq_autoencoder_is_code(const char *code);
 
-/* Frees what it holds, and not itself; legal on {0}. */
+/* Frees the contents, not the struct; legal on {0}. */
 void cq_autoencoder_release(cq_autoencoder *a);
-/* Moves what an opened model holds into *to, which holds nothing, and frees the rest of it. */
+/* Moves the contents of an opened model into the empty *to, and frees the rest. */
 void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
-/* Room for n languages in all; those beyond the present ones are zero. Errors: CQ_ERR_MEMORY. */
+/* Reserves room for n languages in total; new ones are zero. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
 
 /* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */

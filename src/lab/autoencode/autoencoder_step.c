@@ -20,15 +20,15 @@ static cq_status lay_out_batch(cq_autoencoder_trainer *t, cq_error *error) {
   return status;
 }
 
-/* The shard's sentences as somebody reads them. The keys stay until the next one asks. */
+/* The shard's sentences for one reader. The keys are valid until the next reader's call. */
 static cq_batch read_by(const cq_autoencoder_trainer *t, cq_shard *s, cq_reader reader) {
   for (size_t i = 0; i < s->n; i++)
     s->keys[i] = cq_reader_key(cq_sentence_key(t->o.seed, t->n_batches, s->column, s->first + i), reader);
   return s->batch;
 }
 
-/* The same as its encoder reads them, in the worker's memory where some tokens, none at a sentence's ends, are hidden.
- * A frozen encoder has no dropout. */
+/* The same for its encoder, with some tokens hidden (never those at a sentence's ends), in the worker's memory. A
+ * frozen encoder has no dropout. */
 static cq_status read_by_encoder(cq_batch *out, const cq_autoencoder_trainer *t, cq_shard *s) {
   const uint32_t site = UINT32_MAX - 2;
   const uint32_t below = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
@@ -169,7 +169,7 @@ static cq_status align_vectors(cq_autoencoder_trainer *t, cq_autoencoder_report 
     status = cq_space_in_batch(&report->contrast, &space, o->temperature, o->contrast, &t->shards.items[0].worker,
                                t->ctx, error);
   if (status || !t->discriminator) return status;
-  const int first = t->batch.side[0]; /* it knows languages, whichever column they are */
+  const int first = t->batch.side[0]; /* its labels are languages, not columns */
   const cq_space by_side = {{space.vectors[first], space.vectors[1 - first]},
                             {space.gradients[first], space.gradients[1 - first]},
                             space.n,
@@ -179,7 +179,7 @@ static cq_status align_vectors(cq_autoencoder_trainer *t, cq_autoencoder_report 
 
 /* --- a step --- */
 
-/* The rows of a table that a column's sentences are read by, and the one of what is hidden from the reader. */
+/* The table rows that a column's sentences use, and the row of the hidden token. */
 static cq_status catch_up_table(cq_autoencoder_trainer *t, const cq_param *table, const cq_sequences *c,
                                 int32_t unknown, cq_error *error) {
   cq_status status = cq_optimizer_catch_up(&t->update.optimizer, table, c->ids.ids, (int64_t)c->ids.n, t->ctx, error);
@@ -227,7 +227,7 @@ static cq_status decode_batch(cq_autoencoder_trainer *t, cq_error *error) {
   const cq_exchange *e = t->shards.exchange;
   const cq_feed feed = feed_of(t);
   cq_status status = CQ_OK;
-  /* The losses' between vectors have every rank's gradient already. */
+  /* The losses between vectors already have every rank's gradient. */
   for (int i = 0; i < n_columns(t); i++) cq_shards_keep_own(&t->shards, i, t->columns[i].gradient, t->dim);
   if (feed != CQ_FEED_OTHER) status = cq_shards_run(&t->shards, CQ_ALL_COLUMNS, decode_shard, &own, t->ctx, error);
   if (!status && feed != CQ_FEED_OWN)
@@ -284,7 +284,7 @@ static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoenco
 }
 
 /* The first of two updates. In a batch without its losses the discriminator is not updated, but momentum still moves
- * the encoders, and so it does for words that were hidden from them and may be visible in the second pass. */
+ * the encoders, including words that were hidden and may be visible in the second pass. */
 static cq_status take_first_turn(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const turn first = {&t->alignment, true, false, &report->space_gradient_norm};
   cq_status status = has_space_loss(t) ? take_turn(t, &first, report, error)

@@ -41,23 +41,23 @@ typedef struct cq_autoencoder_options {
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
   double distillation;                       /* of mean squared distances from a batch's targets */
-  double adversary; /* of the encoders' against a discriminator of two languages; 0: there is none */
+  double adversary;                          /* of the encoders' against a discriminator of two languages; 0: none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
-  double noise; /* deviation of what is added to each element of the vectors that decoders read, times sqrt(dim) */
+  double noise; /* standard deviation of the noise on each element of the vectors that decoders read, times sqrt(dim) */
   double word_dropout;         /* of decoders' inputs: see cq_decoder_batch */
   double encoder_word_dropout; /* share of the tokens that trained encoders read which become <unk> */
   cq_adversary adversary_by;
   int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
   double discriminator_rate;    /* its learning rate, relative to the optimizer's */
-  double label_smoothing;       /* of what it learns: see cq_discriminator_options */
+  double label_smoothing;       /* its label smoothing: see cq_discriminator_options */
   bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
-  double contrast_rate; /* of two: the first's learning rate, relative to the optimizer's */
+  double contrast_rate; /* with two optimizers: the first's learning rate, relative to the optimizer's */
   bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
                            taken; all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
-  const cq_exchange *exchange; /* with other processes; NULL: there are none */
+  const cq_exchange *exchange; /* with other processes; NULL: none */
 } cq_autoencoder_options;
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
@@ -86,14 +86,14 @@ typedef struct cq_autoencoder_report {
   double distillation[2];    /* of each language; unweighted */
   cq_discriminator_report discriminator;
   double gradient_norm;
-  double space_gradient_norm; /* of the first of two updates; 0 where there is one */
+  double space_gradient_norm; /* of the first of two updates; 0 if there is one */
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
-/* All that is trained is updated, languages that have no part in the batch by momentum and decay alone. Errors:
- * CQ_ERR_ARGUMENT for an empty batch, and when nothing of it is trained; CQ_ERR_LIMIT when a loss is not finite
- * (nothing is updated by it then) or the gradient is not (the models are spoiled then); CQ_ERR_MEMORY. When the second
- * of two updates fails, the first one stays. */
+/* Everything trained is updated; languages that are not in the batch, by momentum and decay alone. Errors:
+ * CQ_ERR_ARGUMENT for an empty batch, or if nothing in it is trained; CQ_ERR_LIMIT if a loss is not finite (nothing is
+ * updated) or the gradient is not (the models are unusable then); CQ_ERR_MEMORY. If the second of two updates fails,
+ * the first one stays. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
@@ -101,7 +101,7 @@ uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:
- * CQ_ERR_FORMAT when the checkpoint is of another model. */
+ * CQ_ERR_FORMAT for another model's checkpoint. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c,
                                                      cq_error *error);

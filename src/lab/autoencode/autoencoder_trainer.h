@@ -62,7 +62,7 @@ static inline const cq_autoencoder_side *side_of(const cq_autoencoder_trainer *t
   return &t->sides[t->batch.side[column]];
 }
 
-/* What a hidden word is to an encoder; below 0: it knows none. */
+/* The token that an encoder sees for a hidden word; below 0: none. */
 static inline int32_t unknown_of(const cq_autoencoder_side *side) {
   return cq_tokenizer_describe(cq_encoder_text_module(side->encoder)->tokenizer)->unk_id;
 }
@@ -71,7 +71,7 @@ static inline int n_columns(const cq_autoencoder_trainer *t) {
   return t->batch.side[1] < 0 ? 1 : 2;
 }
 
-/* Packs what is trained; all: frozen decoders too. training: for that too, else for writing. */
+/* Packs the trained parameters; all: frozen decoders too. training: for training too, else for writing only. */
 CQ_MUST_USE cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error);
 

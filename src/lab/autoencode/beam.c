@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A beginning that is still being written: one row of the decoder's state. */
+/* An open hypothesis: one row of the decoder's state. */
 typedef struct beginning {
   int64_t sentence;
   double score; /* log probability */
@@ -25,7 +25,7 @@ typedef struct writing {
 
   int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
-  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] what each has written, and room for the next step's */
+  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] tokens of each hypothesis, and room for the next step's */
   cq_decoder_state state, moved;
   float *vectors; /* [n, latent_dim] of each beginning's sentence */
 
@@ -50,7 +50,7 @@ static bool end_sentence(writing *w, const beginning *b, const int32_t *tokens, 
   return true;
 }
 
-/* Puts a candidate among the `max` best, best first; of equal ones the earlier stays before. */
+/* Inserts a candidate among the `max` best, best first; on a tie the earlier one stays first. */
 static int insert_candidate(beginning *list, int n, int max, beginning candidate) {
   int at = n;
   while (at > 0 && list[at - 1].score < candidate.score) at--;
@@ -108,7 +108,7 @@ static void move_beam_states(writing *w) {
   w->moved = before;
 }
 
-/* Extends all hypotheses by likely tokens; *out of them stay open. */
+/* Extends all hypotheses by likely tokens; *out: how many stay open. */
 static cq_status extend_by_beam(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
                                 cq_error *error) {
   const int64_t n = w->n;
@@ -127,7 +127,7 @@ static cq_status extend_by_beam(int64_t *out, writing *w, const int32_t *ids, cq
   return status;
 }
 
-/* The same with a beam of one: a sentence ends when its end is what is most probable, so that no score is needed. */
+/* The same with a beam of one: a sentence ends when the end token is the most probable, so no score is needed. */
 static cq_status extend_greedily(int64_t *out, writing *w, int32_t *ids, cq_tensor vectors, int64_t length,
                                  cq_error *error) {
   cq_status status = cq_decoder_step_greedy(ids, w->worker, w->decoder, &w->state, ids, vectors, error);

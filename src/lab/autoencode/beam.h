@@ -11,10 +11,10 @@ typedef struct cq_beam_options {
 } cq_beam_options;
 
 /* ids [latent.rows], {0} or used before, each become a sentence's tokens, without <s> and </s>; latent and states are
- * those of a cq_decoder_batch. A search is over when the best beginning, at the length it has, scores no better than
- * the best sentence that has ended; where none has, the best beginning of max_tokens is taken. What a sentence becomes
- * does not depend on the others. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. Source: Graves 2012, section 2.4 (beam
- * search); Wu et al. 2016, eq. 14 (normalized by length). */
+ * those of a cq_decoder_batch. A search stops when the best open hypothesis, at its present length, scores no better
+ * than the best finished one; if none is finished, the best open one of max_tokens is taken. A sentence's result does
+ * not depend on the others. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. Source: Graves 2012, section 2.4 (beam search); Wu
+ * et al. 2016, eq. 14 (normalized by length). */
 CQ_MUST_USE cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *decoder, cq_tensor latent,
                                        cq_tensor states, const cq_beam_options *options, cq_error *error);
 

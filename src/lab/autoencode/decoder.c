@@ -28,7 +28,7 @@ struct cq_decoder {
   size_t n_params;
   cq_lstm *layers;         /* [n_layers] */
   cq_linear output, state; /* [vocabulary, hidden_dim]; [2 n_layers hidden_dim, latent_dim], hidden states first */
-  cq_token_bounds bounds;  /* of the output layer as it was when it was packed for writing */
+  cq_token_bounds bounds;  /* of the output layer as packed for writing */
 };
 
 /* --- making, opening, saving --- */
@@ -63,7 +63,7 @@ static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
   return CQ_OK;
 }
 
-/* A vocabulary that sentences can be written in. directory NULL: a fresh decoder's. */
+/* Checks that sentences can be written with a vocabulary. directory NULL: a fresh decoder's. */
 static cq_status check_decoder_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
   static const char *const message = "a vocabulary without tokens for beginning, end and unknown words";
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
@@ -120,7 +120,7 @@ static cq_status make_decoder(cq_decoder **out, const cq_decoder_shape *shape, c
   return CQ_OK;
 }
 
-/* PyTorch's start: words from N(0, 1) scaled down, all else uniform in +-1 / sqrt of what comes in. */
+/* PyTorch's start: words from N(0, 1) scaled down, everything else uniform in +-1 / sqrt(inputs). */
 static cq_status draw_decoder(cq_decoder *d, cq_random *random, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < d->n_params; i++) {
@@ -353,7 +353,7 @@ static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *
   return CQ_OK;
 }
 
-/* The gradient of that: rows of the table, and the sum over each sentence's tokens added to the vectors'. */
+/* Its gradient: rows of the table, and the sum over each sentence's tokens, added to the vectors' gradient. */
 static cq_status read_backward(cq_tensor dlatent, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                                cq_gradients *gradients, cq_tensor dx, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;

@@ -18,7 +18,7 @@ typedef struct cq_decoder_shape {
   int64_t embedding_dim, hidden_dim, n_layers, latent_dim;
   /* At least one of them, and not both of the last two. */
   bool latent_at_every_step, latent_as_state, states_from_encoder;
-  bool words_hidden; /* every token read is <unk>: sentences are written from what is seen of them alone */
+  bool words_hidden; /* every input token is <unk>: sentences are written from their vectors alone */
   double dropout;    /* of the inputs of every layer and of the output layer */
 } cq_decoder_shape;
 
@@ -42,18 +42,17 @@ const cq_tokenizer *cq_decoder_tokenizer(const cq_decoder *decoder);
 cq_param *cq_decoder_params(size_t *n, cq_decoder *decoder);
 /* Packs all weights: of a fresh decoder, after every update. training: for that too, else for writing, which leaves
  * what was packed for training; greedy writing after packing for training alone is slower, and may differ where two
- * tokens are equally probable but for rounding. Errors: CQ_ERR_MEMORY. */
+ * tokens are equally probable except for rounding. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_error *error);
 
 /* --- training --- */
 
 /* Sentences to be written, one a row of the vectors. */
 typedef struct cq_decoder_batch {
-  cq_batch tokens;     /* each between <s> and, unless truncated, </s>: two or more; keys NULL: no dropout
-                          of either kind */
+  cq_batch tokens;     /* each between <s> and, unless truncated, </s>: two or more; keys NULL: no dropout */
   cq_tensor latent;    /* [n_seqs, latent_dim] */
   cq_tensor states;    /* [n_seqs, 2 n_layers hidden_dim], see lab/autoencode/states.h; only for states_from_encoder */
-  double word_dropout; /* share of the tokens read that become <unk>: the vector must say what they were */
+  double word_dropout; /* share of the input tokens that become <unk>, so that the decoder must rely on the vector */
 } cq_decoder_batch;
 
 /* Adds the sum over all tokens written of -log p to *loss. With gradients, theirs are added, times factor, that of the
@@ -65,16 +64,16 @@ CQ_MUST_USE cq_status cq_decoder_loss(double *loss, cq_worker *worker, const cq_
 
 /* --- writing --- */
 
-/* What is remembered of n sentences that are being written, [n_layers][n, hidden_dim] each. */
+/* The states of n sentences that are being written, [n_layers][n, hidden_dim] each. */
 typedef struct cq_decoder_state {
   int64_t n;
   float *hidden, *cells;
 } cq_decoder_state;
 
-/* First states, in the worker's workspace, from latent [n, latent_dim] or the given states, as in a batch. */
+/* Initial states, in the worker's workspace, from latent [n, latent_dim] or the given states, as in a batch. */
 CQ_MUST_USE cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker, const cq_decoder *decoder,
                                        cq_tensor latent, cq_tensor states, cq_error *error);
-/* One token on: log_p [n, vocabulary] of what follows the tokens ids [n]. */
+/* One step: log_p [n, vocabulary] of the token after ids [n]. */
 CQ_MUST_USE cq_status cq_decoder_step(cq_tensor log_p, cq_worker *worker, const cq_decoder *decoder,
                                       cq_decoder_state *state, const int32_t *ids, cq_tensor latent, cq_error *error);
 /* The same, but only best [n], the most probable next token, ties going to the first; may be ids. */

@@ -154,8 +154,8 @@ static cq_status forward_language(const forward *f, cq_shard *s, int side) {
 
   status = cq_linear_backward(&s->worker, &d->output, gradients, none, false, odds, hidden, &s->error);
   if (status) return status;
-  /* The log odds' gradient, of the hidden layer before its ReLU and of the vectors: encoders and discriminator want it
-   * times different factors. */
+  /* The log odds' gradient with respect to the hidden layer before its ReLU and to the vectors; encoders and
+   * discriminator scale it differently. */
   for (int64_t i = 0; i < n; i++)
     for (int64_t k = 0; k < n_hidden; k++) x[i * n_hidden + k] = x[i * n_hidden + k] > 0 ? w[k] : slope * w[k];
   status = cq_linear_backward_input(&s->worker, &d->hidden, dv, false, before, &s->error);

@@ -46,14 +46,14 @@ CQ_MUST_USE cq_status cq_discriminator_new(cq_discriminator **out, const cq_kern
                                            const cq_discriminator_options *options, cq_error *error);
 void cq_discriminator_free(cq_discriminator *d);
 
-/* Adds weight times the gradient of what the encoders make less to the space's; keeps its own. Errors:
+/* Adds weight times the gradient of the encoders' adversarial loss to the space's; keeps its own. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_discriminator_forward(cq_discriminator *d, cq_discriminator_report *report,
                                                const cq_space *space, double weight, cq_context *ctx, cq_error *error);
-/* An update by the gradient kept. Errors: CQ_ERR_LIMIT when that is not finite (the discriminator is spoiled then). */
+/* An update by the kept gradient. Errors: CQ_ERR_LIMIT if that is not finite (the discriminator is unusable then). */
 CQ_MUST_USE cq_status cq_discriminator_update(cq_discriminator *d, cq_context *ctx, cq_error *error);
 
-/* Weight and bias of the first layer, and of the second. To be packed when they were changed. */
+/* Weight and bias of both layers, first to last. Pack them after a change. */
 const cq_params *cq_discriminator_params(const cq_discriminator *d);
 CQ_MUST_USE cq_status cq_discriminator_pack(cq_discriminator *d, cq_error *error);
 

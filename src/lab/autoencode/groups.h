@@ -12,7 +12,7 @@ typedef struct cq_text_group {
   int language[2]; /* indices into the codes; the second -1: text of one language */
   cq_parallel text;
   cq_sampler sampler;
-  bool in_use; /* by the current stage: others are not drawn from */
+  bool in_use; /* by the current stage; other groups are not drawn from */
 } cq_text_group;
 
 typedef struct cq_text_groups {
@@ -27,7 +27,7 @@ typedef struct cq_autoencode_data {
   cq_slice *sentences[2];
 } cq_autoencode_data;
 
-/* -1: there is none of that name, or name is NULL. */
+/* -1: no group has that name, or name is NULL. */
 int cq_name_index(const char *const *names, size_t n, const char *name);
 
 /* Called for each file that was read; an error ends the loading. */
@@ -41,8 +41,8 @@ void cq_autoencode_data_free(cq_autoencode_data *data); /* legal on {0} */
 /* Over all groups in use. */
 uint64_t cq_autoencode_data_pairs(const cq_autoencode_data *data);
 
-/* The batch of step `step` of the whole run: a group in use by chance, in proportion to its pairs, and its next n. What
- * the batch points to stays until the next. */
+/* The batch of step `step` of the whole run: a random group in use, in proportion to its pairs, and its next n. The
+ * batch is valid until the next. */
 void cq_autoencode_data_draw(cq_autoencoder_batch *out, cq_autoencode_data *data, uint64_t seed, uint64_t step,
                              size_t n);
 

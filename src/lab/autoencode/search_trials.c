@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- searchable options: from Dore's table 5, but for alpha and beta, which are best beyond its ranges --- */
+/* --- searchable options: from Dore's table 5, except for alpha and beta, which are best beyond its ranges --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 
@@ -19,7 +19,7 @@ enum { MAX_WHOLE = 1 << 30 };
 typedef struct value {
   const char *name;
   bool is_int, by_logarithm;
-  double low, high; /* usual; 0 and 0: only where a range is given */
+  double low, high; /* usual; 0 and 0: only with a given range */
 } value;
 
 /* A value, and its range in this search. */
@@ -109,12 +109,12 @@ static cq_status check_search(const void *options, cq_error *error) {
 static const cq_option option_rows[] = {
     {CQ_INT(O, "trials", n_trials, CHANGES, 27, 1, 10000, "N", "how many sets of values are drawn")},
     {CQ_INT(O, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
-            "how often the best are trained again, for longer; 1: plain random search")},
+            "rounds of training the best again, for longer; 1: plain random search")},
     {CQ_NUMBER(O, "eta", eta, CHANGES, 3, 1, 100, "X",
                "one of N trials goes to the next rung, and is trained N times longer"),
      .flags = CQ_OPTION_ABOVE_MIN},
-    {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
-     .otherwise = "--list's"},
+    {CQ_TEXTS(O, "range", ranges, n_ranges, CHANGES, "OPTION=LOW:HIGH", "range to draw an option's values from"),
+     .otherwise = "as --list prints"},
     {CQ_TEXTS(O, "fixed", fixed, n_fixed, CHANGES, "OPTION", "do not search an option's value")},
     {CQ_FLAG(O, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
 };
@@ -122,7 +122,7 @@ static const cq_option option_rows[] = {
 const cq_option_group cq_group_autoencode_search = {
     .name = "autoencode-search", CQ_ROWS(cq_autoencode_search_options, option_rows), .check = check_search};
 
-/* The usual ranges but for what is fixed, under the given ones. */
+/* The usual ranges, without fixed values, overridden by the given ones. */
 static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_search_options *s, cq_error *error) {
   cq_status status = CQ_OK;
   size_t v;
@@ -142,7 +142,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 
 /* --- a trial's values --- */
 
-/* In four digits or, if that changes the number, as few as read back as it. */
+/* In four digits or, if that changes the number, in as few digits as read back the same. */
 static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {
@@ -157,7 +157,7 @@ static cq_status set_value(cq_autoencode_options *o, const value *v, double x, c
   return cq_group_set(&cq_group_autoencode, o, v->name, text, error);
 }
 
-/* Whether both ends of all ranges can be trained with: what is between can be as well. */
+/* Whether both ends of all ranges are trainable; then so is everything between. */
 static cq_status check_ends(const cq_autoencode_options *base, const drawn_value ranges[N_VALUES], cq_error *error) {
   cq_status status = CQ_OK;
   for (int high = 0; !status && high < 2; high++) {
@@ -236,7 +236,7 @@ static cq_status run_rung(cq_trials *t, survivor *in, size_t n, int rung, const 
   return status;
 }
 
-/* The best first, equals in the order they were in. Few enough for the plain way. */
+/* Best first, stable. Insertion sort: there are few. */
 static void sort_survivors(survivor *in, size_t n, const cq_trials *t) {
   for (size_t i = 1; i < n; i++)
     for (size_t k = i; k > 0 && cq_trial_is_better(t, &t->items[in[k].at], &t->items[in[k - 1].at]); k--) {

@@ -9,13 +9,13 @@
 #include "lab/autoencode/decoder.h"
 #include "model/encoder.h"
 
-/* How many numbers an encoder's states are. Errors: CQ_ERR_ARGUMENT for one that ends in no states a decoder could
- * begin with: without an LSTM, with two, or with a bidirectional one. */
+/* The size of an encoder's final states. Errors: CQ_ERR_ARGUMENT for one without states that a decoder can start from:
+ * without an LSTM, with two, or with a bidirectional one. */
 CQ_MUST_USE cq_status cq_encoder_states_width(int64_t *out, const cq_encoder *encoder, cq_error *error);
-/* The same of what a decoder begins with; 0 unless states_from_encoder. */
+/* The same for a decoder's initial states; 0 unless states_from_encoder. */
 int64_t cq_decoder_states_width(const cq_decoder *decoder);
-/* Whether a decoder can begin where an encoder ended: its LSTM has as many layers of one size. A decoder that takes no
- * states can always. Errors: CQ_ERR_ARGUMENT, saying what each has. */
+/* Whether a decoder can start from an encoder's final states: same number and size of layers. Always true for a decoder
+ * that takes no states. Errors: CQ_ERR_ARGUMENT, with both sizes. */
 CQ_MUST_USE cq_status cq_states_check(const cq_decoder *decoder, const cq_encoder *encoder, cq_error *error);
 
 #endif

@@ -17,11 +17,11 @@ typedef struct cq_autoencode_teacher {
 CQ_MUST_USE cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *options,
                                                  const cq_autoencode_data *data, const char *const *codes,
                                                  size_t n_codes, int64_t latent_dim, cq_error *error);
-/* Asks it for every sentence of its language in the data. */
+/* Encodes every sentence of its language in the data. */
 CQ_MUST_USE cq_status cq_autoencode_teacher_prepare(cq_autoencode_teacher *t, const cq_autoencode_data *data,
                                                     cq_context *ctx, cq_error *error);
 void cq_autoencode_teacher_close(cq_autoencode_teacher *t); /* legal on {0} */
-/* Sets a batch's targets, where it has the teacher's language. */
+/* Sets a batch's targets, if one side is in the teacher's language. */
 void cq_autoencode_teacher_set(cq_autoencoder_batch *batch, cq_autoencode_teacher *t);
 
 #endif

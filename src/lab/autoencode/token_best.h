@@ -19,14 +19,14 @@ typedef struct cq_token_bounds {
   float longest;
 } cq_token_bounds;
 
-/* Makes them, or makes them again after an update; kernels stays NULL where they are not worth it: without fast 8-bit
- * products, for dimensions beyond theirs, and for weights that are no finite numbers. Errors: CQ_ERR_MEMORY. */
+/* Computes the bounds, again after each update; kernels stays NULL if they do not pay: without fast 8-bit products, for
+ * dimensions beyond theirs, and for weights that are not finite. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_token_bounds_make(cq_token_bounds *bounds, const cq_linear *output, const cq_kernels *kernels,
                                            cq_error *error);
 void cq_token_bounds_free(cq_token_bounds *bounds);
 
-/* best [x.rows] = the token of the highest logit of each row of x, of equal ones the first. A row that is no finite
- * number gives token 0. bounds: of the output layer as it is now, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
+/* best [x.rows] = the token of the highest logit of each row of x, the first on a tie. A row that is not finite gives
+ * token 0. bounds: of the output layer as it is now, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *output,
                                     const cq_token_bounds *bounds, cq_tensor x, cq_error *error);
 

@@ -7,7 +7,7 @@
  * logits closer, and a worker's memory small: 32 MiB for a vocabulary of 32,000. See docs/notes/speed-log.md. */
 enum { BLOCK_ROWS = 256 };
 
-/* Floats from one row of logits to the next: a row of a power of two would put a column into few lines of a cache. */
+/* Floats from one row of logits to the next: with a power of two, a column would map to few cache lines. */
 static int64_t logits_stride(int64_t vocabulary) {
   return (vocabulary + 15) / 16 * 16 + 16;
 }

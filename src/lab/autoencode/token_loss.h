@@ -16,7 +16,7 @@
  *   gradients  NULL: the loss alone; then dx is not looked at
  *   dx         data NULL: not wanted
  *   ids        [n_tokens] in [0, vocabulary)
- *   smoothing  0 for the likelihood; s sets (1 - s) onehot(id) + s / vocabulary in the place of onehot(id)
+ *   smoothing  0 for the likelihood; s replaces onehot(id) by (1 - s) onehot(id) + s / vocabulary
  * Errors: CQ_ERR_MEMORY; *loss is then as it was. */
 CQ_MUST_USE cq_status cq_token_loss(cq_worker *worker, const cq_linear *output, cq_gradients *gradients, cq_tensor dx,
                                     cq_tensor x, const int32_t *ids, float factor, float smoothing, double *loss,

@@ -7,8 +7,8 @@
 /* The measures' names in files, by cq_autoencode_measure. */
 extern const char *const cq_autoencode_measures[CQ_AUTOENCODE_N_MEASURES + 1]; /* NULL-terminated */
 
-/* A group's second language written from its first, greedily, or in the other direction; of a sentence's translations
- * the first counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
+/* Translates a group's first language into its second, greedily, or in the other direction; the first of a sentence's
+ * translations counts. codes: of all languages. Errors: cq_autoencoder_translate's. */
 CQ_MUST_USE cq_status cq_autoencode_measure_direction(double scores[CQ_AUTOENCODE_N_MEASURES],
                                                       const cq_autoencoder *model, const char *const *codes,
                                                       const cq_text_group *group, bool back, int max_tokens,

@@ -28,7 +28,7 @@ static cq_status trial_path(char out[4096], const cq_trials *t, const char *name
 
 /* --- what a trial depends on --- */
 
-/* Appends a file's path, its size and when it was written. */
+/* Appends a file's path, size and modification time. */
 static cq_status add_file(cq_builder *b, const char *path, cq_error *error) {
   struct stat info;
   if (stat(path, &info) != 0) return cq_fail_errno(error, path, "cannot open");
@@ -145,7 +145,7 @@ static bool is_trial_name(const char *text) {
   return n > 0 && n < CQ_TRIAL_NAME && text[0] != '.' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") == n;
 }
 
-/* The lines of trials.txt; a name becomes a path, some of which are removed. */
+/* The lines of trials.txt, checked because names become paths that may be removed. */
 static cq_status read_trial_lines(cq_trials *t, char *text, const char *path, cq_error *error) {
   cq_status status = CQ_OK;
   uint64_t line = 0;
@@ -163,7 +163,7 @@ static cq_status read_trial_lines(cq_trials *t, char *text, const char *path, cq
   return status;
 }
 
-/* A directory without trials may be taken when there is nothing in it. */
+/* A directory without trials may be used if it is empty. */
 static cq_status check_is_empty(const char *path, cq_error *error) {
   cq_status status = CQ_OK;
   DIR *dir = opendir(path);
@@ -258,7 +258,7 @@ static void add_trial_row(cq_builder *b, const cq_trial *trial) {
   cq_builder_printf(b, "%.0f |\n", trial->seconds);
 }
 
-/* Writes OUTPUT/table.md: all that are done, the best first, of equals the one begun first. */
+/* Writes OUTPUT/table.md: all finished trials, best first; on a tie, the one started first. */
 static cq_status write_table(const cq_trials *t, cq_error *error) {
   char path[4096];
   cq_builder b = {0};
@@ -303,7 +303,7 @@ static cq_status make_trial(cq_trial *trial, cq_trials *t, const cq_autoencode_o
     cq_directory_remove(work);
     return CQ_OK;
   }
-  /* A run that is resumed could be made once: it is its checkpoint that is another's. */
+  /* The options were valid once, so the checkpoint must be from another run. */
   t->refused = status == CQ_ERR_ARGUMENT && !had_checkpoint;
   if (t->refused && !had_work) cq_directory_remove(work);
   if (!status) memcpy(trial->dev, result.dev, sizeof result.dev), trial->loss = result.loss;

@@ -18,8 +18,8 @@ typedef struct cq_trial {
   char sum[CQ_IDENTITY_HEX];    /* of its options and data */
   double dev[CQ_AUTOENCODE_N_MEASURES];
   double loss, epochs, seconds;
-  bool failed;  /* its loss was no number */
-  bool is_done; /* there is a record of it; otherwise only the name is valid */
+  bool failed;  /* its loss was not a number */
+  bool is_done; /* it has a record; otherwise only the name is valid */
   bool is_made; /* by this call */
 } cq_trial;
 
@@ -28,22 +28,22 @@ typedef struct cq_trials {
   cq_trial *items; /* all that were ever started in the directory */
   size_t n, capacity;
   int lock;     /* held on the directory; 0: not yet */
-  bool refused; /* the last run was CQ_ERR_ARGUMENT: no model can be made with its options */
+  bool refused; /* the last run failed with CQ_ERR_ARGUMENT: no model can be made with its options */
 } cq_trials;
 
 /* Makes the directory, or opens an existing one with its records; with base.replace, and without resume, removes its
- * trials. Errors: CQ_ERR_ARGUMENT when it exists and base neither resumes nor replaces, when it holds something but no
- * trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a damaged record; CQ_ERR_IO,
- * also for a missing training or dev file. */
+ * trials. Errors: CQ_ERR_ARGUMENT when it exists and base neither resumes nor replaces, when it holds something other
+ * than trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a damaged record;
+ * CQ_ERR_IO, also for a missing training or dev file. */
 CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error);
 void cq_trials_free(cq_trials *t); /* legal on {0} */
 
-/* Trains as o says, unless that was done before, and adds what came of it to the trials and their table. The pointer is
- * good until the next. Errors: cq_autoencode's but a loss that is no number; CQ_ERR_ARGUMENT when the trial was made
- * with other options or data. */
+/* Trains with o, unless done before, and adds the result to the trials and their table. The pointer is valid until the
+ * next call. Errors: cq_autoencode's but a loss that is not a number; CQ_ERR_ARGUMENT when the trial was made with
+ * other options or data. */
 CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
                                     const cq_autoencode_options *o, cq_context *ctx, cq_error *error);
-/* Removes a trial's model, if it is there. */
+/* Removes a trial's model, if it exists. */
 void cq_trials_drop_model(const cq_trials *t, const cq_trial *trial);
 /* Whether a is better than b by base's best_by; failed trials are worst. */
 bool cq_trial_is_better(const cq_trials *t, const cq_trial *a, const cq_trial *b);

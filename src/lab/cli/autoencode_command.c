@@ -23,7 +23,7 @@ static const cq_option translate_options[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(ARGS, "from", from, CHANGES, "CODE", "the language of the sentences"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(ARGS, "to", to, CHANGES, "CODE",
-             "the language to write; the same: what is left of a sentence in its vector"),
+             "the language to write; the source language shows what a vector keeps of a sentence"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_INT(ARGS, "tsv", column, CHANGES, 0, 0, 64, "COLUMN", "take this tab-separated column of each line, from 1"),
      .otherwise = "the whole line"},

@@ -18,7 +18,7 @@ typedef struct cli_autoencode_args {
   {CQ_CHOICE(cli_autoencode_args, "recipe", recipe, CHANGES, 0, cli_autoencode_recipes, "RECIPE",                      \
              "values of all options above that are not given")},                                                       \
       {CQ_TEXT(cli_autoencode_args, "languages", languages, CHANGES, "A,B",                                            \
-               "language codes of the columns, for files that do not say them"),                                       \
+               "language codes of the columns, for files without them"),                                               \
        .letter = 'l', .otherwise = "each file's own"},                                                                 \
       CLI_THREADS(cli_autoencode_args, threads)
 extern const char *const cli_autoencode_recipes[], *const cli_autoencode_taken[];

@@ -22,13 +22,12 @@ static const cq_option options[] = {
     {CQ_INT(struct args, "sweep", sweep, CHANGES, 0, 2, 1000, "N",
             "add a row for each of N thresholds, evenly from the lowest score to the highest"),
      .otherwise = "none"},
-    {CQ_INT(
-         struct args, "errors", errors, CHANGES, 0, 1, 0, "N",
-         "list the N best-scored pairs of the last PAIRS that gold lacks, on standard error: gold misses true pairs"),
+    {CQ_INT(struct args, "errors", errors, CHANGES, 0, 1, 0, "N",
+            "list on standard error the N best pairs of the last PAIRS that gold lacks: gold may miss true pairs"),
      .otherwise = "none"},
     {CQ_TEXT(struct args, "curve", curve, CHANGES, "FILE.svg", "draw the precision-recall curve of the last PAIRS")},
     {CQ_NUMBER(struct args, "min-score", min_score, CHANGES, -INFINITY, -INFINITY, 0, "X",
-               "leave out pairs with a lower score: then the threshold on the cosine is one beside it"),
+               "leave out pairs with a lower score; the threshold on the cosine is then an additional one"),
      .otherwise = "none"},
     CLI_JSON(struct args, json),
     CLI_CSV(struct args, csv),
@@ -137,7 +136,7 @@ static int report_sweep(report *r, const cq_labeled *l, const char *set, int n) 
   return code;
 }
 
-/* Precision over recall, by score and, where it is known, by cosine. */
+/* Precision over recall, by score and, if it is known, by cosine. */
 static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   cq_error error = {0};
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};
@@ -213,9 +212,9 @@ const cli_command cli_eval_bucc = {
     .min_arguments = 2,
     .max_arguments = 4,
     .description = "Compares mined pairs with a gold standard. Pairs are lines of score, source id and target id, as "
-                   "'calque mine' prints them for files with ids; gold is lines of source id and target id. The "
-                   "threshold is the one with the highest F1 on the first two files; the second two are a test set. "
-                   "Pairs that 'calque mine --text' printed are also measured by their cosine.",
+                   "'calque mine' prints for files with ids; gold is lines of source id and target id. The threshold "
+                   "is the one with the highest F1 on the first two files; the second two are a test set. Pairs that "
+                   "'calque mine --text' printed are also measured by their cosine.",
     .example = "calque eval bucc de-en.train.gold train-pairs.tsv de-en.test.gold test-pairs.tsv --errors 20",
     CLI_OPTIONS(struct args, options),
     .run = run_bucc,

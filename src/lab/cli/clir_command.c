@@ -32,7 +32,7 @@ static const char *const not_of_build[] = {"method", "tau",        "weighted", "
                                            "csls",   "keep-words", "lexical",  NULL};
 
 static const cq_option build_options[] = {
-    CLI_CLIR_HOLD_OUT_OPTION("learn nothing from the topics of this fold, from 1, but their queries in --from", "none"),
+    CLI_CLIR_HOLD_OUT_OPTION("learn only from the --from queries of this fold's topics, from 1", "none"),
     {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the held-out queries"),
      .otherwise = "the first"},
     {CQ_INT(cli_clir_args, "threads", threads, CHANGES, 1, 1, 1024, "N",
@@ -229,10 +229,9 @@ static const cli_command clir_run = {
     .min_arguments = 0,
     .max_arguments = 1,
     .description = "Searches for each topic in documents of another language. Prints a TREC run: lines of topic, Q0, "
-                   "document, rank, score and tag. With the same language twice it is the monolingual run, with "
-                   "--method cognates the monolingual run with the same feedback. Without --hold-out it includes "
-                   "topics that were learned from, so do not measure it; 'calque clir validate' gives figures to "
-                   "report.",
+                   "document, rank, score and tag. If --from and --to are the same language, the run is "
+                   "monolingual; with --method cognates it uses the same feedback. Without --hold-out it includes "
+                   "training topics, so do not evaluate it; 'calque clir validate' gives figures to report.",
     .example = "calque clir run vectors.txt --from en --to hi" CLI_CLIR_EXAMPLE " >run.txt",
     .groups = (const cq_option_part[]){COLLECTION(not_of_run), SOURCES, FOLDS, {0}},
     CLI_OPTIONS(cli_clir_args, run_options),

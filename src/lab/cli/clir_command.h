@@ -11,7 +11,7 @@
 
 extern const cli_command cli_clir_validate, cli_clir_dense, cli_clir_fuse;
 
-/* Arguments of build, expand, run and validate; each has rows for those it uses. */
+/* Arguments of build, expand, run and validate; each declares only the ones it uses. */
 typedef struct cli_clir_args {
   size_t size;
   const cq_clir_sources *sources;
@@ -36,7 +36,7 @@ enum { CLI_CLIR_COGNATES = 3 };
     CQ_TEXT(cli_clir_args, "to", to, CHANGES, "CODE", "the language of the documents"), .flags = CQ_OPTION_REQUIRED    \
   }
 
-/* more: what is to be said of the last method. */
+/* more: text about the last method. */
 #define CLI_CLIR_METHOD_OPTION(more)                                                                                   \
   {                                                                                                                    \
     CQ_CHOICE(cli_clir_args, "method", method, CHANGES, CQ_CLIR_TERMS, cli_clir_methods, "METHOD",                     \
@@ -53,9 +53,9 @@ enum { CLI_CLIR_COGNATES = 3 };
 int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
 /* Warns on standard error if nothing was learned about letters. */
 void cli_clir_note_letters(const cq_clir_cognates *cognates);
-/* These two say what is wrong on standard error, before anything is learned, and return an exit code. */
+/* These two report errors on standard error, before any training, and return an exit code. */
 int cli_clir_check_tag(const char *tag);
-/* Options of vectors have no effect without vectors: they are refused rather than ignored. */
+/* Options for vectors have no effect without vectors, so they are refused rather than ignored. */
 int cli_clir_check_no_vectors(const cli_call *call);
 
 #endif

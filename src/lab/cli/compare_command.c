@@ -144,8 +144,8 @@ const cli_command cli_compare = {
     .max_arguments = -1,
     .description =
         "Evaluates TREC runs against relevance judgements and compares each to the first: means, their difference, on "
-        "how many topics it won, lost and tied, and the p-value of a paired two-sided test, as it is and corrected by "
-        "Holm's method for the number of runs compared. Topics are those judged for which any of the runs has a "
+        "how many topics it won, lost and tied, and the p-value of a paired two-sided test, uncorrected and corrected "
+        "by Holm's method for the number of runs compared. Topics are those judged for which any of the runs has a "
         "document; a run without one found nothing there. Topics made of one source, such as an article's sentences, "
         "are not independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
         "differences without ties, randomization for up to 20; beyond, the one is approximated and the other sampled.",

@@ -106,7 +106,7 @@ struct run_args {
 
 static const cq_option run_options[] = {
     {CQ_TEXT(struct run_args, "fields", fields, CHANGES, "LETTERS",
-             "parts of a topic that make the query: t title, d description, n narrative"),
+             "parts of a topic that form the query: t title, d description, n narrative"),
      .text = "t"},
     CLI_RUN_TAG(struct run_args, tag),
     CLI_THREADS(struct run_args, threads),
@@ -226,8 +226,8 @@ static const cli_command *const children[] = {&lexical_build, &lexical_search, &
 const cli_command cli_lexical = {
     .name = "lexical",
     .summary = "lexical search (BM25, query likelihood): build, search, run, terms, info",
-    .description = "An index of words, and exact ranking by query likelihood or BM25. For documents in other languages "
-                   "than the query see `calque clir` and `calque index`.",
+    .description = "An index of words, and exact ranking by query likelihood or BM25. For documents in languages other "
+                   "than the query's, see `calque clir` and `calque index`.",
     .example = "calque lexical build news.lexical --language de news.trec.gz\n"
                "calque lexical search news.lexical \"steigende Mieten\"",
     .children = children,

@@ -20,7 +20,7 @@ struct args {
 
 static const cq_option options[] = {
     {CQ_CHOICES(struct args, "measure", measures, CHANGES, measure_names, "NAME", "compute only this")},
-    {CQ_FLAG(struct args, "sentences", sentences, CHANGES, "print a line for each sentence before those of the corpus"),
+    {CQ_FLAG(struct args, "sentences", sentences, CHANGES, "print a line for each sentence before the corpus scores"),
      .letter = 's'},
     CLI_JSON(struct args, json),
     CLI_CSV(struct args, csv),
@@ -208,9 +208,8 @@ const cli_command cli_eval_mt = {
     .max_arguments = -1,
     .description =
         "Compares translations, a sentence a line, with one or more files of reference translations, plain or "
-        "compressed, "
-        "all of as many lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its signatures, with calque's "
-        "version; text must not be tokenized. METEOR matches equal words, then, if "
+        "compressed, all with the same number of lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its "
+        "signatures, with calque's version; text must not be tokenized. METEOR matches equal words, then, if "
         "requested, stems and synonyms; its score is from the sums over the corpus, and the mean of the sentences' "
         "scores is printed beside it. A sentence's BLEU counts the orders that it has.",
     .example = "calque eval mt output.de reference.de --language de\n"

@@ -62,7 +62,7 @@ static const char *const not_of_plots[] = {"exaggeration", "exaggerated", "lr", 
 static const cq_option_part space_groups[] = {
     {.group = &cq_group_tsne, .offset = offsetof(struct space_args, tsne), .left_out = not_of_plots}, {0}};
 
-/* Pairs as they are kept: n lines of the two texts, row by row, owned. */
+/* The kept pairs: n rows of two texts, owned. */
 typedef struct sample {
   char **texts; /* [n, 2] */
   size_t *lengths;
@@ -80,7 +80,7 @@ static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   return true;
 }
 
-/* Every pair has the same chance to be among those that are kept (Vitter 1985, algorithm R). */
+/* Every pair has the same chance to be kept (Vitter 1985, algorithm R). */
 static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
@@ -141,7 +141,7 @@ static bool watch_tsne(void *context, uint64_t iteration, uint64_t n_iterations)
   return !cli_stop_asked();
 }
 
-/* places [n, 2] of vectors [n, dim], and what the figure calls its axes (NULL: nothing) and the method. */
+/* places [n, 2] of vectors [n, dim], and the figure's names of its axes (NULL: none) and of the method. */
 static int project_vectors(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors,
                            size_t n, int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
@@ -157,7 +157,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   }
   cq_tsne_options o = *args->tsne;
   cli_progress progress = cli_progress_start();
-  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity is no neighborhood */
+  double divergence, max = fmax(1.5, (double)(n - 1) / 3); /* a larger perplexity would take in everything */
   if (!cli_given(call, "perplexity") && o.perplexity > max) o.perplexity = max;
   o.progress = watch_tsne, o.progress_context = &progress;
   cli_stop_catch();
@@ -257,10 +257,10 @@ static const cli_command plot_space = {
     .summary = "plot two languages' sentences in the shared space (PCA or t-SNE)",
     .arguments = "[PAIRS...]",
     .max_arguments = -1,
-    .description = "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the "
-                   "color of its language; translations should lie together. t-SNE takes time and memory by the "
-                   "square of the sentences, of which it takes 5,000 at most, and its distances between what is far "
-                   "apart mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
+    .description =
+        "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the color of its "
+        "language; translations should lie together. t-SNE takes time and memory by the square of the sentences, at "
+        "most 5,000, and its long distances mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",
     CLI_OPTIONS(struct space_args, space_options),
     .groups = space_groups,
@@ -282,7 +282,7 @@ static const cq_option losses_options[] = {
     OUTPUT_OPTION(struct losses_args),
 };
 
-/* From above, as they stand in the figure. */
+/* From the top, in the figure's order. */
 enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
 
 /* The measures of vectors, and their charts. */
@@ -298,14 +298,14 @@ static const struct measured {
 };
 enum { N_MEASURED = sizeof measured / sizeof *measured };
 
-/* A figure of a step: -log p of the languages in turn, then what is measured of vectors; NaN: it had no part. */
+/* A figure of a step: -log p of the languages in turn, then the measures of vectors; NaN: not in this step. */
 static double figure_of(const cq_autoencode_log *log, size_t step, size_t which) {
   if (which < log->n_languages) return log->nll[step * log->n_languages + which];
   return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
-/* A loss's course: the means of every `smooth` steps of a stage that have it, and a gap after the stage. A stage that
- * does not train by it has nothing but zeros, and gives nothing. Returns the points of x and y. */
+/* A loss curve: means over `smooth` steps of a stage that have the loss, and a gap after the stage. A stage that does
+ * not use the loss has only zeros, and is left out. Returns the number of points. */
 static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
   for (size_t s = 0; s < log->n_stages; s++) {
@@ -331,7 +331,7 @@ static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
   return log->n_steps / smooth + 2 * log->n_stages;
 }
 
-/* A line for each loss that there is. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
+/* One line for each loss present. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
 static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
                                    const cq_autoencode_log *log, size_t smooth) {
   const size_t n_languages = log->n_languages, room = room_of(log, smooth);
@@ -441,8 +441,8 @@ static const cli_command plot_losses = {
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "MODEL is what `calque autoencode train` has written or is writing: while there is a MODEL.work, "
-                   "it is the run at work there that is drawn. Or a log of such a run, log.jsonl in these directories.",
+    .description = "MODEL is what `calque autoencode train` has written or is writing: if MODEL.work exists, its "
+                   "current run is drawn. Or a log of such a run, log.jsonl in these directories.",
     .example = "calque autoencode plot losses fr-it -o losses.svg",
     CLI_OPTIONS(struct losses_args, losses_options),
     .run = run_losses,

@@ -54,7 +54,7 @@ struct fuse_args {
 
 static const cq_option fuse_options[] = {
     {CQ_NUMBER(struct fuse_args, "rank-constant", k, CHANGES, 60, 0, 0, "X",
-               "added to ranks: the larger, the less the first ranks stand out")},
+               "added to ranks; a larger constant gives top ranks less weight")},
     CLI_RUN_TOP(struct fuse_args, top, "topic"),
     CLI_RUN_TAG(struct fuse_args, tag),
 };

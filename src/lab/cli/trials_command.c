@@ -12,7 +12,7 @@ static void print_table(const char *directory) {
   if (f) fclose(f);
 }
 
-/* What the framework says of a command that always needs them. */
+/* The framework's message for a command that always needs them. */
 static int too_few(const cli_call *call) {
   return cli_usage(call->path, "expected %s", call->command->arguments);
 }
@@ -31,18 +31,18 @@ struct search_args {
 static const cq_option search_options[] = {
     {CQ_INT(ARGS, "trials", n_trials, CHANGES, 27, 1, 10000, "N", "how many sets of values are drawn")},
     {CQ_INT(ARGS, "rungs", n_rungs, CHANGES, 3, 1, 20, "N",
-            "how often the best are trained again, for longer; 1: plain random search")},
+            "rounds of training the best again, for longer; 1: plain random search")},
     {CQ_NUMBER(ARGS, "eta", eta, CHANGES, 3, 1.01, 100, "X",
-               "one trial of X goes to the next rung, and is trained X times as long")},
-    {CQ_TEXTS(ARGS, "range", ranges, ranges.n, CHANGES, "OPTION=LOW:HIGH", "search an option's value there"),
-     .otherwise = "--list's"},
+               "one in X trials goes to the next rung, where it is trained X times as long")},
+    {CQ_TEXTS(ARGS, "range", ranges, ranges.n, CHANGES, "OPTION=LOW:HIGH", "range to draw an option's values from"),
+     .otherwise = "as --list prints"},
     {CQ_FLAG(ARGS, "keep", keep_models, KEEPS, "keep all models of the last rung, not only the best")},
     {CQ_FLAG(ARGS, "list", list, KEEPS, "print what can be searched, its usual range after tabs, and do nothing else")},
     CLI_AUTOENCODE_OPTIONS,
 };
 #undef ARGS
 
-/* Whether ranges can be read, before anything is opened. */
+/* Checks the syntax of ranges before anything is opened. */
 static int check_ranges(const cli_call *call, const cli_list *ranges) {
   cq_options *o;
   cq_error error = {0};
@@ -107,12 +107,12 @@ const cli_command cli_autoencode_search = {
     .arguments = "DIRECTORY PAIRS...",
     .min_arguments = 0, /* --list takes none */
     .max_arguments = -1,
-    .description = "Hyperparameter search by successive halving: trains with values drawn at random for a small share "
-                   "of the epochs, then the best of them again for a larger share, and so on to all epochs. --list "
-                   "prints the options that can be searched and their usual ranges. Options with a usual range are "
-                   "searched unless they are given; others only with --range. DIRECTORY gets a record of each trial, "
-                   "a table and the best model; --resume skips trials that are done. PAIRS and all other options are "
-                   "those of 'calque autoencode train'.",
+    .description =
+        "Hyperparameter search by successive halving: trains with random values for a small share of the epochs, then "
+        "the best again for a larger share, up to all epochs. --list prints the options that can be searched and their "
+        "usual ranges. Options with a usual range are searched unless they are given; others only with --range. "
+        "DIRECTORY gets a record of each trial, a table and the best model; --resume skips trials that are done. PAIRS "
+        "and all other options are those of 'calque autoencode train'.",
     .example = "calque autoencode search found fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz --range lr=1e-3:1e-2",
     CLI_OPTIONS(struct search_args, search_options),
     CLI_AUTOENCODE_GROUP,

@@ -32,15 +32,15 @@ typedef struct cq_word_table {
   cq_weighted_word *items;
 } cq_word_table;
 void cq_word_table_free(cq_word_table *table);
-/* The mean of n tables of the same words; an entry that one lacks is 0 there. Errors: CQ_ERR_MEMORY. */
+/* The mean of n tables of the same words; missing entries count as 0. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table *tables, size_t n, cq_error *error);
 
-/* From a to c by b: an entry is the max product of two over b, and those up to min_entry are dropped. Errors:
+/* Composes a to b and b to c: an entry is the max product over b; entries up to min_entry are dropped. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc,
                                             float min_entry, cq_error *error);
 
-/* The bags in the table's source words: each word's weight goes, times the entry's, to the sources that have it. */
+/* The bags in the table's source words: each word's weight times the entry's goes to its sources. */
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
                                       cq_error *error);
 
@@ -48,9 +48,9 @@ CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, cons
  * query that any bag has counts in all of them. scores [n]. Source: Zhai & Lafferty 2004, eq. 6. */
 void cq_bags_likelihood(double *scores, const cq_bags *bags, const double *query, double mu);
 
-/* A query out of bags that are thought relevant, with weights [n]: each word's share of them times its idf, the top m
- * of them, summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko &
- * Croft 2001 (RM1). */
+/* A query from pseudo-relevant bags, with weights [n]: each word's share of them times its idf, the top m of them,
+ * summing to one. allowed [n_words]: NULL, or words above 0. Errors: CQ_ERR_MEMORY. Source: Lavrenko & Croft 2001
+ * (RM1). */
 CQ_MUST_USE cq_status cq_bags_feedback(double *query, const cq_bags *bags, const double *weights, size_t m,
                                        const double *allowed, cq_error *error);
 
@@ -65,7 +65,7 @@ typedef enum cq_weighting { CQ_BY_LIKELIHOOD, CQ_BY_RANK } cq_weighting;
 CQ_MUST_USE cq_status cq_top_weights(double *weights, const double *scores, size_t n, size_t k, cq_weighting how,
                                      cq_error *error);
 
-/* Scores with their mean taken off, in units of their standard deviation. */
+/* Standardizes scores: mean 0, standard deviation 1. */
 void cq_standardize(double *scores, size_t n);
 
 #endif

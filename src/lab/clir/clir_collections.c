@@ -59,7 +59,7 @@ typedef struct language {
   bool no_stems;
 } language;
 
-/* The pattern with each % replaced by the language's code; NULL: there is none, or out of memory. */
+/* The pattern with each % replaced by the language's code; NULL: none, or out of memory. */
 static const char *fill_pattern(cq_arena *arena, const char *pattern, const char *code) {
   size_t n = 1;
   for (const char *p = pattern; p && *p; p++) n += *p == '%' ? strlen(code) : 1;
@@ -107,7 +107,7 @@ static void end_running(running *r) {
   cq_free(r->ends);
 }
 
-/* Notes of a word, number `id` of the vocabulary and new there, what it was joined of. */
+/* Records the parts of a joined word that is new in the vocabulary, with number `id`. */
 static bool note_joined(running *r, uint32_t own, uint32_t id) {
   const cq_slice *terms = cq_analysis_terms(r->analysis)->items;
   uint32_t first, last;
@@ -200,8 +200,8 @@ static cq_status place_topics(cq_map *out, const cq_topics *topics, cq_error *er
   return CQ_OK;
 }
 
-/* Topics in the order of the first language, which names those that count. After all languages' documents, so that no
- * title says which of two words is met first: of a topic that is held out it would be seen in the vectors. */
+/* Reads topics in the order of the first language, which decides the ones that count. Called after all languages'
+ * documents, so that titles do not influence the numbers of words: held-out topics would leak into the vectors. */
 static cq_status read_topic_queries(reading *r, cq_error *error) {
   cq_clir_side *side = r->side;
   cq_map places = {0};

@@ -42,7 +42,7 @@ struct cq_clir {
   cq_arena text;
 };
 
-/* In a script without spaces, plain words are also what up to this many of them make together. */
+/* In a script without spaces, up to this many plain words are also joined into one. */
 enum { CQ_CLIR_MAX_JOINED = 5 };
 
 /* Finds the script of a side's plain words, and their spellings. Errors: CQ_ERR_MEMORY, CQ_ERR_UNSUPPORTED. */

@@ -128,7 +128,7 @@ static cq_status find_pseudo_relevant(cq_u32_array *out, const cq_clir *c, const
   return status;
 }
 
-/* What is known of a topic that is held out. */
+/* The documents of a held-out topic. */
 static cq_status add_held_out(cq_word_corpus *corpus, const cq_clir *c, const cq_clir_side *from, size_t topic,
                               const cq_clir_options *o, cq_random *random, cq_error *error) {
   cq_u32_array *found = cq_alloc_array_zeroed(c->n, sizeof *found);

@@ -16,7 +16,7 @@ typedef struct asking {
   const cq_clir_side *from, *to;
   const cq_clir_options *o;
   const bool *asked;
-  cq_bags source; /* the documents of the query's language, where the query's weights come of them */
+  cq_bags source; /* the documents of the query's language, if the query's weights come from them */
 } asking;
 
 static bool is_topic_asked(const asking *a, size_t topic) {
@@ -25,7 +25,7 @@ static bool is_topic_asked(const asking *a, size_t topic) {
 
 /* --- by words --- */
 
-/* Adds a word to a query; one that is there already gains weight, if words are weighted. */
+/* Adds a word to a query; a repeated word gains weight, if words are weighted. */
 static void add_query_term(cq_lexical_query *query, cq_slice word, double weight, bool weighted) {
   for (size_t i = 0; i < query->n; i++) {
     if (!cq_slice_equal(query->terms[i].term, word)) continue;
@@ -37,7 +37,7 @@ static void add_query_term(cq_lexical_query *query, cq_slice word, double weight
 
 enum { FEEDBACK_DOCUMENTS = 10 };
 
-/* Whether weights come of the documents in the query's language. */
+/* Whether weights come from the documents in the query's language. */
 static bool uses_source(const cq_clir_options *o) {
   return o->idf || o->feedback > 0;
 }
@@ -67,7 +67,7 @@ static bool add_source(source_query *q, uint32_t word, double weight) {
   return true;
 }
 
-/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: there are none. */
+/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: none. */
 static cq_status find_feedback_words(double *words, const asking *a, size_t topic, cq_error *error) {
   cq_lexical_hit *hits = NULL;
   cq_clir_options o = *a->o;
@@ -108,7 +108,7 @@ static cq_status make_source(source_query *out, const asking *a, size_t topic, c
   return ok ? status : cq_fail_memory(error, "a query");
 }
 
-/* Adds what some words become, one or the sum of all, by their cosines times a weight. */
+/* Adds the translations of some words, of one or of the sum of all, by their cosines times a weight. */
 static cq_status add_translations(cq_lexical_query *out, const asking *a, const cq_translator *translator,
                                   const uint32_t *words, size_t n_words, double weight, cq_error *error) {
   const bool weighted = a->o->weighted;
@@ -146,7 +146,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   return status;
 }
 
-/* A word that comes again is added up here, as Terrier's model would keep the first one's weight. */
+/* Repeated words are added up here, since Terrier's model would keep only the first one's weight. */
 static cq_status add_source_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
   if (!(out->terms = cq_alloc_array_zeroed(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
@@ -248,7 +248,7 @@ cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexic
   return cq_hits_write_run(run, clir->topics, clir->n_topics, hits, k, tag, error);
 }
 
-/* As trec_eval 9 ranks: by score in f32, of equal ones by name, descending. */
+/* The order of trec_eval 9: by score in f32, ties by name, descending. */
 static int best_as_trec_eval(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   const float x = (float)p->score, y = (float)q->score;

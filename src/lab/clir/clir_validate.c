@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One training: a fold's with one kappa and window, validated for every tau; or the fold's last, which is tested. */
+/* One training run of a fold: for one kappa and window, validated for every tau; or the last, which is tested. */
 typedef struct trial {
   int fold, kappa, window;
   double *maps; /* [n_taus] */
@@ -60,7 +60,7 @@ static const cq_option_part validation_parts[] = {{.group = &cq_group_clir_folds
 const cq_option_group cq_group_clir_validation = {
     .name = "clir-validation", CQ_ROWS(cq_clir_validation, validation_rows), .parts = validation_parts, .n_parts = 1};
 
-/* The options of a validation, with the usual grid where there is none. */
+/* The options of a validation, with the usual grid if there is none. */
 static cq_status take_validation(validation *v, const cq_clir_validation *given, cq_error *error) {
   static const int kappas[] = {5, 10, 20}, windows[] = {10, 25, 50}, taus[] = {5, 10, 15};
   cq_clir_validation *how = &v->how;
@@ -297,8 +297,8 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
   return status;
 }
 
-/* maps [folds][variants]: the mean over all other folds, each searched by what is learned without it and the fold. Two
- * folds need this once, as the one and as the other. */
+/* maps [folds][variants]: the mean over all other folds, each searched with a model trained without it and the fold.
+ * Each pair of folds needs only one training. */
 static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_context *ctx,
                                   cq_error *error) {
   cq_status status = CQ_OK;
@@ -323,7 +323,7 @@ static int best_of(const double maps[N_VARIANTS]) {
   return best;
 }
 
-/* One fold's topics: learned without them, searched for, and their hits put among all. */
+/* Trains without one fold's topics, searches for them, and adds their hits to all. */
 static cq_status test_cognates(cq_lexical_hit *all, cq_clir_fold *fold, const validation *v, int number,
                                const cq_cognate_options *o, size_t k, cq_context *ctx, cq_error *error) {
   bool *asked = topics_of(v, number, number, false), *held_out = topics_of(v, number, number, true);

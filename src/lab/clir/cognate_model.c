@@ -31,7 +31,7 @@ static const struct schedule {
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
 static const double min_over_chance = 1.5; /* contrasts below this multiple of the chance level are meaningless */
-static const double near_best = 0.75;      /* a contrast of this share of the best one's is near it */
+static const double near_best = 0.75;      /* a contrast above this share of the best one is near it */
 
 #define O cq_cognate_options
 static const cq_option option_rows[] = {
@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "query-share", query_share, CHANGES, 0.3, 0, 1, "X", "weight of the query against source feedback")},
     {CQ_NUMBER(O, "similar-share", similar_share, CHANGES, 0.5, 0, 1e6, "X",
-               "weight of documents like the source's, beside both"),
+               "weight of documents like the source's, in addition to both"),
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_NUMBER(O, "first-share", first_share, CHANGES, 0.25, 0, 1, "X", "weight of all that against target feedback")},
     {CQ_INT(O, "source-documents", n_source, CHANGES, 6, 1, 0, "N", "documents of source feedback")},
@@ -56,7 +56,7 @@ static const cq_option option_rows[] = {
 #undef O
 const cq_option_group cq_group_clir_cognates = {.name = "clir-cognates", CQ_ROWS(cq_cognate_options, option_rows)};
 
-/* --- two languages, of which a table is learned --- */
+/* --- two languages, for which a table is learned --- */
 
 typedef struct between {
   const cq_clir *clir;
@@ -85,7 +85,7 @@ static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
          (s->n_relevant[a] == 0 || !memcmp(s->relevant[a], s->relevant[b], s->n_relevant[a] * sizeof **s->relevant));
 }
 
-/* Topics of one article share their documents: one of them stands for all. */
+/* Topics of one article share their documents, so one topic represents them all. */
 static cq_status choose_group_topics(grouping *g, const between *c, cq_error *error) {
   g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
   if (!g->topics) return cq_fail_memory(error, "topics");
@@ -140,7 +140,7 @@ static bool has_part(cq_slice text, cq_slice part) {
   return false;
 }
 
-/* Leaves out words that occur only within a longer one of the list: parts of a name that is cut apart. */
+/* Leaves out words that occur only within a longer one of the list: fragments of a name. */
 static size_t drop_parts(salient *found, size_t n, const tally *tallies, const cq_spelled *s,
                          const cq_clir_side *side) {
   if (!cq_script_has_no_spaces(side->script)) return n;
@@ -160,7 +160,7 @@ static size_t drop_parts(salient *found, size_t n, const tally *tallies, const c
   return kept;
 }
 
-/* One language's salient words of every group: in few groups, and there often, in many documents, and in few
+/* One language's salient words of every group: they occur in few groups, there often and in many documents, and rarely
  * elsewhere. */
 static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags,
                               const cq_spelled *s, cq_error *error) {
@@ -256,7 +256,8 @@ static void score_row(void *context, size_t row, int worker) {
                        : cq_cognates_score(s->letters, (uint32_t)row, s->candidates->index[i]);
 }
 
-/* The entries: a pair's odds, less what it lacks to the best pair of either word. Words spelled the same have 1. */
+/* The entries: a pair's odds, reduced by the distance to the best pair of either word. Words spelled the same have
+ * 1. */
 static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const cq_spelled *from,
                             const cq_spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
@@ -295,7 +296,7 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
   return ok ? CQ_OK : cq_fail_memory(error, "a table of words");
 }
 
-/* The table of letters as they are known at last by one schedule. */
+/* The table from the letters as finally learned by one schedule. */
 static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const cq_spelled *from,
                           const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_neighbors candidates = {0};
@@ -316,7 +317,7 @@ static bool is_near_best(double contrast, double best) {
   return contrast == best || contrast >= best * near_best;
 }
 
-/* The mean of the tables of all schedules that did not fail: of those whose contrast is near the best's. */
+/* The mean of the tables of all successful schedules, those whose contrast is near the best one. */
 static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters, const grouping *g,
                                  const cq_spelled *from, const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
@@ -340,9 +341,8 @@ static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters,
   return status;
 }
 
-/* The contrast that is learned when each topic's words stand beside those of another one, a quarter, half and three
- * quarters of the way through the others: the mean of what EM makes of words that have nothing to do with each
- * other. */
+/* The chance level of the contrast: the mean over trainings on mismatched topics, each paired with the one a quarter,
+ * half and three quarters of the list further, so that EM learns from unrelated words. */
 static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates *letters, const grouping *g,
                                     cq_context *ctx, cq_error *error) {
   cq_cognate_group *wrong = cq_alloc_array(g->n, sizeof *wrong);
@@ -411,7 +411,7 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
   return status;
 }
 
-/* The mean of the direct table and of those by way of every other language there is. */
+/* The mean of the direct table and of those through every other language. */
 static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_context *ctx,
                             cq_error *error) {
   between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0, 0, false};

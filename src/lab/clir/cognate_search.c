@@ -41,8 +41,8 @@ static void set_query(double *query, size_t n_words, const cq_word_run *run, boo
   for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
 }
 
-/* r->first = what the query becomes, beside source feedback and documents like the source's; r->weights are the
- * latter's. */
+/* r->first = the translated query, without source feedback and similar documents; r->weights are those of the
+ * latter. */
 static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
   const cq_cognate_options *o = &c->o;
   const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;
@@ -90,7 +90,7 @@ static int best_document_first(const void *a, const void *b) {
   return (p->document > q->document) - (p->document < q->document);
 }
 
-/* A query of whose words neither collection has any finds nothing. */
+/* A query whose words are in neither collection finds nothing. */
 static bool is_known(const cq_clir_cognates *c, size_t topic) {
   bool known = false;
   for (size_t i = 0; i < c->from->plain_queries[topic].n; i++) {
@@ -159,7 +159,7 @@ static int best_entry_first(const void *a, const void *b) {
   return cq_slice_compare(p->to, q->to);
 }
 
-/* One word's entries, after the n that are there. */
+/* Appends one word's entries to the n present ones. */
 static bool add_entries(cq_clir_word **out, size_t *n, size_t *capacity, const cq_clir_cognates *c, uint32_t word) {
   const size_t before = *n;
   for (size_t i = c->table.starts[word]; i < c->table.starts[word + 1]; i++) {

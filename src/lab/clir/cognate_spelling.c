@@ -13,11 +13,11 @@
 
 enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are not names */
 
-/* Words that more documents have than these, and than this share of them, begin and end no name. */
+/* Words in more documents than this, and than this share of them, neither begin nor end a name. */
 static const double frequent_documents = 10, frequent_share = 0.05;
 
-/* The script of most words. Words of another one stand as they are in whatever language they are quoted, and would be
- * all that is learned: no word of the language's own letters explains theirs as well. */
+/* The script of most words. Words in another script are quoted unchanged in every language and would dominate learning:
+ * no word in the language's own letters explains them as well. */
 static int main_script(const cq_intern *words) {
   uint32_t counts[CQ_N_SCRIPTS] = {0};
   int found = CQ_SCRIPT_NONE;

@@ -9,13 +9,13 @@
 typedef struct cq_spelled {
   cq_slice *words;       /* [n] borrowed from the side */
   uint32_t *plain;       /* [n] their numbers among plain words */
-  uint32_t *number;      /* [plain words] and back; UINT32_MAX: it has digits, is of another script, or is no name */
+  uint32_t *number;      /* [plain words] and back; UINT32_MAX: it has digits, is of another script, or is not a name */
   uint8_t *n_characters; /* [n] */
   uint32_t n;
 } cq_spelled;
 
-/* bags: of the side's documents; only_of_bags: only words that they have, so that no title of a topic says anything.
- * *out is to be closed after an error, too. Errors: CQ_ERR_MEMORY. */
+/* bags: of the side's documents; only_of_bags: only their words, so that titles of topics do not leak. *out must be
+ * closed even after an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_spelled_open(cq_spelled *out, const cq_clir_side *side, const cq_bags *bags, bool only_of_bags,
                                       cq_error *error);
 void cq_spelled_close(cq_spelled *spelled);

@@ -14,7 +14,7 @@ enum {
   MAX_LETTERS = 24,               /* letters of a word that are used */
   MAX_ALPHABET = 1000,            /* different ones of a language */
   MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
-  SHARDS = 16,                    /* of the pairs, each with counts of its own that are added in order */
+  SHARDS = 16,                    /* parts of the pairs; each is counted separately, and counts are added in order */
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,
@@ -22,11 +22,11 @@ enum {
 };
 
 static const double share_of_list = 0.5; /* matches a word of the longer list, at most */
-static const double prior = 0.25;        /* counts that letters have before anything is seen */
-static const double prior_alike = 50;    /* and that letters have which are alike, over all letters of a language */
+static const double prior = 0.25;        /* prior counts of letters */
+static const double prior_alike = 50;    /* prior counts of similar letters, over all letters of a language */
 static const double same_group = 0.2;    /* how alike two letters of a group are */
 static const double contrast_at = 10;    /* a pair of this score is half a match */
-static const float min_likeness = 0.3f;  /* cosine of a pair's letters below which it is noise for certain */
+static const float min_likeness = 0.3f;  /* cosine of a pair's letters below which the pair is certainly noise */
 
 typedef struct spellings {
   uint16_t *letters; /* [n, MAX_LETTERS] */
@@ -177,7 +177,7 @@ static double likeness(uint32_t a, uint32_t b) {
   return 0;
 }
 
-/* Letters go together by chance, but letters that are alike. */
+/* The prior: letters match by chance, similar letters more often. */
 static void begin_learning(cq_cognates *c) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   double sum = 0;
@@ -194,7 +194,7 @@ static void begin_learning(cq_cognates *c) {
   for (int j = 0; j < b; j++) c->p.p01[j] = 0.2 * c->target.frequency[j];
 }
 
-/* Steps of two letters, as likely as one of them with what the step of one gives. */
+/* Initial steps of two letters: as likely as the corresponding steps of one. */
 static void add_double_steps(cq_cognates *c) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   steps *p = &c->p;
@@ -288,7 +288,7 @@ typedef struct pair {
 typedef struct iteration {
   const cq_cognates *c;
   const pair *pairs;
-  size_t n, n_all; /* pairs that are looked at; and with those that are noise */
+  size_t n, n_all; /* pairs that are evaluated; the same with those that are noise */
   bool doubles;
   steps counts[SHARDS];
   double matches[SHARDS];
@@ -382,7 +382,7 @@ static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups,
   return CQ_OK;
 }
 
-/* The same of pairs whose letters may go together; the others are noise for certain. */
+/* The same for pairs whose letters may match; the others are certainly noise. */
 static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, const cq_cognate_group *groups,
                                  size_t n_groups, size_t max, cq_error *error) {
   const size_t b = (size_t)c->target.n_letters;

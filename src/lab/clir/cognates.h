@@ -8,7 +8,7 @@
  *     noise, else:                         letters of e and of h by how frequent they are, independent of one another
  *
  * EM by the forward-backward algorithm over the steps. Three things keep it from the many bad optima: it begins with
- * the few most salient words of each group, among which matches are frequent, and lets more in by and by; the share of
+ * the few most salient words of each group, among which matches are frequent, and gradually admits more; the share of
  * matches may never be more than one match for every two words of the longer list; and Latin letters that are the same
  * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos
  * 1998 (the joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without
@@ -25,13 +25,13 @@
 
 typedef struct cq_cognates cq_cognates;
 
-/* The words of both languages, which are numbered as here from now on; letters are counted over them. Only the first
- * 24 letters of a word count. Errors: CQ_ERR_UNSUPPORTED for more than 1,000 different letters; CQ_ERR_MEMORY. */
+/* The words of both languages, which get their numbers here; letters are counted over them. Only the first 24 letters
+ * of a word count. Errors: CQ_ERR_UNSUPPORTED for more than 1,000 different letters; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_cognates_open(cq_cognates **out, const cq_slice *sources, uint32_t n_sources,
                                        const cq_slice *targets, uint32_t n_targets, cq_error *error);
 void cq_cognates_free(cq_cognates *cognates);
 
-/* Words of both languages on one matter, the most salient first. */
+/* Words of both languages on one subject, the most salient first. */
 typedef struct cq_cognate_group {
   const uint32_t *sources, *targets;
   size_t n_sources, n_targets;

@@ -12,8 +12,8 @@ typedef struct cq_word_run {
   size_t n;
 } cq_word_run;
 
-/* Appends the documents' words in turn: of each, in order, as many as its length is a multiple of the shortest's,
- * rounded up, then of the next, round after round, until there are none left. Lengths 3 and 7 give one word,
+/* Appends the documents' words in turn: from each as many as the ratio of its length to the shortest's, rounded up,
+ * round after round, until none are left. Lengths 3 and 7 give one word,
  * three words, one, three, one, one. Order within a language stays. Empty documents are left out. False: out of
  * memory. Source: Niyogi et al. 2018, section 2.1: n_k = ceil(t_k / t_min). */
 CQ_MUST_USE bool cq_shuffle_by_length(cq_u32_array *out, const cq_word_run *documents, size_t n);
@@ -28,8 +28,7 @@ typedef struct cq_document_set {
 } cq_document_set;
 
 /* Puts documents of several languages together: for each of the language that has the fewest, one of every other
- * language drawn at random without replacement. Languages without any are left out; a single language that is left
- * gives nothing.
+ * language drawn at random without replacement. Languages without any are left out; a single one gives nothing.
  *   tuples   [min_n, n] appended; CQ_NO_DOCUMENT where a language is left out
  * False: out of memory. Source: Niyogi et al. 2018, section 2.1. */
 #define CQ_NO_DOCUMENT UINT32_MAX

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Unit vectors of words, and which of them are of the language that is translated to. */
+/* Unit vectors of words, and which of them belong to the target language. */
 typedef struct cq_translator {
   float *vectors; /* [n, stride] of length 1; a zero vector stays one */
   uint32_t n;

@@ -65,8 +65,8 @@ const cq_option_group cq_group_meteor = {
 
 /* --- stems and sets --- */
 
-/* The number of a word's stem: the stems of the words that an analysis finds in it, or the word itself where it finds
- * none (a comma). */
+/* The number of a word's stem: the stems of the words that an analysis finds in it, or the word itself if it finds none
+ * (a comma). */
 static cq_status stem_number(uint32_t *out, measurer *m, cq_slice word, cq_error *error) {
   const cq_slice *terms = NULL;
   size_t n = 0;

@@ -29,7 +29,7 @@ enum {
   FEW_STATES = 32,
   MAX_STATES = 2048,
   MAX_BRANCHES = 32,
-  WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept where one costs much */
+  WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept if each is expensive */
 };
 
 #define NOWHERE UINT32_MAX
@@ -156,7 +156,7 @@ static bool push_state(search *s, const state *from, uint64_t lost, uint32_t chu
   return true;
 }
 
-/* What one state becomes with the word of a key at place i. */
+/* The successor of a state by the word of a key at place i. */
 static bool branch_state(search *s, state *from, const group *g, size_t i, uint64_t key, size_t max_branches) {
   const uint64_t before = group_potential(s, g, i, from->taken);
   uint64_t lost = from->lost + before - group_potential(s, g, i + 1, from->taken);
@@ -214,7 +214,7 @@ static bool is_no_worse(const state *x, const state *y) {
 
 /* now = the states of `then` worth extending, at most max_states. */
 static bool keep_states(search *s, size_t max_states) {
-  size_t n = 0, same = 0; /* order[same .. n) have taken what the state looked at has */
+  size_t n = 0, same = 0; /* order[same .. n) have taken the same words as the present state */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||
       !cq_reserve((void **)&s->now, &s->now_capacity, s->n_then * s->stride, 1))
     return false;
@@ -258,8 +258,8 @@ static bool word_at(search *s, size_t i, uint64_t key) {
   return keep_states(s, max_states);
 }
 
-/* The states that are left with the slack as it is, none when it is too small. At the end nothing counts as taken, so
- * that they differ in loss and in the last word alone. */
+/* The states that remain with the present slack; none if it is too small. At the end nothing counts as taken, so the
+ * states differ only in loss and in the last word. */
 static bool run_alignment(search *s, const uint64_t *keys) {
   s->n_now = 1;
   memset(s->now, 0, s->stride);
@@ -276,7 +276,7 @@ typedef struct result {
   uint32_t chunks;
 } result;
 
-/* Raises the slack from 0 to that of *best until there is something better, which becomes *best. */
+/* Raises the slack from 0 to that of *best until a better state is found, which becomes *best. */
 static bool improve_alignment(result *best, search *s, const uint64_t *keys) {
   const result limit = *best;
   s->approximate = false;

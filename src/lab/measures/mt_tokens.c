@@ -47,7 +47,7 @@ static bool is_period_or_comma(uint32_t c) {
   return c == '.' || c == ',';
 }
 
-/* ASCII punctuation that no context keeps: all but ' , - and the period. */
+/* ASCII punctuation that is always split off: all except ' , - and the period. */
 static bool is_13a_sign(uint32_t c) {
   return (c >= '{' && c <= '~') || (c >= '[' && c <= '`') || (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') ||
          (c >= ':' && c <= '@') || c == '/';
@@ -76,7 +76,7 @@ static bool is_chinese(uint32_t c) {
 typedef struct step {
   bool (*first)(uint32_t c);
   bool (*second)(uint32_t c); /* NULL: matches a single character */
-  bool before;                /* of two: a blank is put before them, else after; one gets both */
+  bool before;                /* of two: a blank goes before them, else after; one gets both */
 } step;
 
 static const step steps_13a[] = {

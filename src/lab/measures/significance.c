@@ -95,7 +95,7 @@ static double gamma_ratio(double a) {
 
 /* With front = x^a y^b / B(a, b), y = 1 - x and b = 1/2: front / I_x(a, b), as n[0] + m[1] / (n[1] + m[2] / ...), which
  * is the even part of DLMF 8.17.22. It wants y (a + 2) not much below 1.5, and converges within some multiple of
- * sqrt(a) terms. Where x is near 1, n[0] of that fraction as it stands is a small difference; in y it is none. */
+ * sqrt(a) terms. Near x = 1, n[0] of the published fraction is a small difference; written in y it is not. */
 static double beta_fraction(double x, double y, double a) {
   const double b = 0.5;
   const double first = a * ((a + b) * y + 1 - b) / (a + 1);
@@ -155,7 +155,7 @@ static size_t all_sums(double *sums, const double *d, size_t n) {
   return n_sums;
 }
 
-/* Every sum is one of the first half's and one of the second's. */
+/* Every sum is a sum of the first half plus one of the second. */
 static double share_of_all(const double *d, size_t n, double reach) {
   double first[1 << HALF], second[1 << (CQ_RANDOMIZATION_EXACT - HALF)];
   const size_t split = cq_min(n, HALF), n_first = all_sums(first, d, split),

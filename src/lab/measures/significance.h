@@ -5,7 +5,7 @@
  *                                    cq_paired_t        d is drawn from a normal distribution
  *                                    cq_randomization   under the null hypothesis each d could as well be -d
  *
- * All three give p = 1 where there is nothing to test: no pairs, or differences that are all zero. One pair gives 1 as
+ * All three give p = 1 if there is nothing to test: no pairs, or differences that are all zero. One pair gives 1 as
  * well: its two signs are equally likely, and a t test of it has no degrees of freedom. What cq_differences accepted is
  * finite; the others rely on that. Nothing here depends on the order of a and b; only sampling (below) depends on the
  * order of the pairs. */

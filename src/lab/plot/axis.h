@@ -12,13 +12,13 @@ typedef struct cq_axis {
   double first, last; /* ticks are at first * step, (first + 1) * step, ..., last * step */
 } cq_axis;
 
-/* The round step that gives an extent of numbers n_ticks intervals, or somewhat fewer. */
+/* The round step that divides a range into n_ticks intervals or slightly fewer. */
 double cq_axis_step(double extent, int n_ticks);
 /* From low to high; low < high, both finite, and so is their difference. */
 cq_axis cq_axis_make(double low, double high, double begin, double end, int n_ticks);
 double cq_axis_place(const cq_axis *axis, double number);
 bool cq_axis_holds(const cq_axis *axis, double number); /* false for NaN */
-/* The number at a tick, with as many digits as tell it from the next. */
+/* The number at a tick, with enough digits to distinguish it from the next. */
 void cq_axis_number(char *out, size_t size, const cq_axis *axis, double tick);
 
 /* Ends around values. A range starts from {INFINITY, -INFINITY}. */

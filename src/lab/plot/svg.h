@@ -4,11 +4,11 @@
 
 #include "base/slice.h"
 
-/* Text between tags: what XML reserves is escaped, what it has not becomes U+FFFD. */
+/* Text between tags: XML's reserved characters are escaped, invalid ones become U+FFFD. */
 void cq_svg_text(cq_builder *b, const char *text);
 /* A line of text; anchor "start", "middle" or "end"; more: further attributes, as " fill=\"red\"". */
 void cq_svg_label(cq_builder *b, double x, double y, const char *anchor, const char *more, const char *text);
-/* About how wide a line of text is; nobody knows the reader's font, so rather more. */
+/* Approximate width of a line of text, generous because the reader's font is unknown. */
 double cq_svg_width(const char *text, double font_size);
 
 #endif

@@ -113,7 +113,7 @@ static cq_status check_ids(building *b, const cq_batch *batch, cq_error *error) 
   for (uint32_t d = 0; d < batch->n; d++) {
     const cq_slice id = batch->ids[d];
     if (cq_map_get(&b->names, id) != CQ_MAP_NONE)
-      return cq_fail_line(error, CQ_ERR_FORMAT, batch->raw[d].path, batch->raw[d].line, "the id '%.*s' comes twice",
+      return cq_fail_line(error, CQ_ERR_FORMAT, batch->raw[d].path, batch->raw[d].line, "the id '%.*s' appears twice",
                           (int)id.n, id.data);
     if (!cq_map_put(&b->names, id, 1)) return cq_fail_memory(error, "ids");
   }

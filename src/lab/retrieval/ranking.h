@@ -18,7 +18,7 @@ size_t cq_ranking_n_retrieved(const cq_ranking *r, size_t cutoff); /* relevant o
 double cq_ranking_average_precision(const cq_ranking *r);          /* Buckley & Voorhees 2000 */
 double cq_ranking_r_precision(const cq_ranking *r);                /* precision at as many as are relevant */
 double cq_ranking_bpref(const cq_ranking *r);                      /* Buckley & Voorhees 2004 */
-double cq_ranking_reciprocal_rank(const cq_ranking *r);            /* of the first relevant one; 0: there is none */
+double cq_ranking_reciprocal_rank(const cq_ranking *r);            /* of the first relevant one; 0: none */
 double cq_ranking_precision(const cq_ranking *r, size_t cutoff);   /* of `cutoff`, however few there are */
 double cq_ranking_recall(const cq_ranking *r, size_t cutoff);      /* 0 where none is relevant */
 /* Gain relevance, discount log2(rank + 1), over the best that is possible (Järvelin & Kekäläinen 2002). cutoff 0:

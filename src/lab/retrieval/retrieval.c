@@ -15,7 +15,7 @@
 
 /* A name, what it is computed by, and whether figures are added up over topics or averaged. */
 typedef struct kind {
-  const char *name; /* with a cutoff: what stands before it */
+  const char *name; /* with a cutoff: the part before it */
   double (*value)(const cq_ranking *r);
   double (*at)(const cq_ranking *r, size_t cutoff);
   bool is_count;
@@ -143,7 +143,7 @@ static const cq_option option_rows[] = {
               "map, Rprec, bpref, recip_rank, ndcg, num_ret, num_rel, num_rel_ret, or with a cutoff P_10, recall_100, "
               "ndcg_cut_10; else the usual ones")},
     {CQ_FLAG(O, "complete", complete, CHANGES,
-             "count topics for which the run has no documents as having found nothing; else they are left out"),
+             "count topics without documents in the run as 0; by default they are left out"),
      .letter = 'c'},
     {CQ_FLAG(O, "double", in_double, CHANGES,
              "compare scores in double precision, as trec_eval 10 does; else in f32, as 9 does")},

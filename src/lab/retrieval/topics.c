@@ -13,7 +13,7 @@
 
 typedef enum field { NO_FIELD, ID, TITLE, DESCRIPTION, NARRATIVE } field;
 
-/* How each field is called, and what may be written in front of its text. */
+/* Each field's name, and what may precede its text. */
 static const struct field_name {
   const char *name;
   field field;
@@ -90,7 +90,7 @@ static cq_status add_read_topic(reading *r, const cq_topic *topic, uint64_t line
       return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "the topic's number '%.*s' has a blank in it",
                           (int)topic->id.n, topic->id.data);
   if (cq_map_get(&r->ids, topic->id) != CQ_MAP_NONE)
-    return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "topic '%.*s' comes twice", (int)topic->id.n,
+    return cq_fail_line(error, CQ_ERR_FORMAT, r->path, line, "topic '%.*s' appears twice", (int)topic->id.n,
                         topic->id.data);
   if (!cq_map_put_borrowed(&r->ids, topic->id, 1) ||
       !cq_reserve((void **)&r->out->items, &r->capacity, r->out->n + 1, sizeof *r->out->items))

@@ -39,7 +39,7 @@ static size_t widen_beir(cq_slice *columns, size_t n) {
   return 4;
 }
 
-/* Calls add for every line with columns, which lie in the arena. */
+/* Calls add for every line with columns, which are in the arena. */
 static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_columns, const char *expected,
                                  cq_status (*add)(void *out, const cq_slice *columns, const cq_lines *at,
                                                   cq_error *error),
@@ -73,7 +73,7 @@ static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_colu
 }
 
 static cq_status fail_twice(cq_slice topic, cq_slice document, const char *path, cq_error *error) {
-  return cq_fail_file(error, CQ_ERR_FORMAT, path, "document '%.*s' comes twice under topic '%.*s'", (int)document.n,
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "document '%.*s' appears twice under topic '%.*s'", (int)document.n,
                       document.data, (int)topic.n, topic.data);
 }
 

@@ -38,9 +38,9 @@ typedef struct cq_run {
   cq_arena text;
 } cq_run;
 
-/* in_f32: scores are rounded to f32 first, as trec_eval 9 keeps them, so that what it takes for equal is equal.
- * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is no number, or
- * invalid UTF-8, and for a document that comes twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Release both, also
+/* in_f32: scores are rounded to f32 first, as in trec_eval 9, so that the same scores are equal.
+ * Errors: CQ_ERR_FORMAT with the line for another number of columns, a relevance or score that is not a number, or
+ * invalid UTF-8, and for a document that appears twice under one topic; CQ_ERR_IO, CQ_ERR_MEMORY. Free both, even
  * after an error. */
 CQ_MUST_USE cq_status cq_judgements_read(cq_judgements *out, const char *path, cq_error *error);
 void cq_judgements_free(cq_judgements *judgements);
@@ -53,7 +53,7 @@ CQ_MUST_USE cq_status cq_run_check_tag(const char *tag, cq_error *error);
 CQ_MUST_USE cq_status cq_run_put(cq_text_writer *out, cq_slice topic, cq_slice document, size_t rank, double score,
                                  const char *tag, cq_error *error);
 
-/* A document's relevance among the n judgements from `first` on, which are of one topic; CQ_NOT_JUDGED: it has none. */
+/* A document's relevance among the n judgements from `first` on, all of one topic; CQ_NOT_JUDGED: none. */
 #define CQ_NOT_JUDGED INT32_MIN
 int cq_judgement_find(const cq_judgements *judgements, size_t first, size_t n, cq_slice document);
 

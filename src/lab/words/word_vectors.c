@@ -31,7 +31,7 @@ static cq_status read_row(cq_word_vectors *v, cq_slice line, const cq_lines *at,
   const uint32_t before = v->words.n, id = cq_intern_put(&v->words, word);
   if (id == CQ_INTERN_NONE) return cq_fail_memory(error, cq_lines_path(at));
   if (id != before)
-    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at), "the word '%.*s' comes twice",
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(at), cq_lines_number(at), "the word '%.*s' appears twice",
                         (int)word.n, word.data);
   for (int i = 0; i < v->dim; i++) {
     double x;
@@ -65,7 +65,7 @@ cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error 
   if (!status) out->dim = (int)dim;
   size_t capacity = 0;
   while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data) {
-    /* The array grows with the lines: what the first one says may be anything. */
+    /* The array grows with the lines: the first line's numbers are not trusted. */
     const size_t needed = ((size_t)out->words.n + 1) * (size_t)out->dim;
     if (out->words.n == (uint32_t)n)
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "more than %.0f words", n);

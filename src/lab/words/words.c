@@ -72,7 +72,7 @@ cq_status cq_words_save(const cq_words *w, const char *path, cq_error *error) {
   return cq_word_vectors_write(&w->vectors, path, error);
 }
 
-/* --- the state that the loss is worked out of --- */
+/* --- the state that the loss is computed from --- */
 
 static cq_status state_path(char path[PATH_MAX], const char *prefix, const char *end, cq_error *error) {
   if (snprintf(path, PATH_MAX, "%s.%s", prefix, end) < PATH_MAX) return CQ_OK;
@@ -133,7 +133,7 @@ static cq_status read_vocabulary(state *s, const char *path, cq_error *error) {
     if (id == CQ_INTERN_NONE || !cq_reserve((void **)&s->counts, &s->capacity, s->words.n, sizeof *s->counts))
       status = cq_fail_memory(error, path);
     else if (id != before)
-      status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "a word that comes twice");
+      status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "a word that appears twice");
     if (status) break;
     s->counts[id] = (uint64_t)count;
   }

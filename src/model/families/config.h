@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-/* The activation that `key` names; where there is none, `otherwise`. Errors: CQ_ERR_UNSUPPORTED for another. */
+/* The activation that `key` names; if there is none, `otherwise`. Errors: CQ_ERR_UNSUPPORTED for another. */
 CQ_MUST_USE cq_status cq_config_activation(cq_activation *out, const json_t *config, const char *key,
                                            const char *otherwise, const char *path, cq_error *error);
 /* A rate of dropout, 0 to less than 1; key NULL: unchanged. */

@@ -17,14 +17,14 @@ typedef struct cq_family_keys {
   const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
-/* Those of BERT, which many that came after have as well. */
+/* BERT's, which many later families share. */
 #define CQ_KEYS_OF_BERT                                                                                                \
   .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
   .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
   .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
   .attention_dropout = "attention_probs_dropout_prob"
 
-/* Names of tensors without ".weight" and ".bias". NULL: there is none. */
+/* Names of tensors without ".weight" and ".bias". NULL: none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;
   const char *layer; /* printf pattern of the layer's prefix, for what follows */
@@ -36,12 +36,12 @@ typedef struct cq_family_names {
   const char *relative_bias, *last_norm; /* of the whole stack */
 } cq_family_names;
 
-/* Parts of a model that have biases or have none, all of the same kind alike. */
+/* Parts of a model that have biases or not, the same in all layers. */
 enum {
   CQ_BIAS_QKV = 1,
   CQ_BIAS_ATTENTION_OUTPUT = 2,
   CQ_BIAS_ATTENTION = 3, /* both */
-  CQ_BIAS_UP = 4,        /* what enters a feed-forward layer: up, gate, fused */
+  CQ_BIAS_UP = 4,        /* a feed-forward layer's inputs: up, gate, fused */
   CQ_BIAS_DOWN = 8,
   CQ_BIAS_FEED_FORWARD = 12, /* both */
   CQ_BIAS_LINEARS = 15,
@@ -72,7 +72,7 @@ typedef struct cq_plan {
   double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
   double dropout, attention_dropout;
   bool causal;
-  bool ungated;        /* the feed-forward layer is plain, in a family that has both */
+  bool ungated;        /* the feed-forward layer is ungated, in a family that has both */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
   unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
@@ -96,7 +96,7 @@ struct cq_family {
   const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal;       /* norms are RMSNorm; they stand after the sum; a token sees those before it */
+  bool rms, post, causal;       /* norms are RMSNorm; norms come after the sum; a token sees only earlier ones */
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */
@@ -120,7 +120,7 @@ extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_gte_transforme
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);
-/* CQ_ERR_UNSUPPORTED for a model_type that nobody knows: which are, and the one whose name is closest.
+/* CQ_ERR_UNSUPPORTED for an unknown model_type: lists the known ones and the one with the closest name.
  *   others  [n] model types that are no families' */
 CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
                                         cq_error *error);
@@ -132,24 +132,25 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
 /* --- for rows' plan() --- */
 
 /* Adds a rotation with the base theta of the plan's n_turned columns; scaling is config.json's rope_scaling, NULL for
- * none. The layers name it by plan->n_rotary as it is then. Errors: CQ_ERR_UNSUPPORTED for a scaling not known. */
+ * none. The layers refer to it by the value of plan->n_rotary at that time. Errors: CQ_ERR_UNSUPPORTED for a scaling
+ * not known. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
-/* Where config.json has a rotation, old format or new (see rotary.c). */
+/* The place of a rotation in config.json, in the old format or the new one (see rotary.c). */
 typedef struct cq_rotary_keys {
   const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
   const char *theta;      /* key of the base in config.json itself */
-  double otherwise;       /* the base where there is none */
+  double otherwise;       /* the base if there is none */
   bool is_scaled;         /* rope_scaling is of these layers */
 } cq_rotary_keys;
 
 /* Adds it, as cq_plan_rotary does. All columns of a head are turned. */
 CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,
                                           cq_error *error);
-/* sliding_window, 4096 where config.json says nothing; null: 0, none. */
+/* sliding_window; 4096 if config.json lacks it; 0 (none) if it is null. */
 CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
-/* Where config.json has layer_types, they say which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
+/* If config.json has layer_types, they decide which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
  * type, CQ_ERR_FORMAT for fewer than layers. */
 CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
                                           cq_error *error);

@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Geometric from 2^(-8/n) down for a power of two; else those of the power below, and every other one of the power
- * above. Source: Press et al. 2022, section 3. */
+/* Geometric from 2^(-8/n) down for a power of two; else those of the next lower power, then every other one of the next
+ * higher. Source: Press et al. 2022, section 3. */
 static void fill_slopes(float *slopes, int64_t n) {
   int64_t power = 1;
   while (power * 2 <= n) power *= 2;

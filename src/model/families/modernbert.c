@@ -4,7 +4,7 @@
 
 #include "format/json.h"
 
-/* layer_types say which layers see all, where they are; else every n-th does, from the first on. */
+/* layer_types, if present, say which layers have global attention; else every n-th does, from the first on. */
 static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, cq_error *error) {
   int64_t every = 3, local = 128;
   const json_t *json = config->json;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* "relu", "gated-gelu": what stands after "gated-" is the activation, and "gated-gelu" means gelu_new. */
+/* "relu", "gated-gelu": the part after "gated-" is the activation, and "gated-gelu" means gelu_new. */
 static cq_status plan_feed_forward(cq_plan *plan, const cq_config_source *config, const char *projection,
                                    cq_error *error) {
   static const char gated[] = "gated-";

@@ -17,7 +17,7 @@ static bool is_part(cq_slice part, const char *text) {
   return cq_slice_equal(part, cq_slice_of(text));
 }
 
-/* A directory of one split: its name, "partial-" before it where the hub has converted the beginning alone. */
+/* The directory of one split: its name, prefixed by "partial-" if the hub has converted only the beginning. */
 static cq_slice split_of(cq_slice part) {
   static const char *const partial = "partial-";
   const size_t n = strlen(partial);
@@ -67,7 +67,7 @@ static bool has_word(cq_slice file, const char *word) {
     if (is_part((cq_slice){file.data + from, n}, word)) return true;
     from += n + 1;
   }
-  /* A split whose own name has such characters: it begins the name. */
+  /* A split whose name has such characters: the file's name begins with it. */
   const size_t n = strlen(word);
   return file.n > n && !memcmp(file.data, word, n) && is_separator(file.data[n]);
 }
@@ -80,7 +80,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The configs that there are, in order: names are sorted, so that those of one lie together but for "default". */
+/* The configs, in order: names are sorted, so a config's files are adjacent, except those of "default". */
 static void list_configs(cq_builder *out, const char *const *names, size_t n, const char *split) {
   cq_slice last = {0};
   for (size_t i = 0; i < n; i++) {

@@ -14,7 +14,7 @@
  *   repository   its name in errors
  *   config       NULL: the only one
  *   is_there     false: no Parquet files, or none of that config and split: the hub may have converted them
- * Errors: CQ_ERR_ARGUMENT, which names the configs or files that there are. */
+ * Errors: CQ_ERR_ARGUMENT, which names the available configs or files. */
 CQ_MUST_USE cq_status cq_dataset_choose(const char **names, size_t *n, bool *is_there, const char *repository,
                                         const char *config, const char *split, cq_error *error);
 

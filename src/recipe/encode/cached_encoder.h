@@ -28,8 +28,8 @@ CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char 
                                              cq_error *error);
 void cq_cached_encoder_close(cq_cached_encoder *t);
 
-/* Makes sure that each text has its vector, as it was computed: damaged ones are computed again, with a
- * notice. progress reports how many of the missing ones are done, and may stop. */
+/* Makes sure that each text has an undamaged vector: damaged ones are computed again, with a notice. progress reports
+ * how many of the missing ones are done, and may stop. */
 typedef bool (*cq_cached_progress)(void *context, uint64_t done, uint64_t n);
 CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                                 cq_cached_progress progress, void *context, cq_error *error);
@@ -37,7 +37,7 @@ CQ_MUST_USE cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_s
 /* After all is prepared: maps the vectors, then gives a text's, [dim], or its row among them. */
 CQ_MUST_USE cq_status cq_cached_encoder_map(cq_cached_encoder *t, cq_error *error);
 int64_t cq_cached_encoder_record(const cq_cached_encoder *t, cq_slice text);
-/* Lets the model go, which nothing is left for; the vectors stay. */
+/* Frees the model, which is no longer needed; the vectors stay. */
 void cq_cached_encoder_dismiss(cq_cached_encoder *t);
 const float *cq_cached_encoder_vector(const cq_cached_encoder *t, cq_slice text);
 

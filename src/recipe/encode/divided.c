@@ -4,7 +4,7 @@
  *         ──those that are not done──▶ rank 0, rank 1, .., rank 0, ..
  *
  *   OUTPUT.unfinished/output    rows in place by offset; missing ones are a hole
- *   OUTPUT.unfinished/rows-7    or, where rows are of any length, those of range 7
+ *   OUTPUT.unfinished/rows-7    or, for rows of variable length, those of range 7
  *   OUTPUT.unfinished/done-1    of rank 1: identity, then a byte for each range, which says whether it is done
  *
  * A range counts as done when its rows are on disk and its rank has said so, which is about a second later. */
@@ -70,7 +70,7 @@ static cq_status add_file_ranges(cq_divided *d, size_t file, uint64_t size, uint
   return CQ_OK;
 }
 
-/* Rank 0's sizes count: a file that grows meanwhile is no other file for others. */
+/* Rank 0's sizes count: a file that grows meanwhile is the same for all ranks. */
 static cq_status find_ranges(cq_divided *d, cq_error *error) {
   uint64_t *sizes = cq_alloc_array_zeroed(d->o.n_paths, sizeof *sizes), total = 0;
   if (!sizes) return cq_fail_memory(error, "ranges of lines");
@@ -143,7 +143,7 @@ static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const
   return CQ_OK;
 }
 
-/* Reads the range again, whose lines have their numbers now. */
+/* Reads the range again; its lines' numbers are known now. */
 static cq_status tell_bad_line(const cq_divided *d, const range *r, cq_error *error) {
   cq_lines *lines;
   cq_slice line = {"", 0};
@@ -238,7 +238,7 @@ static void find_done(cq_divided *d) {
   }
 }
 
-/* Nothing is left of another run, and the rows have their room. */
+/* Removes the traces of another run and reserves the rows' space. */
 static cq_status begin_anew(cq_divided *d, cq_error *error) {
   DIR *dir = opendir(d->directory);
   char path[PATH_MAX];
@@ -373,7 +373,7 @@ static cq_status sync_file(const char *path, cq_error *error) {
   return status;
 }
 
-/* First the rows, then that they are there. */
+/* First the rows, then the note that they are written. */
 static cq_status save_done(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   cq_builder bytes = {0};

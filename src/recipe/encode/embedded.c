@@ -21,7 +21,7 @@ static void note_left_out(const cq_embedding *how, const char *path, const cq_se
   how->notice(how->notice_context, text);
 }
 
-/* A file of translations is no file of ids, but looks like one. */
+/* A file of translations is not a file of ids, but looks like one. */
 static void note_strange_ids(const cq_embedding *how, const char *path, const cq_sentences *c) {
   char text[512];
   const cq_slice id = c->ids && c->n_lines ? c->ids[0] : (cq_slice){NULL, 0};

@@ -1,5 +1,5 @@
-/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped as
- * they lie. */
+/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped in
+ * place. */
 #ifndef RECIPE_ENCODE_EMBEDDED_H
 #define RECIPE_ENCODE_EMBEDDED_H
 
@@ -22,10 +22,10 @@ typedef struct cq_watched {
   void *context;
   const char *what;
 } cq_watched;
-/* Passes on how much is done, as encoding and searching tell it: context is a cq_watched. */
+/* Passes on the progress of encoding and searching: context is a cq_watched. */
 bool cq_watched_tell(void *context, uint64_t done, uint64_t n_all);
 
-/* As the fields of the same names in cq_mine_options. */
+/* See the fields of the same names in cq_mine_options. */
 typedef struct cq_embedding {
   const char *model, *cache_directory;
   size_t raw_dim;
@@ -40,7 +40,7 @@ typedef struct cq_embedding {
 
 /* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is
  * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
- * Release both, also after an error. */
+ * Release both, even after an error. */
 CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                                        const cq_embedding *how, cq_context *ctx, cq_error *error);
 void cq_embedded_close(cq_embedded *embedded);

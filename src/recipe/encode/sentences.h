@@ -1,9 +1,9 @@
-/* A monolingual corpus for mining and searching: its distinct sentences, and where each stands.
+/* A monolingual corpus for mining and searching: its distinct sentences, and their lines.
  *
  *   Anna sleeps.                      a line a sentence, plain or gzipped; or, when the first line has a tab,
  *   en-000000001 <tab> Anna sleeps.   an id and a sentence a line (BUCC's layout)
  *
- * A sentence that stands several times is embedded once and competes once: all its lines are kept with it. */
+ * A repeated sentence is encoded once and competes once: all its lines are kept with it. */
 #ifndef RECIPE_ENCODE_SENTENCES_H
 #define RECIPE_ENCODE_SENTENCES_H
 
@@ -28,13 +28,13 @@ typedef struct cq_sentences {
 } cq_sentences;
 
 /* Reads a file ("-": standard input). Errors: CQ_ERR_FORMAT with the line for invalid UTF-8, a line without an id in a
- * file of ids, an id that comes twice (skip_bad: counted instead); CQ_ERR_ARGUMENT for a file without a sentence;
- * CQ_ERR_IO, CQ_ERR_MEMORY. Release with cq_sentences_free, also after an error. */
+ * file of ids, an id that appears twice (skip_bad: counted instead); CQ_ERR_ARGUMENT for a file without a sentence;
+ * CQ_ERR_IO, CQ_ERR_MEMORY. Release with cq_sentences_free, even after an error. */
 CQ_MUST_USE cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error);
 void cq_sentences_free(cq_sentences *corpus);
 
-/* A sentence's properties: its text, in how many lines it stands, and the i-th one's id. Legal for an empty corpus, of files of
- * vectors: then no text (data NULL), one line, no id. */
+/* A sentence's text, its number of lines, and the id of the i-th. Legal for an empty corpus (files of vectors): then no
+ * text (data NULL), one line, no id. */
 cq_slice cq_sentences_text(const cq_sentences *corpus, uint32_t sentence);
 size_t cq_sentences_n_lines(const cq_sentences *corpus, uint32_t sentence);
 cq_slice cq_sentences_id(const cq_sentences *corpus, uint32_t sentence, size_t i);

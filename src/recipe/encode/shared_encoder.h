@@ -10,7 +10,7 @@
 #include "calque/encoder.h"
 #include "calque/ranks.h"
 
-/* As cq_encoder_encode with the defaults, over all ranks; ranks NULL: this process alone. Errors: those of encoding;
+/* Like cq_encoder_encode with the defaults, over all ranks; ranks NULL: this process alone. Errors: those of encoding;
  * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_shared_encode(float *vectors, cq_encode_stats *stats, const cq_encoder *encoder,
                                        const cq_slice *texts, size_t n, cq_ranks *ranks, cq_context *ctx,

@@ -24,7 +24,7 @@ static void vectors_free(labeled_vectors *v) {
   cq_free(v->classes);
 }
 
-/* Names of classes as they come in training get numbers: into v. */
+/* Numbers the classes' names in the order of the training data, into v. */
 static cq_status number_classes(labeled_vectors *v, cq_intern *classes, cq_error *error) {
   for (size_t i = 0; i < v->rows.n; i++)
     if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)

@@ -39,7 +39,7 @@ void cq_eval_memory_free(cq_eval_memory *memory) {
   cq_free(memory);
 }
 
-/* NULL: there is no memory, or none left for a further model. */
+/* NULL: no memory of vectors, or no place in it for another model. */
 static known *known_of(cq_eval_memory *memory, const cq_encoder *encoder, size_t dim) {
   for (size_t i = 0; memory && i < MAX_MODELS; i++) {
     known *k = &memory->models[i];

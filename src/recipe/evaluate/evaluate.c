@@ -190,7 +190,7 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 /* --- on files --- */
 
-/* A student of fewer dimensions was taught the teacher's first ones: both are measured on those. */
+/* A student with fewer dimensions was trained on the teacher's first ones: both are measured on those. */
 static size_t common_dim(cq_eval_options *o, const cq_encoder *student) {
   if (!o->truncate_dim) o->truncate_dim = cq_encoder_dim(student);
   return cq_eval_dim(student, o);
@@ -226,7 +226,7 @@ done:
   return status;
 }
 
-/* The rank of a query's own document; documents as near as it do not count as nearer, nor do those of the same text. */
+/* The rank of a query's own document; documents at the same distance, or with the same text, do not count as nearer. */
 static size_t rank_of_own(const cq_rows *rows, const float *documents, const float *query, size_t own, size_t dim) {
   const double cosine = cq_cosine(documents + own * dim, query, dim);
   size_t rank = 1;

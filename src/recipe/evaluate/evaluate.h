@@ -9,7 +9,7 @@
 
 extern const cq_option_group cq_group_eval;
 
-/* The rows of a file in memory: two columns of text, and the gold scores where a third was requested. */
+/* The rows of a file in memory: two columns of text, and the gold scores if a third was requested. */
 typedef struct cq_rows {
   cq_arena text;
   cq_slice *column[2]; /* [n] each; the text lives in the arena */
@@ -17,8 +17,8 @@ typedef struct cq_rows {
   size_t n, n_skipped;
 } cq_rows;
 
-/* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, also after an
- * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is no number or
+/* Reads a file of n_columns (2 or 3) columns; further columns are ignored. Release with cq_rows_free, even after an
+ * error. Errors: CQ_ERR_FORMAT with the line for fewer columns, an empty sentence, a gold score that is not a number or
  * invalid UTF-8 (with options->skip_bad these are counted instead); CQ_ERR_ARGUMENT when no rows are left; CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_eval_options *options,
@@ -33,7 +33,7 @@ CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, c
                                        const cq_slice *sentences, size_t n, const cq_eval_options *options,
                                        cq_error *error);
 
-/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, also after an error. */
+/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, even after an error. */
 CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder,
                                      cq_context *ctx, const char *file, int n_columns, const cq_eval_options *options,
                                      cq_error *error);

@@ -11,7 +11,7 @@
 #include "corpus/near_miss.h"
 #include "recipe/evaluate/evaluate.h"
 
-enum { SEED = 1 }; /* of the near misses: files are measured by the same ones always */
+enum { SEED = 1 }; /* of the near misses: fixed, so that a file's near misses are always the same */
 
 /* The best candidate of each query by margin: *best [n], to be released with cq_free. Forward: queries are the first
  * side, backward: the second. */

@@ -75,7 +75,7 @@ static void tell_settings(const cq_extending *e) {
       run.batch_pairs, run.max_characters, precisions[run.precision]);
 }
 
-/* Languages beside the model belong to its body as it is, which the student changes. */
+/* Languages in the model's directory need its layers unchanged, and the student changes them. */
 static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   char model[CQ_EXTEND_PATH];
   json_t *names = NULL;
@@ -84,7 +84,7 @@ static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   if (!status && names)
     cq_extend_choose(
         &e->news,
-        "%zu languages beside the model's files are left out: they are for its layers as they are, and these will "
+        "%zu languages in the model's directory are left out: they are for its layers as they are, and these will "
         "be trained (--own-vocabulary adds a language instead)",
         json_array_size(names));
   json_decref(names);

@@ -85,7 +85,7 @@ cq_status cq_extend_language_check(const cq_extend_options *o, const char *langu
   if (!status) status = language_path(path, model, language, error);
   if (status) return status;
   if (!o->run->replace && cq_file_exists(path))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists (--replace makes it anew in the output)");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists (--replace trains it again in the output)");
   if (lies_in(work, model))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, o->run->output, "lies in the model %s, which is copied to it", model);
   return CQ_OK;

@@ -25,20 +25,20 @@ static const char *const kinds[] = {"body", "static", NULL};
 static const cq_option option_rows[] = {
     {CQ_DATA(O, "to", to, n_to, CHANGES, "LANGUAGE=TSV[:WEIGHT]",
              "text of a new language: a sentence the model understands, a tab, its translation")},
-    {CQ_DATA(
-        O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
-        "a dictionary: a word the model understands, a tab, its translation. Word alignment with it says where the "
-        "embeddings of the language's pieces begin; where the language has no --to, or little, it also translates "
-        "text for training, word by word")},
+    {CQ_DATA(O, "dictionary", dictionaries, n_dictionaries, CHANGES, "LANGUAGE=TSV",
+             "a dictionary: a word the model understands, a tab, its translation. Word alignment with it gives the "
+             "initial embeddings of the language's pieces; if the language has little or no --to text, it also "
+             "translates text for training, word by word")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
              "to translate")},
     {CQ_TEXT(O, "time", time, CHANGES, "TIME", "for all of it, for example 90s, 20m or 1.5h"), .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
-               "fast, with less of the nuances")},
-    {CQ_FLAG(O, "drop-words", drop_words, CHANGES,
-             "of the model's own vocabulary, keep only what the text needs (see calque model new --keep-words)")},
+               "fast, but less sensitive to nuances")},
+    {CQ_FLAG(
+        O, "drop-words", drop_words, CHANGES,
+        "keep only those pieces of the model's vocabulary that the text needs (see calque model new --keep-words)")},
     {CQ_FLAG(O, "keep-variants", keep_variants, CHANGES,
              "do not read spelling variants as one (see calque model new --fold-variants)")},
     {CQ_FLAG(
@@ -46,14 +46,14 @@ static const cq_option option_rows[] = {
         "use dictionaries as they are: add neither transliterated names (see calque data transliterate) nor, for a "
         "language without --to, inflected forms found in its --text (see calque data inflect)")},
     {CQ_NUMBER(O, "vocab-balance", vocab_balance, CHANGES, 0.7, 0, 1, "X",
-               "of the vocabulary's text, between 0: what there is of each language, and 1: as much of each")},
+               "balance of the languages in the vocabulary's text, from 0 (as they are) to 1 (equal)")},
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
-               "share of a language's pairs that are sentences glossed with its dictionary, beside translations"),
+               "share of a language's pairs that are sentences glossed with its dictionary, besides translations"),
      .otherwise = "0.4 for fewer than 30,000 translations and 10,000 entries or more"},
     {CQ_FLAG(
         O, "own-vocabulary", own_vocabulary, CHANGES,
         "one language: give it a tokenizer and word embeddings of its own and leave everything else of the model as "
-        "it is, so that no other language's vectors change by a bit. DIR is a copy of MODEL with "
+        "it is, so that other languages' vectors do not change. DIR is a copy of MODEL with "
         "languages/LANGUAGE, and DIR/languages/LANGUAGE a model's name for every command")},
 };
 #undef O
@@ -104,7 +104,7 @@ static void choose_student(cq_student_options *s, const cq_extend_options *o, co
 
 static void choose_distill(cq_distill_options *d, const cq_extend_options *o, const cq_options *named) {
   const bool body = o->kind == CQ_EXTEND_BODY;
-  /* Under layers that stay as they are, a higher weight wins nothing. */
+  /* With frozen layers a higher weight gains nothing. */
   CHOOSE("contrast", d->contrast, body && !o->own_vocabulary ? 4 : body || d->n_matryoshka ? 1 : 0);
   CHOOSE("final-contrast", d->final_contrast, body && !is_named(named, "contrast") ? 1 : -1);
   CHOOSE("hard-negatives", d->hard_negatives, body && d->contrast > 0 ? 4 : 0);
@@ -117,7 +117,7 @@ static void choose_run(cq_training_options *run, const cq_extend_options *o, con
   const bool body = o->kind == CQ_EXTEND_BODY;
   CHOOSE("lr", run->learning_rate, body ? 3e-4 : 0.03);
   CHOOSE("embedding-lr", run->embedding_learning_rate, body ? 1e-3 : 0.03);
-  CHOOSE("weight-decay", run->weight_decay, body ? 0.01 : 0); /* static: rows of rare words keep what they began with */
+  CHOOSE("weight-decay", run->weight_decay, body ? 0.01 : 0); /* static: rows of rare words keep their initial values */
   CHOOSE("epochs", run->epochs, body ? 30 : 10);
   CHOOSE("eps", run->adam_eps, 1e-9);
   CHOOSE("dropout", run->dropout, 0);
@@ -151,7 +151,7 @@ bool cq_extend_time(double *seconds, const char *text) {
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
 }
 
-/* The parts, with stand-ins for what extending makes. */
+/* The parts, with placeholders for what extending makes. */
 static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq_error *error) {
   const char *model = o->model ? o->model : "";
   cq_status status = cq_options_copy(&out->student, &cq_group_student, o->student, error);

@@ -27,9 +27,9 @@ enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
 enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
-#define FEW_GLOSSES   0.1    /* share of the sentences that a dictionary of some use has words for */
+#define FEW_GLOSSES   0.1    /* share of the sentences in which a useful dictionary knows words */
 enum { MIN_GLOSSES = 20 };   /* of a language without translations: some are held out */
-#define GLOSS_SHARE 0.4      /* of a language's pairs, beside translations */
+#define GLOSS_SHARE 0.4      /* of a language's pairs, in addition to translations */
 
 static bool is_same_label(const char *a, const char *b) {
   return a && b && strcmp(a, b) == 0;
@@ -54,8 +54,8 @@ static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool ski
   return status;
 }
 
-/* Adds the lines of a language's files among these, of which each is read once; known [n_files]. label NULL: of those
- * without one. */
+/* Adds the number of lines of a language's files, each of which is read once; known [n_files]. label NULL: files
+ * without a label. */
 static cq_status add_lines_of(uint64_t *n, const cq_training_data *files, uint64_t *known, size_t n_files,
                               const char *label, bool skip_bad, cq_error *error) {
   for (size_t i = 0; i < n_files; i++) {
@@ -81,7 +81,7 @@ static cq_status add_lines_of_dictionaries(uint64_t *n, const cq_extend_texts *t
                       t->o->run->skip_bad, error);
 }
 
-/* Lines of a language's text and translations. label NULL: the model's own text, and of languages without a name. */
+/* Lines of a language's text and translations. label NULL: the model's own text and that of unnamed languages. */
 static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
   *n = 0;
   const cq_status status = add_lines_of_text(n, t, label, error);
@@ -145,7 +145,7 @@ bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const cha
   return has;
 }
 
-/* Another dictionary of a language, which is made of its first. */
+/* Adds another dictionary of a language, derived from its first. */
 static cq_status add_made(cq_extend_texts *t, const char *format, size_t first, cq_error *error) {
   char *path = t->made_paths[t->n_dictionaries - t->o->n_dictionaries];
   t->dictionaries[t->n_dictionaries++] = (cq_training_data){path, t->o->dictionaries[first].label, 1};
@@ -158,8 +158,8 @@ static bool is_glossed(const cq_extend_texts *t, const char *label) {
   return is;
 }
 
-/* Each language's dictionaries. Where sentences are glossed, a file more for their names; with text of the language but
- * no translations, which say better what a form means, one for the forms that it has of the dictionary's words. */
+/* Adds each language's dictionaries: if sentences are glossed, also a file for their names; with text but without
+ * translations (which show the meaning of forms better), also one for inflected forms of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
   const size_t n = o->lemmas_only ? 0 : o->n_dictionaries;
@@ -338,8 +338,7 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
   return status;
 }
 
-/* Languages are drawn from alike; within a language, a file by its share of the pairs, and glosses beside them by
- * theirs. */
+/* Languages are drawn equally often; within a language, files by their share of the pairs, and glosses by theirs. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
   const double gloss_share = t->o->gloss_share < 0 ? GLOSS_SHARE : t->o->gloss_share;
   for (size_t i = 0; i < t->n; i++) {
@@ -353,7 +352,7 @@ static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
     const double share = t->files[i].is_beside ? gloss_share : has_glosses ? 1 - gloss_share : 1;
     t->train[i].weight = t->files[i].given.weight * share * data->sets[i].n_pairs / of_kind;
     if (t->files[i].is_beside)
-      cq_extend_choose(t->news, "glosses beside translations of %s: %g of the pairs drawn (--gloss-share)",
+      cq_extend_choose(t->news, "glosses in addition to translations of %s: %g of the pairs drawn (--gloss-share)",
                        t->files[i].given.label, gloss_share);
   }
 }
@@ -396,8 +395,8 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   return status;
 }
 
-/* Files too small for a hold-out have no dev set. Glosses are not evaluated where translations exist: translations are
- * the better test. */
+/* Files too small for a hold-out have no dev set. Glosses are not evaluated if translations exist, which are the better
+ * test. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
   for (size_t i = 0; t->o->run->n_dev == 0 && i < t->n; i++) {
     struct stat info;

@@ -16,7 +16,7 @@ typedef struct cq_extending {
   cq_context *ctx;
   double started, budget; /* seconds */
   char work[CQ_EXTEND_PATH], plan[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH];
-  char trained[CQ_EXTEND_PATH]; /* what training writes: the output, or what becomes a language in it */
+  char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the future language in it */
   const char *language;         /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
   uint64_t steps;

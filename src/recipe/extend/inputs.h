@@ -11,9 +11,9 @@ typedef struct cq_extend_inputs {
   size_t n;
 } cq_extend_inputs;
 
-/* Makes the options name files where they name pipes or standard input ("-"): WORK/input-N, which are written where
- * they are not there yet; and gives translations and dev sets labels. What lies at `in` counts as open from here on,
- * whatever is returned. Errors: CQ_ERR_IO, CQ_ERR_FORMAT, CQ_ERR_MEMORY. */
+/* Replaces pipes and standard input ("-") in the options by files WORK/input-N, written if missing; and gives
+ * translations and dev sets labels. `in` counts as open from here on, even on an error. Errors: CQ_ERR_IO,
+ * CQ_ERR_FORMAT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_inputs_open(cq_extend_inputs *in, cq_extend_options *o, cq_extend_parts *parts,
                                             const char *work, cq_error *error);
 void cq_extend_inputs_close(cq_extend_inputs *in); /* legal on {0} */

@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what a resumed run must have in common --- */
+/* --- what must be the same in a resumed run --- */
 
 static cq_status identify_model(cq_run_identity *id, const char *model, cq_error *error) {
   cq_encoder *encoder;
@@ -51,7 +51,7 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
   return status;
 }
 
-/* All but the steps, which may have been chosen, and names of models, of which the contents count. */
+/* Everything except the steps, which may have been chosen, and the names of models, whose contents count instead. */
 static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_error *error) {
   cq_training_options run = *o->run;
   cq_distill_options distill = *o->distill;

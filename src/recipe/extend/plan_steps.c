@@ -25,7 +25,7 @@ enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 
 typedef struct costs {
   double step;   /* of training */
   double source; /* the teacher's vector, averaged over cached and new ones */
-  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: there is none */
+  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: none */
 } costs;
 
 typedef struct trial {
@@ -78,7 +78,7 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
   cq_status status =
       inputs ? cq_path_join(path, sizeof path, e->work, "drawn.tsv", error) : cq_fail_memory(error, "names of files");
   for (size_t i = 0; !status && i < e->texts.n; i++) inputs[i] = e->texts.train[i].path;
-  /* Others than an earlier call drew, which are in the cache. */
+  /* Not those of an earlier call, which are cached. */
   s.seed = (uint64_t)(1e6 * cq_seconds(CLOCK_REALTIME));
   s.inputs = inputs, s.n_inputs = e->texts.n, s.n = TRIAL_SOURCES;
   s.skip_bad = e->o.run->skip_bad, s.output = path;
@@ -131,7 +131,7 @@ static double pairs_per_step(const cq_extending *e) {
 static double cost_of(const cq_extending *e, const costs *c, double steps) {
   const double batch = pairs_per_step(e), sources = fmin(steps * batch, (double)e->texts.n_sources);
   const double measured = e->o.run->n_dev ? 1000 * (double)e->o.run->n_dev : (double)e->texts.n_measured;
-  const int every = e->o.run->evaluate_every; /* below 0: ten times; the first and the last in any case */
+  const int every = e->o.run->evaluate_every; /* below 0: ten times; always the first and the last */
   const double evaluations = 2 + (every < 0 ? 10 : every > 0 ? steps / every : 0);
   return steps * c->step + evaluations * measured / batch * c->step / 3 + (sources + 2 * measured) * c->source +
          sources * sources * c->cosine;

@@ -10,9 +10,9 @@ enum { CQ_EXTEND_PATH = 4200 };
 
 /* Pairs to train on: a file of `to`, or sentences glossed with a language's dictionaries. */
 typedef struct cq_extend_file {
-  cq_training_data given; /* as the caller has it, or the glosses in the work directory */
+  cq_training_data given; /* the caller's, or the glosses in the work directory */
   bool is_gloss;
-  bool is_beside; /* glosses beside translations of the language: trained on, not measured on */
+  bool is_beside; /* glosses in addition to translations of the language: used for training, not for evaluation */
   char train_path[CQ_EXTEND_PATH], dev_path[CQ_EXTEND_PATH]; /* its two parts */
 } cq_extend_file;
 
@@ -39,7 +39,7 @@ CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
 /* Makes them: names, inflected forms, glosses, then each file's parts, and the weights of training. */
 CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
-/* Leaves out glosses beside translations of which none was made, as making them does. */
+/* Drops glosses of languages with translations if none was made, as making them does. */
 void cq_extend_texts_drop_empty(cq_extend_texts *t);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);
@@ -50,10 +50,10 @@ CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, 
 
 /* --- check_texts.c --- */
 
-/* Reads the caller's dictionaries and dev sets and tells how many entries a dictionary has; tells of columns of these
- * and of the translations that look wrong, of languages without a code, of translations that look like a dictionary, of
- * dev sets that are trained on. Errors: CQ_ERR_FORMAT with file and line for a line without two columns (skip_bad: left
- * out), and for a file without a line that has them; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Reads the caller's dictionaries and dev sets and reports the number of a dictionary's entries; warns of suspicious
+ * columns in them and in the translations, of languages without a code, of translations that look like a dictionary,
+ * and of dev sets that are in the training data. Errors: CQ_ERR_FORMAT with file and line for a line without two
+ * columns (skip_bad: left out), and for a file without such lines; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *translations, cq_error *error);
 
 /* --- plan.c: what a resumed run needs of the choices, and what it must have in common with the run that made them

@@ -43,7 +43,7 @@ typedef struct cq_index_searching {
   const float *vectors; /* [n_queries, dim]; NULL for a ranking by words */
   size_t n_queries;
   /* begin() sets: */
-  size_t n_allowed;  /* passages that may be found, or a number that is no less; 0: there are none */
+  size_t n_allowed;  /* passages that may be found, or an upper bound; 0: none */
   bool has_passages; /* some documents have several */
   void *state;       /* the member's, until end() */
 } cq_index_searching;
@@ -61,7 +61,7 @@ typedef struct cq_index_making {
   bool tasks;
   size_t passage_tokens, passage_overlap;
   bool is_half;  /* vectors of 16 bits, in a database */
-  bool for_copy; /* the index will be filled by copy(); an existing one is left alone */
+  bool for_copy; /* copy() will fill the index; an existing one is left alone */
 } cq_index_making;
 
 /* Plugin and library share structures: both must be of one version of calque. */
@@ -78,10 +78,10 @@ struct cq_index_backend {
   cq_status (*check)(const cq_index *index, cq_context *ctx, cq_error *error);
   cq_index_counts (*count)(const cq_index *index);
   cq_status (*languages)(const cq_index *index, void (*found)(void *context, cq_slice language, size_t n),
-                         void *context, cq_error *error); /* ascending; a code may come again and again */
+                         void *context, cq_error *error); /* ascending; a code may be repeated */
   cq_status (*get)(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
 
-  /* Changes. The caller has index->shared->writing, but for check_writing. */
+  /* Changes. The caller has index->shared->writing, except for check_writing. */
   cq_status (*check_writing)(const cq_index *index, cq_error *error);
   cq_status (*append)(cq_index *index, const cq_index_addition *additions, size_t n, const float *vectors,
                       cq_error *error);
@@ -109,7 +109,7 @@ struct cq_index_backend {
 
 extern const struct cq_index_backend cq_index_files;
 
-/* The one for a place. Errors: CQ_ERR_UNSUPPORTED without the plugin. */
+/* The backend for a place. Errors: CQ_ERR_UNSUPPORTED without the plugin. */
 CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out, const char *place, cq_error *error);
 
 /* --- candidates.c --- */
@@ -118,7 +118,7 @@ CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out,
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }
-/* Orders candidates, for qsort: best first, ties by their numbers. */
+/* Orders candidates, for qsort: best first, ties by number. */
 int cq_index_best_first(const void *a, const void *b);
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,

@@ -89,7 +89,7 @@ static cq_status select_more(searching *s, const char *filter, cq_error *error) 
   return CQ_OK;
 }
 
-/* One by one: an error shows the filter as the user wrote it, and the snapshot keeps both for other searches. */
+/* Separately: an error shows the filter as written, and the snapshot keeps both results for other searches. */
 static cq_status select_records(searching *s, cq_error *error) {
   char *text = NULL;
   cq_status status = CQ_OK;
@@ -160,7 +160,7 @@ cq_status cq_index_files_by_words(candidates *lists, cq_index_searching *of, siz
 
 /* --- beginning --- */
 
-/* Whether there is a newer snapshot by now: of this handle's writer, of another process, or found by another thread. */
+/* Whether there is a newer snapshot: by this handle's writer, by another process, or found by another thread. */
 static bool is_outdated(const searching *s) {
   bool changed;
   (void)!cq_index_store_refresh(s->index->store, &changed, NULL);
@@ -222,8 +222,8 @@ void cq_index_files_end(cq_index_searching *of) {
 
 /* --- hits --- */
 
-/* The number of a passage in its document is its distance from the first. Cosines of what was found by words alone, or
- * by CSLS, are computed now. */
+/* The number of a passage in its document is its distance from the first. Cosines of passages found only by words, or
+ * by CSLS, are computed here. */
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const candidate *c, size_t query,
                           cq_error *error) {
   const cq_index_passage passage = cq_index_snapshot_passage(s->snapshot, c->record);
@@ -263,7 +263,7 @@ cq_status cq_index_files_weigh(double *weights, const cq_index_searching *of, cq
   return cq_lexical_weigh(weights, s->words->set, query, texts, n, error);
 }
 
-/* Every record that is the first of its share of the live ones. */
+/* Each record that is the first of its share of the live records. */
 static cq_status sample_records(candidates *list, const searching *s, size_t n, cq_error *error) {
   const size_t n_live = (size_t)s->info.n_live;
   size_t seen = 0;

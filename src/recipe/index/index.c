@@ -1,4 +1,4 @@
-/* Search by meaning, put together: an index, its models, and where it is kept (backend.h). */
+/* Semantic search: an index, its models, and its storage (backend.h). */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

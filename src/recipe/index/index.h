@@ -17,7 +17,7 @@ typedef struct cq_index_approximation {
   int n_users; /* with the mutex */
 } cq_index_approximation;
 
-/* The index by words of a snapshot, likewise. */
+/* The lexical index of a snapshot, likewise. */
 typedef struct cq_index_word_set {
   cq_lexical_set *set;
   cq_index_words *parts; /* [n_parts] that it is of */
@@ -28,7 +28,7 @@ typedef struct cq_index_word_set {
 /* Opened once, when a search first needs it, and shared by all. */
 typedef struct cq_index_shared {
   pthread_mutex_t opening;                      /* held by the one thread that opens an encoder or the analyzer */
-  _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the one of queries, when it is another */
+  _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the model for queries, if different */
   _Atomic(cq_analyzer *) analyzer;
   pthread_mutex_t holding; /* guards what follows */
   cq_index_approximation *approximation;
@@ -58,11 +58,11 @@ struct cq_index {
 CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
                                           cq_precision precision, cq_notice_fn notice, void *notice_context,
                                           cq_error *error);
-/* The models and the analyzer, which the first caller opens. model NULL: by the name that the index has. */
+/* The models and the analyzer, opened by the first caller. model NULL: the model that the index names. */
 CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
                                           cq_error *error);
 CQ_MUST_USE cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error);
-/* How such a model encodes a query, or (as_document) what is compared with one. */
+/* Encodes a query or (as_document) a document with such a model. */
 cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document);
 CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error);
 
@@ -70,11 +70,11 @@ void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what
 
 /* --- files open for a snapshot: index_held.c --- */
 
-/* A snapshot, the newest, and unless `exact` its approximation (NULL: it has none, or none can be used). */
+/* The newest snapshot and, unless `exact`, its approximation (NULL: none, or none usable). */
 CQ_MUST_USE cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out,
                                            const cq_index *index, bool exact, cq_error *error);
 void cq_index_release_approximation(const cq_index *index, cq_index_approximation *approximation);
-/* A snapshot's index by words. Errors: CQ_ERR_IO where a later commit has removed it; CQ_ERR_FORMAT. */
+/* A snapshot's lexical index. Errors: CQ_ERR_IO if a later commit has removed it; CQ_ERR_FORMAT. */
 CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index,
                                           const cq_index_snapshot *snapshot, cq_error *error);
 /* The files of these parts; segments that `shared` (NULL: none) has are not opened again. Errors: CQ_ERR_FORMAT for one
@@ -85,18 +85,18 @@ void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
 void cq_index_approximation_free(cq_index_approximation *approximation);
 void cq_index_word_set_free(cq_index_word_set *words);
 
-/* The best sentence of each hit of a search that is not at its end, as its options say. */
+/* The best sentence of each hit of a running search, by its options. */
 struct cq_index_searching;
 CQ_MUST_USE cq_status cq_index_find_best(cq_hits *hits, const struct cq_index_searching *s, cq_error *error);
 
 /* --- computing hubness: index_hubness_queries.c --- */
 
-/* Before a commit: the numbers of records that have none yet, where others do. */
+/* Before a commit: computes the missing numbers of records if others have them. */
 CQ_MUST_USE cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *error);
 
 /* --- writing the lexical index: write_words.c --- */
 
-/* Before a commit: indexes the records that have no part yet, and merges parts where there are many. */
+/* Before a commit: indexes the records that have no part yet, and merges parts if there are many. */
 CQ_MUST_USE cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error);
 
 #endif

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Documents as they are added: their passages, and what of each is encoded. */
+/* Documents being added: their passages, and the encoded text of each. */
 typedef struct adding {
   const cq_index *index;
   const cq_encoder *encoder;
@@ -43,7 +43,7 @@ static void free_adding(adding *a) {
 
 enum { TOO_MANY_TOKENS = 1 << 28 };
 
-/* A text that the model would truncate has too many, however many. */
+/* A text that the model would truncate has too many tokens; the exact number does not matter. */
 static cq_status count_tokens(size_t *n, void *context, cq_slice text, cq_error *error) {
   adding *a = context;
   bool truncated = false;

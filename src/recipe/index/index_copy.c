@@ -14,7 +14,7 @@ static const cq_option option_rows[] = {
              "documents of a transaction; the result does not depend on it"),
      .letter = 'b'},
     {CQ_FLAG(O, "halfvec", halfvec, CHANGES,
-             "keep vectors in 16 bits: half the room, and cosines to three digits; of a new index")},
+             "keep vectors in 16 bits: half the size, cosines to three digits; only for a new index")},
     {CQ_YES_NO(
         O, "hnsw", hnsw, CHANGES, true,
         "make pgvector's index for approximate nearest neighbors (HNSW) at the end; without it searches are exact")},

@@ -35,8 +35,8 @@ cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index,
 
 /* --- approximations --- */
 
-/* The approximation of a snapshot, to be let go of; opened when it is not the one at hand. Errors: CQ_ERR_IO where it
- * is no longer there, CQ_ERR_UNSUPPORTED without the plugin. */
+/* The approximation of a snapshot, to be released; opened unless it is already open. Errors: CQ_ERR_IO if it no longer
+ * exists, CQ_ERR_UNSUPPORTED without the plugin. */
 static cq_status hold_approximation(cq_index_approximation **out, const cq_index *index,
                                     const cq_index_snapshot *snapshot, cq_error *error) {
   const cq_index_info info = cq_index_snapshot_info(snapshot);
@@ -94,8 +94,8 @@ static void tell_once(const cq_index *index, const char *reason) {
   index->notice(index->notice_context, text);
 }
 
-/* A snapshot and, unless `exact`, its approximation (NULL: it has none, or none can be used). An approximation that
- * another process has replaced is gone: then there is a newer snapshot. */
+/* A snapshot and, unless `exact`, its approximation (NULL: none, or none usable). If another process has replaced the
+ * approximation, there is a newer snapshot. */
 cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out, const cq_index *index,
                                bool exact, cq_error *error) {
   *snapshot = cq_index_store_hold(index->store);

@@ -33,7 +33,7 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   return CQ_OK;
 }
 
-/* Opens the model, model NULL: by the name it had, and sees that it is the index's. */
+/* Opens the model (NULL: by its old name) and checks that it is the index's. */
 static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   const char *name = model ? model : index->model;
   char fingerprint[33];
@@ -44,7 +44,7 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
   return status ? status : compare_model(index, *out, name, fingerprint, error);
 }
 
-/* Opens a model in whose space the index's vectors are taken to lie: of it, only the dimensions can be compared. */
+/* Opens a model that is assumed to share the index's space: only the dimensions can be checked. */
 static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   char text[1024];
   cq_encoder_options options = cq_encoder_default_options();
@@ -82,7 +82,7 @@ cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *que
   return o;
 }
 
-/* The encoder at `place`, which the first caller opens. */
+/* The encoder at `place`, opened by the first caller. */
 static cq_status need_encoder(const cq_encoder **out, const cq_index *index, _Atomic(cq_encoder *) *place,
                               cq_status (*open)(cq_encoder **, const cq_index *, const char *, cq_error *),
                               const char *model, cq_error *error) {

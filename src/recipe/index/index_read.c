@@ -17,8 +17,7 @@ static const cq_option option_rows[] = {
              "documents held in memory at a time; results do not depend on it"),
      .letter = 'b'},
     {CQ_FLAG(O, "mirror", mirror, CHANGES,
-             "make the index hold these documents and no others: unchanged ones stay as they are, those that are gone "
-             "are removed")},
+             "make the index hold exactly these documents: unchanged ones are kept, missing ones removed")},
 };
 #undef O
 const cq_option_group cq_group_index_read = {
@@ -84,7 +83,8 @@ static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d,
   cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
   if (status || first < 0) return status;
   status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
-  if (!status) *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is for adding to refuse */
+  if (!status)
+    *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is refused when it is added */
   r->seen[first] = 1;
   cq_arena_free(&arena);
   return status;
@@ -110,7 +110,7 @@ static cq_status remove_unseen(reading *r, cq_error *error) {
 
 static cq_status take(reading *r, const cq_document *d, cq_error *error) {
   bool unchanged;
-  if (cq_document_is_blank(d)) { /* a document of nothing would be near every query */
+  if (cq_document_is_blank(d)) { /* an empty document would be near every query */
     r->result.n_blank++;
     return CQ_OK;
   }

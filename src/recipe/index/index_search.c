@@ -5,7 +5,7 @@
  *   hybrid    both lists, `depth` passages each, fused by their ranks
  *
  * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
- * made longer, until it has k documents or nothing more is there. */
+ * made longer, until it has k documents or nothing is left. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -34,19 +34,18 @@ static const cq_option search_rows[] = {
     CQ_TOP_ROW(O, 1000000),
     {CQ_TEXT(O, "language", language, CHANGES, "CODE", "only documents that were added with this language"),
      .letter = 'l', .otherwise = "all"},
-    {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbors, even where the index has an approximation (ANN)")},
+    {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbors, even if the index has an approximation (ANN)")},
     {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1000000, "N",
-             "of approximate search: lists probed (nprobe, ivf) or candidates kept on the way (efSearch, hnsw); more "
-             "is slower "
-             "and has a higher recall"),
+             "effort of approximate search: lists probed (nprobe, ivf) or candidates kept on the way (efSearch, hnsw); "
+             "more is slower and has a higher recall"),
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
                "dense: by cosine; words: by the words in common; hybrid: both, fused by reciprocal ranks")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.5, 0, 1, "SHARE",
-               "of the list by words in a hybrid ranking; the rest is the dense list's")},
+               "weight of the list by words in a hybrid ranking; the dense list has the rest")},
     {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
     {CQ_TEXT(O, "filter", filter, CHANGES, "CONDITIONS",
-             "only documents that fulfil them: 'year >= 2020 and lang in [de, fr] and not source = \"wire\"'"),
+             "only documents that match: 'year >= 2020 and lang in [de, fr] and not source = \"wire\"'"),
      .letter = 'f', .otherwise = "none"},
     {CQ_CHOICE(O, "snippet", snippet, CHANGES, CQ_SNIPPET_NONE, snippets, "KIND",
                "the best sentence of each document's passage, by the query's words or by its vector, which is slower")},
@@ -58,7 +57,7 @@ static const cq_option search_rows[] = {
         "scores by words: BM25, or query likelihood with Dirichlet smoothing, as Lucene or as Terrier implements "
         "it")},
     {CQ_NUMBER(O, "words-mu", words_mu, CHANGES, 0, 0, 1e12, "X",
-               "Dirichlet smoothing of --words-model: less for shorter passages"),
+               "Dirichlet smoothing of --words-model; lower values suit shorter passages"),
      .flags = CQ_OPTION_BELOW_MAX, .otherwise = "2500; dirichlet-lucene: 2000"},
 };
 #undef O
@@ -86,7 +85,7 @@ static void keep_best_passages(candidates *list) {
   qsort(list->items, list->n, sizeof *list->items, cq_index_best_first);
 }
 
-/* A list of k documents for each query, or of all if there are fewer. */
+/* A list of up to k documents for each query. */
 static cq_status find_documents(candidates *lists, searching *s,
                                 cq_status (*find)(candidates *, searching *, size_t, cq_error *), cq_error *error) {
   const size_t k = s->options->k;

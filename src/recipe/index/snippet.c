@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-/* All sentences of all hits, those of a hit one after the other. */
+/* All sentences of all hits, grouped by hit. */
 typedef struct sentences {
   cq_slice *items;
   size_t n, capacity;

@@ -154,8 +154,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   return status;
 }
 
-/* The words of live records are written before the manifest names the new generation: no reader finds an index
- * without. */
+/* The words of live records are written before the manifest names the new generation, so no reader finds an index
+ * without words. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};
   if (index->backend->no_compaction)

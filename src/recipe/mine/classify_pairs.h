@@ -16,13 +16,13 @@ typedef struct cq_classifying {
 } cq_classifying;
 
 /* Reads its files before the search, which takes long. Errors: those of opening the model, and of reading gold
- * and classifier. Release with cq_classifying_close, also after an error. */
+ * and classifier. Release with cq_classifying_close, even after an error. */
 CQ_MUST_USE cq_status cq_classifying_open(cq_classifying *out, const cq_mining *mining, const cq_mine_options *options,
                                           cq_error *error);
 void cq_classifying_close(cq_classifying *classifying);
 
-/* Learns and saves, where that is requested; scores the pairs, sorts them, and leaves out those below the threshold or
- * past min_precision. Errors: those of learning and writing. */
+/* Trains and saves if requested; scores the pairs, sorts them, and drops those below the threshold or past
+ * min_precision. Errors: those of training and writing. */
 CQ_MUST_USE cq_status cq_classify_pairs(cq_mining *mining, cq_classifying *classifying, const cq_mine_options *options,
                                         cq_context *ctx, cq_error *error);
 

@@ -26,7 +26,7 @@ static const cq_option option_rows[] = {
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
              "dimension of the vectors in a file of raw f32 numbers (as LASER writes them)"),
-     .otherwise = "a .npy file says it"},
+     .otherwise = "from a .npy file's header"},
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, 0.75, -1, 1, "X",
                "minimum cosine of a sentence to its cluster's center")},
     {CQ_SIZE(O, "min-size", min_size, CHANGES, 10, 1, 0, "N", "leave out smaller clusters")},

@@ -9,12 +9,12 @@ typedef struct cq_gold_pairs {
   cq_map rows, ids; /* each: pair -> count; ids.n: how many pairs of ids it names */
 } cq_gold_pairs;
 
-/* Errors: CQ_ERR_ARGUMENT where the files of a mining have no ids, for an id that is in neither (file and line);
- * CQ_ERR_FORMAT for lines of another kind and for a file without a pair; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_ARGUMENT if the mined files have no ids, for an id that is in neither (file and line); CQ_ERR_FORMAT
+ * for other lines and for a file without a pair; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_gold_pairs_read(cq_gold_pairs *out, const cq_mining *mining, const char *path,
                                          cq_error *error);
 void cq_gold_pairs_free(cq_gold_pairs *gold);
-/* How many pairs of ids that gold names stand in a pair of rows. */
+/* The number of gold pairs of ids in a pair of rows. */
 uint64_t cq_gold_pairs_count(const cq_gold_pairs *gold, uint32_t source, uint32_t target);
 
 #endif

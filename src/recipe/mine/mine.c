@@ -41,7 +41,7 @@ static const cq_option option_rows[] = {
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
              "dimension of the vectors in files of raw f32 numbers (as LASER writes them)"),
-     .otherwise = "a .npy file says it"},
+     .otherwise = "from a .npy file's header"},
     {CQ_SIZE(O, "k", k, CHANGES, 4, 1, 4096, "N", "nearest neighbors to take the margin over"), .letter = 'k'},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the pairs are the same")},
@@ -108,7 +108,7 @@ static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *
 
 /* --- gold --- */
 
-/* How many pairs of ids a pair of rows stands for. */
+/* The number of pairs of ids that a pair of rows represents. */
 static size_t n_id_pairs(const cq_mining *m, const cq_mined_pair *p) {
   return cq_mining_n_lines(m, CQ_SOURCE, p->source) * cq_mining_n_lines(m, CQ_TARGET, p->target);
 }
@@ -186,7 +186,7 @@ static void tell_precision(const cq_mining *m, const double *precision, const cq
   o->notice(o->notice_context, text);
 }
 
-/* The pairs' precision; leaves out from where it is too low. */
+/* Estimates the pairs' precision; drops the pairs from where it is too low. */
 static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_nearest_options *nearest,
                                     cq_context *ctx, cq_error *error) {
   const bool leads = cq_ranks_rank(o->ranks) == 0;

@@ -10,21 +10,19 @@
 typedef struct cq_pair_classifier {
   double mean[CQ_N_PAIR_FEATURES], deviation[CQ_N_PAIR_FEATURES], weight[CQ_N_PAIR_FEATURES], intercept;
   cq_margin margin;  /* kind of margin used as the feature `margin` */
-  size_t n, n_right; /* pairs that it was trained on, and those of them in gold */
+  size_t n, n_right; /* training pairs, and how many of them are in gold */
   size_t k;          /* neighbors that the margin was taken over */
   char model[33];    /* fingerprint of the model that mined them */
 } cq_pair_classifier;
 
-/* From a mining's pairs: those that gold has, and the others. features  [n_pairs, CQ_N_PAIR_FEATURES]; leave_out  bits of
- * those whose weight is 0. Errors:
- * CQ_ERR_ARGUMENT where gold has none of them, or all; CQ_ERR_MEMORY. */
+/* Trains on mined pairs: those in gold, and the others. features  [n_pairs, CQ_N_PAIR_FEATURES]; leave_out  bits of
+ * those whose weight is 0. Errors: CQ_ERR_ARGUMENT where gold has none of them, or all; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *mining, const float *features,
                                                const cq_gold_pairs *gold, unsigned leave_out, cq_margin margin,
                                                cq_context *ctx, cq_error *error);
 
-/* As a file of JSON (docs/formats.md). Errors of reading: CQ_ERR_FORMAT for a file that is not a classifier, or has other
- * features, or numbers that no training gives; CQ_ERR_ARGUMENT for one trained with another margin; CQ_ERR_IO,
- * CQ_ERR_MEMORY. */
+/* As a file of JSON (docs/formats.md). Errors of reading: CQ_ERR_FORMAT for a file that is not a classifier, or has
+ * other features, or impossible numbers; CQ_ERR_ARGUMENT for another margin; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_classifier_write(const cq_pair_classifier *classifier, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_pair_classifier_read(cq_pair_classifier *out, const char *path, cq_margin margin,
                                               cq_error *error);

@@ -19,7 +19,7 @@ enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; later tokens of a sentence ar
 const char *const cq_pair_feature_names[] = {
     "margin",
     "cosine",
-    "length_ratio",   /* how far the logarithm of the lengths' ratio is from what is usual */
+    "length_ratio",   /* distance of the logarithm of the lengths' ratio from the usual one */
     "shorter",        /* logarithm of the length in characters */
     "longer",         /* the same */
     "digits_differ",  /* log(1 + digits that one side alone has) */
@@ -46,7 +46,7 @@ static void tokens_free(tokens *t) {
   cq_free(t->weights);
 }
 
-/* Counts in how many sentences a token stands; `last`: the sentence, from 1, that it was last seen in. */
+/* Counts the sentences that contain a token; `last`: the sentence, from 1, that it was last seen in. */
 static void count_sentences(float *counts, uint32_t *last, const int32_t *ids, size_t n, uint32_t sentence) {
   for (size_t i = 0; i < n; i++) {
     if (last[ids[i]] == sentence) continue;

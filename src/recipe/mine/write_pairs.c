@@ -99,7 +99,7 @@ static void put_xml(cq_builder *b, cq_slice text) {
 
 /* --- pairs --- */
 
-/* A row's name: its id, its text, or its number from 1, written to `number`. */
+/* A row's name: its id, its text, or its number from 1 (written to `number`). */
 static cq_slice name_of_row(char number[16], const cq_mining *m, cq_side side, uint32_t row, size_t line) {
   const cq_slice id = cq_mining_id(m, side, row, line), text = cq_mining_sentence(m, side, row);
   if (id.data || text.data) return id.data ? id : text;

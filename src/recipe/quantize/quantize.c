@@ -28,7 +28,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "sts", sts_files, n_sts_files, CHANGES, "FILE",
               "pairs of sentences with gold scores: report Spearman's rank correlation before and after")},
     {CQ_NUMBER(O, "max-loss", max_loss, CHANGES, INFINITY, 0, INFINITY, "POINTS",
-               "refuse when a measure falls by more than this, in points of 100"),
+               "refuse if a measure falls by more than this, in points of 100"),
      .otherwise = "any"},
     CQ_REPLACE_ROW(O),
 };

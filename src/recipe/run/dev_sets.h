@@ -30,21 +30,20 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
-  /* The first set on which the student's vectors hardly differ from one another although the teacher's do; NULL:
-   * none. */
+  /* The first set on which the student's vectors hardly differ (collapse) although the teacher's do; NULL: none. */
   const char *collapsed;
 } cq_dev_figures;
 
-/* teacher: may be NULL; its first dimensions count, as many as the encoder has. */
+/* teacher: may be NULL; only its first dimensions count, up to the encoder's. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
                                       const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
-/* The table as text, or as Markdown for a model card, which may show the figures before training beside them (before
+/* The table as text, or as Markdown for a model card, which may also show the figures before training (before
  * NULL: not); and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
-/* A line of each set: the figures before training, and now. */
+/* One line per set: the figures before training, and now. */
 void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now);
 json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
 

@@ -36,7 +36,7 @@ void cq_training_notice(void *training, const char *text) {
   cq_training_tell(training, "data", 0, 0, text);
 }
 
-/* ---- what a run that is resumed must have as it had ---- */
+/* ---- what must stay the same in a resumed run ---- */
 
 static cq_identity identity_of_rows(const cq_rows *rows) {
   cq_identity sum = {0};
@@ -130,8 +130,8 @@ cq_optimizer_options cq_training_optimizer(const cq_training *r) {
                                 .context = &r->run};
 }
 
-/* A run ends at the second evaluation that finds the vectors hardly different: what has collapsed does not come back.
- * New weights may begin like that and grow apart: they are left alone. */
+/* A run ends at the second evaluation that finds the vectors hardly different: a collapsed model does not recover. New
+ * weights may start like that and recover, so they are left alone. */
 enum { MAX_COLLAPSED = 2 };
 
 static bool has_dev_sets(const cq_training *r) {
@@ -283,7 +283,7 @@ static double dev_score(const cq_training *r, const cq_dev_figures *f) {
   return NAN;
 }
 
-/* As the table has it: accuracy and correlation in points of 100, the MSE without a sign. */
+/* As in the table: accuracy and correlation in points of 100, the MSE without a sign. */
 static double shown_score(const cq_training *r, double score) {
   return r->o->best_by == CQ_BEST_MSE ? -score : 100 * score;
 }
@@ -294,7 +294,7 @@ static size_t held_out_pairs(const cq_training *r) {
   return n;
 }
 
-/* Whether the held-out pairs can tell an accuracy from the highest: more than its standard error lies between. */
+/* Whether an accuracy differs from the highest by more than its standard error. */
 static bool is_lower(const cq_training *r, double score, double highest) {
   const double error = sqrt(fmax(0, highest * (1 - highest)) / (double)held_out_pairs(r));
   return score < highest - error;
@@ -346,8 +346,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   return status;
 }
 
-/* Evaluates the weights that the encoder computes with. averaged: how many they are the mean of; 0: they are no
- * mean. */
+/* Evaluates the encoder's current weights. averaged: how many weights they are the mean of; 0: not a mean. */
 static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
   cq_dev_figures_free(&r->now);

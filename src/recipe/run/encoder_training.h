@@ -17,7 +17,7 @@ typedef struct cq_training_task {
   const char *name; /* of the command */
   /* Computes the next batch: number cq_trainer_batches. */
   cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
-  /* Saves and restores what is trained beside the encoder, as sections of a checkpoint; NULL: nothing is. */
+  /* Saves and restores the other trained parts as sections of a checkpoint; NULL: none. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
   /* The task's own options and data, and the encoder it has begun from. */
@@ -39,9 +39,9 @@ typedef struct cq_training {
   cq_context *ctx;
   cq_training_task task;
   cq_encoder *encoder;              /* that learns */
-  const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: there is none */
+  const cq_cached_encoder *teacher; /* of the MSE on dev; NULL: none */
   cq_trainer *trainer;
-  cq_average average; /* of the last evaluations' weights; {0}: none is wanted */
+  cq_average average; /* of the last evaluations' weights; {0}: no averaging */
   bool keeps_average; /* keep is to save it, not the weights */
   cq_dev_sets dev;
   bool by_weight;   /* files are drawn from by weight */
@@ -52,10 +52,10 @@ typedef struct cq_training {
   bool has_before;
   struct {
     double best_score;    /* of what is kept */
-    double best_mse;      /* its mean squared error to the teacher; NaN: there is none */
+    double best_mse;      /* its mean squared error to the teacher; NaN: none */
     double highest;       /* score so far */
     uint64_t n_collapsed; /* evaluations that found the vectors hardly different */
-    uint64_t averaged;    /* evaluations that the kept model is the mean of; 0: it is no mean */
+    uint64_t averaged;    /* evaluations averaged in the kept model; 0: not a mean */
   } measured;             /* as a checkpoint has it */
   double gradient_norm;   /* the last update's */
   double started;         /* seconds: of the teacher's work, or of the steps' */
@@ -78,7 +78,7 @@ void cq_training_close(cq_training *r);
 bool cq_training_tell(void *training, const char *phase, uint64_t step, uint64_t n, const char *text);
 void cq_training_notice(void *training, const char *text); /* a cq_notice_fn */
 CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name, cq_error *error);
-/* Adds files of training data, and tells what each held. */
+/* Adds files of training data, and reports the size of each. */
 CQ_MUST_USE cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_data *files, size_t n,
                                        const cq_parallel_options *options, cq_error *error);
 cq_parallel_options cq_training_text_options(const cq_training *r);
@@ -91,9 +91,9 @@ uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
 
 /* --- the run --- */
 
-/* The optimizer's options, for modules that the task trains beside the encoder. */
+/* The optimizer's options, for other modules that the task trains. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
-/* To the end, in epochs of n_pairs: the model is at its place. result may be NULL. */
+/* Trains to the end, in epochs of n_pairs, and puts the model in place. result may be NULL. */
 CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);
 /* For identify: how many files there are, their weights and the text in them. */
 void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_parallel *data);

@@ -12,7 +12,7 @@
 
 /* --- filling --- */
 
-/* Tabs and line ends would be taken for the lines' own. */
+/* Tabs and line ends would be read as separators. */
 static void add_plain_text(cq_builder *out, const char *text) {
   for (; *text; text++) cq_builder_char(out, (unsigned char)*text < ' ' ? '?' : *text);
 }
@@ -92,7 +92,7 @@ typedef struct line {
   cq_slice name, value;
 } line;
 
-/* Takes the first line off the text; of none, name.data is NULL. */
+/* Removes the first line from the text; name.data is NULL if there is none. */
 static line next_identity_line(cq_slice *text) {
   line l = {{NULL, 0}, {NULL, 0}};
   if (text->n == 0) return l;

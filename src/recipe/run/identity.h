@@ -13,7 +13,7 @@
 #include "base/slice.h"
 #include "calque/encoder.h"
 
-/* {0} is empty. What fails for want of memory shows when it is compared. */
+/* {0} is empty. A lack of memory is reported by the comparison. */
 typedef struct cq_run_identity {
   cq_builder lines;
 } cq_run_identity;
@@ -27,14 +27,14 @@ void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
-/* In which precision a model computes, and by which instructions; nothing for f32, which was all there was. */
+/* A model's precision and instructions; nothing for f32, once the only one. */
 void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder);
 /* A line for each option of one value that changes the result, named as on the command line. */
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options);
 void cq_run_identity_free(cq_run_identity *id);
 
-/* Whether a run of these lines, then [n bytes], is this one; work is its directory. Errors: CQ_ERR_ARGUMENT:
- * "OUTPUT.work: the run under way has lr 0.0005, not 0.001"; CQ_ERR_MEMORY. */
+/* Compares the identity `then` [n bytes] with this run's; work is its directory. Errors: CQ_ERR_ARGUMENT: "OUTPUT.work:
+ * the run under way has lr 0.0005, not 0.001"; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_run_identity_compare(const cq_run_identity *now, const char *then, size_t n, const char *work,
                                               cq_error *error);
 

@@ -99,7 +99,7 @@ static void write_languages(cq_builder *out, const cq_parallel *data) {
   }
 }
 
-/* As the hub knows it: a model of one machine's directories is none that others could have. */
+/* The model's name on the hub, if it has one: a local directory means nothing to others. */
 static void write_base_model(cq_builder *out, const char *model) {
   char path[CQ_HUB_PATH], name[CQ_HUB_NAME];
   if (!model || cq_model_resolve(path, sizeof path, model, NULL) || !cq_hub_name_of(name, sizeof name, path)) return;

@@ -14,14 +14,14 @@ typedef struct cq_run_log {
   char *path;
 } cq_run_log;
 
-/* Opens for appending after the first keep bytes; what lies beyond is removed. A log shorter than that (deleted by
- * hand, say) continues where it ends. */
+/* Opens for appending after the first keep bytes; what lies beyond is removed. A shorter log (edited by hand, for
+ * example) is continued at its end. */
 CQ_MUST_USE cq_status cq_run_log_open(cq_run_log *out, const char *path, uint64_t keep, cq_error *error);
-/* Closing may be when a full disk shows. A closed log may be closed again. */
+/* A full disk may show only here. A closed log may be closed again. */
 CQ_MUST_USE cq_status cq_run_log_close(cq_run_log *log, cq_error *error);
 /* Writes one record and releases it; NULL (json_pack failed) is CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_run_log_write(cq_run_log *log, json_t *record, cq_error *error);
-/* Brings the log to the disk and tells how long it is. */
+/* Syncs the log and returns its length. */
 CQ_MUST_USE cq_status cq_run_log_length(uint64_t *out, cq_run_log *log, cq_error *error);
 
 #endif

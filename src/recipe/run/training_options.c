@@ -14,7 +14,7 @@ enum { MAX_COUNT = 1 << 20, MAX_EPOCHS = 1000000 };
 
 #define O cq_training_options
 static const cq_option option_rows[] = {
-    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress lives in DIR.work"), .letter = 'o',
+    {CQ_TEXT(O, "output", output, KEEPS, "DIR", "the trained model; work in progress is in DIR.work"), .letter = 'o',
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "dev", dev, n_dev, CHANGES, "[LABEL=]TSV",
              "held-out pairs (dev set), a sentence and its translation or paraphrase, for translation "
@@ -63,10 +63,9 @@ static const cq_option option_rows[] = {
      .otherwise = "the model's"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
                "mixed precision: multiply in this while training; weights and the optimizer stay f32")},
-    {CQ_CHOICE(
-        O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
-        "with mpirun: gradients travel between ranks in this; bf16: half the bytes, rounded on their way, and the "
-        "model depends on the number of ranks")},
+    {CQ_CHOICE(O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
+               "with mpirun: type of the gradients sent between ranks; bf16: half the bytes, but rounded, and the "
+               "model depends on the number of ranks")},
     {CQ_FLAG(O, "shard-tables", shard_tables, KEEPS,
              "with mpirun: each rank keeps a part of the word embeddings and of their optimizer's state")},
     {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, -1, 0, "STEPS",
@@ -88,7 +87,7 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "figures of the run as JSON lines (the learning curve)"),
      .otherwise = "DIR/log.jsonl"},
     {CQ_FLAG(O, "freeze-body", freeze_body, CHANGES,
-             "train the vocabulary's embeddings alone: all other weights keep their bits, and a step takes less time")},
+             "train only the vocabulary's embeddings: all other weights stay the same, and steps are faster")},
 };
 
 static cq_status check_training(const void *options, cq_error *error) {

@@ -129,7 +129,7 @@ static cq_status check_weights(const cq_run *r, cq_error *error) {
     const cq_param *p = params->items[i];
     if (!p->value) continue; /* narrow, which is frozen */
     const int64_t n = cq_param_floats(p);
-    double sum = 0; /* of zeros, unless something is no number */
+    double sum = 0; /* of zeros, unless something is not a number */
     for (int64_t j = 0; j < n; j++) sum += (double)p->value[j] * 0;
     if (isnan(sum))
       return cq_fail(error, CQ_ERR_LIMIT, "%s: weights that are not numbers after step %llu (%s)%s", p->name,
@@ -179,7 +179,7 @@ static cq_status evaluate_run(cq_run *r, cq_error *error) {
   cq_status status = r->task.evaluate(&better, r->task.context, error);
   r->state.n_waited++;
   if (status || !better) return status;
-  if (!r->leads) { /* the decision is rank 0's, by the same figures */
+  if (!r->leads) { /* rank 0 decides, from the same figures */
     r->state.has_best = 1, r->state.best_step = r->state.n_steps, r->state.n_waited = 0;
     return CQ_OK;
   }
@@ -192,7 +192,7 @@ static bool is_over(const cq_run *r) {
   return r->state.step == r->stage.n_steps || waits_too_long || r->over;
 }
 
-/* Measures, and all ranks learn whether one of them is to stop. */
+/* Measures, and tells all ranks if one of them has to stop. */
 static cq_status evaluate_and_meet(cq_run *r, cq_error *error) {
   const cq_status status = evaluate_run(r, error);
   return status ? status : cq_ranks_meet(r->o.ranks, &r->stopped, error);

@@ -19,14 +19,14 @@
 #include "train/schedule.h"
 #include "train/tree_exchange.h"
 
-/* A stage: trained in one stretch, under one schedule. */
+/* A stage: one learning-rate schedule. */
 typedef struct cq_run_stage {
   const char *name;  /* in news, messages and the log */
   uint64_t n_steps;  /* 0: the stage is left out */
   uint64_t n_warmup; /* of them the learning rate rises in */
   bool evaluates;
   bool evaluates_first;    /* before its first step, too */
-  uint64_t evaluate_every; /* steps, and at the end; 0: at the end alone */
+  uint64_t evaluate_every; /* steps, and at the end; 0: only at the end */
   const cq_params *params; /* what is trained */
 } cq_run_stage;
 
@@ -45,7 +45,7 @@ typedef struct cq_run_task {
   cq_status (*finish)(void *context, const char *best, cq_error *error);
   /* On all ranks, before rank 0 saves: it gets what others keep. NULL: they keep nothing. */
   cq_status (*collect)(void *context, cq_error *error);
-  /* All that the next update depends on but what the run itself keeps, as sections. */
+  /* Everything that the next update depends on, except the run's own state, as sections. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   /* News; text NULL: only numbers. False: stop. */
   bool (*tell)(void *context, const char *phase, uint64_t step, uint64_t n_steps, const char *text);
@@ -53,15 +53,15 @@ typedef struct cq_run_task {
 } cq_run_task;
 
 typedef struct cq_run_options {
-  const char *output, *log_path; /* NULL: in the work directory, in the end beside the model */
+  const char *output, *log_path; /* NULL: in the work directory, at the end next to the model */
   bool resume, replace;
   int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
   int patience;         /* evaluations without a better one after which a stage ends; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
-  cq_ranks *ranks;      /* that do the same run together, of which rank 0 writes; NULL: this process alone */
-  bool narrow_exchange; /* their gradients travel as bf16 (train/tree_exchange.h) */
-  bool shard_tables;    /* each keeps a part of them (train/table_parts.h) */
+  cq_ranks *ranks;                           /* the processes of the run; rank 0 writes; NULL: this process alone */
+  bool narrow_exchange;                      /* their gradients travel as bf16 (train/tree_exchange.h) */
+  bool shard_tables;                         /* each keeps a part of them (train/table_parts.h) */
 } cq_run_options;
 
 /* The run's own section of a checkpoint. Fixed-size numbers only: it is stored as it is in memory. */
@@ -96,7 +96,7 @@ void cq_run_close(cq_run *r); /* legal on {0} */
 const cq_exchange *cq_run_exchange(const cq_run *r);
 /* Makes the work directory and takes it for this process. */
 CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
-/* To the end: the model is at its place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity;
+/* Trains to the end and puts the model in place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity;
  * CQ_ERR_LIMIT when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
 CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
 

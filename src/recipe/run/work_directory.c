@@ -94,7 +94,7 @@ cq_status cq_work_directory_open(cq_work_directory *out, const char *output, con
                         "a run is under way here: resume it, or remove the directory");
   if (cq_file_exists(output) && !replace && !out->under_way)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, output,
-                        resume ? "already exists, and no run is under way beside it: it is finished"
+                        resume ? "already exists, and no run is under way next to it: it is finished"
                                : "already exists (--replace overwrites it)");
   struct stat info;
   if (log_path && !out->under_way && !replace && stat(log_path, &info) == 0 && S_ISREG(info.st_mode) &&
@@ -123,8 +123,8 @@ void cq_work_directory_close(cq_work_directory *w) {
   w->lock = 0;
 }
 
-/* The log beside the model. Linked, not moved: until the directory is gone a resumed run finds it whole. Where there
- * are no links it is copied. */
+/* Puts the log next to the model: linked, not moved, so that a resumed run finds it whole until the directory is gone.
+ * Copied if the file system has no links. */
 static cq_status place_log(const char *log, const char *place, cq_error *error) {
   cq_mapping text;
   if (link(log, place) == 0 || errno == EEXIST) return cq_sync_name(place, error);

@@ -1,7 +1,7 @@
 /* The first rows of a static student made from a teacher: what the teacher, all of it, says of each piece.
  *
- *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces, as far as they stand in translations
- *   new piece's text ──teacher──▶ the same pieces, as far as they stand in the teacher's language
+ *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces, as far as they occur in translations
+ *   new piece's text ──teacher──▶ the same pieces, as far as they occur in the teacher's language
  *   rows, less their mean and first principal components, times a / (a + p) ──▶ rows as long as fresh ones
  *
  * p is a piece's share of the text. Mean and components are those of sentences, to which frequent pieces give more. After

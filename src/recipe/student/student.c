@@ -36,36 +36,32 @@ static const cq_option option_rows[] = {
                "existing model as it is; transformer, bilstm: a fresh model; static: the mean of word vectors, fresh "
                "or from a teacher (--from)"),
      .letter = 'k'},
-    {CQ_TEXT(
-         O, "from", from, CHANGES, "MODEL",
-         "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; static: "
-         "teacher; each row starts as its vector of that piece on its own"),
+    {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
+             "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; "
+             "static: teacher; each row starts as its vector of that piece alone"),
      .letter = 'f'},
-    {CQ_DATA(
-        O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
-        "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
-        "language are aligned as one, a dictionary among them; one of weight 4 counts as if it were there four times")},
+    {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
+             "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
+             "language are aligned as one, a dictionary among them; one of weight 4 counts four times")},
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 32000, 8, 1 << 24, "N",
-            "size of the vocabulary; a smaller one where the text makes no more")},
+            "size of the vocabulary; smaller if the text yields fewer pieces")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
-    {CQ_FLAG(O, "keep-case", keep_case, CHANGES,
-             "read capital letters as they are; by default the vocabulary folds case")},
-    {CQ_FLAG(
-        O, "keep-words", keep_words, CHANGES,
-        "the words of --from's vocabulary stay, beside --vocab-size pieces, so that text of its language is split as "
-        "it was (new-vocabulary, unigram)")},
+    {CQ_FLAG(O, "keep-case", keep_case, CHANGES, "keep capital letters; by default the vocabulary folds case")},
+    {CQ_FLAG(O, "keep-words", keep_words, CHANGES,
+             "keep the words of --from's vocabulary, in addition to --vocab-size pieces, so that text of its language "
+             "is split as "
+             "it was (new-vocabulary, unigram)")},
     {CQ_FLAG(O, "fold-variants", fold_variants, CHANGES,
              "read spelling variants as one: Arabic alefs, vowel points, traditional and simplified Chinese, Cyrillic "
              "io, typographic quotation marks and dashes (unigram, bpe)")},
     {CQ_CHOICE(O, "carry-over", carry_over, CHANGES, CQ_CARRY_ALIGN, carry_overs, "METHOD",
-               "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the "
-               "mean of the piece's old tokens (mean), or the mean of the old pieces that it translates by word "
-               "alignment (align), and for what no translation has, of pieces with like contexts in the text "
-               "(focus)")},
+               "new-vocabulary: initial embeddings of pieces that the old vocabulary lacks: random (shared), the mean "
+               "of the piece's old tokens (mean), or the mean of the old pieces that it translates by word alignment "
+               "(align), and, for pieces without a translation, of pieces with similar contexts (focus)")},
     {CQ_INT(O, "dim", dim, CHANGES, 384, 1, 1 << 16, "N", "fresh kinds: hidden size")},
     {CQ_INT(O, "layers", n_layers, CHANGES, 6, 1, 1024, "N", "transformer, bilstm: layers")},
     {CQ_INT(O, "heads", n_heads, CHANGES, 12, 1, 1024, "N", "transformer: attention heads")},
@@ -80,7 +76,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "smoothing", smoothing, CHANGES, 5e-4, 0, 1e6, "A",
                "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
-            "static with --from: principal components to remove, of an eighth of the dimensions at most")},
+            "static with --from: principal components to remove, at most an eighth of the dimensions")},
     {CQ_INT(O, "embedding-dim", embedding_dim, CHANGES, 0, 0, 1 << 16, "N",
             "factorize the word embeddings into N dimensions and a projection (BERT, XLM-R): an ELECTRA"),
      .otherwise = "the hidden size"},
@@ -124,7 +120,7 @@ static void tell_notice(const cq_student_options *o, const char *text) {
  * vocabulary could learn from more is little. */
 enum { MAX_VOCABULARY_SENTENCES = 3000000 };
 
-/* A vocabulary of vocab_size pieces; *largest: of how many at most, where the text has fewer, else 0. */
+/* A vocabulary of vocab_size pieces; *largest: the max possible if the text has too few, else 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, const cq_tokenizer *old, cq_error *error) {
   cq_student_text *t = cq_alloc_zeroed(sizeof *t);

@@ -10,7 +10,7 @@ enum { CQ_STUDENT_COLUMNS = 64 };
 
 typedef struct cq_student_text {
   const cq_student_options *options;
-  size_t file; /* the next one, but for `again` more times of the one before */
+  size_t file; /* the next one, except for `again` more times of the one before */
   int again;
   cq_lines *lines;
   cq_slice columns[CQ_STUDENT_COLUMNS];

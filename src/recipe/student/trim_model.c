@@ -25,7 +25,7 @@
 #define O cq_trim_options
 static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
-              "text to keep the vocabulary of: .txt or .tsv, which may be compressed, every column of it"),
+              "text whose vocabulary is kept: .txt or .tsv, which may be compressed, every column of it"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_INT(O, "keep", keep, CHANGES, 0, 0, 1 << 24, "N",
             "keep the first N pieces of the vocabulary as well; in most vocabularies the most frequent come first")},
@@ -43,7 +43,7 @@ static const cq_option option_rows[] = {
      .otherwise = "the hidden size"},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
     {CQ_INT(O, "dimensions", dimensions, CHANGES, 0, 0, 1 << 20, "N",
-            "static models: turn the vectors to the text's principal axes (PCA), and keep the first N dimensions"),
+            "static models: rotate the vectors to the text's principal axes (PCA), and keep the first N dimensions"),
      .otherwise = "all"},
 };
 #undef O

@@ -42,35 +42,35 @@ static const cq_option option_rows[] = {
              "the model to train, for example one that 'calque model new' made"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "train", train, n_train, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "parallel text, a sentence and its translations on each line; with several files, one of "
-             "weight 2 is drawn from twice as often (weights imply --balanced)")},
+             "parallel text, a sentence and its translations on each line; with several files, weight 2 means twice as "
+             "many draws (weights imply --balanced)")},
     {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
              "text of the teacher's language without translations, a sentence a line: the student learns the teacher's "
-             "vectors of it; beside --train, or alone to make a smaller model that reads as the teacher does")},
+             "vectors of it; with --train, or alone to make a smaller model that reads as the teacher does")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
     {CQ_NUMBER(
         O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
-        "weight of a contrastive loss with the teacher's similarities as soft labels, beside the squared distance "
+        "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance "
         "(0: none)")},
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
-               "that weight at the end, to which it falls or rises as the learning rate falls"),
+               "final value of --contrast, approached as the learning rate falls"),
      .otherwise = "as --contrast"},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, TEMPERATURE, 1e-4, 1e6, "T", "of the contrastive loss")},
     {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
-             "of each source the N nearest others are further candidates of the contrastive loss (hard negatives)")},
+             "hard negatives: the N sources nearest to each source are further candidates of the contrastive loss")},
     {CQ_FLAG(
         O, "near-misses", near_misses, CHANGES,
-        "near misses of English sources (another number, another name, a negation more or less, clauses swapped) are "
+        "near misses of English sources (another number or name, a negation added or removed, clauses swapped) are "
         "further candidates of the contrastive loss, too")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",
-               "share of each batch's source sentences that are trained on, beside all translations: a student that "
-               "reads the teacher's language as the teacher does needs few, and a step takes less time")},
+               "share of each batch's source sentences to train on, in addition to all translations: few are enough if "
+               "the student already reads the teacher's language as the teacher does, and steps are faster")},
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
-               "subword regularization: split translations without a share of the vocabulary's pieces, drawn anew each "
+               "subword regularization: split translations without a random share of the vocabulary's pieces each "
                "time (Unigram vocabularies)")},
     {CQ_NUMBER(O, "augment", augment, CHANGES, 0, 0, 1, "SHARE",
                "write this share of the text as people type it: in lower or upper case, without accents, or "
@@ -181,7 +181,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* A Dense from the student's width to the teacher's; where the student ends with vectors of length 1, it still does. */
+/* A Dense from the student's width to the teacher's; a student that normalizes its vectors still does. */
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
@@ -257,8 +257,7 @@ static double contrast_weight(const run *r) {
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
-  const size_t dim =
-      (size_t)cq_encoder_full_dim(r->training.encoder); /* the teacher's first ones, where that has more */
+  const size_t dim = (size_t)cq_encoder_full_dim(r->training.encoder); /* the teacher's first ones, if it has more */
   const cq_soft_contrast contrast = {.candidates = r->candidates,
                                      .n_own = (size_t)r->training.o->batch_pairs,
                                      .n_candidates = r->n_candidates,

@@ -25,9 +25,8 @@ static const cq_option option_rows[] = {
              "the model to train: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .flags = CQ_OPTION_REQUIRED},
     {CQ_DATA(O, "nli", nli, n_nli, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "labeled pairs (sentence, sentence, label in any words), for the softmax loss (NLI); with "
-             "several such files, one of weight 2 is drawn from twice as often (weights imply "
-             "--balanced)")},
+             "labeled pairs (sentence, sentence, label in any words), for the softmax loss (NLI); with several such "
+             "files, weight 2 means twice as many draws (weights imply --balanced)")},
     {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
              "scored pairs (sentence, sentence, score), for the cosine similarity loss "
              "(CosineSimilarityLoss)")},
@@ -37,13 +36,13 @@ static const cq_option option_rows[] = {
              "column is a hard negative. A larger --batch has more negatives: better, and more memory; "
              "--accumulate adds no negatives")},
     {CQ_NUMBER(O, "max-score", max_score, CHANGES, 5, 0, 1e308, "X",
-               "score in --scored that stands for a cosine of 1; a score of 0 stands for 0"),
+               "the score in --scored that means a cosine of 1; 0 means 0"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e308, "X",
                "of the contrastive loss: cosines are divided by it (1 / sentence-transformers' scale)"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_FLAG(O, "symmetric", symmetric, CHANGES,
-             "contrastive loss in both directions: the positive must find its anchor, too")},
+             "contrastive loss in both directions: anchor to positive and positive to anchor")},
 };
 
 static cq_status check_finetune(const void *options, cq_error *error) {
@@ -73,7 +72,7 @@ typedef struct task {
   size_t n_files;
   cq_parallel data;
   cq_sampler sampler;
-  uint64_t n_pairs; /* 0: there are none */
+  uint64_t n_pairs; /* 0: none */
   uint64_t n_dealt; /* batches */
 } task;
 
@@ -214,7 +213,7 @@ static kind deal_batch(run *r) {
   return chosen;
 }
 
-/* Which kind batch number n is of: a resumed run deals again what was dealt before it. */
+/* The kind of batch number n: a resumed run repeats the choices of the batches before it. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
   while (r->n_dealt < n) deal_batch(r);

@@ -18,7 +18,7 @@ typedef struct cq_hard_negatives {
   cq_slice *texts;             /* [n] the drawn sources, [misses.n] their near misses: what the teacher encodes */
   size_t n, n_texts;           /* n_texts: of both */
   uint32_t *position;          /* [n_sources] among the drawn ones, UINT32_MAX for others */
-  cq_near_misses misses;       /* none, where they are not wanted */
+  cq_near_misses misses;       /* none, if they are not wanted */
   size_t *first_miss;          /* [n + 1] of each drawn source */
   uint32_t *records;           /* [n] of the drawn sources in the cache */
   cq_neighbors nearest;        /* of the drawn sources among themselves */
@@ -26,7 +26,7 @@ typedef struct cq_hard_negatives {
 } cq_hard_negatives;
 
 /* drawn [n]: those of the n_sources sources that will be drawn, in ascending order. What texts hold must have vectors
- * before the search. Release with cq_hard_negatives_free, also after an error. Errors: CQ_ERR_MEMORY. */
+ * before the search. Release with cq_hard_negatives_free, even after an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hard_negatives_list(cq_hard_negatives *out, const cq_slice *sources, size_t n_sources,
                                              const uint32_t *drawn, size_t n, size_t n_nearest, bool near_misses,
                                              uint64_t seed, cq_error *error);

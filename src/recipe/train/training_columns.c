@@ -49,7 +49,7 @@ static double share_of(const look *l, const char *code) {
   return 0;
 }
 
-/* The language of three fifths of the sentences or more; NULL: there is none. */
+/* The language of three fifths of the sentences or more; NULL: none. */
 static const char *language_of(const look *l) {
   for (size_t i = 0; l->n >= MIN_SENTENCES && i < l->n_languages; i++)
     if (5 * l->counts[i] >= 3 * l->n && strcmp(l->codes[i], "und") != 0) return l->codes[i];

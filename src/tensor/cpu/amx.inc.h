@@ -51,7 +51,7 @@ INLINE void amx_sums(sums out[AMX_BLOCK][2], const narrow *a, int64_t a_stride, 
         for (int v = 0; v < 1 + second; v++)
           memcpy(rest[v][i], from + (i * width + v * LANES) * GROUP, sizeof rest[v][i]);
       from = rest[0][0], b_bytes = sizeof rest[0][0], next = AMX_GROUPS * LANES * GROUP;
-      __asm__ volatile("" ::: "memory"); /* gcc 12's instructions do not declare that they read memory */
+      __asm__ volatile("" ::: "memory"); /* gcc 12's intrinsics do not declare that they read memory */
     }
     _tile_loadd(4, a + p * GROUP, a_bytes);
     _tile_loadd(6, from, b_bytes);

@@ -18,7 +18,7 @@
 
 typedef vi sums;
 typedef struct row_term {
-  float scale; /* NaN: the row has something in it that is no finite number */
+  float scale; /* NaN: some element of the row is not finite */
   int32_t zero;
 } row_term;
 typedef struct column_terms {

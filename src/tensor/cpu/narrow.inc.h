@@ -16,7 +16,7 @@
  *   n_element(x, columns, lane)            an element of B, multiplied so; may add to its column's terms
  *   n_run(b, n, factor, columns, lane)     LANES * GROUP elements of a column that lie side by side (zeros from n on), as
  *                                          LANES times 32 bits, likewise
- *   PACK_ROWS(to, b, stride, k, columns)   where there is a faster way for columns that lie side by side; may be left
+ *   PACK_ROWS(to, b, stride, k, columns)   if there is a faster way for columns that lie side by side; may be left
  *                                          out
  *   AMX_DOT(sum, a, b)                     where products are AMX's (amx.inc.h); may be left out */
 
@@ -104,7 +104,7 @@ static size_t narrow_packed_bytes(int64_t k, int64_t n) {
   return panel_bytes(k, 1) * (size_t)((n + LANES - 1) / LANES);
 }
 
-/* Columns whose elements lie apart, one by one; zeros where there are none. */
+/* Columns whose elements lie apart, one by one; zeros if there are none. */
 INLINE void pack_apart(narrow_b *to, column_terms *terms, const float *b, int64_t k_stride, int64_t n_stride, int64_t k,
                        int64_t columns) {
   const int64_t width = round_up(columns, LANES);

@@ -26,7 +26,7 @@ INLINE float row_total(const row_sum *s) {
   } while (0)
 /* clang-format on */
 
-/* x is read three times, from the first-level cache but for the first: its sum with the residual is kept where xhat, or
+/* x is read three times, after the first from the L1 cache: its sum with the residual is kept where xhat, or
  * else y, will stand. */
 static void layer_norm(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                        const float *beta, float eps, int64_t rows, int64_t dim) {

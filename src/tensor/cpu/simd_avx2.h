@@ -1,4 +1,4 @@
-/* Vectors of 8 floats: AVX2 and FMA. The meaning of each function stands in simd_portable.h. */
+/* Vectors of 8 floats: AVX2 and FMA. simd_portable.h describes each function. */
 #ifndef TENSOR_CPU_SIMD_AVX2_H
 #define TENSOR_CPU_SIMD_AVX2_H
 

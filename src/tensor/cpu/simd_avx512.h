@@ -1,4 +1,4 @@
-/* Vectors of 16 floats: AVX-512 F, BW, VL, DQ. The meaning of each function stands in simd_portable.h. */
+/* Vectors of 16 floats: AVX-512 F, BW, VL, DQ. simd_portable.h describes each function. */
 #ifndef TENSOR_CPU_SIMD_AVX512_H
 #define TENSOR_CPU_SIMD_AVX512_H
 

@@ -63,7 +63,7 @@ INLINE vf v_min(vf x, float bound) {
 INLINE vf v_max(vf x, float bound) {
   return v_select(x < v_set(bound), v_set(bound), x);
 }
-/* The larger of two; where one is NaN, y. */
+/* The larger of two; y if one is NaN. */
 INLINE vf v_max_of(vf x, vf y) {
   return v_select(x > y, x, y);
 }

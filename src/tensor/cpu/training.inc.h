@@ -85,7 +85,7 @@ static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const
   }
 }
 
-/* Up to six rows at a time: what they give dx needs their dot products, which do not depend on each other. */
+/* Up to six rows at a time: their contributions to dx need dot products that are independent of each other. */
 enum { SAMPLED = 6 };
 
 INLINE void sample_rows(float *dx, const float *x, float *const *o, const float *label, float rate, int64_t dim,
