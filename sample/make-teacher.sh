@@ -21,7 +21,7 @@ head -n 500 "$work/pairs.tsv" >"$work/dev.tsv"
 tail -n +501 "$work/pairs.tsv" >"$work/train.tsv"
 
 "$calque" model new --kind transformer --dim 128 --layers 3 --heads 4 --feed-forward 512 --max-length 64 --dropout 0 \
-  --text "$work/english.txt" --vocab-size 1400 --lowercase --replace "$work/fresh"
+  --text "$work/english.txt" --vocab-size 1400 --replace "$work/fresh"
 "$calque" distill --teacher "$large" --student "$work/fresh" --dim-match truncate \
   --train "english=$work/train.tsv" --dev "english=$work/dev.tsv" --sts "english=$here/sts/en-en.tsv" \
   --epochs 8 --batch 64 --lr 2e-3 --warmup 0.05 --eps 1e-8 --evaluate-every 2000 --best-by mse \

@@ -117,6 +117,8 @@ def main(out):
                          {"idx": 1, "name": "1", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
                          {"idx": 2, "name": "2", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}],
         "sentence_bert_config.json": {"max_seq_length": 512, "do_lower_case": False},
+        "config_sentence_transformers.json": {
+            "prompts": {"query": "query: ", "passage": "passage: "}, "default_prompt_name": "query"},
         "1_Pooling/config.json": {"word_embedding_dimension": hidden, "pooling_mode_mean_tokens": True},
     }
     for name, content in files.items():

@@ -37,6 +37,7 @@ typedef struct cq_distill_options {
   const char *cache_directory;    /**< teacher vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
   const cq_training_options *run; /**< its output is required */
   double source_share;            /**< share of a batch's sources trained on, besides all translations */
+  double augment;                 /**< share of the text written in another case, without accents or full stop */
   double piece_dropout;           /**< subword regularization: share of pieces left out when translations are split */
   /** Hard negatives for the contrastive loss, besides in-batch ones: this many nearest other sources of each sentence
    * (LASER3-CO, arXiv 2210.05033); near misses made by rules for English (xsim++, arXiv 2306.12907) */

@@ -74,7 +74,10 @@ typedef struct cq_eval_options {
   size_t max_rows; /**< read at most this many rows; 0: all */
   bool skip_bad;   /**< count malformed lines instead of CQ_ERR_FORMAT */
   const char *prompt;
-  int truncate_dim;       /**< keep only this many leading dimensions; 0: all */
+  int truncate_dim; /**< keep only this many leading dimensions; 0: all */
+  /** Rewrite the second column: lower, upper (case), accents (without), punctuation (without the last marks), nfd,
+   * hyphen (soft hyphens in words); NULL: as it is */
+  const char *perturb;
   cq_eval_memory *memory; /**< for cq_eval_mse, translation, xsim, search and sts; NULL: none */
 } cq_eval_options;
 CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval) /**< group "eval" */

@@ -57,7 +57,7 @@ typedef struct cq_student_options {
   cq_student_vocabulary vocabulary;
   int vocab_size;                               /**< pieces, including special ones, or max words */
   double character_coverage;                    /**< minimum share of the text's characters in pieces */
-  bool lowercase;                               /**< fold case in the vocabulary's normalizer */
+  bool keep_case;                               /**< else the vocabulary folds case */
   cq_carry_over carry_over;                     /**< NEW_VOCABULARY */
   int dim, n_layers, n_heads, feed_forward_dim; /**< the fresh kinds */
   int max_seq_length;                           /**< tokens; 0: 128, or what `from` has */
@@ -73,7 +73,8 @@ typedef struct cq_student_options {
   bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, besides vocab_size pieces */
   /** STATIC with `from`: a piece with share p of the text has weight smoothing / (smoothing + p); 0: 1 */
   double smoothing;
-  int n_components; /**< STATIC with `from`: principal components removed, max dim / 8 */
+  int n_components;  /**< STATIC with `from`: principal components removed, max dim / 8 */
+  int embedding_dim; /**< of factorized word embeddings: BERT becomes ELECTRA; 0: the hidden size */
 } cq_student_options;
 /** A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, student)

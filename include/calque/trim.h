@@ -31,7 +31,12 @@ typedef struct cq_trim_options {
   size_t n_text_files;           /**< 1 or more */
   int keep;                      /**< also keep the vocabulary's first pieces, this many, often the most frequent */
   bool replace;                  /**< overwrite an existing directory */
-  int dimensions;                /**< of a static model: principal axes to keep, by variance; 0: all */
+  int vocab_size;                /**< keep the pieces the text uses most, files counting alike; 0: all it needs */
+  bool fold_case;                /**< lower case, NFC, no invisible characters; Unigram vocabularies */
+  const int *layers;             /**< [n_layers] to keep, in rising order from 0; NULL: all */
+  size_t n_layers;
+  int embedding_dim; /**< of factorized word embeddings: BERT becomes ELECTRA; 0: the hidden size */
+  int dimensions;    /**< of a static model: principal axes to keep, by variance; 0: all */
 } cq_trim_options;
 CQ_DEFAULT_OPTIONS(cq_trim_options, cq_trim_default_options, trim) /**< group "trim" */
 

@@ -50,6 +50,7 @@ const cq_bert *cq_bert_find(const char *model_type);
 const char *cq_bert_name(size_t i);
 bool cq_bert_is_albert(const cq_bert *a);
 bool cq_bert_is_deberta(const cq_bert *a);
+bool cq_bert_is_plain(const cq_bert *a); /* BERT, RoBERTa and their like: word, position and type, normalized */
 /* The activation if config.json names none. */
 const char *cq_bert_activation(const cq_bert *a);
 /* Errors: CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED with the key. */

@@ -99,6 +99,10 @@ bool cq_bert_is_deberta(const cq_bert *a) {
   return a->names == &deberta_names;
 }
 
+bool cq_bert_is_plain(const cq_bert *a) {
+  return a->names == &bert_names && !a->projection && strcmp(a->model_type, "ernie") != 0;
+}
+
 /* ---- reading config.json ---- */
 
 /* What ALBERT, ELECTRA and ERNIE add. */

@@ -256,6 +256,20 @@ cq_status cq_pca_axes(double *axes, const float *vectors, size_t n, int dim, int
   return status;
 }
 
+cq_status cq_symmetric_axes(double *axes, const double *matrix, size_t dim, size_t n, cq_context *ctx,
+                            cq_error *error) {
+  analysis a = {.n = 1, .dim = dim, .m = dim}; /* the whole basis: one round is exact, as n is a large share of it */
+  const cq_status status = allocate_pca(&a, error);
+  if (!status) {
+    memcpy(a.covariance, matrix, dim * dim * sizeof *matrix);
+    find_directions(&a, n, ctx);
+    for (size_t i = 0; i < n; i++) fix_sign(a.v + i * dim, dim);
+    memcpy(axes, a.v, n * dim * sizeof *axes);
+  }
+  free_pca(&a);
+  return status;
+}
+
 cq_status cq_points_check(const float *vectors, size_t n, int dim, cq_error *error) {
   if (n < CQ_MIN_POINTS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu vectors to project, expected at least %d", n, CQ_MIN_POINTS);

@@ -5,6 +5,7 @@ extern "C" {
 }
 
 #include <unicode/bytestream.h>
+#include <unicode/casemap.h>
 #include <unicode/normalizer2.h>
 #include <unicode/stringpiece.h>
 
@@ -61,4 +62,12 @@ extern "C" bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form) {
   UErrorCode code = U_ZERO_ERROR;
   const icu::Normalizer2 *n = normalizer(form, code);
   return U_SUCCESS(code) && n->hasBoundaryBefore(static_cast<UChar32>(c));
+}
+
+extern "C" void cq_text_upper(cq_builder *out, cq_slice text) {
+  UErrorCode code = text.n > INT32_MAX ? U_INDEX_OUTOFBOUNDS_ERROR : U_ZERO_ERROR;
+  Sink sink(out);
+  if (U_SUCCESS(code))
+    icu::CaseMap::utf8ToUpper("", 0, icu::StringPiece(text.data, static_cast<int32_t>(text.n)), sink, nullptr, code);
+  if (U_FAILURE(code)) out->failed = true;
 }

@@ -59,6 +59,8 @@ bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form);
 
 /* Each character by itself. */
 void cq_text_lower(cq_builder *out, cq_slice text);
+/* The text in upper case, for no language in particular: sharp s becomes SS. */
+void cq_text_upper(cq_builder *out, cq_slice text);
 /* As cq_text_lower, but a capital sigma at a word's end becomes the final one (Unicode 15, table 3-17; what str.lower()
  * does). */
 void cq_text_lower_in_context(cq_builder *out, cq_slice text);

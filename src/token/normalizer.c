@@ -80,6 +80,23 @@ static bool run_replace(cq_builder *out, const cq_normalizer *step, cq_slice tex
   return !out->failed;
 }
 
+/* Each character of a class. */
+static bool run_replace_class(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  size_t kept = 0;
+  for (size_t i = 0, n; i < text.n; i += n) {
+    uint32_t c;
+    bool in = false;
+    n = cq_utf8_decode(&c, text.data + i, text.n - i);
+    for (size_t k = 0; !in && k < step->n_ranges; k++) in = c >= step->ranges[k][0] && c <= step->ranges[k][1];
+    if (!in) continue;
+    cq_builder_bytes(out, text.data + kept, i - kept);
+    cq_builder_bytes(out, step->to.data, step->to.n);
+    kept = i + n;
+  }
+  cq_builder_bytes(out, text.data + kept, text.n - kept);
+  return !out->failed;
+}
+
 /* A run of one character, or of white space (from is empty), of at least min_chars. */
 static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slice text) {
   for (size_t i = 0; i < text.n;) {
@@ -151,10 +168,26 @@ static cq_status parse_strip(cq_normalizer *step, const cq_step_parser *p) {
   return status ? status : cq_step_bool(&step->flags[1], p, "strip_right");
 }
 
-/* The regular expressions found in real files: one character or \s, followed by + or {n,}. */
+/* [ac-f]: characters and ranges of them, none of which means something else there. False: it is no such class. */
+static bool parse_class(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
+  const size_t n = strlen(regex);
+  if (n < 3 || regex[0] != '[' || regex[n - 1] != ']' || strcspn(regex + 1, "[]\\^&") != n - 2) return false;
+  step->ranges = cq_arena_array(p->arena, n, sizeof *step->ranges);
+  for (const char *at = regex + 1, *end = regex + n - 1; step->ranges && at < end;) {
+    uint32_t *range = step->ranges[step->n_ranges++];
+    at += cq_utf8_decode(&range[0], at, (size_t)(end - at));
+    range[1] = range[0];
+    if (*at == '-' && at + 1 < end) at += 1 + cq_utf8_decode(&range[1], at + 1, (size_t)(end - at - 1));
+  }
+  step->run = run_replace_class;
+  return step->ranges != NULL;
+}
+
+/* The regular expressions found in real files: one character or \s, followed by + or {n,}; a class. */
 static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;
+  if (parse_class(step, p, regex)) return CQ_OK;
   step->from = (cq_slice){"", 0};
   if (!strncmp(rest, "\\s", 2)) {
     rest += 2;
@@ -301,4 +334,34 @@ cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_norm
     text = (cq_slice){target->data ? target->data : "", target->n};
   }
   return CQ_OK;
+}
+
+/* --- the one of our own models --- */
+
+/* Soft hyphen, grapheme joiner, marks and embeddings of direction, word joiner and invisible operators, variation
+ * selectors, byte order mark, annotations. Joiners (U+200C, U+200D), which spell words, stay. */
+static const char invisible[] =
+    "[\u00AD\u034F\u061C\u180E\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFE00-\uFE0F"
+    "\uFEFF\uFFF9-\uFFFB]";
+
+json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case) {
+  json_t *steps = json_array();
+  cq_json_push(&steps,
+               json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "Regex", invisible, "content", ""));
+  cq_json_push(&steps, json_pack("{s:s}", "type", "NFC"));
+  if (json_is_object(old)) cq_json_push(&steps, cq_json_copy(old));
+  if (fold_case) {
+    cq_json_push(&steps, json_pack("{s:s}", "type", "Lowercase"));
+    cq_json_push(&steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", "\u03C2", "content",
+                                   "\u03C3"));
+  }
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
+}
+
+void cq_fold_typed(cq_builder *out, cq_slice text) {
+  cq_builder lower = {0};
+  const cq_normalizer final_sigma = {.from = {"\u03C2", 2}, .to = {"\u03C3", 2}};
+  cq_text_lower(&lower, text);
+  if (lower.failed || !run_replace(out, &final_sigma, (cq_slice){lower.data, lower.n})) out->failed = true;
+  cq_builder_free(&lower);
 }

@@ -9,8 +9,10 @@ typedef struct cq_normalizer cq_normalizer;
 struct cq_normalizer {
   bool (*run)(cq_builder *out, const cq_normalizer *step, cq_slice text); /* false: out of memory */
   bool flags[4];
-  int form;          /* a cq_normal_form */
-  int min_chars;     /* of a run that is replaced */
+  int form;              /* a cq_normal_form */
+  int min_chars;         /* of a run that is replaced */
+  uint32_t (*ranges)[2]; /* of characters that are replaced, in the arena */
+  size_t n_ranges;
   cq_slice from, to; /* in the tokenizer's arena */
   cq_charsmap *charsmap;
 };
@@ -26,5 +28,11 @@ bool cq_normalizer_lowers(const cq_normalizer *step);
 /* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
+
+/* The normalizer of our own models, for text as people type it: invisible characters go, what is decomposed (NFD) is
+ * composed, then what `old` does (NULL: nothing), then, with fold_case, case is folded. NULL: out of memory. */
+json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case);
+/* Appends text with its case folded so. */
+void cq_fold_typed(cq_builder *out, cq_slice text);
 
 #endif

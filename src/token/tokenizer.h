@@ -102,6 +102,13 @@ CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokeni
 CQ_MUST_USE cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer,
                                         const bool *needed, cq_error *error);
 
+/* A tokenizer that reads text in lower case, composed and without invisible characters, with one piece for those that
+ * differ in case alone.
+ *   new_ids, weights  [vocab_size] a piece's new id, and its share, by frequency, of the pieces that became this one
+ * Errors: CQ_ERR_UNSUPPORTED for another vocabulary than Unigram; CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_fold_case(cq_tokenizer **out, int32_t *new_ids, double *weights,
+                                             const cq_tokenizer *tokenizer, cq_error *error);
+
 /* --- training a SentencePiece vocabulary --- */
 
 typedef struct cq_sentencepiece_training {

@@ -225,6 +225,18 @@ static cq_status train_on_source(char **model, size_t *n_bytes, int *largest, so
 }
 
 /* A tokenizer from a model's bytes. It keeps a copy, to be saved as if it had been opened from that file. */
+/* The normalizer reads text as it is typed. tokenizer.json says so; the SentencePiece model beside it, which has no room for
+ * that, gives the same ids for composed text. */
+static cq_status read_as_typed(cq_tokenizer *t, cq_error *error) {
+  const cq_place place = {"tokenizer.json", "normalizer"};
+  json_t *typed = cq_typed_text_normalizer(json_object_get(t->document, "normalizer"), false);
+  cq_json_set(&t->document, "normalizer", typed);
+  if (!typed || !t->document) return cq_fail_memory(error, "tokenizer document");
+  cq_normalizers_free(&t->normalizers);
+  t->normalizers = (cq_normalizers){0};
+  return cq_normalizers_parse(&t->normalizers, &t->arena, typed, &place, error);
+}
+
 static cq_status open_trained(cq_tokenizer **out, const char *model, size_t n_bytes, cq_error *error) {
   static const char file[] = "sentencepiece.bpe.model";
   cq_status status;
@@ -233,6 +245,7 @@ static cq_status open_trained(cq_tokenizer **out, const char *model, size_t n_by
   if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
     t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
     status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
+    if (!status) status = read_as_typed(t, error);
     if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
   } else {
     cq_free(bytes);

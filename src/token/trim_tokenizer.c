@@ -1,4 +1,5 @@
-/* A tokenizer without the pieces that a text never needed, which splits that text as before.
+/* A tokenizer of fewer pieces: without those that a text never needed, which splits that text as before; or with one piece
+ * in lower case for those that differ in case alone.
  *
  *   WordPiece, words   the pieces that matched, those of words that ended as unknown among them: another piece can only
  *                      match where it matched before
@@ -11,8 +12,10 @@
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"
+#include "base/map.h"
 #include "base/memory.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* --- what a text needs --- */
@@ -58,6 +61,7 @@ static void choose_kept(int32_t *kept, const cq_tokenizer *t, const bool *needed
 typedef struct renumbering {
   const cq_tokenizer *t;
   const int32_t *new_ids; /* -1: left out */
+  json_t *folded;         /* the vocabulary where pieces become one; NULL: those that stay, as they are */
 } renumbering;
 
 static json_t *new_id_json(const renumbering *r, const json_t *id) {
@@ -78,6 +82,7 @@ static json_t *with_new_id(const renumbering *r, const json_t *object, const cha
 }
 
 static json_t *trim_vocab(const renumbering *r, const json_t *vocab) {
+  if (r->folded) return json_incref(r->folded);
   const char *piece;
   json_t *value, *out = json_is_array(vocab) ? json_array() : json_object();
   size_t i;
@@ -163,6 +168,7 @@ static cq_status trim_document(json_t **out, const renumbering *r, cq_error *err
   *out = with_member(whole, "model", trim_model(r, json_object_get(whole, "model")));
   if (json_is_array(json_object_get(whole, "added_tokens")))
     cq_json_set(out, "added_tokens", trim_added(r, json_object_get(whole, "added_tokens")));
+  if (r->folded) cq_json_set(out, "normalizer", cq_typed_text_normalizer(json_object_get(whole, "normalizer"), true));
   if (json_is_object(post)) cq_json_set(out, "post_processor", trim_post(r, post, 0));
   if (json_is_object(padding)) cq_json_set(out, "padding", with_new_id(r, padding, "pad_id"));
   json_decref(whole);
@@ -206,7 +212,7 @@ static cq_status put_file(cq_tokenizer *t, const char *name, cq_builder *bytes, 
 
 static cq_status put_json_file(cq_tokenizer *t, const char *name, const json_t *json, cq_error *error) {
   cq_builder text = {0};
-  cq_json_append(&text, json, 2);
+  cq_json_append(&text, json, 0);
   return put_file(t, name, &text, error);
 }
 
@@ -230,23 +236,77 @@ static cq_status assemble_trimmed(cq_tokenizer *out, const renumbering *r, cq_er
   return status;
 }
 
+static cq_status make_renumbered(cq_tokenizer **out, const renumbering *r, int32_t n, cq_error *error) {
+  *out = NULL;
+  cq_tokenizer *t = cq_tokenizer_new();
+  if (!t) return cq_fail_memory(error, "tokenizer");
+  cq_status status = assemble_trimmed(t, r, error);
+  if (!status && t->vocab.n != (size_t)n)
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s vocabulary that lists pieces twice cannot be trimmed",
+                     r->t->info.type);
+  if (status)
+    cq_tokenizer_free(t);
+  else
+    *out = t;
+  return status;
+}
+
 cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer, const bool *needed,
                             cq_error *error) {
   int32_t next = 0;
-  *out = NULL;
   choose_kept(new_ids, tokenizer, needed);
   for (size_t id = 0; id < tokenizer->vocab.n; id++) new_ids[id] = new_ids[id] ? next++ : -1;
-  const renumbering r = {tokenizer, new_ids};
-  cq_tokenizer *t = cq_tokenizer_new();
-  if (!t) return cq_fail_memory(error, "tokenizer");
-  cq_status status = assemble_trimmed(t, &r, error);
-  if (!status && t->vocab.n != (size_t)next)
-    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s vocabulary that lists pieces twice cannot be trimmed",
-                     tokenizer->info.type);
-  if (status) {
-    cq_tokenizer_free(t);
-    return status;
+  const renumbering r = {.t = tokenizer, .new_ids = new_ids};
+  return make_renumbered(out, &r, next, error);
+}
+
+/* --- one piece for those that differ in case --- */
+
+/* A piece as folded text is split into it. */
+static void fold_piece(cq_builder *out, const cq_tokenizer *t, int32_t id) {
+  cq_slice text;
+  cq_piece_kind kind;
+  const cq_slice piece = cq_vocab_piece(&t->vocab, id);
+  cq_builder_clear(out);
+  if (cq_tokenizer_piece(&text, &kind, t, id) && kind == CQ_PIECE_SPECIAL)
+    cq_builder_bytes(out, piece.data, piece.n);
+  else
+    cq_fold_typed(out, piece);
+}
+
+cq_status cq_tokenizer_fold_case(cq_tokenizer **out, int32_t *new_ids, double *weights, const cq_tokenizer *t,
+                                 cq_error *error) {
+  *out = NULL;
+  if (t->model.kind != &cq_unigram_kind || t->vocab.n != t->n_model_pieces)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s vocabulary: case can be folded in unigram ones only", t->info.type);
+  cq_map ids = {0};
+  cq_builder text = {0};
+  double *sums = cq_alloc_array_zeroed(t->vocab.n, sizeof *sums);
+  json_t *vocab = json_array();
+  bool ok = sums && vocab;
+  int32_t n = 0;
+  for (size_t id = 0; ok && id < t->vocab.n; id++) {
+    fold_piece(&text, t, (int32_t)id);
+    const cq_slice key = {text.data, text.n};
+    uint64_t found = text.failed ? CQ_MAP_NONE : cq_map_get(&ids, key);
+    if (found == CQ_MAP_NONE) {
+      ok = !text.failed && cq_map_put(&ids, key, found = (uint64_t)n++);
+      cq_json_push(&vocab, json_pack("[o, f]", json_stringn(text.data, text.n), 0.0));
+    }
+    new_ids[id] = (int32_t)found;
+    weights[id] = exp(t->model.scores[id]);
+    if (ok) sums[found] += weights[id];
   }
-  *out = t;
-  return CQ_OK;
+  for (size_t id = 0; ok && id < t->vocab.n; id++) {
+    const double sum = sums[new_ids[id]];
+    weights[id] /= sum;
+    ok = json_array_set_new(json_array_get(vocab, (size_t)new_ids[id]), 1, json_real(round(log(sum) * 1e4) / 1e4)) == 0;
+  }
+  const renumbering r = {.t = t, .new_ids = new_ids, .folded = vocab};
+  const cq_status status = ok ? make_renumbered(out, &r, n, error) : cq_fail_memory(error, "vocabulary");
+  json_decref(vocab);
+  cq_map_free(&ids);
+  cq_builder_free(&text);
+  cq_free(sums);
+  return status;
 }

@@ -195,7 +195,7 @@ mv moved model
 
 # An index of the English model, asked in German by its student, which has learned nothing but what alignment gives it.
 zcat "$SOURCE/sample/train/en-de.tsv.gz" | head -n 1500 >aligned.tsv
-expect 0 model new --from "$TEACHER" --lowercase --vocab-size 2000 --text aligned.tsv student
+expect 0 model new --from "$TEACHER" --vocab-size 2000 --text aligned.tsv student
 cp -r "$TEACHER" english
 expect 0 index new --model english english.index
 expect 0 index add english.index en.txt

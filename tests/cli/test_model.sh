@@ -45,8 +45,8 @@ expect 0 model new --from "$TEACHER" --carry-over focus $text by-neighbors
 stderr_has "carried over by word alignment"
 stderr_has "of the others by neighbors"
 # A model that folds case says so when it is opened again, and what is made of it folds case.
-expect 0 model new --from "$SOURCE/sample/teacher" --lowercase $text lower
-expect 0 model new --from lower --vocab-size 90 --text text.tsv lower-again
+expect 0 model new --from "$SOURCE/sample/teacher" $text lower
+expect 0 model new --from lower --keep-case --vocab-size 90 --text text.tsv lower-again
 stderr_has "the new vocabulary folds case"
 for model in lower lower-again; do
   expect 0 model info $model

@@ -47,6 +47,7 @@ static cq_student_options options_for(cq_student_kind kind) {
   static cq_training_data file;
   file.path = corpus();
   cq_student_options o = cq_student_default_options();
+  o.keep_case = true;
   notices[0] = '\0';
   o.kind = kind;
   o.text = &file;
@@ -624,7 +625,7 @@ static void a_vocabulary_is_as_large_as_the_text_allows(void **state) {
       cq_student_options o = options_for(CQ_STUDENT_STATIC);
       cq_encoder *e;
       cq_error error = {0};
-      o.vocab_size = 100000, o.vocabulary = kinds[i], o.lowercase = lowercase, o.replace = true;
+      o.vocab_size = 100000, o.vocabulary = kinds[i], o.keep_case = !lowercase, o.replace = true;
       notices[0] = '\0';
       if (cq_student_new(test_path("largest"), &o, NULL, &error)) fail_msg("%s", error.message);
       assert_non_null(strstr(notices, "the text makes a vocabulary of"));

@@ -12,7 +12,7 @@
 
 struct args {
   size_t size;
-  const char *model, *teacher, *train;
+  const char *model, *teacher, *train, *perturb;
   int threads;
   bool json, csv, hard;
   const cq_eval_options *eval;
@@ -179,6 +179,29 @@ static char *split_label(const char **file, const char *argument) {
   return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
+/* --perturb: "lower,nfd". The i-th way, counted from 1; NULL for 0, which is the text as it is. */
+static size_t n_perturbations(const char *list) {
+  size_t n = list && *list;
+  for (; list && *list; list++) n += *list == ',';
+  return n;
+}
+
+static const char *take_perturbation(char *out, size_t size, const char *list, size_t i) {
+  if (i == 0) return NULL;
+  for (; i > 1; i--) list = strchr(list, ',') + 1;
+  snprintf(out, size, "%.*s", (int)strcspn(list, ","), list);
+  return out;
+}
+
+static char *append_way(char *label, const char *way) {
+  const size_t n = label ? strlen(label) : 0;
+  char *both = realloc(label, n + strlen(way) + 2);
+  if (!both) return label;
+  both[n] = ' ';
+  strcpy(both + n + 1, way);
+  return both;
+}
+
 /* The mean over files: every file counts alike, whatever its number of rows. Numbers of rows are added. */
 static row average_of(const row *rows, size_t n_rows, const measure *m) {
   row average = {0};
@@ -208,16 +231,19 @@ static void table_row(cli_table *table, const measure *m, const row *r, const ch
   }
 }
 
-static int print_eval_table(const measure *m, const row *rows, size_t n_rows, bool csv) {
+/* Rows: n_rows as they are written, then as many for each way that --perturb names. */
+static int print_eval_table(const measure *m, const row *rows, size_t n_rows, size_t n_ways, bool csv) {
   cli_table table = {.n_columns = 2};
-  row average = average_of(rows, n_rows, m);
   cli_table_cell(&table, "%s", csv ? "file" : "");
   cli_table_cell(&table, "%s", csv ? "n" : "rows");
   for (size_t f = 0; f < m->n_figures; f++) table.n_columns += csv || m->figures[f].heading;
   for (size_t f = 0; f < m->n_figures; f++)
     if (csv || m->figures[f].heading) cli_table_cell(&table, "%s", csv ? m->figures[f].name : m->figures[f].heading);
-  for (size_t i = 0; i < n_rows; i++) table_row(&table, m, &rows[i], rows[i].label, csv);
-  if (n_rows > 1) table_row(&table, m, &average, "average", csv);
+  for (size_t way = 0; way < n_ways; way++, rows += n_rows) {
+    const row average = average_of(rows, n_rows, m);
+    for (size_t i = 0; i < n_rows; i++) table_row(&table, m, &rows[i], rows[i].label, csv);
+    if (n_rows > 1) table_row(&table, m, &average, "average", csv);
+  }
   bool failed = table.failed;
   if (!failed) cli_table_print(&table, stdout, csv);
   cli_table_free(&table);
@@ -240,11 +266,11 @@ static json_t *json_row(const measure *m, const row *r) {
   return NULL;
 }
 
-static int print_eval_json(const measure *m, const struct args *args, const row *rows, size_t n_rows) {
+static int print_eval_json(const measure *m, const struct args *args, const row *rows, size_t n_rows, size_t n_ways) {
   row average = average_of(rows, n_rows, m);
   json_t *results = json_array();
   int failed = 0;
-  for (size_t i = 0; i < n_rows; i++) failed |= json_array_append_new(results, json_row(m, &rows[i]));
+  for (size_t i = 0; i < n_rows * n_ways; i++) failed |= json_array_append_new(results, json_row(m, &rows[i]));
   json_t *top = json_pack("{s:s, s:s*, s:s*, s:o, s:o}", "measure", m->name, "model", args->model, "teacher",
                           args->teacher, "results", results, "average", json_row(m, &average));
   if (failed) {
@@ -290,17 +316,20 @@ static int run_measure(const cli_call *call) {
   while (strcmp(m->name, name) != 0) m++;
   bench b = {0};
   cli_progress progress = cli_progress_start();
-  size_t n_rows = call->n_arguments;
+  const size_t n_rows = call->n_arguments, n_ways = 1 + n_perturbations(args->perturb), n_all = n_rows * n_ways;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
-  row *rows = calloc(n_rows, sizeof *rows);
+  row *rows = calloc(n_all, sizeof *rows);
   if (!rows) return cli_fail("out of memory");
   int code = open_bench(&b, args);
   if (code == CLI_OK) tell_dimensions(&b);
-  for (size_t i = 0; i < n_rows && code == CLI_OK; i++) {
+  for (size_t i = 0; i < n_all && code == CLI_OK; i++) {
     cq_error error = {0};
     const char *file;
-    rows[i].label = split_label(&file, call->arguments[i]);
-    cli_progress_draw(&progress, m->name, i, n_rows, rows[i].label, progress.terminal);
+    char way[32];
+    rows[i].label = split_label(&file, call->arguments[i % n_rows]);
+    b.options.perturb = take_perturbation(way, sizeof way, args->perturb, i / n_rows);
+    if (b.options.perturb) rows[i].label = append_way(rows[i].label, way);
+    cli_progress_draw(&progress, m->name, i, n_all, rows[i].label, progress.terminal);
     cq_status status = m->of_file(&rows[i], &b, file, &error);
     cli_progress_clear(&progress);
     if (status)
@@ -309,8 +338,9 @@ static int run_measure(const cli_call *call) {
       cli_note("%s: %zu malformed lines were skipped", file, rows[i].n_skipped);
   }
   if (code == CLI_OK)
-    code = args->json ? print_eval_json(m, args, rows, n_rows) : print_eval_table(m, rows, n_rows, args->csv);
-  for (size_t i = 0; i < n_rows; i++) free(rows[i].label);
+    code = args->json ? print_eval_json(m, args, rows, n_rows, n_ways)
+                      : print_eval_table(m, rows, n_rows, n_ways, args->csv);
+  for (size_t i = 0; i < n_all; i++) free(rows[i].label);
   free(rows);
   cq_eval_memory_free(b.options.memory);
   cq_context_free(b.ctx);
@@ -334,6 +364,11 @@ static const cq_option xsim_options[] = {
     {CQ_FLAG(struct args, "hard", hard, CHANGES,
              "search the English first column with near misses among the candidates (another number or name, a "
              "negation added or removed, clauses swapped), and count errors of each kind")},
+    SHARED_OPTIONS};
+static const cq_option translation_options[] = {
+    {CQ_TEXT(struct args, "perturb", perturb, CHANGES, "HOW,...",
+             "measure again with the second column written as people type it: lower (case), upper, accents (without), "
+             "punctuation (without the last marks), nfd (decomposed), hyphen (soft hyphens)")},
     SHARED_OPTIONS};
 static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
                                                     "the model that encoded the documents, the first column"),
@@ -374,7 +409,7 @@ static const cli_command eval_translation = {
     .description = "Translation accuracy: for how many sentences of one column is the nearest sentence of the other "
                    "column the translation, in both directions. Chance is 1 divided by the number of rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
-    CLI_OPTIONS(struct args, options),
+    CLI_OPTIONS(struct args, translation_options),
     .groups = parts,
 };
 

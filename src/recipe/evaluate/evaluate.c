@@ -18,6 +18,7 @@
 #include "eval/translation.h"
 #include "model/encoder.h"
 #include "recipe/evaluate/encoded_once.h"
+#include "text/typed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -55,6 +56,17 @@ static cq_status parse_row(cq_slice columns[3], double *gold, cq_slice line, int
   return CQ_OK;
 }
 
+/* The second column as it is typed. typed: where it lies. */
+static cq_status perturb_row(cq_slice columns[3], cq_builder *typed, const char *how, cq_error *error) {
+  size_t i = 0;
+  while (cq_typing_names[i] && strcmp(cq_typing_names[i], how) != 0) i++;
+  if (!cq_typing_names[i]) return cq_fail(error, CQ_ERR_ARGUMENT, "perturb: '%s' is not a way to type", how);
+  cq_builder_clear(typed);
+  cq_text_typed(typed, columns[1], (cq_typing)i);
+  columns[1] = (cq_slice){typed->data, typed->n};
+  return typed->failed ? cq_fail_memory(error, "the rows of a file") : CQ_OK;
+}
+
 static cq_status append_row(cq_rows *rows, size_t capacity[3], const cq_slice columns[3], double gold, int n_columns,
                             cq_error *error) {
   for (int c = 0; c < 2; c++) {
@@ -76,6 +88,7 @@ cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_e
   cq_eval_options o;
   cq_lines *lines = NULL;
   size_t capacity[3] = {0};
+  cq_builder typed = {0};
   *out = (cq_rows){0};
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
   if (!status) status = cq_lines_open(&lines, file, error);
@@ -91,6 +104,7 @@ cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_e
       out->n_skipped++;
       continue;
     }
+    if (status == CQ_OK && o.perturb) status = perturb_row(columns, &typed, o.perturb, &fault);
     if (status == CQ_OK) status = append_row(out, capacity, columns, gold, n_columns, &fault);
     if (status != CQ_OK) {
       if (error) *error = fault;
@@ -104,6 +118,7 @@ cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_e
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "the file is empty");
 done:
   cq_lines_close(lines);
+  cq_builder_free(&typed);
   return status;
 }
 

@@ -16,6 +16,7 @@
 #include "format/json.h"
 #include "model/encoder.h"
 #include "model/modules.h"
+#include "model/reshape.h"
 #include "recipe/student/carry.h"
 #include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
@@ -49,7 +50,7 @@ static const cq_option option_rows[] = {
             "size of the vocabulary; smaller if the text yields fewer pieces")},
     {CQ_NUMBER(O, "coverage", character_coverage, CHANGES, 0.9995, 0.5, 1, "SHARE",
                "character coverage: share of the text's characters that pieces must cover")},
-    {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "lowercase all text (an uncased model)")},
+    {CQ_FLAG(O, "keep-case", keep_case, CHANGES, "keep capital letters; by default the vocabulary folds case")},
     {CQ_FLAG(O, "keep-words", keep_words, CHANGES,
              "keep the words of --from's vocabulary, in addition to --vocab-size pieces, so that text of its language "
              "is split as "
@@ -76,6 +77,9 @@ static const cq_option option_rows[] = {
                "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
             "static with --from: principal components to remove, at most an eighth of the dimensions")},
+    {CQ_INT(O, "embedding-dim", embedding_dim, CHANGES, 0, 0, 1 << 16, "N",
+            "factorize the word embeddings into N dimensions and a projection (BERT, XLM-R): an ELECTRA"),
+     .otherwise = "the hidden size"},
     {CQ_FLAG(O, "normalize", normalize, CHANGES, "fresh kinds: end with vectors of length 1")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
     CQ_SEED_ROW(O, 42),
@@ -219,8 +223,8 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s has no vocabulary that could be replaced", o->from,
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
-  if (folds && !o->lowercase) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase || folds, m->tokenizer, error);
+  if (folds && o->keep_case) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
+  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case || folds, m->tokenizer, error);
   if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
@@ -400,7 +404,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
                             cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
-  cq_status status = train_vocabulary(&tokenizer, o, o->lowercase, NULL, error);
+  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case, NULL, error);
   if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
@@ -432,6 +436,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
   } else {
     status = make_fresh(&e, directory, o, &random, ctx, error);
   }
+  if (!status && o->embedding_dim) status = cq_encoder_factorize(e, o->embedding_dim, NULL, ctx, error);
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
   cq_encoder_free(e);
   return status;

@@ -1,5 +1,6 @@
-/* A smaller model: without the pieces that a text never needs, and, if it is static, of fewer dimensions. Pieces are
- * marked as needed, tokenizer and embedding rows renumbered, the text split by both.
+/* A smaller model: without the pieces that a text never needs, and, if it is static, of fewer dimensions; if it has layers,
+ * without some of these and with factorized word embeddings (model/reshape.h). Pieces are marked as needed, tokenizer and
+ * embedding rows renumbered, the text split by both.
  *
  *   text ──old tokenizer──▶ needed pieces ──▶ new tokenizer, new ids ──▶ rows
  *   text ──both──▶ ids, which must be the same pieces                      └──▶ directory
@@ -15,8 +16,10 @@
 #include "format/safetensors.h"
 #include "model/encoder.h"
 #include "model/model_language.h"
+#include "model/reshape.h"
 #include "recipe/student/student_text.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define O cq_trim_options
@@ -26,6 +29,18 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_INT(O, "keep", keep, CHANGES, 0, 0, 1 << 24, "N",
             "keep the first N pieces of the vocabulary as well; in most vocabularies the most frequent come first")},
+    {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 24, "N",
+            "keep the N pieces that the text uses most, files counting alike, and split the others into shorter ones"),
+     .otherwise = "all that the text needs"},
+    {CQ_FLAG(O, "fold-case", fold_case, CHANGES,
+             "read text in lower case, composed (NFC) and without invisible characters: pieces that differ in case "
+             "become one (Unigram vocabularies)")},
+    {CQ_INTS(O, "layers", layers, n_layers, CHANGES, 0, 1 << 10, "N,...",
+             "keep these layers, counted from 0; the model is to be trained again"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = "all"},
+    {CQ_INT(O, "embedding-dim", embedding_dim, CHANGES, 0, 0, 1 << 16, "N",
+            "factorize the word embeddings into N dimensions and a projection (BERT, XLM-R): an ELECTRA"),
+     .otherwise = "the hidden size"},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing directory")},
     {CQ_INT(O, "dimensions", dimensions, CHANGES, 0, 0, 1 << 20, "N",
             "static models: rotate the vectors to the text's principal axes (PCA), and keep the first N dimensions"),
@@ -36,7 +51,7 @@ static const cq_option option_rows[] = {
 const cq_option_group cq_group_trim = {.name = "trim", CQ_ROWS(cq_trim_options, option_rows)};
 
 /* The purpose of a pass over the text. */
-typedef enum reading { READ_PIECES, READ_SPLITS, READ_SAMPLE } reading;
+typedef enum reading { READ_PIECES, READ_SPLITS, READ_SAMPLE, READ_SHARES } reading;
 enum { MAX_SAMPLE = 20000 };
 
 typedef struct trimming {
@@ -48,6 +63,9 @@ typedef struct trimming {
   reading pass;
   bool *needed;     /* [old vocab_size] */
   int32_t *new_ids; /* [old vocab_size] */
+  double *shares;   /* [old vocab_size] of each piece in the text: the sum of its shares in the files */
+  uint32_t *counts; /* [old vocab_size] in the file that is being read */
+  uint64_t n_counted;
   cq_token_memory *memory;
   cq_ids ids, again;
   cq_builder prompted;
@@ -80,6 +98,22 @@ static cq_status read_sentence(trimming *t, cq_slice sentence, const cq_lines *l
                            error);
 }
 
+/* The file's counts join the shares. */
+static void add_file(trimming *t) {
+  const int64_t n = cq_tokenizer_describe(t->old)->vocab_size;
+  for (int64_t id = 0; t->n_counted && id < n; id++) t->shares[id] += t->counts[id] / (double)t->n_counted;
+  memset(t->counts, 0, (size_t)n * sizeof *t->counts);
+  t->n_counted = 0;
+}
+
+static cq_status count_sentence(trimming *t, cq_slice sentence, cq_error *error) {
+  t->ids.n = 0;
+  const cq_status status = cq_tokenizer_encode(&t->ids, t->old, t->memory, sentence, false, 0, NULL, error);
+  for (size_t i = 0; !status && i < t->ids.n; i++) t->counts[t->ids.ids[i]]++;
+  t->n_counted += t->ids.n;
+  return status;
+}
+
 /* By itself and after each prompt: what is encoded is one of these. */
 static cq_status read_with_prompts(trimming *t, cq_slice sentence, const cq_lines *lines, cq_error *error) {
   const char *name;
@@ -110,10 +144,15 @@ static cq_status read_texts(trimming *t, reading pass, cq_error *error) {
   cq_slice sentence;
   cq_status status = CQ_OK;
   const uint64_t n_before = t->n_sentences;
+  size_t file = 1;
   t->pass = pass;
-  for (t->n_sentences = 0; !status && cq_student_text_next(&text, &sentence); t->n_sentences++)
-    status = pass == READ_SAMPLE ? take_sample(t, t->n_sentences, n_before, sentence, error)
-                                 : read_with_prompts(t, sentence, text.lines, error);
+  for (t->n_sentences = 0; !status && cq_student_text_next(&text, &sentence); t->n_sentences++) {
+    if (pass == READ_SHARES && text.file != file) add_file(t), file = text.file;
+    status = pass == READ_SAMPLE   ? take_sample(t, t->n_sentences, n_before, sentence, error)
+             : pass == READ_SHARES ? count_sentence(t, sentence, error)
+                                   : read_with_prompts(t, sentence, text.lines, error);
+  }
+  if (pass == READ_SHARES) add_file(t);
   status = cq_student_text_close(&text, status, error);
   if (!status && t->n_sentences == 0)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, t->o->text_files[0], "no text: all pieces would go");
@@ -142,7 +181,8 @@ static cq_dtype stored_type(const cq_encoder *e, const cq_param *table) {
 
 static int64_t stored_bytes(const cq_encoder *e, cq_dtype type) {
   int64_t n = 0;
-  for (size_t i = 0; i < e->params.n; i++) n += cq_param_floats(e->params.items[i]);
+  for (size_t i = 0; i < e->n_modules; i++)
+    for (size_t k = 0; k < e->modules[i]->n_params; k++) n += cq_param_floats(&e->modules[i]->params[k]);
   return n * (int64_t)cq_dtype_size(type);
 }
 
@@ -160,6 +200,64 @@ static cq_status trim_rows(trimming *t, const cq_param *table, cq_error *error) 
   cq_free(made);
   cq_free(rows);
   return status;
+}
+
+/* --- case --- */
+
+/* Rows of the pieces that became one: their mean, by frequency. */
+static cq_status fold_vocabulary(trimming *t, cq_error *error) {
+  cq_encoder *e = t->encoder;
+  const cq_param *table = cq_encoder_word_table(NULL, e);
+  const cq_tokenizer *old = e->modules[0]->tokenizer;
+  const int64_t n = cq_tokenizer_describe(old)->vocab_size, dim = table->cols;
+  cq_tokenizer *folded = NULL;
+  int32_t *ids = cq_alloc_array((size_t)n, sizeof *ids);
+  double *weights = cq_alloc_array((size_t)n, sizeof *weights);
+  float *made = NULL, *rows = NULL;
+  const float *values = cq_param_f32(&made, table);
+  cq_status status = ids && weights && values ? cq_tokenizer_fold_case(&folded, ids, weights, old, error)
+                                              : cq_fail_memory(error, "vocabulary");
+  if (!status &&
+      !(rows = cq_alloc_array_zeroed((size_t)cq_tokenizer_describe(folded)->vocab_size, (size_t)dim * sizeof *rows)))
+    status = cq_fail_memory(error, "word embeddings");
+  for (int64_t id = 0; !status && id < n; id++)
+    for (int64_t d = 0; d < dim; d++) rows[ids[id] * dim + d] += (float)weights[id] * values[id * dim + d];
+  if (!status) status = cq_encoder_put_vocabulary(e, folded, rows, error);
+  if (status) cq_tokenizer_free(folded);
+  cq_free(made);
+  cq_free(rows);
+  cq_free(ids);
+  cq_free(weights);
+  return status;
+}
+
+/* --- which pieces stay --- */
+
+static int by_share(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x < y) - (x > y);
+}
+
+/* Marks the vocab_size pieces of the highest shares; of equal ones the first. */
+static cq_status mark_frequent(trimming *t, size_t n, cq_error *error) {
+  const size_t n_kept = cq_min((size_t)t->o->vocab_size, n);
+  double *sorted = cq_alloc_array(n, sizeof *sorted);
+  if (!sorted) return cq_fail_memory(error, "vocabulary");
+  memcpy(sorted, t->shares, n * sizeof *sorted);
+  qsort(sorted, n, sizeof *sorted, by_share);
+  const double least = sorted[n_kept - 1];
+  cq_free(sorted);
+  size_t n_marked = 0;
+  for (size_t id = 0; id < n; id++) n_marked += t->needed[id] = t->shares[id] > least;
+  for (size_t id = 0; id < n && n_marked < n_kept; id++)
+    if (t->shares[id] == least && least > 0) t->needed[id] = true, n_marked++;
+  return CQ_OK;
+}
+
+/* The shares in the order of the new ids. */
+static void renumber_shares(trimming *t, int64_t n) {
+  for (int64_t id = 0; id < n; id++)
+    if (t->new_ids[id] >= 0) t->shares[t->new_ids[id]] = t->shares[id];
 }
 
 /* --- fewer dimensions --- */
@@ -232,17 +330,23 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
 
 static cq_status trim_vocabulary(trimming *t, cq_error *error) {
   const int64_t n = cq_tokenizer_describe(t->old)->vocab_size;
+  const bool counts = t->o->vocab_size || t->o->embedding_dim;
   t->needed = cq_alloc_array_zeroed((size_t)n, sizeof *t->needed);
   t->new_ids = cq_alloc_array_zeroed((size_t)n, sizeof *t->new_ids);
+  t->shares = counts ? cq_alloc_array_zeroed((size_t)n, sizeof *t->shares) : NULL;
+  t->counts = counts ? cq_alloc_array_zeroed((size_t)n, sizeof *t->counts) : NULL;
   t->memory = cq_token_memory_new();
-  if (!t->needed || !t->new_ids || !t->memory) return cq_fail_memory(error, "vocabulary");
-  for (int64_t id = 0; id < n && id < t->o->keep; id++) t->needed[id] = true;
-  cq_status status = read_texts(t, READ_PIECES, error);
+  if (!t->needed || !t->new_ids || !t->memory || (counts && (!t->shares || !t->counts)))
+    return cq_fail_memory(error, "vocabulary");
+  cq_status status = counts ? read_texts(t, READ_SHARES, error) : CQ_OK;
+  if (!status) status = t->o->vocab_size ? mark_frequent(t, (size_t)n, error) : read_texts(t, READ_PIECES, error);
   bool all = true;
+  for (int64_t id = 0; id < n && id < t->o->keep; id++) t->needed[id] = true;
   for (int64_t id = 0; id < n; id++) all = all && t->needed[id];
   if (status || all) return status; /* the tokenizer's files stay as they are */
   status = cq_tokenizer_trim(&t->trimmed, t->new_ids, t->old, t->needed, error);
-  return status ? status : read_texts(t, READ_SPLITS, error);
+  if (!status && counts) renumber_shares(t, n);
+  return status || t->o->vocab_size ? status : read_texts(t, READ_SPLITS, error);
 }
 
 static cq_status trim_encoder(trimming *t, const char *directory, const char *model, cq_trim_result *result,
@@ -255,11 +359,14 @@ static cq_status trim_encoder(trimming *t, const char *directory, const char *mo
   const cq_dtype type = stored_type(e, table);
   const bool lowercase = m->lowercase;
   cq_directory_writer w = {0};
-  t->old = m->tokenizer;
   cq_trim_result r = {.rows_before = table->rows, .bytes_before = stored_bytes(e, type)};
-  status = trim_vocabulary(t, error);
+  if (t->o->fold_case) status = fold_vocabulary(t, error);
+  t->old = m->tokenizer;
+  if (!status) status = trim_vocabulary(t, error);
   if (!status && t->trimmed) status = trim_rows(t, table, error);
   if (!status && t->o->dimensions) status = cut_dimensions(t, model, ctx, error);
+  if (!status && t->o->n_layers) status = cq_encoder_keep_layers(e, t->o->layers, t->o->n_layers, error);
+  if (!status && t->o->embedding_dim) status = cq_encoder_factorize(e, t->o->embedding_dim, t->shares, ctx, error);
   m->lowercase = lowercase; /* which a new vocabulary would do without */
   r.n_sentences = t->n_sentences, r.rows_after = table->rows, r.bytes_after = stored_bytes(e, type);
   if (!status) status = cq_directory_writer_open(&w, directory, t->o->replace, error);
@@ -294,7 +401,7 @@ cq_status cq_trim(const char *directory, const char *model, cq_trim_result *resu
   cq_free(files);
   cq_arena_free(&t.arena);
   cq_free(t.sample);
-  cq_free(t.needed), cq_free(t.new_ids);
+  cq_free(t.needed), cq_free(t.new_ids), cq_free(t.shares), cq_free(t.counts);
   cq_free(t.ids.ids), cq_free(t.again.ids);
   return status;
 }

@@ -23,6 +23,7 @@
 #include "recipe/run/training_options.h"
 #include "recipe/train/columns.h"
 #include "recipe/train/hard_negatives.h"
+#include "text/typed.h"
 #include "train/soft_contrast.h"
 
 #include <math.h>
@@ -71,6 +72,9 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "piece-dropout", piece_dropout, CHANGES, 0, 0, 0.9, "SHARE",
                "subword regularization: split translations without a random share of the vocabulary's pieces each "
                "time (Unigram vocabularies)")},
+    {CQ_NUMBER(O, "augment", augment, CHANGES, 0, 0, 1, "SHARE",
+               "write this share of the text as people type it: in lower or upper case, without accents, or "
+               "without the last full stop, drawn anew each time")},
     {CQ_INTS(
          O, "matryoshka", matryoshka, n_matryoshka, CHANGES, 1, 1 << 20, "N,...",
          "also compute the contrastive loss on the student's first N dimensions, so that vectors can be truncated to "
@@ -112,6 +116,7 @@ typedef struct run {
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
   const float **candidates; /* of the contrastive loss: [batch_pairs] the sources', then hard negatives */
   size_t n_candidates;
+  cq_builder typed; /* the batch's augmented translations, one after another */
 } run;
 
 static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
@@ -294,6 +299,24 @@ static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq
   return n_pairs;
 }
 
+/* Writes a share of n texts otherwise, each by a draw of its place in the run. */
+static cq_status augment_texts(run *r, cq_slice *texts, size_t n, cq_error *error) {
+  const uint64_t batch = cq_trainer_batches(r->training.trainer);
+  size_t *starts = cq_alloc_array_zeroed(n + 1, sizeof *starts);
+  cq_builder_clear(&r->typed);
+  for (size_t i = 0; starts && i < n; i++) {
+    cq_random random = cq_random_seeded(r->training.o->seed ^ cq_mix(batch), i);
+    if (cq_random_uniform(&random) < r->o.augment)
+      cq_text_typed(&r->typed, texts[i], (cq_typing)cq_random_below(&random, CQ_TYPED_BY_PEOPLE));
+    starts[i + 1] = r->typed.n;
+  }
+  const bool ok = starts && !r->typed.failed;
+  for (size_t i = 0; ok && i < n; i++)
+    if (starts[i + 1] > starts[i]) texts[i] = (cq_slice){r->typed.data + starts[i], starts[i + 1] - starts[i]};
+  cq_free(starts);
+  return ok ? CQ_OK : cq_fail_memory(error, "batch");
+}
+
 /* Sentences: translations, those without any, sources. The k-th source is that of the k-th translation. */
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
@@ -308,6 +331,8 @@ static cq_status compute_distill_batch(void *context, cq_step_report *report, cq
     r->targets[i] = cq_cached_encoder_vector(&r->teacher, source);
     if (i < n_sources) r->texts[n + i] = source, r->targets[n + i] = r->targets[i];
   }
+  cq_status status = r->o.augment > 0 ? augment_texts(r, r->texts, n + n_sources, error) : CQ_OK;
+  if (status) return status;
   cq_trainer_drop_pieces(trainer, r->o.piece_dropout, n_translations);
   if (!(r->o.contrast > 0)) return cq_trainer_step(trainer, r->texts, r->targets, n + n_sources, report, error);
   list_candidates(r, n);
@@ -359,6 +384,7 @@ static void distill_card_task(const void *context, cq_builder *card) {
     cq_builder_printf(card, " a contrastive loss with the teacher's similarities as soft labels, temperature %g",
                       r->o.temperature);
   }
+  if (r->o.augment > 0) cq_builder_printf(card, "; %g of the text as people type it", r->o.augment);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
     cq_builder_printf(card, "%s%d", i ? ", " : ", on all dimensions and on the first ", r->o.matryoshka[i]);
   if (r->o.n_matryoshka) cq_builder_text(card, " (Matryoshka)");
@@ -426,6 +452,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_free(r->texts);
   cq_free(r->targets);
   cq_free(r->candidates);
+  cq_builder_free(&r->typed);
   cq_free(r);
   return status;
 }
