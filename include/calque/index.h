@@ -206,7 +206,7 @@ typedef enum cq_snippet {
 typedef enum cq_ranking {
   CQ_RANK_DENSE,  /**< by the cosine of query and passage */
   CQ_RANK_WORDS,  /**< by common words, as cq_lexical_search(): options->words_model */
-  CQ_RANK_HYBRID, /**< reciprocal rank fusion: sum of weight / (60 + rank) (Cormack, Clarke & Büttcher 2009) */
+  CQ_RANK_HYBRID, /**< (1 - words_weight) cosine + words_weight * the share of the query that the words cover */
 } cq_ranking;
 
 typedef struct cq_search_options {

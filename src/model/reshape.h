@@ -6,6 +6,14 @@
 #include "calque/context.h"
 #include "model/encoder.h"
 
+/* The option of those who factorize. */
+#define CQ_EMBEDDING_DIM_ROW(owner)                                                                                    \
+  {                                                                                                                    \
+    CQ_INT(owner, "embedding-dim", embedding_dim, CHANGES, 0, 0, 1 << 16, "N",                                         \
+           "factorize the word embeddings into N dimensions and a projection (BERT, XLM-R): an ELECTRA"),              \
+        .otherwise = "the hidden size"                                                                                 \
+  }
+
 /* Keeps these layers [n], which are counted from 0 and given in rising order. Errors: CQ_ERR_ARGUMENT for a layer that is
  * not there; CQ_ERR_UNSUPPORTED for an architecture whose layers share parameters or are not of BERT's line. */
 CQ_MUST_USE cq_status cq_encoder_keep_layers(cq_encoder *encoder, const int *layers, size_t n, cq_error *error);

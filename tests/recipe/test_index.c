@@ -439,6 +439,34 @@ static void search_with_each_allocation_failing(const char *directory, const cq_
   }
 }
 
+/* Cosine and share of the query, worked out by hand: "river" is in 2 of 4 documents, "zeppelin" in none. */
+static void a_hybrid_score_is_the_sum_of_both(void **state) {
+  (void)state;
+  cq_index *index = fresh("hybrid.index");
+  cq_search_options o = cq_search_default_options();
+  const cq_slice query = slice("zeppelin river");
+  const double idf_river = log(1 + (4 - 2 + 0.5) / (2 + 0.5)), idf_zeppelin = log(1 + (4 + 0.5) / 0.5);
+  cq_hits *by_words, *hybrid;
+  size_t n, n_words;
+  o.ranking = CQ_RANK_WORDS;
+  assert_int_equal(cq_index_search(&by_words, index, &query, 1, &o, NULL, NULL), CQ_OK);
+  o.ranking = CQ_RANK_HYBRID, o.words_weight = 0.25;
+  assert_int_equal(cq_index_search(&hybrid, index, &query, 1, &o, NULL, NULL), CQ_OK);
+  const cq_hit *words = cq_hits_of(by_words, 0, &n_words), *both = cq_hits_of(hybrid, 0, &n);
+  assert_int_equal(n, N);
+  assert_int_equal(n_words, 2);
+  for (size_t i = 0; i < n; i++) {
+    double share = 0;
+    for (size_t k = 0; k < n_words; k++)
+      if (words[k].document.id.data[0] == both[i].document.id.data[0])
+        share = 2.2 * words[k].score / (idf_river + idf_zeppelin);
+    assert_float_equal(both[i].score, 0.75 * both[i].cosine + 0.25 * share, 1e-6);
+    assert_true(share < 0.5); /* of "a river", which is short: most of the query is missing */
+  }
+  cq_hits_free(by_words), cq_hits_free(hybrid);
+  cq_index_free(index);
+}
+
 static void every_allocation_of_a_search_may_fail(void **state) {
   (void)state;
   cq_index_free(fresh("memory.index"));
@@ -526,6 +554,7 @@ int main(void) {
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(queries_may_be_encoded_already),
       cmocka_unit_test(words_rank_as_a_lexical_index),
+      cmocka_unit_test(a_hybrid_score_is_the_sum_of_both),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
       cmocka_unit_test(every_allocation_of_a_ranking_may_fail),
       cmocka_unit_test(every_allocation_of_a_change_may_fail),

@@ -2,7 +2,9 @@
  *
  *   dense     the passages of the highest cosines, or of the highest 2 cos - hubness (CSLS)
  *   words     those of the highest scores by words
- *   hybrid    both lists, `depth` passages each, fused by their ranks
+ *   hybrid    both lists, `depth` passages each: (1 - w) cosine + w share, the share of the query's terms, by idf, in
+ *             the passage. Terms that the index does not have count fully: a query in another language than the
+ *             passages is ranked by its vector, whatever stop words they have in common
  *
  * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
  * made longer, until it has k documents or nothing is left. */
@@ -24,7 +26,9 @@ typedef cq_index_searching searching;
 typedef cq_index_candidate candidate;
 typedef cq_index_candidates candidates;
 
-enum { FUSION = 60 }; /* Cormack, Clarke & Buettcher 2009: of 1 / (60 + rank) */
+/* What a term that occurs once in a passage of average length has of its idf is 1 / (1 + k1): with this factor, a passage
+ * with all of the query's terms has 1. */
+#define ALL_TERMS 2.2
 
 static const char *const rankings[] = {"dense", "words", "hybrid", NULL}; /* in cq_ranking's order */
 static const char *const snippets[] = {"none", "words", "vectors", NULL}; /* in cq_snippet's order */
@@ -40,7 +44,9 @@ static const cq_option search_rows[] = {
              "more is slower and has a higher recall"),
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
-               "dense: by cosine; words: by the words in common; hybrid: both, fused by reciprocal ranks")},
+               "dense: by cosine; words: by the words in common; hybrid: the weighted sum of the cosine and of the "
+               "share of the query that the words "
+               "cover")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.5, 0, 1, "SHARE",
                "weight of the list by words in a hybrid ranking; the dense list has the rest")},
     {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
@@ -109,13 +115,17 @@ static int by_record(const void *a, const void *b) {
   return (x->record > y->record) - (x->record < y->record);
 }
 
-/* Scores become shares of reciprocal ranks. */
-static void rank_candidates(candidates *list, double weight) {
-  for (size_t i = 0; i < list->n; i++) list->items[i].score = weight / (double)(FUSION + 1 + i);
+static void scale_scores(candidates *list, double factor) {
+  for (size_t i = 0; i < list->n; i++) list->items[i].score *= factor;
 }
 
-/* Adds `other` to a list that has room for it. */
-static void fuse_lists(candidates *list, const candidates *other) {
+/* The score of passages that are not in a list of at most n: the lowest in it, if there may be more than n. */
+static double score_of_absent(const candidates *list, size_t n) {
+  return list->n < n || list->n == 0 ? 0 : list->items[list->n - 1].score;
+}
+
+/* Adds `other`, by words, to a list by vectors that has room for it. */
+static void fuse_lists(candidates *list, const candidates *other, double absent) {
   memcpy(list->items + list->n, other->items, other->n * sizeof *other->items);
   const size_t n_all = list->n + other->n;
   list->n = 0;
@@ -130,6 +140,8 @@ static void fuse_lists(candidates *list, const candidates *other) {
       list->items[list->n++] = *next;
     }
   }
+  for (size_t i = 0; i < list->n; i++)
+    if (!list->items[i].by_vector) list->items[i].score += absent;
 }
 
 static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
@@ -148,9 +160,12 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
     memcpy(both, lists[q].items, lists[q].n * sizeof *both);
     cq_free(lists[q].items);
     lists[q].items = both;
-    rank_candidates(&lists[q], 1 - o->words_weight);
-    rank_candidates(&words[q], o->words_weight);
-    fuse_lists(&lists[q], &words[q]);
+    double all_terms = 0; /* the sum of their idf: words that no passage has count most */
+    status = b->weigh(&all_terms, s, s->queries[q], &s->queries[q], 1, error);
+    if (status) break;
+    scale_scores(&lists[q], 1 - o->words_weight);
+    scale_scores(&words[q], all_terms > 0 ? ALL_TERMS * o->words_weight / all_terms : 0);
+    fuse_lists(&lists[q], &words[q], score_of_absent(&lists[q], n));
     keep_best_passages(&lists[q]);
   }
   cq_index_free_candidates(words, s->n_queries);
