@@ -47,7 +47,7 @@ static const cq_option search_rows[] = {
                "dense: by cosine; words: by the words in common; hybrid: the weighted sum of the cosine and of the "
                "share of the query that the words "
                "cover")},
-    {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.5, 0, 1, "SHARE",
+    {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.3, 0, 1, "SHARE",
                "weight of the list by words in a hybrid ranking; the dense list has the rest")},
     {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
     {CQ_TEXT(O, "filter", filter, CHANGES, "CONDITIONS",
