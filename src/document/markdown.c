@@ -1,4 +1,5 @@
-/* Markdown by cmark: the text of all blocks, a blank line between them. HTML within it is left out. */
+/* Markdown by cmark: the text of all blocks, a blank line between them. HTML within it is left out. A row of a table
+ * becomes a line "head: cell, head: cell", so that a passage of it can be read and found. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -58,18 +59,73 @@ static void end_block(cq_builder *out) {
   if (out->n) cq_builder_text(out, "\n\n");
 }
 
-static void put_node(cq_builder *out, cmark_node *node, bool enters) {
+/* --- tables: a line of heads, one of dashes, then rows, each beginning with a bar; CommonMark has them as paragraphs --- */
+
+static bool begins_table(cmark_node *paragraph) {
+  const char *literal = cmark_node_get_literal(cmark_node_first_child(paragraph));
+  return literal && *literal == '|';
+}
+
+static bool is_line_of_dashes(cq_slice line) {
+  size_t n = 0;
+  while (n < line.n && memchr("|:- \t", line.data[n], 5)) n++;
+  return n == line.n && n > 0 && memchr(line.data, '-', n);
+}
+
+static bool next_cell(cq_slice *cell, cq_slice *row) {
+  if (row->n && *row->data == '|') row->data++, row->n--;
+  const char *bar = row->n ? memchr(row->data, '|', row->n) : NULL;
+  const size_t n = bar ? (size_t)(bar - row->data) : row->n;
+  *cell = cq_slice_trimmed((cq_slice){row->data, n});
+  row->data += n, row->n -= n;
+  return bar || cell->n > 0;
+}
+
+/* Rewrites the text from `start` on, whose lines are those of the source. */
+static void end_table(cq_builder *out, size_t start) {
+  cq_builder source = {0};
+  cq_builder_bytes(&source, out->data + start, out->n - start);
+  cq_slice rest = {source.data, source.n}, row, heads, head, cell;
+  const cq_slice first = next_line(&rest);
+  const bool is_table = is_line_of_dashes(next_line(&rest));
+  out->failed |= source.failed;
+  for (size_t i = start; !is_table && i < out->n; i++)
+    if (out->data[i] == '\n') out->data[i] = ' ';
+  if (is_table) out->n = start;
+  while (is_table && rest.n) {
+    bool is_first = true;
+    row = next_line(&rest), heads = first;
+    while (next_cell(&cell, &row)) {
+      if (!next_cell(&head, &heads)) head.n = 0;
+      if (cell.n == 0) continue;
+      if (!is_first) cq_builder_text(out, ", ");
+      cq_builder_bytes(out, head.data, head.n);
+      if (head.n) cq_builder_text(out, ": ");
+      cq_builder_bytes(out, cell.data, cell.n);
+      is_first = false;
+    }
+    if (!is_first && rest.n) cq_builder_char(out, '\n');
+  }
+  cq_builder_free(&source);
+}
+
+/* table: where the text of a paragraph begins that may be one; SIZE_MAX: no. */
+static void put_node(cq_builder *out, size_t *table, cmark_node *node, bool enters) {
   const char *literal = cmark_node_get_literal(node);
   switch (cmark_node_get_type(node)) {
   case CMARK_NODE_TEXT:
   case CMARK_NODE_CODE: cq_builder_text(out, literal ? literal : ""); break;
-  case CMARK_NODE_SOFTBREAK: cq_builder_char(out, ' '); break;
+  case CMARK_NODE_SOFTBREAK: cq_builder_char(out, *table == SIZE_MAX ? ' ' : '\n'); break;
   case CMARK_NODE_LINEBREAK: cq_builder_char(out, '\n'); break;
   case CMARK_NODE_CODE_BLOCK:
     cq_builder_text(out, literal ? literal : "");
     end_block(out);
     break;
   case CMARK_NODE_PARAGRAPH:
+    if (enters) *table = begins_table(node) ? out->n : SIZE_MAX;
+    if (!enters && *table != SIZE_MAX) end_table(out, *table);
+    if (!enters) *table = SIZE_MAX, end_block(out);
+    break;
   case CMARK_NODE_HEADING:
     if (!enters) end_block(out);
     break;
@@ -91,6 +147,7 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
   cmark_node *root = cmark_parse_document(body.data, body.n, CMARK_OPT_VALIDATE_UTF8), *node;
   cmark_iter *iter = cmark_iter_new(root);
   bool in_title = false, has_title = title->n > 0;
+  size_t table = SIZE_MAX;
   for (cmark_event_type event; (event = cmark_iter_next(iter)) != CMARK_EVENT_DONE;) {
     node = cmark_iter_get_node(iter);
     const bool enters = event == CMARK_EVENT_ENTER;
@@ -98,8 +155,8 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
       in_title = enters && !has_title;
       has_title = true;
     }
-    put_node(text, node, enters);
-    if (in_title) put_node(title, node, enters);
+    put_node(text, &table, node, enters);
+    if (in_title) put_node(title, &table, node, enters);
   }
   cmark_iter_free(iter);
   cmark_node_free(root);

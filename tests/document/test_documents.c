@@ -175,6 +175,12 @@ static void markdown_is_its_text(void **state) {
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
         "{\"id\": \"%\", \"text\": \"Some words: a sentence.\\n\\nMore.\\n\\nText.\"}\n", NULL);
+  reads("f.md",
+        "Before.\n\n| Age | Meals *a day* |\n|:---|---:|\n| one week | 10 |\n| two | |\n|  | 5 | more |\n\nAfter.\n\n"
+        "|no| table\nat | all\n\n| a |\n|---|\n",
+        "{\"id\": \"%\", \"text\": \"Before.\\n\\nAge: one week, Meals a day: 10\\nAge: two\\nMeals a day: 5, "
+        "more\\n\\nAfter.\\n\\n|no| table at | all\"}\n",
+        NULL);
   cq_documents_options o = as_they_say();
   o.fields = "text=body";
   reads("e.md", "---\nbody: in front\n---\nText.\n", "{\"id\": \"%\", \"text\": \"Text.\", \"body\": \"in front\"}\n",
