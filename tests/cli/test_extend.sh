@@ -7,7 +7,7 @@ run="extend $sample/teacher --to de=de.tsv --to ru=ru.tsv --cache cache"
 
 expect 0 $run --time 8s --output timed
 for choice in "held out of de: 75 of 1500 sources (--dev)" "the model's layers under a new vocabulary (--kind)" \
-  "44000 pieces at most (--vocab-size)" "the model knows lower-case text only: the new vocabulary folds case" "the text makes a vocabulary of" "rates: 0.0003, embeddings 0.001 (--lr" \
+  "44000 pieces at most (--vocab-size)" "the text makes a vocabulary of" "rates: 0.0003, embeddings 0.001 (--lr" \
   "batches of 64 pairs (--batch), sentences of at most 250 characters" "weight decay 0.01" "steps: "; do
   stderr_has "$choice"
 done
