@@ -12,10 +12,11 @@
 #define O cq_corpus_filter_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
-    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "min length of every side")},
-    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "max length of every side; 0: no limit")},
+    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "minimum length of every side")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N",
+              "maximum length of every side; 0: no limit")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
-               "max ratio of the longer side's characters to the shorter's, ten added to both; 0: any")},
+               "maximum ratio of the longer side's characters to the shorter's, after adding ten to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
               "language codes of the columns: drop rows in another script"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
@@ -23,7 +24,7 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
                "drop rows if a side is identified, with a probability of P or more, as a language other than in "
-               "--languages; 0: none. 0.9 drops 3 right ones in 1,000")},
+               "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
 };
 #undef O
 static cq_status check_filter_options(const void *options, cq_error *error) {

@@ -23,9 +23,9 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 #define O cq_documents_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-               "format of the files; auto: by name, else by the first bytes; lines: a document a line; tsv, csv: a "
-               "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
-               "parquet: a row")},
+               "format of the files; auto: by name, else by the first bytes; lines: one document per line; tsv, csv: "
+               "one per row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: "
+               "<DOC>; parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",

@@ -466,8 +466,9 @@ static const cq_option option_rows[] = {
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
-    {CQ_TEXT(O, "task", task, CHANGES, "NAME",
-             "encode for this task, 'query', 'document' or one of the model's own: by its prompt, route or weights")},
+    {CQ_TEXT(
+        O, "task", task, CHANGES, "NAME",
+        "encode for this task ('query', 'document' or one of the model's own), with its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
              "leave out unknown tokens, as model2vec's own library does (static models)")},
 };

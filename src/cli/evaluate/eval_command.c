@@ -386,7 +386,7 @@ static const cli_command eval_xsim = {
                    "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
-                   "rules: 3/10: of ten near misses of a kind, three are taken for the sentence.",
+                   "rules. 3/10 means: of ten near misses of a kind, three were found instead of the sentence.",
     .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, xsim_options),
     .groups = parts,
@@ -441,9 +441,8 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
                "retrieval; machine translation: mt",
-    .description =
-        "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
-        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
+    .description = "Measures a model on files of tab-separated lines, plain or compressed. Prints a row for each file, "
+                   "and the average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -174,10 +174,9 @@ static const cli_command index_info = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Prints how many documents and passages an index has, the dimension of their vectors, its model, how "
-        "many vectors its approximation (ANN) covers, those of removed documents included, and the "
-        "documents of each language.",
+    .description = "Prints how many documents and passages an index has, the dimension of their vectors, its model, "
+                   "how many vectors its approximation (ANN) covers (removed documents included), and the number of "
+                   "documents in each language.",
     .example = "calque index info news.index",
     .run = run_index_info,
 };

@@ -85,9 +85,9 @@ static const cli_command autoencode_translate = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "Translates sentences, one a line, from files or standard input. Each is encoded into one vector, "
-                   "which is all that the decoder of the other language gets, unless it was trained to start from the "
-                   "encoder's states.",
+    .description =
+        "Translates sentences, one per line, from files or standard input. Each is encoded into one vector, which is "
+        "all that the decoder of the other language gets, unless it was trained to start from the encoder's states.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
     CLI_GROUP(&cq_group_translate),
     CLI_OPTIONS(struct translate_args, translate_options),

@@ -36,7 +36,8 @@ static const cq_option build_options[] = {
     {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the held-out queries"),
      .otherwise = "the first"},
     {CQ_INT(cli_clir_args, "threads", threads, CHANGES, 1, 1, 1024, "N",
-            "with 1 the result depends on the seed alone; more write to one another's vectors as they go (Hogwild)"),
+            "with 1, the result depends on the seed alone; several threads update the same vectors without locks "
+            "(Hogwild)"),
      .letter = 't'},
 };
 

@@ -11,7 +11,7 @@
 #define O cq_index_copy_options
 static const cq_option option_rows[] = {
     {CQ_SIZE(O, "batch", batch, KEEPS, 5000, 1, 1 << 20, "N",
-             "documents of a transaction; the result does not depend on it"),
+             "documents in a transaction; the result does not depend on it"),
      .letter = 'b'},
     {CQ_FLAG(O, "halfvec", halfvec, CHANGES,
              "keep vectors in 16 bits: half the size, cosines to three digits; only for a new index")},
