@@ -34,7 +34,7 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)
     if (!cq_language_known_as(o->languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "other-language: '%s' is not a language that is identified",
+      return cq_fail(error, CQ_ERR_ARGUMENT, "other-language: '%s' is not a language that calque identifies",
                      o->languages[i]);
   return CQ_OK;
 }
@@ -111,7 +111,7 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   filter f = {.o = &o};
   for (size_t i = 0; i < o.n_languages; i++)
     if (!o.languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o.languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o.languages[i]);
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the script of the language '%s' is not known", o.languages[i]);
   for (size_t i = 0; o.other_language > 0 && i < o.n_languages; i++) f.known[i] = cq_language_known_as(o.languages[i]);
   const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
   cq_row_reader rows = {.paths = o.inputs,

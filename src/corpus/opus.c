@@ -171,7 +171,7 @@ static void open_link(void *context, const char *name, const char **attributes) 
   } else if (!strcmp(name, "link")) {
     const char *value = cq_xml_attribute(attributes, "xtargets");
     if (!o->names[0] || !o->names[1]) {
-      cq_xml_refuse(o->xml, "a link before the group that says its documents");
+      cq_xml_refuse(o->xml, "a link before the group that names its documents");
     } else if (!value || !strchr(value, ';')) {
       cq_xml_refuse(o->xml, "a link without xtargets=\"FROM;TO\"");
     } else {

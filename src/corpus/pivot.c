@@ -241,7 +241,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   cq_corpus_counts uncounted = {0};
   char directory[PATH_MAX - 64], path[2][PATH_MAX];
   const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", cq_temporary_directory());
-  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
+  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "the path TMPDIR is too long");
   if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
   cq_status status = CQ_OK;
   for (size_t side = 0; !status && side < 2; side++) status = split_file(p, directory, side, n_parts, error);

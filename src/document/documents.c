@@ -208,8 +208,8 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
     return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
-                      "is of no format of documents: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC or "
-                      "Parquet");
+                      "is in no format of documents that calque reads: JSON lines, JSON, CSV, TSV, text, Markdown, "
+                      "HTML, TREC or Parquet");
 }
 
 /* --- opening the next file --- */
@@ -262,7 +262,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
   if (d->type->is_mapped) {
     status = close_source(&source, CQ_OK);
     if (!status && !strcmp(file->path, "-"))
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, d->file.path, "%s is read from files alone: its end comes first",
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, d->file.path, "%s is read from files only: its end is read first",
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
@@ -316,7 +316,7 @@ static void tell_formats(cq_documents *d) {
     before = ", ";
   }
   if (d->n_left_out && !d->left_out.failed)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s of other endings:%.120s", n ? "; " : "",
+    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s with other endings:%.120s", n ? "; " : "",
                           (unsigned long long)d->n_left_out, d->n_left_out == 1 ? "" : "s", d->left_out.data);
   if (n) d->o.notice(d->o.notice_context, text);
 }

@@ -166,7 +166,7 @@ expect 0 autoencode train small ${short/--vocab-size 30/--vocab-size 5000} pairs
 stderr_has "xx: the text makes a vocabulary of"
 stderr_has "not 5000"
 expect 1 autoencode train new pairs.tsv $short --latent-as encoder-states
-stderr_has "reads one way only"
+stderr_has "reads in one direction"
 expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1
 stderr_has "a discriminator is for two languages, here are 3"
 expect 2 autoencode train new pairs.tsv $short --temperature 0

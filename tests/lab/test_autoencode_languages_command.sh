@@ -39,9 +39,9 @@ expect 0 autoencode train again xx,zz=xz.tsv --vocab-size 30 --embedding 24 --hi
 expect 1 autoencode train new xx,yy=xy.tsv $train --join two
 stderr_has "two: there is no new language"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join two --dev xx,yy=xy.tsv
-stderr_has "xy.tsv: is of languages that are in the joined model already"
+stderr_has "xy.tsv: has languages that are in the joined model already"
 expect 1 autoencode train new xx,zz=xz.tsv xx,yy=xy.tsv $train --join two
-stderr_has "xy.tsv: is of languages that are in the joined model already"
+stderr_has "xy.tsv: has languages that are in the joined model already"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join two --latent-as encoder-states --bidirectional no
 stderr_has "from 'xx' into 'zz'"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join nowhere

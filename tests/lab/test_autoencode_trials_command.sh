@@ -167,7 +167,7 @@ find three -name 'adversary*' | grep -q . && fail "what is left out leaves somet
 expect 0 autoencode train two xx,yy=pairs.tsv $fixed --latent 8 --encoder-epochs 0 --decoder-epochs 0.2
 joining="xx,zz=third.tsv --join two --dev xx,zz=third.tsv $fixed --encoder-epochs 0 --decoder-epochs 0.2"
 expect 0 autoencode ablate joined $joining --only shared-latent --only feed-both
-stderr_has "shared-latent is left out: a latent layer for all"
+stderr_has "shared-latent is left out: shared-latent excludes join"
 [ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
 # So is what is refused only when text and a teacher have been read, and when it would be by the options alone.
 taught="xx,yy=pairs.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 0.2 --decoder-epochs 0.2 --latent 24"

@@ -37,8 +37,7 @@ static int run_cache_check(const cli_call *call) {
   totals t = {0};
   if (cq_cache_check(args->cache, print_part, &t, &error)) return cli_fail_error(&error);
   if (t.n_parts == 0) cli_note("the cache is empty");
-  return t.n_damaged ? cli_fail("%" PRIu64 " damaged; what is needed of it will be computed again", t.n_damaged)
-                     : CLI_OK;
+  return t.n_damaged ? cli_fail("%" PRIu64 " damaged; needed vectors will be computed again", t.n_damaged) : CLI_OK;
 }
 
 static const cli_command cache_check = {

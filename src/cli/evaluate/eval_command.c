@@ -272,7 +272,7 @@ static int open_bench(bench *b, const struct args *args) {
   cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
            cq_classifier_converged(b->classifier)
                ? ""
-               : "; the regression has not converged: a smaller --c or more --max-iterations help");
+               : "; the regression has not converged: a smaller --c or more --max-iterations may help");
   return CLI_OK;
 }
 
@@ -411,9 +411,8 @@ static const cli_command eval_sts = {
     .name = "sts",
     .summary = "Spearman's correlation with human similarity scores (STS)",
     OF_FILES,
-    .description =
-        "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files of lines "
-        "SENTENCE, SENTENCE, SCORE, separated by tabs.",
+    .description = "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files with "
+                   "the columns SENTENCE, SENTENCE and SCORE, separated by tabs.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
     .groups = parts,
@@ -424,8 +423,8 @@ static const cli_command eval_classify = {
     .summary = "cross-lingual classification: classes learned in one language, tested in others",
     OF_FILES,
     .description = "Trains a logistic regression on the model's frozen vectors of the sentences of --train, and "
-                   "measures it on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Prints "
-                   "accuracy, macro-averaged F1 and the share of the most frequent class.",
+                   "measures it on files in other languages. Their lines are SENTENCE and CLASS, separated by a tab. "
+                   "Prints accuracy, macro-averaged F1 and the share of the most frequent class.",
     .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
     CLI_OPTIONS(struct args, classify_options),
     .groups = classify_parts,

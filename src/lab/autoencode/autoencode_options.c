@@ -173,7 +173,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
   const bool from_encoder = o->latent_as >= CQ_AUTOENCODE_ENCODER_STATES;
   if (from_encoder && o->bidirectional)
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "latent-as is %s: the encoder reads one way only then, and bidirectional is yes",
+                   "latent-as is %s, which needs an encoder that reads in one direction, but bidirectional is yes",
                    latents[o->latent_as]);
   if (o->patience > 0 && o->n_dev == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");

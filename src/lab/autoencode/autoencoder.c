@@ -110,7 +110,7 @@ static cq_status open_language(cq_language *l, const char *code, const char *dir
                      (long long)cq_decoder_shape_of(l->decoder)->latent_dim, (long long)cq_encoder_dim(l->encoder));
   const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(l->encoder)->tokenizer;
   if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(l->decoder))))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary is another than the encoder's");
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary differs from the encoder's");
   return status;
 }
 

@@ -129,7 +129,7 @@ static int run_clir_expand(const cli_call *call) {
   cq_clir_model *model = NULL;
   cq_clir_cognates *cognates = NULL;
   if (!by_letters && call->n_arguments < 2)
-    return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates does without vectors");
+    return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates works without vectors");
   int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
   if (code == CLI_OK &&
@@ -210,9 +210,9 @@ static int run_clir_run(const cli_call *call) {
                                  ? search_by_letters(&hits, args, clir, asked, o->ranking->k, ctx, &error)
                                  : cq_clir_search(&hits, clir, model, args->from, args->to, asked, o, ctx, &error);
     if (!status && !monolingual && !asked)
-      cli_note("%s from these topics' judgements: do not measure this run; 'calque clir validate' gives figures to "
-               "report",
-               by_letters ? "it was learned" : "VECTORS may be learned");
+      cli_note(
+          "%s from these topics' judgments: do not measure this run; 'calque clir validate' gives figures to report",
+          by_letters ? "it was learned" : "VECTORS may be learned");
     if (status || cq_clir_write_run(NULL, clir, hits, o->ranking->k, args->tag, &error)) code = cli_fail_error(&error);
   }
   cq_free(asked);

@@ -143,7 +143,7 @@ const cli_command cli_compare = {
     .min_arguments = 3,
     .max_arguments = -1,
     .description =
-        "Evaluates TREC runs against relevance judgements and compares each to the first: means, their difference, on "
+        "Evaluates TREC runs against relevance judgments and compares each to the first: means, their difference, on "
         "how many topics it won, lost and tied, and the p-value of a paired two-sided test, uncorrected and corrected "
         "by Holm's method for the number of runs compared. The topics are the judged ones for which at least one run "
         "has a document; a run without one counts as having found nothing. Topics made from one source, such as an "

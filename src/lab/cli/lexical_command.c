@@ -138,8 +138,8 @@ static const cli_command lexical_run = {
     .min_arguments = 2,
     .max_arguments = 2,
     .description = "Searches for each topic of a test collection. Topics are TREC's, FIRE's or CLEF's (<top>), JSON "
-                   "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, "
-                   "score and tag, which 'calque eval retrieval' compares with relevance judgements.",
+                   "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, score "
+                   "and tag, which 'calque eval retrieval' compares with relevance judgments.",
     .example = "calque lexical run news.lexical topics.xml --fields td >run.txt\n"
                "calque eval retrieval qrels.txt run.txt",
     CLI_GROUP(&cq_group_lexical, .defaults = run_defaults),

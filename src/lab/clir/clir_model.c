@@ -56,8 +56,7 @@ static const cq_option_part parts[] = {
 static cq_status check_clir_options(const void *options, cq_error *error) {
   const cq_clir_options *o = options;
   if ((o->idf || o->feedback > 0) && o->method != CQ_CLIR_TERMS)
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "%s weighs what each word of a query becomes: with sums of vectors there is nothing to weigh",
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s weighs the translations of single words: sums of vectors have none",
                    o->idf ? "idf" : "feedback");
   return CQ_OK;
 }

@@ -65,7 +65,7 @@ cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_resu
   if (!from->store)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "only an index of files is copied: pg_dump copies a database");
   if (!cq_index_is_address(to))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an index is copied to postgresql://...: that is another kind of place");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an index can be copied to postgresql://... only");
   cq_index_snapshot *snapshot = cq_index_store_hold(from->store);
   status = open_target(&target, from, to, o.halfvec, error);
   if (!status) status = target->backend->copy(target, from, snapshot, &o, result, error);
