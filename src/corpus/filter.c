@@ -12,9 +12,8 @@
 #define O cq_corpus_filter_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
-    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "minimum length of every side")},
-    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N",
-              "maximum length of every side; 0: no limit")},
+    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "minimum length of a side")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "maximum length of a side; 0: no limit")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
                "maximum ratio of the longer side's characters to the shorter's, after adding ten to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",

@@ -285,8 +285,7 @@ cq_status cq_hub_put(char **url, const char *directory, const char *repository, 
   const cq_hub_options network = {.progress = o.progress, .progress_context = o.progress_context};
   status = cq_hub_session_open(&s, &network, name.repository, error);
   if (!status && !s.token)
-    status =
-        cq_fail(error, CQ_ERR_ARGUMENT, "sending needs a token with write access: set HF_TOKEN, or 'hf auth login'");
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "sending needs a token with write access: HF_TOKEN, or 'hf auth login'");
   if (!status) status = cq_hub_uploads_collect(&u, directory, name.repository, &o, true, error);
   if (!status) status = put_online(url, &s, &u, &name, &o, error);
   cq_hub_uploads_free(&u);

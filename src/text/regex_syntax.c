@@ -134,7 +134,7 @@ static bool put_property(translation *t, bool negated, bool in_class) {
   }
   if (put_posix(t, name, negated, false)) return true;
   for (size_t k = 0; k < sizeof unlike / sizeof *unlike; k++)
-    if (same_name(name, unlike[k])) return refuse(t, start, "a property that ICU does not have in this form");
+    if (same_name(name, unlike[k])) return refuse(t, start, "a property that ICU does not have");
   cq_builder_printf(t->out, "\\%c{%.*s}", negated ? 'P' : 'p', (int)name.n, name.data);
   return true;
 }
@@ -265,8 +265,7 @@ static bool put_bracket(bool *found, translation *t) {
   while (t->at + name.n < t->in.n && is_alphanumeric((unsigned char)name.data[name.n])) name.n++;
   t->at += name.n;
   if (skip(t, ":]"))
-    return put_posix(t, name, negated, true) ||
-           refuse(t, start, "a class in brackets that ICU does not have in this form");
+    return put_posix(t, name, negated, true) || refuse(t, start, "a bracketed class that ICU does not have");
   t->at = start;
   *found = false;
   return true;

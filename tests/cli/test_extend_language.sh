@@ -134,14 +134,14 @@ stderr_has "model/inside: lies in the model model"
 absent model/inside
 expect 0 model new --kind static --text de.tsv --vocab-size 80 --dim 32 static
 expect 1 ${run/extend model/extend static} -o none
-stderr_has "static: is a StaticEmbedding, which has no body"
+stderr_has "static: is a StaticEmbedding, which has no layers"
 absent none
 expect 1 encode --model one/languages/tr german.txt -o none.npy
 stderr_has "one/languages/tr: no such directory"
 mkdir -p static/languages/de
 cp one/languages/de/* static/languages/de
 expect 1 encode --model static/languages/de german.txt -o none.npy
-stderr_has "StaticEmbedding, which has no body"
+stderr_has "StaticEmbedding, which has no layers"
 head -c 1000 one/languages/de/model.safetensors >damaged
 cp damaged one/languages/de/model.safetensors
 expect 1 encode --model one/languages/de german.txt -o none.npy

@@ -411,8 +411,8 @@ static const cli_command eval_sts = {
     .name = "sts",
     .summary = "Spearman's correlation with human similarity scores (STS)",
     OF_FILES,
-    .description = "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files with "
-                   "the columns SENTENCE, SENTENCE and SCORE, separated by tabs.",
+    .description = "Rank correlation (Spearman) between the cosine of two sentences and a gold score. Files have the "
+                   "columns SENTENCE, SENTENCE and SCORE, separated by tabs.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
     .groups = parts,

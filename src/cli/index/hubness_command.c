@@ -19,7 +19,7 @@ static const cq_option options[] = {
              "queries as users ask them, one per line, in any of the query model's languages"),
      .letter = 'q', .otherwise = "the index's own passages"},
     {CQ_COUNT(struct args, "neighbors", k, CHANGES, 10, 1, 1000, "K",
-              "nearest queries, whose mean cosine is a passage's hubness"),
+              "number of nearest queries whose mean cosine is a passage's hubness"),
      .letter = 'k'},
     {CQ_COUNT(struct args, "sample", sample, CHANGES, 4096, 1, 1 << 24, "N",
               "maximum number of queries, taken evenly from the file or the passages")},

@@ -142,9 +142,9 @@ const cli_command cli_serve = {
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
         "interfaces of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); "
         "/openapi.json describes all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed "
-        "first, into FOLDER/.calque, or into the user's cache where the folder cannot be written to; at the next start "
-        "only what has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server "
-        "that cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
+        "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
+        "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
+        "cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
         "compared. Only this machine can reach the server unless --host says otherwise. SIGTERM ends it after the "
         "requests in progress; SIGHUP opens the model and the index again without losing a request.",
     .example = "calque serve Documents\n"

@@ -101,11 +101,9 @@ static cq_status list_languages(run *r, cq_error *error) {
   if (!status && o->adversary > 0 && r->n_codes != 2)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator is for two languages, there are %zu", r->n_codes);
   if (!status && o->shared_latent && r->n_joined > 0)
-    status =
-        cq_fail(error, CQ_ERR_ARGUMENT, "shared-latent excludes join: the layers of the joined model do not change");
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "shared-latent excludes join, whose layers do not change");
   if (!status && r->n_codes == r->n_joined)
-    status =
-        cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language: it has all languages of the text");
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language in the text");
   for (size_t i = 0; !status && i < o->n_train + o->n_dev; i++)
     status = has_new_language(r, i < o->n_train ? &o->train[i] : &o->dev[i - o->n_train], error);
   return status;

@@ -74,7 +74,7 @@ static const cq_option option_rows[] = {
     {CQ_YES_NO(O, "relu", relu, CHANGES, false, "a ReLU after the linear layer that gives the vector")},
     {CQ_YES_NO(O, "unit-length", unit_length, CHANGES, true, "scale vectors to length 1")},
     {CQ_YES_NO(O, "shared-latent", shared_latent, CHANGES, false,
-               "one linear layer for all languages gives the vectors")},
+               "all languages share the linear layer that gives the vectors")},
     {CQ_CHOICE(O, "latent-as", latent_as, CHANGES, CQ_AUTOENCODE_LATENT_BOTH, latents, "HOW",
                "how decoders get the vector: as their initial state (state), as part of each input (every-step), or as "
                "both; with encoder-states they start instead from the final states of the encoder, which then reads in "
@@ -88,7 +88,7 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 3, MAX_SIZE, "N", "longer sentences are truncated")},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
-            "pairs with a longer side are left out; 0: none")},
+            "pairs with a longer side are left out; 0: no limit")},
     {CQ_NUMBER(O, "alpha", contrast, CHANGES, 1, 0, 1e308, "X", "weight of the contrastive loss")},
     {CQ_NUMBER(O, "beta", reconstruction, CHANGES, 1, 0, 1e308, "X",
                "weight of the reconstruction loss (-log p of the sentences of both languages)")},

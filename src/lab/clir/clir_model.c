@@ -17,18 +17,18 @@ static const cq_option option_rows[] = {
                "how the words of one topic's documents are mixed: in turn, by their lengths (by-length), or in "
                "random order (at-random)")},
     {CQ_INT(O, "kappa", kappa, CHANGES, 10, 0, 100000, "N",
-            "top documents that stand for the relevant ones of a held-out topic (pseudo-relevance)")},
+            "number of top documents that count as relevant to a held-out topic (pseudo-relevance)")},
     {CQ_FLAG(O, "pseudo-in-all", pseudo_in_all, CHANGES,
              "find pseudo-relevant documents in all languages, by the translations of held-out topics")},
     {CQ_FLAG(O, "all-documents", all_documents, CHANGES,
-             "add every document by itself, so that words of no aligned document get vectors")},
+             "also train on every document by itself, so that words outside of the aligned documents get vectors")},
     {CQ_CHOICE(O, "method", method, CHANGES, CQ_CLIR_TERMS, methods, "METHOD",
                "translate each word of the query to its nearest words (terms), or the sum of its words to the "
                "nearest words (sum); or rank documents by the sum of their word vectors (documents)")},
     {CQ_INT(O, "tau", tau, CHANGES, 10, 1, 100000, "N", "translations for each word of the query, or for their sum")},
     {CQ_FLAG(O, "weighted", weighted, CHANGES, "multiply a word's score by its cosine")},
     {CQ_FLAG(O, "idf", idf, CHANGES,
-             "multiply a word's score by the inverse document frequency of the query's word that it translates")},
+             "multiply a word's score by the inverse document frequency of the query word that it translates")},
     {CQ_INT(O, "feedback", feedback, CHANGES, 0, 0, 10000, "N",
             "query expansion before translation: add N words of the query's best documents in its own language, with "
             "half of its weight (pseudo-relevance feedback); 0: none")},
