@@ -323,7 +323,7 @@ static void folders_are_walked(void **state) {
   assert_true(one && two && three && one < two && two < three);
   assert_null(strstr(got, "hidden"));
   free(got);
-  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 3 files of other "
+  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 3 files with other "
                               "endings: none  .bin  .docx ");
   assert_null(all(test_path("nowhere"), &o, &error));
   assert_int_equal(error.status, CQ_ERR_IO);

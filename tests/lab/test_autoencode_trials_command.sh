@@ -160,7 +160,7 @@ stderr_has "changes/one-way.json: is a record of 'base'"
 paste <(cut -f 1 pairs.tsv) <(cut -f 2 pairs.tsv | tr a-y b-z) >third.tsv
 three="xx,yy=pairs.tsv xx,zz=third.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 0 --decoder-epochs 0.2 --latent 8"
 expect 0 autoencode ablate three $three --only adversary-0.1 --only feed-both
-stderr_has "adversary-0.1 is left out: a discriminator is for two languages, here are 3"
+stderr_has "adversary-0.1 is left out: a discriminator is for two languages, there are 3"
 [ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
 expect 0 autoencode ablate three $three --only adversary-0.1 --resume
 find three -name 'adversary*' | grep -q . && fail "what is left out leaves something"
