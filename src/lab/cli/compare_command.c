@@ -94,7 +94,7 @@ static bool print_tables(const cq_comparisons *c, const char *const *runs, int t
     if (!print_comparisons(c, m, runs, test, o->all_pairs)) return false;
     printf("\n");
   }
-  printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s a measure\n", n_pairs,
+  printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s per measure\n", n_pairs,
          n_pairs == 1 ? "" : "s");
   return true;
 }

@@ -30,8 +30,8 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "idf", idf, CHANGES,
              "multiply a word's score by the inverse document frequency of the query word that it translates")},
     {CQ_INT(O, "feedback", feedback, CHANGES, 0, 0, 10000, "N",
-            "query expansion before translation: add N words of the query's best documents in its own language, with "
-            "half of its weight (pseudo-relevance feedback); 0: none")},
+            "query expansion before translation: add N words from the query's best documents in its own language, at "
+            "half weight (pseudo-relevance feedback); 0: none")},
     {CQ_INT(O, "csls", csls, CHANGES, 0, 0, 100, "K",
             "CSLS over K nearest neighbors, which corrects for hubs; 0: plain cosine")},
     {CQ_FLAG(O, "keep-words", keep_words, CHANGES, "search for the query's own words, too")},

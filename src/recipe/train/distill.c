@@ -45,7 +45,7 @@ static const cq_option option_rows[] = {
              "many draws (weights imply --balanced)")},
     {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
              "text in the teacher's language without translations, one sentence per line: the student learns the "
-             "teacher's vectors of it; with --train, or alone to make a smaller model with the teacher's vectors")},
+             "teacher's vectors of it. Use it with --train, or alone to make a smaller model with the same vectors")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
