@@ -118,9 +118,9 @@ same ru.npy ru-kept.npy
 
 # What cannot be.
 expect 2 $run --to ru=ru.tsv -o none
-stderr_has "own-vocabulary: ru.tsv: 'ru' beside 'de', expected one language at a time"
+stderr_has "own-vocabulary: ru.tsv: 'ru' and 'de', expected one language at a time"
 expect 2 $run --text ru=russian.txt -o none
-stderr_has "russian.txt: 'ru' beside 'de'"
+stderr_has "russian.txt: 'ru' and 'de'"
 expect 2 extend model --own-vocabulary --to de.tsv -o none
 stderr_has "own-vocabulary: de.tsv: which language's?"
 expect 2 extend model --own-vocabulary --to ../de=de.tsv -o none
