@@ -111,7 +111,7 @@ refused "compressed with Brotli; Snappy, gzip and Zstandard are read" --from par
 head -c 600 $parquet/pairs.parquet >cut.parquet
 refused "cut.parquet: byte 596: truncated: no \"PAR1\" at the end" --from parquet cut.parquet
 refused "t.tsv: byte 0: not a Parquet file" --from parquet t.tsv
-refused "not from standard input" --from parquet -
+refused "read from files only" --from parquet -
 
 # TMX: languages with regions, several segments, layout, entities, UTF-16.
 cat >memory.tmx <<'END'

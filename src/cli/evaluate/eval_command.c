@@ -371,8 +371,8 @@ static const cli_command eval_translation = {
     .name = "translation",
     .summary = "translation accuracy: how often the nearest sentence is the translation",
     OF_FILES,
-    .description = "Translation accuracy: for how many sentences of one column is the nearest sentence of the other "
-                   "column the translation, in both directions. Chance is 1 divided by the number of rows.",
+    .description = "Translation accuracy, in both directions: the share of sentences in one column whose nearest "
+                   "sentence in the other column is the translation. Chance is 1 divided by the number of rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, options),
     .groups = parts,

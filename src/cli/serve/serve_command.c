@@ -45,7 +45,7 @@ static const cq_option options[] = {
     {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
              "maximum tokens waiting to be encoded; requests beyond are answered with 429 and Retry-After")},
     {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
-            "answer with 504 when a request's texts are not encoded in this time")},
+            "answer with 504 if a request's texts are not encoded within this time")},
     {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
             "close a connection if no complete request arrives in this time")},
     {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "maximum open connections")},

@@ -245,10 +245,10 @@ static const cli_command *const children[] = {&clir_build,     &clir_expand,   &
 const cli_command cli_clir = {
     .name = "clir",
     .summary = "cross-language retrieval (CLIR) without parallel text: build, expand, run, validate, dense, fuse",
-    .description = "Cross-language information retrieval (CLIR): queries in one language find documents in another, "
-                   "by word vectors learned from comparable test collections (Niyogi et al. 2018), or by words that "
-                   "are spelled alike. It needs topics that are translations of one another, no parallel sentences "
-                   "and no dictionaries.",
+    .description =
+        "Cross-language information retrieval (CLIR): queries in one language find documents in another, by word "
+        "vectors learned from comparable test collections (Niyogi et al. 2018), or by words that are spelled alike. It "
+        "needs topics that are translations of one another, but no parallel sentences and no dictionaries.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
     .children = children,
 };

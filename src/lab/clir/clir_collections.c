@@ -25,7 +25,7 @@ typedef struct running {
 #define O cq_clir_sources
 static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "CODES",
-              "codes of the languages, between commas: en,hi"),
+              "codes of the languages, separated by commas: en,hi"),
      .letter = 'l', .flags = CQ_OPTION_REQUIRED | CQ_OPTION_COMMAS},
     {CQ_TEXT(O, "docs", documents, CHANGES, "PATTERN",
              "each language's documents, a file or directory; % stands for its code: docs.%.trec"),
