@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Several languages in one student by calque extend, with FreeDict's dictionaries: docs/results/extend.md, "Seven languages
-# by one command".
+# with one command".
 #
 #   bench/together.sh PROGRAM DATA TEACHER WORK LANGUAGE...      languages as two letters: de fr es ru ar hi zh
 #

@@ -43,7 +43,8 @@ static cq_status copy_level(const char *from, const char *to, const struct stat 
     else if (!S_ISDIR(info.st_mode))
       status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, source, "is neither a file nor a directory");
     else if (info.st_dev == top->st_dev && info.st_ino == top->st_ino)
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, source, "is the copy, and lies in what is copied");
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, source,
+                            "is the copy itself, which lies in the directory that is copied");
     else if (!(status = cq_directory_make(target, error)))
       status = copy_level(source, target, top, depth + 1, error);
     if (status) break;

@@ -157,7 +157,8 @@ cq_status cq_options_copy(void *out, const cq_option_group *group, const void *g
   for (size_t i = group->size; i < size; i++)
     if (((const char *)given)[i])
       return cq_fail(error, CQ_ERR_ARGUMENT,
-                     "the %s options are of a later version of calque and use what this has not", group->name);
+                     "the %s options are from a later version of calque and use what this version does not have",
+                     group->name);
   memcpy(out, given, size < group->size ? size : group->size);
   *(size_t *)out = group->size;
   return CQ_OK;

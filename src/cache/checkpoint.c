@@ -170,7 +170,7 @@ static cq_status read_checkpoint_record(bool *last, size_t *at, cq_checkpoint *c
   if (status) return status;
   if (*last) {
     if (r.n != c->n)
-      return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, start, "%llu sections are said to be there, %zu are",
+      return cq_fail_byte(error, CQ_ERR_FORMAT, c->path, start, "expected %llu sections, there are %zu",
                           (unsigned long long)r.n, c->n);
     return CQ_OK;
   }

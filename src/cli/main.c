@@ -54,9 +54,10 @@ static int refuse_ranks(const char *path) {
   FILE *out = open_memstream(&takers, &n);
   if (!out) return cli_fail("out of memory");
   list_takers(out, &program, "", &begun);
-  const int code = fclose(out)
-                       ? cli_fail("out of memory")
-                       : cli_fail("%s: mpirun has started several of it, which only these take: %s", path, takers);
+  const int code =
+      fclose(out)
+          ? cli_fail("out of memory")
+          : cli_fail("%s: mpirun has started several processes, which only these commands support: %s", path, takers);
   free(takers);
   return code;
 }

@@ -12,10 +12,10 @@
 #define O cq_corpus_filter_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
-    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "min length of every side")},
-    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "max length of every side; 0: no limit")},
+    {CQ_COUNT(O, "min-characters", min_characters, CHANGES, 1, 0, 0, "N", "minimum length of a side")},
+    {CQ_COUNT(O, "max-characters", max_characters, CHANGES, 1000, 0, 0, "N", "maximum length of a side; 0: no limit")},
     {CQ_NUMBER(O, "max-ratio", max_ratio, CHANGES, 3, 0, 1e6, "X",
-               "max ratio of the longer side's characters to the shorter's, ten added to both; 0: any")},
+               "maximum ratio of the longer side's characters to the shorter's, after adding ten to both; 0: any")},
     {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B,...",
               "language codes of the columns: drop rows in another script"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
@@ -23,7 +23,7 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
                "drop rows if a side is identified, with a probability of P or more, as a language other than in "
-               "--languages; 0: none. 0.9 drops 3 right ones in 1,000")},
+               "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
 };
 #undef O
 static cq_status check_filter_options(const void *options, cq_error *error) {
@@ -33,7 +33,7 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)
     if (!cq_language_known_as(o->languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "other-language: '%s' is not a language that is identified",
+      return cq_fail(error, CQ_ERR_ARGUMENT, "other-language: '%s' is not a language that calque identifies",
                      o->languages[i]);
   return CQ_OK;
 }
@@ -110,7 +110,7 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   filter f = {.o = &o};
   for (size_t i = 0; i < o.n_languages; i++)
     if (!o.languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o.languages[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "what language '%s' is written in is not known", o.languages[i]);
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the script of the language '%s' is not known", o.languages[i]);
   for (size_t i = 0; o.other_language > 0 && i < o.n_languages; i++) f.known[i] = cq_language_known_as(o.languages[i]);
   const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
   cq_row_reader rows = {.paths = o.inputs,

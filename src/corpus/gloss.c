@@ -27,7 +27,7 @@ static const cq_option option_rows[] = {
     {CQ_SIZE(O, "column", column, CHANGES, 1, 1, CQ_ROW_MAX, "N", "the files' column with the sentences")},
     {CQ_NUMBER(O, "min-known", min_known, CHANGES, 0, 0, 1, "SHARE",
                "drop sentences with a smaller share of known words; at least one must be known")},
-    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "of the choice among a word's translations")},
+    {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the choice among a word's translations")},
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O

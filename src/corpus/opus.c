@@ -171,7 +171,7 @@ static void open_link(void *context, const char *name, const char **attributes) 
   } else if (!strcmp(name, "link")) {
     const char *value = cq_xml_attribute(attributes, "xtargets");
     if (!o->names[0] || !o->names[1]) {
-      cq_xml_refuse(o->xml, "a link before the group that says its documents");
+      cq_xml_refuse(o->xml, "a link before the group that names its documents");
     } else if (!value || !strchr(value, ';')) {
       cq_xml_refuse(o->xml, "a link without xtargets=\"FROM;TO\"");
     } else {
@@ -261,7 +261,7 @@ const cq_format cq_format_ids = {
               .inputs = "LINKS.tsv DIR",
               .min_inputs = 2,
               .max_inputs = 2,
-              .help = "the same with a link a line, as JW300's: two documents, the sentences of each"},
+              .help = "the same with one link per line, as in JW300: two documents, the sentences of each"},
     .size = sizeof(opus),
     .open = open_ids,
     .next = next_id_link,

@@ -110,7 +110,7 @@ static cq_status open_next(parquet *p, cq_error *error) {
   const char *path = p->base.o->inputs[p->next_input++];
   size_t columns[CQ_ROW_MAX];
   if (!strcmp(path, "-"))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "parquet is read from files, not from standard input: its end comes first");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "parquet is read from files only: its end is read first");
   cq_status status = cq_parquet_open(&p->file, path, error);
   if (!status) status = find_columns(columns, p, path, error);
   return status ? status : cq_parquet_rows_open(&p->rows, p->file, columns, p->n_columns, error);

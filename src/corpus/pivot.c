@@ -48,10 +48,11 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "second", second, CHANGES, "FILE", "the corpus whose other columns come after these"),
      .flags = CQ_OPTION_REQUIRED},
-    {CQ_TEXT(O, "on", on, CHANGES, "A,B", "the column of each with the language that both have"), .text = "1,1"},
+    {CQ_TEXT(O, "on", on, CHANGES, "A,B", "the column in each file with the language that both files share"),
+     .text = "1,1"},
     CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_EXACT),
     {CQ_COUNT(O, "max-partners", max_partners, CHANGES, 0, 0, 0, "N",
-              "max partners of a row: a sentence that occurs often in both files gives many rows"),
+              "maximum number of partners of a row: a sentence that occurs often in both files gives many rows"),
      .otherwise = "all"},
     {CQ_NUMBER(O, "memory", memory_gb, CHANGES, 1, 0, 1e6, "GIB",
                "memory for the second file, approximately; a larger one is split on disk, in $TMPDIR"),
@@ -240,7 +241,7 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   cq_corpus_counts uncounted = {0};
   char directory[PATH_MAX - 64], path[2][PATH_MAX];
   const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", cq_temporary_directory());
-  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "TMPDIR is too long a path");
+  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "the path TMPDIR is too long");
   if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
   cq_status status = CQ_OK;
   for (size_t side = 0; !status && side < 2; side++) status = split_file(p, directory, side, n_parts, error);

@@ -13,7 +13,8 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_COUNT(O, "rows", n, CHANGES, 0, 0, 0, "N", "this many rows, held in memory; all if there are fewer"),
      .letter = 'n', .otherwise = ""},
-    {CQ_NUMBER(O, "share", share, CHANGES, 0, 0, 1, "X", "or each row with this probability"), .otherwise = ""},
+    {CQ_NUMBER(O, "share", share, CHANGES, 0, 0, 1, "X", "instead of --rows: keep each row with this probability"),
+     .otherwise = ""},
     CQ_SEED_ROW(O, 1),
     CQ_CORPUS_OUTPUT_ROWS(O),
 };

@@ -163,4 +163,4 @@ const cq_format cq_format_wikimatrix =
                  open_table, next_table_row);
 const cq_format cq_format_muse =
     TABLE_FORMAT("muse", "FILE...", MAX_FILES, false, false,
-                 "two words a line, a blank or tab between: MUSE's dictionaries", open_lines, next_words);
+                 "two words per line, separated by a blank or a tab: MUSE's dictionaries", open_lines, next_words);

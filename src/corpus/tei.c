@@ -26,7 +26,7 @@ typedef struct tei {
 static void open_citation(tei *t, const char **attributes) {
   const char *type = cq_xml_attribute(attributes, "type");
   if (t->depth == MAX_CITATIONS) {
-    cq_xml_refuse(t->xml, "<cit> in each other, more than %d deep", MAX_CITATIONS);
+    cq_xml_refuse(t->xml, "<cit> nested more than %d deep", MAX_CITATIONS);
     return;
   }
   const bool outer = t->depth == 0 || t->translates[t->depth - 1];

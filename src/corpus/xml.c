@@ -31,7 +31,7 @@ struct cq_xml {
 static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
   static const char *none[] = {NULL};
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
-  if (x->paused) cq_xml_refuse(x, "two records of one entity, or an encoding that is not read");
+  if (x->paused) cq_xml_refuse(x, "several records in one entity, or an unsupported encoding");
   if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
 }

@@ -49,7 +49,7 @@ static cq_status take_head(cq_hub_file *file, const cq_hub_answer *a, const cq_h
   const bool has_size = a->has_linked_size || (a->code == 200 && a->has_length);
   const uint64_t n_bytes = a->has_linked_size ? a->linked_size : a->length;
   if (!a->commit[0] || !etag[0])
-    return cq_fail_file(error, CQ_ERR_FORMAT, url, "the answer has no %s: is this a hub, or a proxy before it?",
+    return cq_fail_file(error, CQ_ERR_FORMAT, url, "the answer has no %s: is this a hub, or a proxy in front of it?",
                         a->commit[0] ? "ETag that can be used" : "X-Repo-Commit");
   if (strcmp(a->commit, store->commit) != 0)
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "is of commit %s", a->commit);
@@ -183,7 +183,7 @@ static cq_status check_start(const receiving *r, const cq_hub_answer *head, cq_e
   if (head->code == 206 && head->has_range && head->range_first == r->asked_from &&
       (!f->file->has_size || head->range_all == f->file->n_bytes))
     return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "asked from byte %llu on, it sends another range",
+  return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "bytes from %llu on were requested, it sends another range",
                       (unsigned long long)r->asked_from);
 }
 
@@ -258,7 +258,7 @@ static cq_status verify(fetching *f, cq_error *error) {
   if (!f->wanted) return CQ_OK; /* a hub other than Hugging Face's: no hash that we know */
   cq_sha_hex(hex, &f->sha);
   if (!strcmp(hex, f->wanted)) return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "what came has %s %s, the hub names %s",
+  return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "the download has %s %s, the hub names %s",
                       f->sha.kind == CQ_SHA256 ? "SHA-256" : "git's hash", hex, f->wanted);
 }
 

@@ -109,7 +109,7 @@ cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options
   *out =
       (cq_hub_session){.progress = options->progress, .progress_context = options->progress_context, .what = purpose};
   if (cq_hub_is_offline())
-    return cq_fail_file(error, CQ_ERR_IO, purpose, "HF_HUB_OFFLINE is set: the hub is not asked");
+    return cq_fail_file(error, CQ_ERR_IO, purpose, "HF_HUB_OFFLINE is set: the hub is not contacted");
   if (!endpoint) endpoint = "https://huggingface.co";
   if (!authority_of(&n, &scheme, endpoint) || strlen(endpoint) >= sizeof out->endpoint)
     return cq_fail(error, CQ_ERR_ARGUMENT, "HF_ENDPOINT is '%.200s', expected http://HOST or https://HOST", endpoint);
@@ -258,7 +258,7 @@ static bool tick(void *context) {
 static cq_status explain_failure(const exchange *x, cq_curl_result result, const char *message, cq_error *error) {
   cq_hub_answer *a = x->answer;
   const char *url = x->request->url;
-  if (x->is_stopped) return cq_fail(error, CQ_ERR_STOPPED, "stopped; what has come so far is kept");
+  if (x->is_stopped) return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was downloaded so far is kept");
   if (x->sink_failed) { /* said already */
     if (error && x->request->failed) *error = *x->request->failed;
     return x->request->failure && *x->request->failure ? *x->request->failure : CQ_ERR_IO;
@@ -277,10 +277,10 @@ static bool is_redirection(int code) {
 static cq_status check_redirection(const char *from, const char *to, const char *url, cq_error *error) {
   size_t n;
   int scheme_from, scheme_to;
-  if (!to[0]) return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected to nowhere");
+  if (!to[0]) return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected without an address");
   if (!authority_of(&n, &scheme_from, from) || !authority_of(&n, &scheme_to, to))
-    return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected to what is not an http or https address: '%.100s'",
-                        to);
+    return cq_fail_file(error, CQ_ERR_FORMAT, url,
+                        "is redirected to something that is not an http or https address: '%.100s'", to);
   if (scheme_from > scheme_to) {
     const char *host = authority_of(&n, &scheme_to, to);
     return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected from https to http, at %.*s", (int)cq_min(n, 200),
@@ -349,7 +349,7 @@ bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_
   long wait_ms = (a->retry_after_s > 0 ? a->retry_after_s : 1L << (*tries - 1)) * cq_hub_ms_per_second;
   for (const long step = 100; wait_ms > 0; wait_ms -= step) {
     if (!cq_hub_tell(s)) {
-      *status = cq_fail(error, CQ_ERR_STOPPED, "stopped; what has come so far is kept");
+      *status = cq_fail(error, CQ_ERR_STOPPED, "stopped; what was downloaded so far is kept");
       return false;
     }
     const long ms = wait_ms < step ? wait_ms : step;

@@ -56,7 +56,7 @@ static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const
     file->is_unchanged = is_same(file, there);
     if (!file->is_unchanged && !o->replace)
       return cq_fail_file(error, CQ_ERR_ARGUMENT, repository,
-                          "has a %s with other contents: nothing was sent (replace sends it all the same)", file->name);
+                          "has a %s with other contents: nothing was sent (replace sends it anyway)", file->name);
     if (file->is_unchanged) u->n_bytes -= file->n_bytes;
   }
   return CQ_OK;
@@ -244,7 +244,7 @@ cq_status cq_hub_publish(char **url, const char *directory, const cq_hub_name *n
   const cq_hub_options network = {.progress = o->progress, .progress_context = o->progress_context};
   cq_status status = cq_hub_session_open(&s, &network, name->repository, error);
   if (!status && !s.token)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "sending needs a token that may write: set HF_TOKEN, or 'hf auth login'");
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "sending needs a token with write access: HF_TOKEN, or 'hf auth login'");
   if (!status) status = cq_hub_uploads_collect(&u, directory, name->repository, o, true, error);
   if (!status) status = put_online(url, &s, &u, name, o, error);
   cq_hub_uploads_free(&u);

@@ -59,7 +59,7 @@ cq_status cq_hub_uploads_collect(cq_hub_uploads *out, const char *directory, con
     is_model =
         is_model || !strcmp(out->walk.files[i].name, "modules.json") || !strcmp(out->walk.files[i].name, "config.json");
   if (!status && !is_model)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "has neither modules.json nor config.json: no model");
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, directory, "is not a model: no modules.json, no config.json");
   if (!status) status = cq_hub_card_write(&out->card, directory, repository, options, error);
   if (!status && !(out->files = cq_alloc_array_zeroed(out->walk.n + 1, sizeof *out->files)))
     status = cq_fail_memory(error, directory);

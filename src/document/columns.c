@@ -56,7 +56,7 @@ static int is_never(unsigned char c) {
 static cq_status fail_csv(columns *c, const cq_document_file *file, cq_error *error) {
   const int code = csv_error(&c->parser);
   if (code == CSV_ENOMEM) return cq_fail_memory(error, file->path);
-  return cq_document_fail(file, error, "a quotation mark inside of a field, or after its closing quotation mark");
+  return cq_document_fail(file, error, "a quotation mark inside a field, or after its closing quotation mark");
 }
 
 static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_slice line, cq_error *error) {

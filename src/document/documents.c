@@ -23,9 +23,9 @@ static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl
 #define O cq_documents_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "format", format, CHANGES, CQ_DOCUMENTS_AUTO, formats, "FORMAT",
-               "format of the files; auto: by name, else by the first bytes; lines: a document a line; tsv, csv: a "
-               "row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: <DOC>; "
-               "parquet: a row")},
+               "format of the files; auto: by name, else by the first bytes; lines: one document per line; tsv, csv: "
+               "one per row, columns named by the first; jsonl, json: an object; text, markdown, html: the file; trec: "
+               "<DOC>; parquet: a row")},
     {CQ_TEXT(O, "encoding", encoding, CHANGES, "NAME", "encoding of the files: windows-1252, Shift_JIS, UTF-16, ..."),
      .otherwise = "UTF-8"},
     {CQ_TEXT(O, "fields", fields, CHANGES, "ROLE=NAME,...",
@@ -208,8 +208,8 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
     return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
-                      "is of no format of documents: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC or "
-                      "Parquet");
+                      "is in no format of documents that calque reads: JSON lines, JSON, CSV, TSV, text, Markdown, "
+                      "HTML, TREC or Parquet");
 }
 
 /* --- opening the next file --- */
@@ -262,7 +262,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
   if (d->type->is_mapped) {
     status = close_source(&source, CQ_OK);
     if (!status && !strcmp(file->path, "-"))
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, d->file.path, "%s is read from files alone: its end comes first",
+      status = cq_fail_file(error, CQ_ERR_ARGUMENT, d->file.path, "%s is read from files only: its end is read first",
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
@@ -316,7 +316,7 @@ static void tell_formats(cq_documents *d) {
     before = ", ";
   }
   if (d->n_left_out && !d->left_out.failed)
-    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s of other endings:%.120s", n ? "; " : "",
+    n += (size_t)snprintf(text + n, sizeof text - n, "%sleft out %llu file%s with other endings:%.120s", n ? "; " : "",
                           (unsigned long long)d->n_left_out, d->n_left_out == 1 ? "" : "s", d->left_out.data);
   if (n) d->o.notice(d->o.notice_context, text);
 }

@@ -131,7 +131,7 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
     status = cq_fail_memory(error, p->file->path);
   else if (problem && problem->level == XML_ERR_FATAL)
     status = cq_fail_line(error, CQ_ERR_FORMAT, p->file->path, (uint64_t)problem->line,
-                          "HTML that cannot be read on: %.*s", (int)strcspn(problem->message, "\n"), problem->message);
+                          "HTML that cannot be parsed: %.*s", (int)strcspn(problem->message, "\n"), problem->message);
   htmlFreeParserCtxt(parser);
   return status;
 }

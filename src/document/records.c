@@ -34,7 +34,7 @@ static cq_status parse_document(json_t **out, const cq_document_file *file, cq_s
   json_error_t problem;
   const cq_status status = cq_json_load(out, text, JSON_REJECT_DUPLICATES, &problem);
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, file->path);
-  return status ? cq_document_fail(file, error, "no JSON object: %.200s (column %d)", problem.text, problem.column)
+  return status ? cq_document_fail(file, error, "not a JSON object: %.200s (column %d)", problem.text, problem.column)
                 : CQ_OK;
 }
 
@@ -46,7 +46,7 @@ static cq_status read_json_line(bool *found, void *state, cq_document_file *file
   *found = !status && line.data;
   if (!*found) return status;
   status = parse_document(&object, file, line, error);
-  if (!status && !json_is_object(object)) status = cq_document_fail(file, error, "no JSON object");
+  if (!status && !json_is_object(object)) status = cq_document_fail(file, error, "not a JSON object");
   if (!status) status = cq_document_take_object(file, object, true, error);
   json_decref(object);
   return status;
@@ -76,7 +76,7 @@ static cq_status open_list(void **state, cq_document_file *file, cq_error *error
   cq_status status = cq_json_load(&l->root, file->bytes, JSON_REJECT_DUPLICATES, &problem);
   if (status == CQ_ERR_MEMORY) status = cq_fail_memory(error, file->path);
   if (status == CQ_ERR_FORMAT)
-    status = cq_fail_line(error, CQ_ERR_FORMAT, file->path, (uint64_t)problem.line, "no JSON: %.200s", problem.text);
+    status = cq_fail_line(error, CQ_ERR_FORMAT, file->path, (uint64_t)problem.line, "not JSON: %.200s", problem.text);
   l->n = json_is_array(l->root) ? json_array_size(l->root) : 1;
   if (status)
     close_list(l);

@@ -30,7 +30,7 @@ template <typename F> int guarded(char *message, size_t message_size, F f) {
   } catch (const std::exception &e) {
     std::snprintf(message, message_size, "%s", e.what());
   } catch (...) {
-    std::snprintf(message, message_size, "an exception of no known kind");
+    std::snprintf(message, message_size, "an unknown exception");
   }
   return 1;
 }

@@ -226,7 +226,7 @@ static cq_status put_memo(struct machine *m, int64_t index) {
 
 static cq_status get_memo(struct machine *m, int64_t index) {
   if (index < 0 || (uint64_t)index >= m->memo_capacity || m->memo[index].kind == MARK)
-    return fail_pickle(m, "it recalls what was not kept");
+    return fail_pickle(m, "it recalls a memo that was not stored");
   return push_value(m, m->memo[index]);
 }
 

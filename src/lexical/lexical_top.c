@@ -289,7 +289,7 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
   }
   return max < CQ_MAX_SCORE
              ? CQ_OK
-             : cq_fail(error, CQ_ERR_ARGUMENT, "the weights are too great: sums of scores would not be exact");
+             : cq_fail(error, CQ_ERR_ARGUMENT, "the weights are too large: sums of scores would not be exact");
 }
 
 static int best_lexical_hit_first(const void *a, const void *b) {

@@ -44,7 +44,7 @@ static cq_status read_widths(cnn *c, const json_t *config, const char *path, cq_
                         MAX_CONVOLUTIONS);
   c->n = sizes ? (int64_t)json_array_size(sizes) : 3;
   if (strides && !json_is_null(strides) && (!json_is_array(strides) || (int64_t)json_array_size(strides) < c->n))
-    return cq_fail_file(error, CQ_ERR_FORMAT, path, "'stride_sizes' has not a number for each of 'kernel_sizes'");
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "'stride_sizes' does not have a number for each of 'kernel_sizes'");
   for (int64_t i = 0; i < c->n; i++) {
     const json_t *size = json_array_get(sizes, (size_t)i), *stride = json_array_get(strides, (size_t)i);
     c->widths[i] = sizes ? json_integer_value(size) : usual[i];

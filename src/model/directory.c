@@ -54,9 +54,8 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   if (e->n_modules == CQ_MAX_MODULES)
     status = cq_fail(error, CQ_ERR_UNSUPPORTED, "more than %d modules", CQ_MAX_MODULES);
   else if (module->type->takes_text != (e->n_modules == 0))
-    status =
-        cq_fail(error, CQ_ERR_UNSUPPORTED, "module %zu is a %s, but text is what the first module takes, and no other",
-                e->n_modules, module->type->name);
+    status = cq_fail(error, CQ_ERR_UNSUPPORTED, "module %zu is a %s, but only the first module takes text",
+                     e->n_modules, module->type->name);
   for (size_t i = 0; !status && i < module->n_params; i++)
     status = cq_params_add(&e->params, &module->params[i], error);
   if (status) {
@@ -236,7 +235,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
                         "drop-unknown is for a StaticEmbedding, the model begins with a %s", type->name);
   if (e->language && type->takes_text && !type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, e->language,
-                        "the model is a %s, which has no body that a language's word embeddings could lie under",
+                        "the model is a %s, which has no layers that a language's word embeddings could use",
                         type->name);
   if (*path)
     status = cq_path_join(directory, sizeof directory, e->directory, path, error);
@@ -425,7 +424,7 @@ static cq_status choose_precision(cq_encoder *e, const cq_encoder_options *optio
   e->precision = cq_products_of(e->kernels, wanted)->precision;
   if (e->precision != wanted && options->notice) {
     char text[160];
-    snprintf(text, sizeof text, "no products in %s at the level %s of this processor: %s is used",
+    snprintf(text, sizeof text, "no products in %s at this processor's level, %s: %s is used",
              cq_precision_names[wanted], e->kernels->name, cq_precision_names[e->precision]);
     options->notice(options->notice_context, text);
   }
@@ -466,8 +465,9 @@ static const cq_option option_rows[] = {
             "truncate sentences to this maximum sequence length, special tokens included"),
      .otherwise = "the model's"},
     CQ_PRECISION_ROW(O, precision),
-    {CQ_TEXT(O, "task", task, CHANGES, "NAME",
-             "encode for this task, 'query', 'document' or one of the model's own: by its prompt, route or weights")},
+    {CQ_TEXT(
+        O, "task", task, CHANGES, "NAME",
+        "encode for this task ('query', 'document' or one of the model's own), with its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
              "leave out unknown tokens, as model2vec's own library does (static models)")},
 };

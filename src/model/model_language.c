@@ -94,7 +94,7 @@ cq_status cq_language_list(json_t **out, const char *model, cq_error *error) {
 cq_status cq_language_write(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
   const cq_module *m = e->modules[0];
   if (!m->type->has_body)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s has no body that a language's word embeddings could lie under",
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "a %s has no layers that a language's word embeddings could use",
                    m->type->name);
   cq_status status = cq_weights_save(((const cq_transformer *)m)->embedding.words, 1, weights, directory, error);
   return status ? status : cq_tokenizer_save(m->tokenizer, directory, m->max_seq_length, error);

@@ -28,7 +28,7 @@ static const cq_option option_rows[] = {
                "each source's best target (forward), each target's best source (backward), pairs that are both "
                "(intersect), or the best pairs of both directions, each sentence at most once (max)")},
     {CQ_SIZE(O, "candidates", n_candidates, CHANGES, 1, 1, 4096, "N",
-             "forward and backward: top N of each sentence, at most k")},
+             "with forward and backward: the top N of each sentence, at most k")},
     {CQ_NUMBER(O, "threshold", threshold, CHANGES, -INFINITY, -INFINITY, 0, "X", "leave out pairs with a lower score"),
      .otherwise = "none"},
     {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -INFINITY, -INFINITY, 1, "X",

@@ -68,7 +68,7 @@ cq_status serve_acceptor_open(serve_acceptor **out, int fd, const serve_acceptor
     close(a->wake[0]), close(a->wake[1]);
   }
   free(a);
-  return cq_fail(error, CQ_ERR_MEMORY, "no memory, thread or file is left to accept connections with");
+  return cq_fail(error, CQ_ERR_MEMORY, "no memory, thread or file descriptor is left to accept connections");
 }
 
 void serve_acceptor_close(serve_acceptor *a) {

@@ -35,7 +35,7 @@ cq_status serve_access_open(serve_access *out, const char *file, const char *key
   fclose(f);
   if (!is_fine) return cq_fail_memory(error, "keys");
   if (!was_read) return cq_fail_file(error, CQ_ERR_IO, file, "cannot be read");
-  return out->n_keys > n_before ? CQ_OK : cq_fail_file(error, CQ_ERR_FORMAT, file, "has no key, expected one a line");
+  return out->n_keys > n_before ? CQ_OK : cq_fail_file(error, CQ_ERR_FORMAT, file, "has no key, expected one per line");
 }
 
 void serve_access_close(serve_access *a) {
@@ -73,7 +73,7 @@ static bool is_local_host(const char *host) {
 bool serve_check_access(serve_request *r, const serve_access *a, const serve_credentials *given) {
   const char *origin = given->origin, *behind = origin ? strstr(origin, "://") : NULL;
   if (origin && (!behind || !given->host || strcasecmp(behind + 3, given->host) != 0)) {
-    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page of '%.200s' may not ask this server", origin);
+    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server", origin);
     return false;
   }
   if (a->n_keys) {

@@ -205,7 +205,7 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   if (!r->route && other_method)
     serve_fail(r, SERVE_NO_METHOD, NULL, "%s is not a method of %.300s", x->method, path);
   else if (!r->route)
-    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at %.300s (GET /openapi.json lists what there is)", path);
+    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at %.300s (GET /openapi.json lists all routes)", path);
 }
 
 static void fail_large_body(exchange *x) {

@@ -40,7 +40,7 @@ static void prepare_page(serve_request *r) {
     if (r->if_none_match && strstr(r->if_none_match, bytes->etag)) r->code = 304, r->n_constant = 0;
     return;
   }
-  serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at /%.300s (GET /openapi.json lists what there is)", path);
+  serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at /%.300s (GET /openapi.json lists all routes)", path);
 }
 
 static void prepare_openapi(serve_request *r) {

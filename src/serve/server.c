@@ -45,7 +45,7 @@ static void reload(serve_server *s) {
       serve_model_reopen(&model, s->model, &s->options.model, &error); /* no other thread changes it */
   serve_metrics_reload(s->shared.metrics, status != CQ_OK);
   if (status) {
-    note(s, "not opened again, the one before stays: %s", error.message);
+    note(s, "not reopened, the old one stays: %s", error.message);
     return;
   }
   pthread_mutex_lock(&s->mutex);
@@ -53,7 +53,7 @@ static void reload(serve_server *s) {
   s->model = model;
   pthread_mutex_unlock(&s->mutex);
   serve_model_leave(old);
-  note(s, model == old ? "still open for writing: %s" : "opened again: %s", model->name);
+  note(s, model == old ? "still open for writing: %s" : "reopened: %s", model->name);
 }
 
 void serve_ask(serve_server *s, serve_wish wish) {

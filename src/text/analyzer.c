@@ -121,7 +121,8 @@ static const cq_option option_rows[] = {
              "the language, for its stemmer and spelling rules: a code such as en, de, hi or ar; mul for several "
              "languages"),
      .letter = 'l', .otherwise = "none"},
-    {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE", "remove these words; separated by blanks or line breaks"),
+    {CQ_TEXT(O, "stop-words", stop_words, CHANGES, "FILE",
+             "file of words to remove, separated by blanks or line breaks"),
      .otherwise = "none"},
     {CQ_FLAG(O, "no-stems", no_stems, CHANGES, "do not stem, even if the language has a stemmer")},
 };

@@ -134,7 +134,7 @@ static bool put_property(translation *t, bool negated, bool in_class) {
   }
   if (put_posix(t, name, negated, false)) return true;
   for (size_t k = 0; k < sizeof unlike / sizeof *unlike; k++)
-    if (same_name(name, unlike[k])) return refuse(t, start, "a property that ICU does not have so");
+    if (same_name(name, unlike[k])) return refuse(t, start, "a property that ICU does not have");
   cq_builder_printf(t->out, "\\%c{%.*s}", negated ? 'P' : 'p', (int)name.n, name.data);
   return true;
 }
@@ -265,7 +265,7 @@ static bool put_bracket(bool *found, translation *t) {
   while (t->at + name.n < t->in.n && is_alphanumeric((unsigned char)name.data[name.n])) name.n++;
   t->at += name.n;
   if (skip(t, ":]"))
-    return put_posix(t, name, negated, true) || refuse(t, start, "a class in brackets that ICU does not have so");
+    return put_posix(t, name, negated, true) || refuse(t, start, "a bracketed class that ICU does not have");
   t->at = start;
   *found = false;
   return true;
@@ -303,7 +303,7 @@ static bool put_options(translation *t, size_t start) {
   for (; t->at < t->in.n; t->at++) {
     const char c = t->in.data[t->at];
     if (c == ')' || c == ':') {
-      if (c == ')' && !t->may_set) return refuse(t, start, "an option in a group's middle");
+      if (c == ')' && !t->may_set) return refuse(t, start, "an option in the middle of a group");
       cq_builder_printf(t->out, "(?%s%s%c", ignore ? "i" : "", heed ? "-i" : "", ignore || heed || c == ':' ? c : ':');
       if (c == ')' && !ignore && !heed) cq_builder_char(t->out, ')');
       return true;

@@ -155,7 +155,7 @@ static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, 
                         n == 1 ? "" : "s",
                         o->third == CQ_THIRD_LABEL   ? "a label"
                         : o->third == CQ_THIRD_SCORE ? "a score"
-                                                     : "perhaps one that the first must not be taken for");
+                                                     : "optionally a hard negative");
   if (n > 3) n = 3;
   for (size_t c = 0; c < n; c++)
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);

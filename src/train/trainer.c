@@ -41,7 +41,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
     return cq_fail(error, CQ_ERR_ARGUMENT, "%d batches to accumulate, expected at least 1", options->accumulate);
   const bool shares_tables = options->shard_tables && options->exchange && options->exchange->share;
   if (shares_tables && options->exchange->n_ranks > CQ_MAX_TABLE_PARTS)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "tables can be shared out among %d ranks, not %d", CQ_MAX_TABLE_PARTS,
+    return cq_fail(error, CQ_ERR_ARGUMENT, "tables can be divided among %d ranks, not %d", CQ_MAX_TABLE_PARTS,
                    options->exchange->n_ranks);
   cq_trainer *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, "trainer");

@@ -38,7 +38,7 @@ static const cq_option option_rows[] = {
     {CQ_COUNT(O, "min-count", min_count, CHANGES, 1, 0, 0, "N", "leave out words that are rarer")},
     {CQ_FLAG(O, "cbow", cbow, CHANGES, "CBOW instead of skip-gram: predict a word from the mean of those around it")},
     {CQ_FLAG(O, "share-negatives", share_negatives, CHANGES,
-             "share negatives between a word's context words: several times faster, slightly different training")},
+             "share negatives between a word's context words: several times faster, with slightly different training")},
     {CQ_INT(O, "min-ngram", min_ngram, CHANGES, 0, 0, 0, "N", "shortest subword, in characters")},
     {CQ_INT(O, "max-ngram", max_ngram, CHANGES, 0, 0, 0, "N", "longest subword, in characters; 0: whole words only")},
     {CQ_COUNT(O, "buckets", buckets, CHANGES, 2000000, 1, 1 << 28, "N", "hash buckets for subwords")},

@@ -111,7 +111,7 @@ refused "compressed with Brotli; Snappy, gzip and Zstandard are read" --from par
 head -c 600 $parquet/pairs.parquet >cut.parquet
 refused "cut.parquet: byte 596: truncated: no \"PAR1\" at the end" --from parquet cut.parquet
 refused "t.tsv: byte 0: not a Parquet file" --from parquet t.tsv
-refused "not from standard input" --from parquet -
+refused "read from files only" --from parquet -
 
 # TMX: languages with regions, several segments, layout, entities, UTF-16.
 cat >memory.tmx <<'END'
@@ -157,7 +157,7 @@ printf '<!DOCTYPE tmx [<!ENTITY x "%0100000d">]>\n<tmx><tu><tuv xml:lang="en"><s
   "$(printf '&x;%.0s' {1..2000})" >bad.tmx
 refused "bad.tmx:2: too much text from entities" --from tmx --columns en,de bad.tmx
 printf '<!DOCTYPE tmx [<!ENTITY two "<tu/><tu/>">]>\n<tmx>&two;</tmx>' >bad.tmx
-refused "bad.tmx:2: two records of one entity" --from tmx --columns en,de bad.tmx
+refused "bad.tmx:2: several records in one entity" --from tmx --columns en,de bad.tmx
 # Attributes with a ">", and an entity that may be used.
 printf '<!DOCTYPE tmx [<!ENTITY e "\xc3\xa9">]>\n<tmx><tu a=">"><tuv lang="en" a=" > "><seg>caf&e; ></seg></tuv>' >more.tmx
 printf '<tuv lang="de"><seg><![CDATA[> <b>]]></seg></tuv></tu><!-- <a> > --><tu a=">"/></tmx>' >>more.tmx

@@ -29,7 +29,7 @@ stderr_has "1 another language"
 expect 0 data filter --languages en,de rows.tsv
 same rows.tsv stdout
 expect 2 data filter --languages en,nl --other-language 0.9 rows.tsv
-stderr_has "'nl' is not a language that is identified"
+stderr_has "'nl' is not a language that calque identifies"
 expect 2 data filter --other-language 0.9 rows.tsv
 stderr_has "other-language needs languages"
 printf '{"id": "a", "text": "Demain nous prendrons le train pour aller en ville."}\n' >d.jsonl

@@ -30,7 +30,7 @@ stderr_has "--train"
 expect 2 eval classify --model "$TEACHER" --train learn.tsv --c 0 en.tsv
 printf 'A ship.\tship\n' >other.tsv
 expect 1 eval classify --model "$TEACHER" --train learn.tsv other.tsv
-stderr_has "other.tsv: row 1 is of class 'ship'"
+stderr_has "other.tsv: row 1 has the class 'ship'"
 expect 1 eval classify --model "$TEACHER" --train other.tsv en.tsv
 stderr_has "other.tsv: all rows are of one class"
 printf 'A ship.\n' >bad.tsv

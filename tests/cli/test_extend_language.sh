@@ -118,9 +118,9 @@ same ru.npy ru-kept.npy
 
 # What cannot be.
 expect 2 $run --to ru=ru.tsv -o none
-stderr_has "own-vocabulary: ru.tsv: 'ru' beside 'de', expected one language at a time"
+stderr_has "own-vocabulary: ru.tsv: 'ru' and 'de', expected one language at a time"
 expect 2 $run --text ru=russian.txt -o none
-stderr_has "russian.txt: 'ru' beside 'de'"
+stderr_has "russian.txt: 'ru' and 'de'"
 expect 2 extend model --own-vocabulary --to de.tsv -o none
 stderr_has "own-vocabulary: de.tsv: which language's?"
 expect 2 extend model --own-vocabulary --to ../de=de.tsv -o none
@@ -134,14 +134,14 @@ stderr_has "model/inside: lies in the model model"
 absent model/inside
 expect 0 model new --kind static --text de.tsv --vocab-size 80 --dim 32 static
 expect 1 ${run/extend model/extend static} -o none
-stderr_has "static: is a StaticEmbedding, which has no body"
+stderr_has "static: is a StaticEmbedding, which has no layers"
 absent none
 expect 1 encode --model one/languages/tr german.txt -o none.npy
 stderr_has "one/languages/tr: no such directory"
 mkdir -p static/languages/de
 cp one/languages/de/* static/languages/de
 expect 1 encode --model static/languages/de german.txt -o none.npy
-stderr_has "StaticEmbedding, which has no body"
+stderr_has "StaticEmbedding, which has no layers"
 head -c 1000 one/languages/de/model.safetensors >damaged
 cp damaged one/languages/de/model.safetensors
 expect 1 encode --model one/languages/de german.txt -o none.npy

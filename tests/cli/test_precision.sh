@@ -46,7 +46,7 @@ done
 last="CALQUE_SIMD=portable calque encode"
 CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --output portable.bin en.txt
 CALQUE_SIMD=portable "$PROGRAM" encode --model "$TEACHER" --precision int8 --replace --output other.bin en.txt 2>stderr
-stderr_has "no products in int8 at the level portable of this processor: f32 is used"
+stderr_has "no products in int8 at this processor's level, portable: f32 is used"
 same portable.bin other.bin
 
 # Unknown names

@@ -50,7 +50,7 @@ ranks 3 0 "${autoencode[@]}" translating-3 "${options[@]}" --threads 1
 [ "$(wc -l <weights)" -eq 8 ] || fail "expected 8 files of weights: $(cat weights)"
 while read -r file; do same "translating/$file" "translating-3/$file"; done <weights
 ranks 2 1 cluster --model "$TEACHER" de.tsv
-stderr_has "calque cluster: mpirun has started several of it"
+stderr_has "calque cluster: mpirun has started several processes"
 
 # Tables shared out: the same bits, whole at every evaluation, in the checkpoint and in the end.
 for n in 2 3; do

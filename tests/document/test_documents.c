@@ -278,9 +278,9 @@ static void encodings_are_converted_or_suggested(void **state) {
 static void what_fits_no_format_is_refused(void **state) {
   (void)state;
   cq_documents_options o = as_they_say();
-  FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is of no format of documents");
-  FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: no JSON object: ");
-  FAILS("list.jsonl", "[1]\n", 1, "no JSON object");
+  FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is in no format of documents");
+  FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: not a JSON object: ");
+  FAILS("list.jsonl", "[1]\n", 1, "not a JSON object");
   FAILS("double.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", 1, "duplicate object key");
   FAILS("none.jsonl", "{\"id\": \"a\"}\n", 1, "a document without text: no \"text\"");
   FAILS("deep.jsonl", "{\"text\": {\"a\": 1}}\n", 1, "\"text\" is neither a string nor a whole number");
@@ -288,7 +288,7 @@ static void what_fits_no_format_is_refused(void **state) {
   FAILS("cut.json", "[{\"text\": \"a\"},\n", 2, "");
   FAILS("few.csv", "id,text\n1,a\n2\n", 3, "1 columns, the first row has 2");
   FAILS("open.csv", "id,text\n1,a\n2,\"b\n", 3, "a quotation mark that is not closed");
-  FAILS("quote.csv", "id,text\n1,a\"b\n", 2, "a quotation mark inside of a field");
+  FAILS("quote.csv", "id,text\n1,a\"b\n", 2, "a quotation mark inside a field");
   FAILS("names.csv", "a,b\n1,2\n", 1, "no column is named \"text\"");
   FAILS("twice.csv", "text,a,text\nx,y,z\n", 1, "columns 1 and 3 have the same name");
   FAILS("twice.json", "[{\"text\": \"a\",\n\"text\": \"b\"}]", 2, "duplicate object key");
@@ -329,7 +329,7 @@ static void folders_are_walked(void **state) {
   assert_true(one && two && three && one < two && two < three);
   assert_null(strstr(got, "hidden"));
   free(got);
-  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 3 files of other "
+  assert_string_equal(notice, "read as jsonl (1 file), text (1 file), markdown (1 file); left out 3 files with other "
                               "endings: none  .bin  .docx ");
   assert_null(all(test_path("nowhere"), &o, &error));
   assert_int_equal(error.status, CQ_ERR_IO);

@@ -342,7 +342,7 @@ static void test_arguments(void **state) {
   assert_int_equal(cq_hub_put(&url, test_path("model/1_Pooling/none"), "org/model", NULL, &error), CQ_ERR_IO);
   assert_int_equal(unlink(test_path("model/config.json")), 0);
   assert_int_equal(put(NULL, &error), CQ_ERR_ARGUMENT);
-  assert_non_null(strstr(error.message, "no model"));
+  assert_non_null(strstr(error.message, "not a model"));
   setenv("HF_HUB_OFFLINE", "1", 1);
   assert_int_equal(put(NULL, &error), CQ_ERR_IO);
   assert_non_null(strstr(error.message, "HF_HUB_OFFLINE"));

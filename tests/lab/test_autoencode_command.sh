@@ -166,9 +166,9 @@ expect 0 autoencode train small ${short/--vocab-size 30/--vocab-size 5000} pairs
 stderr_has "xx: the text makes a vocabulary of"
 stderr_has "not 5000"
 expect 1 autoencode train new pairs.tsv $short --latent-as encoder-states
-stderr_has "reads one way only"
+stderr_has "reads in one direction"
 expect 1 autoencode train new xx,yy=pairs.tsv xx,zz=pairs.tsv $short --adversary 1
-stderr_has "a discriminator is for two languages, here are 3"
+stderr_has "a discriminator is for two languages, there are 3"
 expect 2 autoencode train new pairs.tsv $short --temperature 0
 stderr_has "temperature is 0"
 expect 1 autoencode train new pairs.tsv $short --alpha 0 --distance 0
@@ -209,5 +209,5 @@ damaged decoder_config.json hidden_dim sed -i 's/hidden_dim/hidden/' decoder-yy/
 damaged decoder-yy/model.safetensors "" truncate -s 1000 decoder-yy/model.safetensors
 damaged decoder-xx/model.safetensors "" sed -i 's/"latent_dim": 48/"latent_dim": 47/' decoder-xx/decoder_config.json
 damaged decoder-xx "" cp -r ../described/decoder-xx/. decoder-xx
-damaged decoder-xx "another than the encoder's" cp ../model/decoder-yy/tokenizer.json ../model/decoder-yy/sentencepiece.bpe.model decoder-xx
+damaged decoder-xx "the vocabulary differs from the encoder's" cp ../model/decoder-yy/tokenizer.json ../model/decoder-yy/sentencepiece.bpe.model decoder-xx
 finish

@@ -39,9 +39,9 @@ expect 0 autoencode train again xx,zz=xz.tsv --vocab-size 30 --embedding 24 --hi
 expect 1 autoencode train new xx,yy=xy.tsv $train --join two
 stderr_has "two: there is no new language"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join two --dev xx,yy=xy.tsv
-stderr_has "xy.tsv: is of languages that are in the joined model already"
+stderr_has "xy.tsv: has languages that are in the joined model already"
 expect 1 autoencode train new xx,zz=xz.tsv xx,yy=xy.tsv $train --join two
-stderr_has "xy.tsv: is of languages that are in the joined model already"
+stderr_has "xy.tsv: has languages that are in the joined model already"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join two --latent-as encoder-states --bidirectional no
 stderr_has "from 'xx' into 'zz'"
 expect 1 autoencode train new xx,zz=xz.tsv $train --join nowhere
@@ -79,7 +79,7 @@ expect 0 autoencode train shared xx,yy=xy.tsv xx,zz=xz.tsv yy=zz.txt $short --sh
 cmp -s shared/encoder-xx/3_Dense/model.safetensors shared/encoder-zz/3_Dense/model.safetensors ||
   fail "the layer that gives the vector is not one"
 expect 1 autoencode train new xx,zz=xz.tsv $short --join two --shared-latent yes
-stderr_has "a model joined whose layers stay"
+stderr_has "shared-latent excludes join, whose layers do not change"
 expect 1 autoencode train new xx,yy=xy.tsv $short --patience 2
 stderr_has "patience without dev"
 # Killed again and again, with all that has a state: the same model and the same log.

@@ -160,14 +160,14 @@ stderr_has "changes/one-way.json: is a record of 'base'"
 paste <(cut -f 1 pairs.tsv) <(cut -f 2 pairs.tsv | tr a-y b-z) >third.tsv
 three="xx,yy=pairs.tsv xx,zz=third.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 0 --decoder-epochs 0.2 --latent 8"
 expect 0 autoencode ablate three $three --only adversary-0.1 --only feed-both
-stderr_has "adversary-0.1 is left out: a discriminator is for two languages, here are 3"
+stderr_has "adversary-0.1 is left out: a discriminator is for two languages, there are 3"
 [ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
 expect 0 autoencode ablate three $three --only adversary-0.1 --resume
 find three -name 'adversary*' | grep -q . && fail "what is left out leaves something"
 expect 0 autoencode train two xx,yy=pairs.tsv $fixed --latent 8 --encoder-epochs 0 --decoder-epochs 0.2
 joining="xx,zz=third.tsv --join two --dev xx,zz=third.tsv $fixed --encoder-epochs 0 --decoder-epochs 0.2"
 expect 0 autoencode ablate joined $joining --only shared-latent --only feed-both
-stderr_has "shared-latent is left out: a latent layer for all"
+stderr_has "shared-latent is left out: shared-latent excludes join"
 [ "$(grep -c '^| ' stdout)" = 3 ] || fail "the change after what is left out is not made"
 # So is what is refused only when text and a teacher have been read, and when it would be by the options alone.
 taught="xx,yy=pairs.tsv --dev xx,yy=dev.tsv $fixed --encoder-epochs 0.2 --decoder-epochs 0.2 --latent 24"

@@ -120,7 +120,7 @@ static void parts_must_fit(void **state) {
                 "from 'yy' into 'xx': a decoder that begins with the states of 2 layers of 6, an encoder that "
                 "ends in 1 of 6"},
                {3, false, "3 of 6"},
-               {2, true, "from 'yy' into 'xx': an encoder that reads both ways"}};
+               {2, true, "from 'yy' into 'xx': an encoder that reads in both directions"}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_autoencoder *a;

@@ -343,7 +343,7 @@ static void states_must_fit(void **state) {
       expect_refused(&p, (cq_feed)feed, "the states of 2 layers of 6, an encoder that ends in 1 of 6");
       cq_encoder_free(p.sides[side].encoder);
       p.sides[side].encoder = make_encoder(1, N_LAYERS, true, 0);
-      expect_refused(&p, (cq_feed)feed, "reads both ways");
+      expect_refused(&p, (cq_feed)feed, "reads in both directions");
       cq_encoder_free(p.sides[side].encoder);
       p.sides[side].encoder = kept;
       tear_down(&p);

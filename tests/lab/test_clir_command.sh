@@ -69,7 +69,7 @@ stdout_has '{"from": "gazell'
 stdout_has '"to": "gazell' # the name is one word, whatever the language
 
 expect 2 clir expand "Gazelle" $sources --from en --to nl
-stderr_has "only --method cognates does without vectors"
+stderr_has "only --method cognates works without vectors"
 expect 0 clir expand "The Gazelle" unheard $sources --from en --to nl --method cognates
 [ "$(cut -f 1,2 stdout | head -n 1)" = "$(printf 'gazelle\t1.0000')" ] || fail "a name is itself in the other language"
 stderr_has "the text has none of the words of 'unheard'"
@@ -88,13 +88,13 @@ cp stdout idf.run
 ranks_well idf.run qrels.nl 0.75
 cmp -s plain.run idf.run && fail "--idf changes nothing"
 expect 1 clir run vectors.txt $sources --from en --to nl --idf --method sum
-stderr_has "idf weighs what each word of a query becomes"
+stderr_has "idf weighs the translations of single words"
 expect 0 clir run vectors.txt $sources --from en --to nl --feedback 5
 cp stdout feedback.run
 ranks_well feedback.run qrels.nl 0.75
 cmp -s plain.run feedback.run && fail "--feedback changes nothing"
 expect 1 clir run vectors.txt $sources --from en --to nl --feedback 5 --method documents
-stderr_has "feedback weighs what each word of a query becomes"
+stderr_has "feedback weighs the translations of single words"
 expect 0 clir run vectors.txt $sources --from en --to nl --feedback 0
 same plain.run stdout
 # By vectors of sentences: a run of all topics, the same on any number of threads.
@@ -180,9 +180,9 @@ cmp -s same.run stdout && fail "--method cognates has no feedback within a langu
 stderr_is_empty
 # Topics that were learned from are no test; without them there is nothing to say.
 expect 0 clir run $sources --from en --to nl --method cognates
-stderr_has "it was learned from these topics' judgements: do not measure this run"
+stderr_has "it was learned from these topics' judgments: do not measure this run"
 expect 0 clir run vectors.txt $sources --from en --to nl
-stderr_has "VECTORS may be learned from these topics' judgements: do not measure this run"
+stderr_has "VECTORS may be learned from these topics' judgments: do not measure this run"
 expect 0 clir run vectors.txt $sources --from en --to nl --hold-out 2 --folds 4
 stderr_is_empty
 expect 0 clir run $sources --from en --to nl --method cognates --hold-out 2 --folds 4
@@ -325,7 +325,7 @@ done
 { cat qrels.en; echo "1 0 en-unknown 1"; echo "2 0 en-unknown 0"; } >more.en
 grep -v '^3 ' qrels.nl >more.nl
 expect 0 clir build more.txt --languages en,nl --docs 'docs.%' --topics 'topics.%' --qrels 'more.%' $learn
-stderr_has "2 judgements are of documents that are not there"
+stderr_has "2 judgments are of documents that are not in the collection"
 grep -q "^trein " more.txt && fail "words of a topic with documents in one language only were learned"
 
 # What is refused.

@@ -27,7 +27,7 @@ first   0.5000
 better  1.0000     +0.5000  +100.0          8/0/0      0.0060  0.0119 *   0.0000  0.0000 **           0.0078  0.0156 *
 mixed   0.5312     +0.0312    +6.2          2/2/4      0.8501  0.8501     0.8018  0.8018              1.0000  1.0000
 
-* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for 2 comparisons a measure
+* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for 2 comparisons per measure
 END
 same want got
 stderr_is_empty
@@ -38,7 +38,7 @@ grep -q "^run  *recip_rank  *difference  *%  *won/lost/tied  *p wilcoxon  *Holm 
 grep -q '^better *1.0000 *+1.0000 *- *8/0/0 *0.0060 *0.0060 \*\*$' stdout || fail "P_1 has a percentage of nothing"
 expect 0 compare qrels first better --test t
 grep -q 'wilcoxon' stdout && fail "a test that was not asked for"
-stdout_has "for 1 comparison a measure"
+stdout_has "for 1 comparison per measure"
 
 # Groups: topics 1-4 and 5-8; mixed has means 0.5625 and 0.5, first 0.5 and 0.5.
 expect 0 compare qrels first mixed --group 4

@@ -396,10 +396,12 @@ static void not_every_encoder_fits(void **state) {
     layout which;
     int64_t dim, n_layers;
     const char *word;
-  } cases[] = {
-      {NO_LSTM, 0, 0, "an encoder of 0 LSTMs"}, {TWO_LSTMS, 6, 2, "an encoder of 2 LSTMs"},
-      {BOTH_WAYS, 6, 2, "reads both ways"},     {ONE_LSTM, 6, 1, "2 layers of 6, an encoder that ends in 1 of 6"},
-      {ONE_LSTM, 5, 2, "ends in 2 of 5"},       {ONE_LSTM, 6, 2, NULL}};
+  } cases[] = {{NO_LSTM, 0, 0, "an encoder of 0 LSTMs"},
+               {TWO_LSTMS, 6, 2, "an encoder of 2 LSTMs"},
+               {BOTH_WAYS, 6, 2, "reads in both directions"},
+               {ONE_LSTM, 6, 1, "2 layers of 6, an encoder that ends in 1 of 6"},
+               {ONE_LSTM, 5, 2, "ends in 2 of 5"},
+               {ONE_LSTM, 6, 2, NULL}};
   const cq_decoder_shape shape = {
       .embedding_dim = 3, .hidden_dim = 6, .n_layers = 2, .latent_dim = 6, .states_from_encoder = true};
   cq_decoder_shape own = shape;

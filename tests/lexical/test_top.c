@@ -452,7 +452,7 @@ static void bad_options_are_refused(void **state) {
       {{SIZE, .k = 1}, -1, "the weight of 'w0' is -1"},
       {{SIZE, .k = 1}, NAN, "the weight of 'w0' is nan"},
       {{SIZE, .k = 1}, INFINITY, "the weight of 'w0' is inf"},
-      {{SIZE, .k = 1}, 1e6, "the weights are too great"},
+      {{SIZE, .k = 1}, 1e6, "the weights are too large"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_error error = {0};

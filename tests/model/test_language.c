@@ -292,7 +292,7 @@ static void refused_languages(void **state) {
     copy_directory(golden(without[i]), test_path("bare"));
     assert_int_equal(cq_directory_make(test_path("bare/languages/xx"), NULL), CQ_OK);
     expect_refused("bare/languages/xx", CQ_ERR_UNSUPPORTED, "bare/languages/xx",
-                   i ? "WordEmbeddings, which has no body" : "StaticEmbedding, which has no body");
+                   i ? "WordEmbeddings, which has no layers" : "StaticEmbedding, which has no layers");
     cq_error error = {0};
     e = open_model(test_path("bare"));
     assert_int_equal(cq_language_write(e, CQ_F32, test_path("bare/languages/xx"), &error), CQ_ERR_UNSUPPORTED);

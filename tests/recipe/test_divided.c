@@ -281,7 +281,7 @@ static void a_place_that_is_no_file_is_refused(void **state) {
   assert_int_equal(symlink("/dev/null", output_path), 0);
   work_as(all, 2, &(working){.paths = paths, .n_paths = 1, .identity = "", .leave_after = -1});
   assert_int_equal(all[0].status, CQ_ERR_ARGUMENT);
-  assert_non_null(strstr(all[0].error.message, "no regular file"));
+  assert_non_null(strstr(all[0].error.message, "not a regular file"));
   assert_int_equal(unlink(output_path), 0);
 }
 

@@ -70,7 +70,7 @@ static void the_first_difference_is_named(void **state) {
   assert_string_equal(compared(with_more(make(1, 64, true, "linear", 5)), make(1, 64, true, "linear", 5)),
                       "out.work: the run under way has no seed");
   assert_string_equal(compared(make(1, 64, true, "linear", 5), with_more(make(1, 64, true, "linear", 5))),
-                      "out.work: the run under way has seed, this one has not");
+                      "out.work: the run under way has seed, this one does not");
   assert_string_equal(compared(make(1, 64, true, "linear", 5), (cq_run_identity){0}),
                       "out.work: the run under way has no lr");
 }

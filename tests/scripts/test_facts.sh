@@ -74,7 +74,7 @@ counts "$n" docs/sample.md 'sentences in all ++ languages'
 counts "$n" sample/README.md 'English and N languages'
 counts "$n" debian/control 'extends to N languages'
 counts "$n" Makefile 'teach an English model N languages'
-counts "$n" src/cli/train/demo_command.c 'an English model learns N languages'
+counts "$n" src/cli/train/demo_command.c 'extend an English model to N languages'
 
 # The commands that connect to the hub.
 hub=$(grep -lE 'calque/hub\.h|hub_command\.h' -r src/cli src/lab/cli --include='*_command.c' |

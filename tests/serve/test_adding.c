@@ -204,11 +204,11 @@ static void reopening_what_is_written(void **state) {
 
   assert_int_equal(rename(index, aside), 0);
   serve_ask(s.server, SERVE_RELOAD);
-  assert_true(wait_for_note("not opened again, the one before stays"));
+  assert_true(wait_for_note("not reopened, the old one stays"));
   assert_int_equal(ask(&s, "GET", "/api/documents/d0", ""), 200);
   make_index("hup", MODEL);
   serve_ask(s.server, SERVE_RELOAD);
-  assert_true(wait_for_note("opened again"));
+  assert_true(wait_for_note("reopened"));
   assert_int_equal(ask(&s, "GET", "/api/documents/d0", ""), 404);
   assert_int_equal(put(&s, 0), 200);
   close_service(&s);

@@ -156,7 +156,7 @@ stop
 last="serve"
 grep -q '"path":"/embed","status":200' "$tmp/log" || fail "the access log lacks a request"
 grep -q 'river' "$tmp/log" && fail "the access log has a text"
-grep -q 'opened again' "$tmp/server" || fail "nothing was opened again"
+grep -q 'reopened' "$tmp/server" || fail "nothing was opened again"
 
 # With keys.
 printf '# keys\nfirst\nsecond\n' >"$tmp/keys"

@@ -37,8 +37,7 @@ static int run_cache_check(const cli_call *call) {
   totals t = {0};
   if (cq_cache_check(args->cache, print_part, &t, &error)) return cli_fail_error(&error);
   if (t.n_parts == 0) cli_note("the cache is empty");
-  return t.n_damaged ? cli_fail("%" PRIu64 " damaged; what is needed of it will be computed again", t.n_damaged)
-                     : CLI_OK;
+  return t.n_damaged ? cli_fail("%" PRIu64 " damaged; needed vectors will be computed again", t.n_damaged) : CLI_OK;
 }
 
 static const cli_command cache_check = {
@@ -101,8 +100,8 @@ static int run_cache_clear(const cli_call *call) {
 static const cli_command cache_info = {
     .name = "info",
     .summary = "list what is cached: bytes, date, path",
-    .description = "Prints a line for each model's vectors, each state of a search and each index of a folder that "
-                   "cannot be written to: bytes, the day something was last added, the path.",
+    .description = "Prints a line for each model's vectors, each state of a search and each index of a read-only "
+                   "folder: bytes, the day something was last added, the path.",
     .example = "calque cache info",
     CLI_OPTIONS(struct check_args, check_options),
     .run = run_cache_info,
@@ -123,7 +122,7 @@ const cli_command cli_cache = {
     .name = "cache",
     .summary = "the cache of vectors: check, clear, info",
     .description = "Training and mining keep the vectors of sentences by model, so that each is encoded once; search "
-                   "keeps the indexes of folders that cannot be written to.",
+                   "keeps the indexes of read-only folders.",
     .example = "calque cache check --cache DIR",
     .children = children,
 };

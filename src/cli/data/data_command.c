@@ -20,7 +20,7 @@ const cli_command cli_data = {
     .name = "data",
     .summary = "parallel text: get, convert, pivot, sample, dedup, filter, gloss, inflect, transliterate, stats; "
                "documents to JSON lines; language identification",
-    .description = "Brings parallel text into tab-separated columns, and makes training data of it.",
+    .description = "Converts parallel text to tab-separated columns, and prepares it for training.",
     .example = "calque data convert --from moses news.en.gz news.de.gz -o raw.tsv\n"
                "calque data filter --languages en,de raw.tsv -o clean.tsv\n"
                "calque data dedup clean.tsv --against test.tsv -o en-de.tsv.gz",

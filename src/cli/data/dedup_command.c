@@ -16,8 +16,8 @@ const cli_command cli_data_dedup = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "The first of several repeated rows is kept. Files are read one after the other; without any, "
-                   "standard input. Memory grows by about 20 bytes a row.",
+    .description = "Drops repeated rows, and keeps the first of each. Files are read one after the other; without "
+                   "files, standard input is read. Memory grows by about 20 bytes a row.",
     .example = "calque data dedup train-*.tsv.gz --against test.tsv.gz --against dev.tsv.gz -o train.tsv.gz",
     CLI_GROUP(&cq_group_corpus_dedup, .left_out = cli_data_inputs_taken),
     .run = run_dedup,

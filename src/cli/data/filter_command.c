@@ -16,9 +16,9 @@ const cli_command cli_data_filter = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description =
-        "Files are read one after the other; without any, standard input. A side's script is that of most of its "
-        "letters; a side without letters passes. --other-language identifies languages, as calque data language does.",
+    .description = "Drops rows that are unlikely to be translations. Files are read one after the other; without "
+                   "files, standard input is read. A side's script is that of most of its letters; a side without "
+                   "letters passes. --other-language identifies languages, as calque data language does.",
     .example = "calque data filter --languages en,ru en-ru.tsv.gz -o clean.tsv.gz",
     CLI_GROUP(&cq_group_corpus_filter, .left_out = cli_data_inputs_taken),
     .run = run_filter,

@@ -16,9 +16,9 @@ const cli_command cli_data_gloss = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "Writes each sentence and its word-by-word translation by a dictionary; unknown words stay as they "
-                   "are. A student learns a language's words from that far better than from the dictionary's rows. "
-                   "Files are read one after the other; without any, standard input.",
+    .description = "Writes each sentence and its word-by-word translation from a dictionary; unknown words stay as "
+                   "they are. A student learns a language's words from that far better than from the dictionary's "
+                   "rows. Files are read one after the other; without files, standard input is read.",
     .example = "calque data gloss --dictionary en-de.tsv english.txt -o en-de.gloss.tsv.gz",
     CLI_GROUP(&cq_group_corpus_gloss, .left_out = cli_data_inputs_taken),
     .run = run_gloss,

@@ -19,11 +19,10 @@ const cli_command cli_data_inflect = {
     .max_arguments = -1,
     .description =
         "Writes rows for words of the text that a dictionary lacks and that are forms of its words: \"houses\" has the "
-        "translations of \"house\". Which endings and beginnings are exchanged is learned from the text, in any "
+        "translations of \"house\". The endings and beginnings that words exchange are learned from the text, in any "
         "language with an alphabet (unsupervised morphology): no stemmer or list of forms is needed, and some of what "
-        "is found is wrong. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, "
-        "its "
-        "translations in the second column and those after it; without any, standard input.",
+        "is found is wrong. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
+        "translations in the second column and those after it; without files, standard input is read.",
     .example = "calque data inflect --text german.txt en-de.dictionary.tsv -o en-de.forms.tsv",
     CLI_GROUP(&cq_group_corpus_inflect, .left_out = cli_data_inputs_taken),
     .run = run_inflect,

@@ -51,8 +51,8 @@ const cli_command cli_data_language = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "Prints a line for each line: a code, a tab and a probability; \"und\" and 0 for a line without "
-                   "letters, or one whose language is undetermined. Letters in other scripts than most of a line's do "
+    .description = "For each line, prints a code, a tab and a probability; \"und\" and 0 for a line without letters, "
+                   "or one whose language is undetermined. Letters in a script other than that of most of the line do "
                    "not count. A language that is not in --list is identified as the most similar one.",
     .example = "calque data language sentences.txt | paste - sentences.txt",
     CLI_OPTIONS(struct language_args, language_options),

@@ -19,10 +19,8 @@ const cli_command cli_data_pivot = {
     .min_arguments = 2,
     .max_arguments = 2,
     .description = "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
-                   "their other "
-                   "columns written, the first file's and then the second's. Every row of one file is paired with "
-                   "every row of the "
-                   "other that has the sentence.",
+                   "their other columns are written, first the first file's, then the second's. Every row of one file "
+                   "is paired with every row of the other that has the sentence.",
     .example = "calque data pivot en-fr.tsv.gz en-it.tsv.gz --match normalized -o fr-it.tsv.gz",
     CLI_GROUP(&cq_group_corpus_pivot, .left_out = taken),
     .run = run_pivot,

@@ -16,7 +16,8 @@ const cli_command cli_data_sample = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "Every row has the same chance. Files are read one after the other; without any, standard input.",
+    .description = "Draws rows at random, each with the same probability. Files are read one after the other; without "
+                   "files, standard input is read.",
     .example = "calque data sample --rows 50000 en-de.tsv.gz -o 50k.tsv.gz",
     CLI_GROUP(&cq_group_corpus_sample, .left_out = cli_data_inputs_taken),
     .run = run_sample,

@@ -95,9 +95,9 @@ const cli_command cli_data_stats = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "A line for each column: rows, empty sentences, distinct sentences; for non-empty sentences, mean, "
-                   "median, 95th percentile and max of their characters, mean words (separated by blanks), and their "
-                   "scripts. Files are read one after the other; without any, standard input.",
+    .description = "Prints a line for each column: rows, empty sentences, distinct sentences; for non-empty sentences, "
+                   "mean, median, 95th percentile and maximum of their characters, mean words (separated by blanks), "
+                   "and their scripts. Files are read one after the other; without files, standard input is read.",
     .example = "calque data stats en-de.tsv.gz",
     CLI_GROUP(&cq_group_corpus_stats, .left_out = cli_data_inputs_taken),
     CLI_OPTIONS(struct stats_args, stats_options),

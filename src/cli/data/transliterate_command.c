@@ -18,13 +18,12 @@ const cli_command cli_data_transliterate = {
     .min_arguments = 0,
     .max_arguments = -1,
     .description =
-        "Writes rows for words that a dictionary lacks and that the text writes only with a capital letter: "
-        "names, which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are "
-        "written is learned from words of the dictionary that sound like their translations (a joint n-gram model of "
+        "Writes rows for words that a dictionary lacks and that the text writes only with a capital letter: names, "
+        "which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are written is "
+        "learned from words of the dictionary that sound like their translations (a joint n-gram model of "
         "transliteration); some of what is written is wrong. Languages of one script need none of it, and nothing is "
-        "written for them. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, "
-        "its "
-        "translations in the second column and those after it; without any, standard input.",
+        "written for them. Use it with the dictionary, as 'calque extend' does. Each FILE is a dictionary, its "
+        "translations in the second column and those after it; without files, standard input is read.",
     .example = "calque data transliterate --text english.txt en-bg.dictionary.tsv -o en-bg.names.tsv",
     CLI_GROUP(&cq_group_corpus_transliterate, .left_out = cli_data_inputs_taken),
     .run = run_transliterate,

@@ -174,9 +174,9 @@ const cli_command cli_encode = {
     .arguments = "[FILE...]",
     .max_arguments = -1,
     .description =
-        "Turns sentences, one a line, into vectors. Files may be compressed (gzip, xz, Zstandard); without one, or for "
-        "\"-\", standard input is read. On standard output each sentence becomes a line {\"text\": ..., \"embedding\": "
-        "[...]}; --output writes a file instead. Memory use does not depend on the length of the input.",
+        "Turns sentences, one per line, into vectors. Files may be compressed (gzip, xz, Zstandard); without one, or "
+        "for \"-\", standard input is read. On standard output each sentence becomes a line {\"text\": ..., "
+        "\"embedding\": [...]}; --output writes a file instead. Memory use does not depend on the length of the input.",
     .example = "echo \"A dog barks.\" | calque encode\n"
                "calque encode --model all-MiniLM-L6-v2 --normalize --output vectors.npy sentences.txt.gz",
     CLI_OPTIONS(cli_encode_args, options),

@@ -42,9 +42,9 @@ typedef struct cli_encode_job {
 
 /* All but the model. */
 #define CLI_ENCODE_OPTIONS                                                                                             \
-  {CQ_TEXT(                                                                                                            \
-       cli_encode_args, "output", output, CHANGES, "FILE",                                                             \
-       "write here; the extension is the format: .npy (NumPy), .jsonl (JSON lines), .bin (raw numbers, row by row)"),  \
+  {CQ_TEXT(cli_encode_args, "output", output, CHANGES, "FILE",                                                         \
+           "write here, in the format of the extension: .npy (NumPy), .jsonl (JSON lines), .bin (raw numbers, row by " \
+           "row)"),                                                                                                    \
    .letter = 'o', .otherwise = "JSON lines on standard output"},                                                       \
       {CQ_INT(cli_encode_args, "tsv", column, CHANGES, 0, 0, 64, "COLUMN",                                             \
               "take this tab-separated column of each line, from 1"),                                                  \

@@ -190,7 +190,7 @@ static int write_ranges(cli_encode_job *j) {
   while (code == CLI_OK && cq_divided_next(&range, j->divided)) {
     char rate[64];
     code = write_range(j, &range);
-    snprintf(rate, sizeof rate, "%.0f sentences/s a rank",
+    snprintf(rate, sizeof rate, "%.0f sentences/s per rank",
              (double)j->n_rows / (cli_now_s() - progress.started_s + 1e-9));
     if (code == CLI_OK)
       cli_progress_draw(&progress, "encoded by rank 0", j->n_rows < n_all ? j->n_rows : n_all, n_all, rate, false);

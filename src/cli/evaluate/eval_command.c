@@ -298,7 +298,7 @@ static int open_bench(bench *b, const struct args *args) {
   cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
            cq_classifier_converged(b->classifier)
                ? ""
-               : "; the regression has not converged: a smaller --c or more --max-iterations help");
+               : "; the regression has not converged: a smaller --c or more --max-iterations may help");
   return CLI_OK;
 }
 
@@ -406,8 +406,8 @@ static const cli_command eval_translation = {
     .name = "translation",
     .summary = "translation accuracy: how often the nearest sentence is the translation",
     OF_FILES,
-    .description = "Translation accuracy: for how many sentences of one column is the nearest sentence of the other "
-                   "column the translation, in both directions. Chance is 1 divided by the number of rows.",
+    .description = "Translation accuracy, in both directions: the share of sentences in one column whose nearest "
+                   "sentence in the other column is the translation. Chance is 1 divided by the number of rows.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz ru=test/en-ru.tsv.gz",
     CLI_OPTIONS(struct args, translation_options),
     .groups = parts,
@@ -421,7 +421,7 @@ static const cli_command eval_xsim = {
                    "scoring over the four nearest neighbors (Artetxe & Schwenk 2019), as in mining, instead of by "
                    "cosine. With --hard (xsim++, Chen et al. 2023) the error rate of the second column's sentences "
                    "when the candidates are the first column's English sentences and near misses of them, made by "
-                   "rules: 3/10: of ten near misses of a kind, three are taken for the sentence.",
+                   "rules. 3/10 means: of ten near misses of a kind, three were found instead of the sentence.",
     .example = "calque eval xsim --model multilingual --hard de=test/en-de.tsv.gz",
     CLI_OPTIONS(struct args, xsim_options),
     .groups = parts,
@@ -446,9 +446,8 @@ static const cli_command eval_sts = {
     .name = "sts",
     .summary = "Spearman's correlation with human similarity scores (STS)",
     OF_FILES,
-    .description =
-        "Rank correlation (Spearman) between the cosine of two sentences and a gold score, over files of lines "
-        "SENTENCE, SENTENCE, SCORE, separated by tabs.",
+    .description = "Rank correlation (Spearman) between the cosine of two sentences and a gold score. Files have the "
+                   "columns SENTENCE, SENTENCE and SCORE, separated by tabs.",
     .example = "calque eval sts --model multilingual --json sts/en-de.tsv",
     CLI_OPTIONS(struct args, options),
     .groups = parts,
@@ -459,8 +458,8 @@ static const cli_command eval_classify = {
     .summary = "cross-lingual classification: classes learned in one language, tested in others",
     OF_FILES,
     .description = "Trains a logistic regression on the model's frozen vectors of the sentences of --train, and "
-                   "measures it on files in other languages: lines of SENTENCE, CLASS, separated by a tab. Prints "
-                   "accuracy, macro-averaged F1 and the share of the most frequent class.",
+                   "measures it on files in other languages. Their lines are SENTENCE and CLASS, separated by a tab. "
+                   "Prints accuracy, macro-averaged F1 and the share of the most frequent class.",
     .example = "calque eval classify --model multilingual --train topics-en.tsv.gz de=topics-de.tsv.gz",
     CLI_OPTIONS(struct args, classify_options),
     .groups = classify_parts,
@@ -476,9 +475,8 @@ const cli_command cli_eval = {
     .name = "eval",
     .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
                "retrieval; machine translation: mt",
-    .description =
-        "Measures a model on files of tab-separated lines, plain or compressed: a row for each file, and the "
-        "average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
+    .description = "Measures a model on files of tab-separated lines, plain or compressed. Prints a row for each file, "
+                   "and the average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

@@ -152,7 +152,7 @@ static void options_help(const cli_command *command, const cq_options *options) 
   if (command->list) list_help(command);
   printf("\nOptions:\n");
   for (size_t i = 0; (row = cq_options_row(options, i)); i++) option_help(row, options);
-  printf("%-*s%s\n", LEFT, "      --quiet", "say nothing but errors");
+  printf("%-*s%s\n", LEFT, "      --quiet", "print nothing but errors");
   printf("%-*s%s\n", LEFT, "  -h, --help", "show this text");
 }
 

@@ -50,11 +50,11 @@ const cli_command cli_index_copy = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description =
-        "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, a "
-        "transaction a batch, and makes an HNSW index of the vectors at the end. A document with an existing id is "
+        "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, one "
+        "transaction per batch, and makes an HNSW index of the vectors at the end. A document with an existing id is "
         "replaced. An interrupted copy resumes when the command is run again. The address then stands for an index in "
         "'calque search', 'calque serve' and 'calque index'. Put the password in PGPASSWORD, PGPASSFILE or a service "
-        "file (PGSERVICE), as psql takes it: arguments are shown by ps.",
+        "file (PGSERVICE), as for psql, because ps shows arguments.",
     .example = "calque index copy news.index --to postgresql://me@db.example/news --halfvec\n"
                "calque search postgresql://me@db.example/news \"rising rents in the capital\"",
     CLI_GROUP(&cq_group_index_copy),

@@ -16,14 +16,14 @@ struct args {
 
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
-             "queries as users ask them, a line each, in any of the query model's languages"),
+             "queries as users ask them, one per line, in any of the query model's languages"),
      .letter = 'q', .otherwise = "the index's own passages"},
     {CQ_COUNT(struct args, "neighbors", k, CHANGES, 10, 1, 1000, "K",
-              "nearest queries, whose mean cosine is a passage's hubness"),
+              "number of nearest queries whose mean cosine is a passage's hubness"),
      .letter = 'k'},
     {CQ_COUNT(struct args, "sample", sample, CHANGES, 4096, 1, 1 << 24, "N",
-              "queries at most, spread evenly over the file or the passages")},
-    {CQ_FLAG(struct args, "remove", remove, CHANGES, "drop the numbers, and do no more")},
+              "maximum number of queries, taken evenly from the file or the passages")},
+    {CQ_FLAG(struct args, "remove", remove, CHANGES, "remove the index's hubness, and do nothing else")},
     CLI_INDEX_MODEL(struct args),
     {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
              "model for the queries: the one that searches will use"),

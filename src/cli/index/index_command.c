@@ -174,10 +174,9 @@ static const cli_command index_info = {
     .arguments = "INDEX",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description =
-        "Prints how many documents and passages an index has, the dimension of their vectors, its model, how "
-        "many vectors its approximation (ANN) covers, those of removed documents included, and the "
-        "documents of each language.",
+    .description = "Prints how many documents and passages an index has, the dimension of their vectors, its model, "
+                   "how many vectors its approximation (ANN) covers (removed documents included), and the number of "
+                   "documents in each language.",
     .example = "calque index info news.index",
     .run = run_index_info,
 };
@@ -250,7 +249,7 @@ static const cli_command index_get = {
     .arguments = "INDEX ID...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description = "Prints documents as they were added, a JSON object on a line each: the whole text, title, url, "
+    .description = "Prints documents as they were added, one JSON object per line: the whole text, title, url, "
                    "language and metadata.",
     .example = "calque index get news.index news.de.gz:17",
     .run = run_index_get,
@@ -293,7 +292,7 @@ const cli_command cli_index = {
     .name = "index",
     .summary =
         "document index for semantic search: new, add, remove, get, approximate, hubness, compact, copy, info, check",
-    .description = "An index is a directory with documents and their vectors, for semantic search in any languages "
+    .description = "An index is a directory with documents and their vectors, for semantic search in any language "
                    "(calque search). A change counts when it is complete: a process killed at any moment leaves the "
                    "index as it was. One process writes at a time; searching never waits.",
     .example = "calque index new --model multilingual news.index\n"

@@ -16,8 +16,9 @@ struct args {
 
 static const cq_option options[] = {
     CLI_INDEX_MODEL(struct args),
-    {CQ_TEXT(struct args, "query-model", query_model, CHANGES, "MODEL",
-             "encodes the queries: a student of the index's model, in its space; the index stays as it is"),
+    {CQ_TEXT(
+         struct args, "query-model", query_model, CHANGES, "MODEL",
+         "model for the queries: a student of the index's model, in the same vector space; the index stays as it is"),
      .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
@@ -153,15 +154,14 @@ const cli_command cli_search = {
     .arguments = "INDEX|FOLDER [QUERY...]",
     .min_arguments = 1,
     .max_arguments = -1,
-    .description =
-        "Semantic search: prints the documents with the highest score, lines of score, id, language and text, "
-        "separated by tabs. The score is the cosine of query and document, or that of --ranking. For a "
-        "document that was split the text is the best passage's. Query and documents may be in different languages. "
-        "With several queries, a line '# query' stands above each one's documents and an empty one below; lines "
-        "that come from a pipe are answered as they come. The search is exact unless "
-        "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, into "
-        "FOLDER/.calque, or into the user's cache where the folder cannot be written to; at the next search only what "
-        "has changed. Its model is the one that calque ships unless --model names another.",
+    .description = "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
+                   "text, separated by tabs. The score is the cosine of query and document, or that of --ranking. If a "
+                   "document was split, the text is that of its best passage. Query and documents may be in different "
+                   "languages. With several queries, a line '# query' precedes each query's documents, and an empty "
+                   "line follows them; queries from a pipe are answered as they arrive. The search is exact unless "
+                   "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, "
+                   "into FOLDER/.calque, or into the user's cache if the folder is read-only; later searches index "
+                   "only what has changed. Its model is the one that calque ships unless --model names another.",
     .example = "calque search news.index \"rising rents in the capital\" --language de --top 3\n"
                "calque search english.index --query-model multilingual \"Mieten in der Hauptstadt\"",
     CLI_GROUP(&cq_group_search),

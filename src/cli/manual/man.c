@@ -158,7 +158,7 @@ static void write_man_options(FILE *out, const cli_page *page) {
     write_text(out, text ? text : row->help, 0);
     free(text);
   }
-  fputs(".TP\n\\fB\\-\\-quiet\\fR\nsay nothing but errors\n", out);
+  fputs(".TP\n\\fB\\-\\-quiet\\fR\nprint nothing but errors\n", out);
   fputs(".TP\n\\fB\\-h\\fR, \\fB\\-\\-help\\fR\nshow a shorter text than this\n", out);
 }
 

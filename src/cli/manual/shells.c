@@ -209,7 +209,7 @@ static int write_zsh_page(FILE *out, const cli_page *page) {
   }
   fputs("    _arguments -S \\\n", out);
   for (size_t i = 0; (row = cli_page_option(page, i)); i++) write_zsh_option(out, page, row);
-  fputs("      '--quiet[say nothing but errors]' \\\n      '(-h --help)'{-h,--help}'[show help]'", out);
+  fputs("      '--quiet[print nothing but errors]' \\\n      '(-h --help)'{-h,--help}'[show help]'", out);
   if (cli_is_listed(command, command->arguments)) {
     fputs(" \\\n      '1: :(", out);
     write_values(out, command, NULL);
@@ -298,7 +298,7 @@ int cli_fish_completion(FILE *out, const cli_command *program) {
         "end\n"
         "complete -c calque -f\n"
         "complete -c calque -s h -l help -d 'show help'\n"
-        "complete -c calque -l quiet -d 'say nothing but errors'\n",
+        "complete -c calque -l quiet -d 'print nothing but errors'\n",
         out);
   return code == CLI_OK ? write_pages(out, program, write_fish_page) : code;
 }

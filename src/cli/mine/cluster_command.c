@@ -55,11 +55,12 @@ const cli_command cli_cluster = {
     .arguments = "FILE",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Community detection, as in sentence-transformers: a cluster is a central sentence and all "
-                   "sentences near it that are in no larger cluster. Prints lines of cluster, cosine to the center and "
-                   "sentence, the largest cluster first, its center first in it. A file holds a sentence a line, or an "
-                   "id, a tab and a sentence (then ids are printed, too); plain or compressed. Without --model it "
-                   "holds vectors, and row numbers are printed. Duplicate sentences count once.",
+    .description =
+        "Community detection, as in sentence-transformers: a cluster is a central sentence and all sentences near it "
+        "that are in no larger cluster. Prints lines of cluster, cosine to the center and sentence; the largest "
+        "cluster comes first, and each begins with its center. A file holds one sentence per line, or an id, a tab and "
+        "a sentence (then ids are printed, too); plain or compressed. Without --model it holds vectors, and row "
+        "numbers are printed. Duplicate sentences count once.",
     .example = "calque cluster --model multilingual reviews.txt.gz --threshold 0.8 --min-size 5",
     CLI_GROUP(&cq_group_cluster, .left_out = as_arguments),
     CLI_THREADS_ONLY,

@@ -31,11 +31,11 @@ const cli_command cli_model_new = {
     .arguments = "DIRECTORY",
     .min_arguments = 1,
     .max_arguments = 1,
-    .description = "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's "
-                   "own layers under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new "
-                   "piece starts as the mean of the teacher's pieces that it translates, by word alignment of the "
-                   "text. Files with one LANGUAGE= are aligned as one, a file without a language by "
-                   "itself: so do not mix languages in a file.",
+    .description =
+        "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's own layers "
+        "under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new piece starts as the "
+        "mean of the teacher's pieces that it translates, by word alignment of the text. Files with the same LANGUAGE= "
+        "are aligned together, a file without a language by itself. So do not mix languages in a file.",
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
     CLI_GROUP(&cq_group_student),
     CLI_OPTIONS(struct args, options),

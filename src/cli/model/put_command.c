@@ -41,11 +41,10 @@ const cli_command cli_model_put = {
     .description =
         "Sends a model's directory to the hub as one commit, and prints its address. A repository that does not exist "
         "yet is created. README.md becomes the model's page: --license, --language, --base-model and --dataset "
-        "complete what "
-        "training wrote into it, and an example of its use is added; the directory's own stays as it is. Files that "
-        "the repository has with other contents are an error, unless --replace is given.\n\n"
-        "It needs a token that may write: HF_TOKEN, or log in once with 'hf auth login'. ORGANIZATION may be the name "
-        "of your account. Look at --dry-run first.",
+        "complete what training wrote into it, and an example of its use is added; the README.md in the directory does "
+        "not change. Files that the repository has with other contents are an error, unless --replace is given.\n\nYou "
+        "need a token with write access: set HF_TOKEN, or log in once with 'hf auth login'. ORGANIZATION may be the "
+        "name of your account. Look at --dry-run first.",
     .example = "calque model put multilingual ada/multilingual --license apache-2.0 --language en,de,es \\\n"
                "    --base-model sentence-transformers/all-MiniLM-L6-v2 --dry-run",
     CLI_GROUP(&cq_group_hub_put),

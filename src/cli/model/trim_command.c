@@ -46,7 +46,7 @@ const cli_command cli_model_trim = {
                    "uses. Multilingual models are mostly vocabulary, so a model for one or two languages has a "
                    "fraction of the size. The vectors of the text are the same to the last bit; other text is split "
                    "into shorter pieces if it needs removed ones. So pass as much text of the intended use as you "
-                   "have. A static model's vectors can be cut to fewer dimensions as well.",
+                   "have. A static model's vectors can be reduced to fewer dimensions as well.",
     .example = "calque model trim multilingual --text de.txt --text en.txt -o german-english\n"
                "calque model trim static --text corpus.txt --dimensions 128 -o small",
     CLI_GROUP(&cq_group_trim),

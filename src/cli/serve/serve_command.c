@@ -24,7 +24,7 @@ static const cq_option options[] = {
              "the model: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
     {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
-             "encode for this task, 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
+             "encode for this task: 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
     {CQ_TEXT(
          struct args, "store", store, CHANGES, "ADDRESS",
          "postgresql://USER@HOST/DATABASE?schema=NAME: the index is in this database; several servers may share it"),
@@ -32,10 +32,10 @@ static const cq_option options[] = {
     {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
              "listen on this address; an address that other machines can reach needs an API key or --insecure"),
      .text = "127.0.0.1"},
-    {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any that is free"),
+    {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any free port"),
      .letter = 'p'},
     {CQ_TEXT(struct args, "api-key-file", api_key_file, KEEPS, "FILE",
-             "API keys, one a line; a request must send one (Authorization: Bearer KEY)"),
+             "API keys, one per line; a request must send one (Authorization: Bearer KEY)"),
      .otherwise = "CALQUE_API_KEY, else none"},
     {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "without a key, answer everybody who can reach the address")},
     {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES",
@@ -45,9 +45,9 @@ static const cq_option options[] = {
     {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
              "maximum tokens waiting to be encoded; requests beyond are answered with 429 and Retry-After")},
     {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
-            "answer with 504 when a request's texts are not encoded in this time")},
+            "answer with 504 if a request's texts are not encoded within this time")},
     {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
-            "close a connection when no whole request arrives in this time")},
+            "close a connection if no complete request arrives in this time")},
     {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "maximum open connections")},
     {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
              "append a line of JSON for each request; -: standard output")},
@@ -139,15 +139,14 @@ const cli_command cli_serve = {
     .arguments = "[INDEX|FOLDER]",
     .max_arguments = 1,
     .description =
-        "Prints an address: a search page in a browser, and the same over HTTP for programs: the interfaces of OpenAI "
-        "(/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); /openapi.json describes "
-        "all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed first, into FOLDER/.calque, "
-        "or into the user's cache where the folder cannot be written to; at the next start only what has changed. "
-        "--store names an index in PostgreSQL instead ('calque index copy' fills one): a server that cannot reach the "
-        "database answers 503 and tries again. Without any, sentences can be encoded and compared. Only this machine "
-        "can reach the server unless --host "
-        "says otherwise. SIGTERM ends it after the requests in progress; SIGHUP opens the model and the index again "
-        "without losing a request.",
+        "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
+        "interfaces of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); "
+        "/openapi.json describes all routes. INDEX is made by 'calque index new'. A FOLDER of documents is indexed "
+        "first, into FOLDER/.calque, or into the user's cache if the folder is read-only; later starts index only what "
+        "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
+        "cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
+        "compared. Only this machine can reach the server unless --host says otherwise. SIGTERM ends it after the "
+        "requests in progress; SIGHUP opens the model and the index again without losing a request.",
     .example = "calque serve Documents\n"
                "calque serve news.index --writable --host 0.0.0.0 --api-key-file keys\n"
                "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",

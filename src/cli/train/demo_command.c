@@ -44,7 +44,7 @@ static const cq_option options[] = {
      .argument = "DIR",
      .offset = offsetof(struct args, work),
      .otherwise = "a new directory in $TMPDIR or /tmp",
-     .help = "where the models go"},
+     .help = "directory for the models"},
     {.name = "quick",
      .type = CQ_OPTION_FLAG,
      .offset = offsetof(struct args, quick),
@@ -468,7 +468,7 @@ done:
 
 const cli_command cli_demo = {
     .name = "demo",
-    .summary = "in about a minute, an English model learns five languages",
+    .summary = "extend an English model to five languages, in about a minute",
     .description =
         "Extends the sample corpus's small English model to five languages, as 'calque extend' does, measures "
         "both on held-out sentences, finds translations, and answers a question in every language at once.",

@@ -19,15 +19,15 @@ static int run_extend(const cli_call *call) {
 
 const cli_command cli_extend = {
     .name = "extend",
-    .summary = "extend a model to new languages by one command",
+    .summary = "extend a model to new languages with one command",
     .arguments = "MODEL",
     .min_arguments = 1,
     .max_arguments = 1,
     .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
-                   "translations: holds pairs out of each file, makes a student with a new vocabulary ('calque model "
-                   "new'), and trains it for the time given ('calque distill'). Each choice is printed with the option "
-                   "that overrules it. Work in progress is in DIR.extend and DIR.work. The model is never worse on the "
-                   "held-out pairs than before training; if training won nothing, the exit code is 3.",
+                   "translations. It holds out pairs of each file, makes a student with a new vocabulary ('calque "
+                   "model new'), and trains it for the time given ('calque distill'). Each choice is printed with the "
+                   "option that overrides it. Work in progress is in DIR.extend and DIR.work. The model is never worse "
+                   "on the held-out pairs than before training; if training did not improve it, the exit code is 3.",
     .example = "calque extend all-MiniLM-L6-v2 --to de=en-de.tsv.gz --to ar=en-ar.tsv.gz --time 20m -o new",
     CLI_GROUP(&cq_group_extend),
     CLI_TRAINING_OPTIONS,

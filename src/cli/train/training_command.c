@@ -41,7 +41,7 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   }
   if (cli_stop_asked() && !w->stop_told) {
     cli_progress_clear(&w->line);
-    cli_note("stopping after a checkpoint; once more to stop at once");
+    cli_note("stopping after a checkpoint; press Ctrl-C again to stop at once");
     w->stop_told = true;
   }
   return !cli_stop_asked();
@@ -94,8 +94,8 @@ static void report_training(const cli_training *t, const cq_training_result *r) 
 
 int cli_training_verdict(const cq_training_result *result) {
   const bool in_vain = result->steps > 0 && result->best_step == 0;
-  if (in_vain) cli_note("no step made the model better: it was written as it was at the start");
-  if (result->collapsed) cli_note("the run ended early, because the model was broken by it");
+  if (in_vain) cli_note("no step made the model better: the initial model was written");
+  if (result->collapsed) cli_note("the run ended early because training broke the model");
   return in_vain || result->collapsed ? CLI_NO_BETTER : CLI_OK;
 }
 

@@ -77,7 +77,7 @@ static cq_status has_new_language(const run *r, const cq_autoencode_text *text, 
   for (int s = 0; s < 2; s++)
     for (size_t i = r->n_joined; text->languages[s] && i < r->n_codes; i++)
       if (!strcmp(text->languages[s], r->codes[i])) return CQ_OK;
-  return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "is of languages that are in the joined model already");
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "has languages that are in the joined model already");
 }
 
 /* Opens the model to join first, so that its languages get the first numbers. */
@@ -97,13 +97,13 @@ static cq_status list_languages(run *r, cq_error *error) {
     for (int s = 0; s < 2; s++)
       if (!status) status = add_code(r, o->dev[i].languages[s], error);
   if (!status && r->n_codes > n_known)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "dev has '%s', which there is no text of to train on", r->codes[n_known]);
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "dev has '%s', for which there is no text to train on", r->codes[n_known]);
   if (!status && o->adversary > 0 && r->n_codes != 2)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator is for two languages, here are %zu", r->n_codes);
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "a discriminator is for two languages, there are %zu", r->n_codes);
   if (!status && o->shared_latent && r->n_joined > 0)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "a latent layer for all, and a model joined whose layers stay");
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "shared-latent excludes join, whose layers do not change");
   if (!status && r->n_codes == r->n_joined)
-    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language: all of the text's are there");
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->joined, "there is no new language in the text");
   for (size_t i = 0; !status && i < o->n_train + o->n_dev; i++)
     status = has_new_language(r, i < o->n_train ? &o->train[i] : &o->dev[i - o->n_train], error);
   return status;

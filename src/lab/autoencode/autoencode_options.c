@@ -55,7 +55,7 @@ static const cq_option option_rows[] = {
     {CQ_ITEMS(O, &text_items, "dev", dev, n_dev, CHANGES, "[A,B=]FILE",
               "held-out pairs, translated both ways after each epoch of decoders; the best model is kept")},
     {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_AUTOENCODE_BLEU, cq_autoencode_measures, "MEASURE",
-               "measure on --dev by which the best model is kept")},
+               "measure on --dev that decides which model is kept")},
     {CQ_TEXT(O, "join", joined, CHANGES, "DIR",
              "model whose space the new languages are trained into; its own languages stay as they are"),
      .otherwise = "none"},
@@ -74,7 +74,7 @@ static const cq_option option_rows[] = {
     {CQ_YES_NO(O, "relu", relu, CHANGES, false, "a ReLU after the linear layer that gives the vector")},
     {CQ_YES_NO(O, "unit-length", unit_length, CHANGES, true, "scale vectors to length 1")},
     {CQ_YES_NO(O, "shared-latent", shared_latent, CHANGES, false,
-               "one linear layer for all languages gives the vectors")},
+               "all languages share the linear layer that gives the vectors")},
     {CQ_CHOICE(O, "latent-as", latent_as, CHANGES, CQ_AUTOENCODE_LATENT_BOTH, latents, "HOW",
                "how decoders get the vector: as their initial state (state), as part of each input (every-step), or as "
                "both; with encoder-states they start instead from the final states of the encoder, which then reads in "
@@ -88,7 +88,7 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 3, MAX_SIZE, "N", "longer sentences are truncated")},
     {CQ_INT(O, "max-characters", max_characters, CHANGES, 250, 0, 0, "N",
-            "pairs with a longer side are left out; 0: none")},
+            "pairs with a longer side are left out; 0: no limit")},
     {CQ_NUMBER(O, "alpha", contrast, CHANGES, 1, 0, 1e308, "X", "weight of the contrastive loss")},
     {CQ_NUMBER(O, "beta", reconstruction, CHANGES, 1, 0, 1e308, "X",
                "weight of the reconstruction loss (-log p of the sentences of both languages)")},
@@ -118,10 +118,10 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "noise", noise, CHANGES, 0.2, 0, 1e6, "X",
                "length of the noise added to the vectors that decoders read")},
     {CQ_NUMBER(O, "word-dropout", word_dropout, CHANGES, 0.05, 0, 1, "P",
-               "share of the words that decoders read that become <unk>"),
+               "share of the words read by decoders that become <unk>"),
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_NUMBER(O, "encoder-word-dropout", encoder_word_dropout, CHANGES, 0, 0, 1, "P",
-               "share of the words that encoders read, in training, that become <unk>"),
+               "share of the words read by encoders in training that become <unk>"),
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_NUMBER(O, "together", together_epochs, CHANGES, 12, 0, MAX_EPOCHS, "EPOCHS",
                "first stage: everything at once; 0: only the stages below")},
@@ -147,11 +147,11 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "warmup", warmup, CHANGES, 0.02, 0, 1, "SHARE",
                "warm-up: share of a stage's steps in which the learning rate rises")},
     {CQ_INT(O, "shards", n_shards, CHANGES, 2, 1, 64, "N",
-            "parts that a batch's gradient is summed from: the most threads that can work; results depend on it")},
+            "parts that a batch is divided into: at most this many threads can compute; results depend on it")},
     {CQ_COUNT(O, "seed", seed, CHANGES, 1, 0, 0, "N", "seed of the random numbers")},
     {CQ_FLAG(O, "resume", resume, KEEPS, "continue from the last checkpoint in DIR.work")},
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 200, 0, 0, "STEPS",
-            "write a checkpoint for --resume; 0: only at the end of a stage and when stopped")},
+            "steps between checkpoints for --resume; 0: only at the end of a stage and when stopped")},
     {CQ_FLAG(O, "replace", replace, KEEPS, "overwrite an existing output directory")},
     CQ_SKIP_BAD_ROW(O, KEEPS),
 };
@@ -173,7 +173,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
   const bool from_encoder = o->latent_as >= CQ_AUTOENCODE_ENCODER_STATES;
   if (from_encoder && o->bidirectional)
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "latent-as is %s: the encoder reads one way only then, and bidirectional is yes",
+                   "latent-as is %s, which needs an encoder that reads in one direction, but bidirectional is yes",
                    latents[o->latent_as]);
   if (o->patience > 0 && o->n_dev == 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "patience without dev: there is nothing to wait for");

@@ -110,7 +110,7 @@ static cq_status open_language(cq_language *l, const char *code, const char *dir
                      (long long)cq_decoder_shape_of(l->decoder)->latent_dim, (long long)cq_encoder_dim(l->encoder));
   const cq_tokenizer *read = status ? NULL : cq_encoder_text_module(l->encoder)->tokenizer;
   if (!status && (!read || !is_same_vocabulary(read, cq_decoder_tokenizer(l->decoder))))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary is another than the encoder's");
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary differs from the encoder's");
   return status;
 }
 
@@ -204,7 +204,7 @@ const cq_encoder *cq_autoencoder_encoder(const cq_autoencoder *a, const char *la
 #define O cq_translate_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "beam", beam, CHANGES, 5, 1, 1024, "N", "beam size: hypotheses kept of each translation; 1: greedy")},
-    {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 1, 1 << 16, "N", "a translation ends there")},
+    {CQ_INT(O, "max-tokens", max_tokens, CHANGES, 100, 1, 1 << 16, "N", "maximum length of a translation")},
     {CQ_NUMBER(O, "length-penalty", length_penalty, CHANGES, 1, 0, 100, "X",
                "a translation's score is its log probability / length^X")},
 };

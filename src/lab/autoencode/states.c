@@ -15,7 +15,7 @@ static cq_status find_lstm(cq_lstm_sizes *out, const cq_encoder *encoder, cq_err
   if (n != 1)
     return cq_fail(error, CQ_ERR_ARGUMENT, "an encoder of %d LSTMs hands over no states: it must have one", n);
   if (out->n_directions != 1)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an encoder that reads both ways hands over no states: decoders write one");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an encoder that reads in both directions hands over no states");
   return CQ_OK;
 }
 

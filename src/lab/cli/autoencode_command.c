@@ -23,7 +23,7 @@ static const cq_option translate_options[] = {
      .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(ARGS, "from", from, CHANGES, "CODE", "the language of the sentences"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(ARGS, "to", to, CHANGES, "CODE",
-             "the language to write; the source language shows what a vector keeps of a sentence"),
+             "the language to write; the source language itself shows what a vector keeps of a sentence"),
      .flags = CQ_OPTION_REQUIRED},
     {CQ_INT(ARGS, "tsv", column, CHANGES, 0, 0, 64, "COLUMN", "take this tab-separated column of each line, from 1"),
      .otherwise = "the whole line"},
@@ -85,9 +85,9 @@ static const cli_command autoencode_translate = {
     .arguments = "[FILE...]",
     .min_arguments = 0,
     .max_arguments = -1,
-    .description = "Translates sentences, one a line, from files or standard input. Each is encoded into one vector, "
-                   "which is all that the decoder of the other language gets, unless it was trained to start from the "
-                   "encoder's states.",
+    .description =
+        "Translates sentences, one per line, from files or standard input. Each is encoded into one vector, which is "
+        "all that the decoder of the other language gets, unless it was trained to start from the encoder's states.",
     .example = "echo \"Le chat dort.\" | calque autoencode translate --model fr-it --from fr --to it",
     CLI_GROUP(&cq_group_translate),
     CLI_OPTIONS(struct translate_args, translate_options),
@@ -109,8 +109,8 @@ static const cli_command autoencode_encode = {
     .summary = "turn sentences of one language into vectors",
     .arguments = "[FILE...]",
     .max_arguments = -1,
-    .description = "`calque encode` with a language's encoder, which is also an encoder by itself: MODEL/encoder-CODE, "
-                   "for every command that takes a model.",
+    .description = "Does what `calque encode` does, with a language's encoder. That encoder is also a model by itself, "
+                   "MODEL/encoder-CODE, for every other command.",
     .example = "calque autoencode encode --model fr-it --language fr -o french.npy french.txt",
     CLI_OPTIONS(cli_encode_args, encode_options),
     .groups = cli_encode_groups,

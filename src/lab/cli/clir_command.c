@@ -36,7 +36,8 @@ static const cq_option build_options[] = {
     {CQ_TEXT(cli_clir_args, "from", from, CHANGES, "CODE", "the language of the held-out queries"),
      .otherwise = "the first"},
     {CQ_INT(cli_clir_args, "threads", threads, CHANGES, 1, 1, 1024, "N",
-            "with 1 the result depends on the seed alone; more write to one another's vectors as they go (Hogwild)"),
+            "with 1, the result depends on the seed alone; several threads update the same vectors without locks "
+            "(Hogwild)"),
      .letter = 't'},
 };
 
@@ -128,7 +129,7 @@ static int run_clir_expand(const cli_call *call) {
   cq_clir_model *model = NULL;
   cq_clir_cognates *cognates = NULL;
   if (!by_letters && call->n_arguments < 2)
-    return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates does without vectors");
+    return cli_usage(call->path, "no VECTORS or no QUERY; only --method cognates works without vectors");
   int code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK) code = cli_clir_open(&clir, args, ctx);
   if (code == CLI_OK &&
@@ -209,9 +210,9 @@ static int run_clir_run(const cli_call *call) {
                                  ? search_by_letters(&hits, args, clir, asked, o->ranking->k, ctx, &error)
                                  : cq_clir_search(&hits, clir, model, args->from, args->to, asked, o, ctx, &error);
     if (!status && !monolingual && !asked)
-      cli_note("%s from these topics' judgements: do not measure this run; 'calque clir validate' gives figures to "
-               "report",
-               by_letters ? "it was learned" : "VECTORS may be learned");
+      cli_note(
+          "%s from these topics' judgments: do not measure this run; 'calque clir validate' gives figures to report",
+          by_letters ? "it was learned" : "VECTORS may be learned");
     if (status || cq_clir_write_run(NULL, clir, hits, o->ranking->k, args->tag, &error)) code = cli_fail_error(&error);
   }
   cq_free(asked);
@@ -244,10 +245,10 @@ static const cli_command *const children[] = {&clir_build,     &clir_expand,   &
 const cli_command cli_clir = {
     .name = "clir",
     .summary = "cross-language retrieval (CLIR) without parallel text: build, expand, run, validate, dense, fuse",
-    .description = "Cross-language information retrieval (CLIR): queries in one language find documents in another, "
-                   "by word vectors learned from comparable test collections (Niyogi et al. 2018), or by words that "
-                   "are spelled alike. It needs topics that are translations of one another, no parallel sentences "
-                   "and no dictionaries.",
+    .description =
+        "Cross-language information retrieval (CLIR): queries in one language find documents in another, by word "
+        "vectors learned from comparable test collections (Niyogi et al. 2018), or by words that are spelled alike. It "
+        "needs topics that are translations of one another, but no parallel sentences and no dictionaries.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
     .children = children,
 };

@@ -10,7 +10,7 @@ int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx) {
   cq_error error = {0};
   if (cq_clir_open(out, args->sources, ctx, &error)) return cli_fail_error(&error);
   const size_t n_unknown = cq_clir_about(*out)->n_unknown;
-  if (n_unknown) cli_note("%zu judgements are of documents that are not there", n_unknown);
+  if (n_unknown) cli_note("%zu judgments are of documents that are not in the collection", n_unknown);
   return CLI_OK;
 }
 

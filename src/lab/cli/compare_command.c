@@ -94,7 +94,7 @@ static bool print_tables(const cq_comparisons *c, const char *const *runs, int t
     if (!print_comparisons(c, m, runs, test, o->all_pairs)) return false;
     printf("\n");
   }
-  printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s a measure\n", n_pairs,
+  printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s per measure\n", n_pairs,
          n_pairs == 1 ? "" : "s");
   return true;
 }
@@ -143,12 +143,13 @@ const cli_command cli_compare = {
     .min_arguments = 3,
     .max_arguments = -1,
     .description =
-        "Evaluates TREC runs against relevance judgements and compares each to the first: means, their difference, on "
+        "Evaluates TREC runs against relevance judgments and compares each to the first: means, their difference, on "
         "how many topics it won, lost and tied, and the p-value of a paired two-sided test, uncorrected and corrected "
-        "by Holm's method for the number of runs compared. Topics are those judged for which any of the runs has a "
-        "document; a run without one found nothing there. Topics made of one source, such as an article's sentences, "
-        "are not independent evidence: --group tests the means of each source. Wilcoxon's test is exact for up to 50 "
-        "differences without ties, randomization for up to 20; beyond, the one is approximated and the other sampled.",
+        "by Holm's method for the number of runs compared. The topics are the judged ones for which at least one run "
+        "has a document; a run without one counts as having found nothing. Topics made from one source, such as an "
+        "article's sentences, are not independent evidence: --group tests the means of each source. Wilcoxon's test is "
+        "exact for up to 50 differences without ties, the randomization test for up to 20; beyond that, Wilcoxon's is "
+        "approximated and the randomization test samples.",
     .example = "calque compare qrels.txt before.txt after.txt --measure map --measure P_10 --test all",
     CLI_GROUP(&cq_group_compare),
     CLI_OPTIONS(struct args, options),

@@ -45,12 +45,10 @@ static const cli_command lexical_build = {
     .arguments = "INDEX FILE...",
     .min_arguments = 2,
     .max_arguments = -1,
-    .description =
-        "Reads files and directories, plain or compressed: TREC documents (<DOC><DOCNO>...), JSON lines with \"id\" "
-        "and "
-        "\"text\", or lines of id, tab and text; the format is recognized by how a file begins. Words are split at "
-        "Unicode's word boundaries, with dictionaries for Chinese, Japanese and Thai, normalized, put into lower case, "
-        "and stemmed if the language has a stemmer.",
+    .description = "Reads files and directories, plain or compressed: TREC documents (<DOC><DOCNO>...), JSON lines "
+                   "with \"id\" and \"text\", or lines of id, tab and text; the format is recognized by how a file "
+                   "begins. Words are split at Unicode's word boundaries, with dictionaries for Chinese, Japanese and "
+                   "Thai, normalized, lowercased, and stemmed if the language has a stemmer.",
     .example = "calque lexical build news.lexical --language de --stop-words de.txt news.trec.gz",
     CLI_GROUP(&cq_group_lexical_build),
     CLI_THREADS_ONLY,
@@ -138,8 +136,8 @@ static const cli_command lexical_run = {
     .min_arguments = 2,
     .max_arguments = 2,
     .description = "Searches for each topic of a test collection. Topics are TREC's, FIRE's or CLEF's (<top>), JSON "
-                   "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, "
-                   "score and tag, which 'calque eval retrieval' compares with relevance judgements.",
+                   "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, score "
+                   "and tag, which 'calque eval retrieval' compares with relevance judgments.",
     .example = "calque lexical run news.lexical topics.xml --fields td >run.txt\n"
                "calque eval retrieval qrels.txt run.txt",
     CLI_GROUP(&cq_group_lexical, .defaults = run_defaults),

@@ -207,11 +207,11 @@ const cli_command cli_eval_mt = {
     .min_arguments = 2,
     .max_arguments = -1,
     .description =
-        "Compares translations, a sentence a line, with one or more files of reference translations, plain or "
+        "Compares translations, one sentence per line, with one or more files of reference translations, plain or "
         "compressed, all with the same number of lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its "
         "signatures, with calque's version; text must not be tokenized. METEOR matches equal words, then, if "
-        "requested, stems and synonyms; its score is from the sums over the corpus, and the mean of the sentences' "
-        "scores is printed beside it. A sentence's BLEU counts the orders that it has.",
+        "requested, stems and synonyms; its score is computed from sums over the corpus, and the mean of the "
+        "sentences' scores is printed next to it. BLEU of a sentence uses the n-gram orders that the sentence has.",
     .example = "calque eval mt output.de reference.de --language de\n"
                "calque eval mt output.zh first.zh second.zh --tokens zh --measure bleu --json",
     CLI_OPTIONS(struct args, options),

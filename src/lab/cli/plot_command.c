@@ -52,7 +52,7 @@ static const cq_option space_options[] = {
         struct space_args, "by", by, CHANGES, BY_PCA, methods, "METHOD",
         "principal components (PCA), which keep distances as far as a plane can, or t-SNE, which keeps neighbors")},
     {CQ_INT(struct space_args, "sentences", sentences, CHANGES, 500, 2, 1 << 20, "N",
-            "pairs to draw; of more, a random sample")},
+            "maximum number of pairs to draw; if there are more, a random sample")},
     {CQ_FLAG(struct space_args, "join", join, CHANGES, "draw a line from each sentence to its translation")},
     OUTPUT_OPTION(struct space_args),
     CLI_SKIP_BAD(struct space_args, skip_bad),
@@ -257,10 +257,10 @@ static const cli_command plot_space = {
     .summary = "plot two languages' sentences in the shared space (PCA or t-SNE)",
     .arguments = "[PAIRS...]",
     .max_arguments = -1,
-    .description =
-        "PAIRS are files of two columns between tabs, or standard input. Each sentence is a point, in the color of its "
-        "language; translations should lie together. t-SNE takes time and memory by the square of the sentences, at "
-        "most 5,000, and its long distances mean nothing. For fewer than 46 pairs its perplexity is less than 30.",
+    .description = "PAIRS are files of two tab-separated columns, or standard input. Each sentence is a point, in the "
+                   "color of its language; translations should lie together. t-SNE takes time and memory proportional "
+                   "to the square of the number of sentences (at most 5,000), and its long distances mean nothing. For "
+                   "fewer than 46 pairs its perplexity is less than 30.",
     .example = "calque autoencode plot space --model fr-it --by tsne --join test.tsv.gz -o space.svg",
     CLI_OPTIONS(struct space_args, space_options),
     .groups = space_groups,
@@ -277,7 +277,7 @@ struct losses_args {
 
 static const cq_option losses_options[] = {
     {CQ_INT(struct losses_args, "smooth", smooth, CHANGES, 0, 1, 1 << 30, "N",
-            "steps that are averaged to a point of a line"),
+            "steps averaged for each point of a curve"),
      .otherwise = "about a 200th of all"},
     OUTPUT_OPTION(struct losses_args),
 };
@@ -442,7 +442,7 @@ static const cli_command plot_losses = {
     .min_arguments = 1,
     .max_arguments = 1,
     .description = "MODEL is what `calque autoencode train` has written or is writing: if MODEL.work exists, its "
-                   "current run is drawn. Or a log of such a run, log.jsonl in these directories.",
+                   "current run is drawn. It may also be the log of such a run, log.jsonl in these directories.",
     .example = "calque autoencode plot losses fr-it -o losses.svg",
     CLI_OPTIONS(struct losses_args, losses_options),
     .run = run_losses,

@@ -1,4 +1,4 @@
-/* calque eval retrieval: a ranked run against relevance judgements. */
+/* calque eval retrieval: a ranked run against relevance judgments. */
 #include "calque/lab/retrieval.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -60,10 +60,9 @@ const cli_command cli_eval_retrieval = {
     .arguments = "QRELS RUN",
     .min_arguments = 2,
     .max_arguments = 2,
-    .description =
-        "Compares a run, lines of topic, Q0, document, rank, score and tag, with relevance judgements, lines of topic, "
-        "iteration, document and relevance; plain or compressed. Prints lines of measure, topic and figure, as "
-        "trec_eval does, with trec_eval's figures.",
+    .description = "Compares a run with relevance judgments, both plain or compressed. A run has lines of topic, Q0, "
+                   "document, rank, score and tag; judgments have lines of topic, iteration, document and relevance. "
+                   "Prints lines of measure, topic and figure, the same as trec_eval's.",
     .example = "calque eval retrieval qrels.txt run.txt --measure map --measure ndcg_cut_10",
     CLI_GROUP(&cq_group_retrieval_eval),
     CLI_OPTIONS(struct args, options),

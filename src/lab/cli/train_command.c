@@ -32,17 +32,16 @@ const cli_command cli_autoencode_train = {
     .min_arguments = 2,
     .max_arguments = -1,
     .description =
-        "PAIRS are files of two tab-separated columns, plain or compressed, each with its languages before "
-        "it: fr,it=FILE. Text of one language is it=FILE, or ,it=FILE where it is the second column. Any "
-        "number of languages can be trained at once. With the recipe \"translating\", whose values are the "
-        "defaults below, translations get the same vector while decoders learn to write from vectors of "
-        "their own language, all at once. The recipe \"as-described\", from the literature, has vectors of "
-        "16 dimensions and decoders that start from the encoder's states: it aligns languages and does not "
-        "translate. Its values: --together "
-        "30 --encoder-epochs 0 --decoder-epochs 0 --batch 16 --lr 2e-4 --embedding 150 --hidden 256 --latent 16 "
-        "--layers 2 --bidirectional no --pooling last --relu yes --unit-length no --shared-latent yes --latent-as "
-        "encoder-states-every-step --words-hidden yes --encoder-dropout 0.139 --decoder-dropout 0.102 --alpha 1.039 "
-        "--beta 1.44 --contrast pairs --margin 1.5 --distance 0 --noise 0 --word-dropout 0.",
+        "PAIRS are files of two tab-separated columns, plain or compressed, each with its languages before it: "
+        "fr,it=FILE. Text in one language is it=FILE, or ,it=FILE if it is the second column. Any number of languages "
+        "can be trained at once. With the recipe \"translating\", whose values are the defaults below, translations "
+        "get the same vector while decoders learn to write from vectors of their own language, all at once. The recipe "
+        "\"as-described\", from the literature, has vectors of 16 dimensions and decoders that start from the "
+        "encoder's states: it aligns languages and does not translate. Its values: --together 30 --encoder-epochs 0 "
+        "--decoder-epochs 0 --batch 16 --lr 2e-4 --embedding 150 --hidden 256 --latent 16 --layers 2 --bidirectional "
+        "no --pooling last --relu yes --unit-length no --shared-latent yes --latent-as encoder-states-every-step "
+        "--words-hidden yes --encoder-dropout 0.139 --decoder-dropout 0.102 --alpha 1.039 --beta 1.44 --contrast pairs "
+        "--margin 1.5 --distance 0 --noise 0 --word-dropout 0.",
     .example = "calque autoencode train fr-it fr,it=train.tsv.gz --dev fr,it=dev.tsv.gz",
     CLI_AUTOENCODE_GROUP,
     CLI_OPTIONS(cli_autoencode_args, options),

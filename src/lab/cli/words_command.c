@@ -18,7 +18,8 @@ static const cq_option train_options[] = {
              "also write PREFIX.in.npy, PREFIX.out.npy and PREFIX.vocab, for `words loss`"),
      .otherwise = "none"},
     {CQ_INT(struct train_args, "threads", threads, CHANGES, 0, 0, 1024, "N",
-            "with 1 the result depends on the seed alone; more write to one another's vectors as they go (Hogwild)"),
+            "with 1, the result depends on the seed alone; several threads update the same vectors without locks "
+            "(Hogwild)"),
      .letter = 't', .otherwise = "one per processor"},
 };
 
@@ -59,11 +60,9 @@ static const cli_command words_train = {
     .arguments = "CORPUS VECTORS",
     .min_arguments = 2,
     .max_arguments = 2,
-    .description =
-        "CORPUS has a document a line, words separated by blanks (`calque lexical terms` makes such lines); plain or "
-        "compressed. VECTORS is written in word2vec's text format. Skip-gram with negative sampling as in gensim, or "
-        "CBOW; "
-        "with subwords as in fastText.",
+    .description = "CORPUS has one document per line, words separated by blanks (`calque lexical terms` makes such "
+                   "lines); plain or compressed. VECTORS is written in word2vec's text format. Skip-gram with negative "
+                   "sampling as in gensim, or CBOW; with subwords as in fastText.",
     .example = "calque words train corpus.txt vectors.txt --window 10 --epochs 20",
     CLI_GROUP(&cq_group_words),
     CLI_OPTIONS(struct train_args, train_options),

@@ -17,21 +17,21 @@ static const cq_option option_rows[] = {
                "how the words of one topic's documents are mixed: in turn, by their lengths (by-length), or in "
                "random order (at-random)")},
     {CQ_INT(O, "kappa", kappa, CHANGES, 10, 0, 100000, "N",
-            "top documents that stand for the relevant ones of a held-out topic (pseudo-relevance)")},
+            "number of top documents that count as relevant to a held-out topic (pseudo-relevance)")},
     {CQ_FLAG(O, "pseudo-in-all", pseudo_in_all, CHANGES,
              "find pseudo-relevant documents in all languages, by the translations of held-out topics")},
     {CQ_FLAG(O, "all-documents", all_documents, CHANGES,
-             "add every document by itself, so that words of no aligned document get vectors")},
+             "also train on every document by itself, so that words outside of the aligned documents get vectors")},
     {CQ_CHOICE(O, "method", method, CHANGES, CQ_CLIR_TERMS, methods, "METHOD",
                "translate each word of the query to its nearest words (terms), or the sum of its words to the "
                "nearest words (sum); or rank documents by the sum of their word vectors (documents)")},
     {CQ_INT(O, "tau", tau, CHANGES, 10, 1, 100000, "N", "translations for each word of the query, or for their sum")},
     {CQ_FLAG(O, "weighted", weighted, CHANGES, "multiply a word's score by its cosine")},
     {CQ_FLAG(O, "idf", idf, CHANGES,
-             "multiply a word's score by the inverse document frequency of the query's word that it translates")},
+             "multiply a word's score by the inverse document frequency of the query word that it translates")},
     {CQ_INT(O, "feedback", feedback, CHANGES, 0, 0, 10000, "N",
-            "query expansion before translation: add N words of the query's best documents in its own language, with "
-            "half of its weight (pseudo-relevance feedback); 0: none")},
+            "query expansion before translation: add N words from the query's best documents in its own language, at "
+            "half weight (pseudo-relevance feedback); 0: none")},
     {CQ_INT(O, "csls", csls, CHANGES, 0, 0, 100, "K",
             "CSLS over K nearest neighbors, which corrects for hubs; 0: plain cosine")},
     {CQ_FLAG(O, "keep-words", keep_words, CHANGES, "search for the query's own words, too")},
@@ -56,8 +56,7 @@ static const cq_option_part parts[] = {
 static cq_status check_clir_options(const void *options, cq_error *error) {
   const cq_clir_options *o = options;
   if ((o->idf || o->feedback > 0) && o->method != CQ_CLIR_TERMS)
-    return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "%s weighs what each word of a query becomes: with sums of vectors there is nothing to weigh",
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s weighs the translations of single words: sums of vectors have none",
                    o->idf ? "idf" : "feedback");
   return CQ_OK;
 }

@@ -46,11 +46,11 @@ const cq_option_group cq_group_clir_folds = {.name = "clir-folds", CQ_ROWS(cq_cl
 #define O cq_clir_validation
 static const cq_option validation_rows[] = {
     {CQ_INTS(O, "kappa", kappas, n_kappas, CHANGES, 0, 100000, "N",
-             "pseudo-relevant documents to choose among; by default 5, 10, 20")},
+             "numbers of pseudo-relevant documents to choose among; by default 5, 10, 20")},
     {CQ_INTS(O, "window", windows, n_windows, CHANGES, 1, 10000, "N", "windows to choose among; by default 10, 25, 50"),
      .letter = 'w'},
     {CQ_INTS(O, "tau", taus, n_taus, CHANGES, 1, 100000, "N",
-             "target words for each word to choose among; by default 5, 10, 15")},
+             "numbers of translations per word to choose among; by default 5, 10, 15")},
     {CQ_NUMBER(O, "share", share, CHANGES, 0, 0, 1, "X",
                "learn from this share of the training groups only, in quarters: for learning curves"),
      .otherwise = "all"},

@@ -20,7 +20,7 @@ static const cq_option option_rows[] = {
     {CQ_FLAG(O, "lowercase", lowercase, CHANGES, "compare in lower case, as METEOR always does")},
     {CQ_CHOICE(O, "smooth", smoothing, CHANGES, CQ_BLEU_EXP, smoothings, "METHOD",
                "BLEU: smoothing of n-gram orders without a match")},
-    {CQ_NUMBER(O, "smooth-value", smooth_value, CHANGES, -1, -1, 1e6, "X", "BLEU: what floor and add-k take or add"),
+    {CQ_NUMBER(O, "smooth-value", smooth_value, CHANGES, -1, -1, 1e6, "X", "BLEU: value that floor or add-k uses"),
      .otherwise = "0.1 for floor, 1 for add-k"},
     {CQ_FLAG(O, "effective-order", effective_order, CHANGES,
              "BLEU: only the orders of which the hypotheses have n-grams, as for single sentences")},

@@ -146,7 +146,7 @@ static cq_status keep_run(cq_comparisons *c, size_t run, const char *judgements,
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s and %s have no topic in common", judgements, path);
   if (!status && run == 0) status = make_comparisons_room(c, r, error);
   if (!status && cq_retrieval_eval_n_topics(r) != c->n_judged)
-    status = cq_fail_file(error, CQ_ERR_IO, judgements, "other topics than when it was read before");
+    status = cq_fail_file(error, CQ_ERR_IO, judgements, "its topics have changed since it was first read");
   for (size_t m = 0; !status && m <= c->n_measures; m++)
     for (size_t t = 0; t < c->n_judged; t++) values_of(c, run, m)[t] = cq_retrieval_eval_value(r, t, m);
   cq_retrieval_eval_free(r);

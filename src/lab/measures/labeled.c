@@ -45,7 +45,7 @@ static cq_status add_labeled_pair(reading *r, cq_slice line, const cq_lines *lin
   const size_t n = cq_tsv_split(c, MAX_COLUMNS, (cq_slice){copy, line.n});
   if (n != 3 && n != 4 && n != MAX_COLUMNS)
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
-                        "%zu column%s, expected score, source id, target id and, if at all, cosine and two sentences",
+                        "%zu column%s, expected score, source id, target id and, optionally, cosine and two sentences",
                         n, n == 1 ? "" : "s");
   if (!cq_slice_number(&pair.score, c[0]) || (n > 3 && !cq_slice_number(&pair.cosine, c[3])))
     return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "the %s is not a number",
@@ -108,7 +108,7 @@ void cq_labeled_free(cq_labeled *labeled) {
 
 /* The pairs' figures as the arrays that F1 takes. */
 static cq_status f1_figures(double **scores, bool **correct, const cq_labeled *l, bool by_cosine, cq_error *error) {
-  if (by_cosine && !l->has_cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "the pairs come without cosines");
+  if (by_cosine && !l->has_cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "the pairs have no cosines");
   *scores = cq_alloc_array(l->n, sizeof **scores);
   *correct = cq_alloc_array(l->n, sizeof **correct);
   if (!*scores || !*correct) return cq_fail_memory(error, "figures");

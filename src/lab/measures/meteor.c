@@ -46,7 +46,7 @@ static const cq_option option_rows[] = {
              "METEOR: match words with the same stem in this language, too: en, de, hi, ar ..."),
      .letter = 'l', .otherwise = "none"},
     {CQ_TEXT(O, "synonyms", synonyms, CHANGES, "FILE",
-             "METEOR: match synonyms, too: a set of words a line, separated by tabs"),
+             "METEOR: match synonyms, too: one set of words per line, separated by tabs"),
      .otherwise = "none"},
     {CQ_NUMBER(O, "alpha", alpha, CHANGES, 0.9, 0, 1, "X", "METEOR: weight of recall against precision")},
     {CQ_NUMBER(O, "beta", beta, CHANGES, 3, 0, 1e6, "X", "METEOR: exponent of the fragmentation penalty")},

@@ -23,7 +23,7 @@ enum { BLOCK = 16, MAX_HALVINGS = 100, SHOW_EVERY = 10 };
 #define O cq_tsne_options
 static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "perplexity", perplexity, CHANGES, 30, 1, CQ_TSNE_MAX_VECTORS, "X",
-               "t-SNE: how many neighbors count, about"),
+               "t-SNE: approximate number of neighbors that count"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_INT(O, "iterations", n_iterations, CHANGES, 1000, 1, 1 << 20, "N", "t-SNE: steps of the descent")},
     {CQ_NUMBER(O, "exaggeration", exaggeration, CHANGES, 12, 1, 1e6, "X",

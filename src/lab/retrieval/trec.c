@@ -1,4 +1,4 @@
-/* Reading and writing TREC's relevance judgements and runs. See trec.h. */
+/* Reading and writing TREC's relevance judgments and runs. See trec.h. */
 #include "lab/retrieval/trec.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* TREC's relevance judgements and runs, lines of columns separated by blanks:
+/* TREC's relevance judgments and runs, lines of columns separated by blanks:
  *
  *   judgements   TOPIC ITERATION DOCUMENT RELEVANCE
  *   run          TOPIC Q0 DOCUMENT RANK SCORE TAG

@@ -93,7 +93,7 @@ cq_status cq_words_save_state(const cq_words *w, const char *prefix, cq_error *e
   char path[PATH_MAX];
   cq_writer writer;
   if (!w->model.n || w->model.grams)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "a state is kept only of words' own vectors, as they were trained");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a state is kept only of vectors as they were trained, without subwords");
   cq_status status = state_path(path, prefix, "in.npy", error);
   if (!status) status = save_rows(path, w->model.in, &w->model, error);
   if (!status) status = state_path(path, prefix, "out.npy", error);

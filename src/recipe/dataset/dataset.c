@@ -18,7 +18,7 @@
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "config", config, CHANGES, "NAME", "which part of the data set, for example the languages de-en"),
      .otherwise = "the only one"},
-    {CQ_TEXT(O, "split", split, CHANGES, "NAME", "which of its splits"), .text = "train"},
+    {CQ_TEXT(O, "split", split, CHANGES, "NAME", "split of the data set"), .text = "train"},
     {CQ_TEXTS(O, "columns", columns, n_columns, CHANGES, "A,B,...",
               "the output's columns, by their names in the data set"),
      .letter = 'c', .flags = CQ_OPTION_COMMAS, .otherwise = "two columns of text, and their score or label"},

@@ -65,7 +65,7 @@ static void note_damage(cq_cached_encoder *t) {
   char text[4400];
   const uint64_t n = cq_vector_store_n_damaged(t->store) - t->n_damaged;
   if (!n || !t->notice) return;
-  snprintf(text, sizeof text, "%s is damaged: %llu vector%s; what is needed is computed again",
+  snprintf(text, sizeof text, "%s is damaged: %llu vector%s; needed ones are computed again",
            cq_vector_store_path(t->store), (unsigned long long)n, n == 1 ? "" : "s");
   t->notice(t->notice_context, text);
   t->n_damaged += n;

@@ -259,8 +259,7 @@ static cq_status begin_anew(cq_divided *d, cq_error *error) {
 static cq_status begin_output(cq_divided *d, cq_error *error) {
   struct stat info;
   if (stat(d->o.output, &info) == 0 && !S_ISREG(info.st_mode))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, d->o.output,
-                        "is there and no regular file: rows cannot be put in place");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, d->o.output, "is not a regular file: rows cannot be put in place");
   cq_status status = cq_directory_make(d->directory, error);
   if (!status) status = cq_directory_lock(&d->lock, d->directory, error);
   if (!status) find_done(d);
@@ -280,7 +279,7 @@ static cq_status open_divided(cq_divided *d, cq_error *error) {
   if (!status) status = cq_ranks_broadcast(d->o.ranks, d->done, d->n, error);
   if (!status) status = cq_ranks_broadcast(d->o.ranks, &d->n_done, sizeof d->n_done, error);
   if (!status && !cq_is_directory(d->directory))
-    status = cq_fail_file(error, CQ_ERR_IO, d->directory, "not here: all ranks must see the directory of rank 0");
+    status = cq_fail_file(error, CQ_ERR_IO, d->directory, "not found: all ranks must see the directory of rank 0");
   d->saved = cq_seconds(CLOCK_MONOTONIC);
   return status ? status : cq_ranks_meet(d->o.ranks, NULL, error);
 }

@@ -36,9 +36,8 @@ static cq_status find_classes(labeled_vectors *v, const cq_intern *classes, cons
   for (size_t i = 0; i < v->rows.n; i++) {
     const cq_slice name = v->rows.column[1][i];
     if ((v->classes[i] = cq_intern_find(classes, name)) == CQ_INTERN_NONE)
-      return cq_fail_file(error, CQ_ERR_FORMAT, file,
-                          "row %zu is of class '%.*s', of which there was none to learn from", i + 1,
-                          (int)cq_min(name.n, 80), name.data);
+      return cq_fail_file(error, CQ_ERR_FORMAT, file, "row %zu has the class '%.*s', which is not in the training data",
+                          i + 1, (int)cq_min(name.n, 80), name.data);
   }
   return CQ_OK;
 }

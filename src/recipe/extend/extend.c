@@ -173,7 +173,7 @@ static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
   if (status) return status;
   if (!under_way)
     return leads ? make_plan(e, error)
-                 : cq_fail_file(error, CQ_ERR_IO, e->plan, "not here: all ranks must see the directory of rank 0");
+                 : cq_fail_file(error, CQ_ERR_IO, e->plan, "not found: all ranks must see the directory of rank 0");
   cq_extend_texts_drop_empty(&e->texts);
   status = cq_extend_plan_read(&e->steps, &e->texts, e->plan, error);
   if (!status) cq_extend_texts_find_dev(&e->texts);

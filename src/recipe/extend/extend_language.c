@@ -18,7 +18,7 @@ static cq_status take_label(const char **language, const cq_training_data *file,
   if (!file->label)
     return cq_fail(error, CQ_ERR_ARGUMENT, "own-vocabulary: %s: which language's? LANGUAGE=FILE", file->path);
   if (*language && strcmp(*language, file->label) != 0)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "own-vocabulary: %s: '%s' beside '%s', expected one language at a time",
+    return cq_fail(error, CQ_ERR_ARGUMENT, "own-vocabulary: %s: '%s' and '%s', expected one language at a time",
                    file->path, file->label, *language);
   *language = file->label;
   return CQ_OK;
@@ -29,7 +29,7 @@ cq_status cq_extend_language(const char **out, const cq_extend_options *o, cq_er
   *out = NULL;
   if (o->kind != CQ_EXTEND_BODY)
     return cq_fail(error, CQ_ERR_ARGUMENT,
-                   "own-vocabulary: a static student is its word embeddings: it has no body to share (kind body)");
+                   "own-vocabulary: a static student is its word embeddings: it has no layers to share (kind body)");
   for (size_t i = 0; !status && i < o->n_to; i++) status = take_label(out, &o->to[i], error);
   for (size_t i = 0; !status && i < o->n_dictionaries; i++) status = take_label(out, &o->dictionaries[i], error);
   for (size_t i = 0; !status && i < o->n_text; i++)
@@ -52,11 +52,11 @@ static cq_status language_path(char out[LANGUAGE_PATH], const char *directory, c
 static cq_status check_model(const cq_encoder *e, const char *model, cq_error *error) {
   const char *type = e->modules[0]->type->name;
   if (e->language)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, model,
-                        "is a language of %s: a vocabulary of its own is given to a language of that", e->directory);
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, model, "is a language of %s: extend that model instead",
+                        e->directory);
   if (!e->modules[0]->type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, model,
-                        "is a %s, which has no body that a language's word embeddings could lie under", type);
+                        "is a %s, which has no layers that a language's word embeddings could use", type);
   return CQ_OK;
 }
 

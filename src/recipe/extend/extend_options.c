@@ -30,9 +30,10 @@ static const cq_option option_rows[] = {
              "initial embeddings of the language's pieces; if the language has little or no --to text, it also "
              "translates text for training, word by word")},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
-             "untranslated text of a language for its vocabulary, or, without one, of the model's own for dictionaries "
-             "to translate")},
-    {CQ_TEXT(O, "time", time, CHANGES, "TIME", "for all of it, for example 90s, 20m or 1.5h"), .otherwise = "20m"},
+             "untranslated text: with LANGUAGE=, for that language's vocabulary; without it, in the model's own "
+             "language, for dictionaries to translate")},
+    {CQ_TEXT(O, "time", time, CHANGES, "TIME", "time for the whole run, for example 90s, 20m or 1.5h"),
+     .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "
                "fast, but less sensitive to nuances")},
@@ -50,11 +51,10 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "gloss-share", gloss_share, CHANGES, -1, -1, 1, "SHARE",
                "share of a language's pairs that are sentences glossed with its dictionary, besides translations"),
      .otherwise = "0.4 for fewer than 30,000 translations and 10,000 entries or more"},
-    {CQ_FLAG(
-        O, "own-vocabulary", own_vocabulary, CHANGES,
-        "one language: give it a tokenizer and word embeddings of its own and leave everything else of the model as "
-        "it is, so that other languages' vectors do not change. DIR is a copy of MODEL with "
-        "languages/LANGUAGE, and DIR/languages/LANGUAGE a model's name for every command")},
+    {CQ_FLAG(O, "own-vocabulary", own_vocabulary, CHANGES,
+             "one language: give it a tokenizer and word embeddings of its own and leave everything else of the model "
+             "as it is, so that other languages' vectors do not change. DIR is a copy of MODEL with "
+             "languages/LANGUAGE; every command takes DIR/languages/LANGUAGE as a model's name")},
 };
 #undef O
 
@@ -208,9 +208,8 @@ static const char *const not_of_student[] = {
     "kind",       "from",    "text",       "keep-words", "fold-variants", "dim",  "layers",  "heads", "feed-forward",
     "max-length", "dropout", "output-dim", "normalize",  "skip-bad",      "seed", "replace", NULL};
 static const cq_option_note notes_of_student[] = {
-    {"vocab-size",
-     "20,000, and 12,000 for each language and each dictionary, of at most eight each; twice that for --kind "
-     "static, but at most 212,000"},
+    {"vocab-size", "20,000 plus 12,000 for each language and each dictionary, at most eight of each; twice that for "
+                   "--kind static, but at most 212,000"},
     {NULL, NULL}};
 static const char *const not_of_distill[] = {"teacher", "student", "train", "training", NULL};
 static const cq_option_note notes_of_distill[] = {{"dim-match", "body equal, static project"},

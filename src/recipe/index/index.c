@@ -51,7 +51,7 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   cq_index_options o;
   cq_encoder *encoder = NULL;
   cq_status status = cq_options_take(&o, &cq_group_index, options, error);
-  if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index is made for a model: there is none");
+  if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index needs a model: none is named");
   if (status) return status;
   const char *model = o.model;
   status = cq_index_open_model(&encoder, fingerprint, model, NULL, o.precision, NULL, NULL, error);

@@ -11,7 +11,7 @@
 #define O cq_index_copy_options
 static const cq_option option_rows[] = {
     {CQ_SIZE(O, "batch", batch, KEEPS, 5000, 1, 1 << 20, "N",
-             "documents of a transaction; the result does not depend on it"),
+             "documents in a transaction; the result does not depend on it"),
      .letter = 'b'},
     {CQ_FLAG(O, "halfvec", halfvec, CHANGES,
              "keep vectors in 16 bits: half the size, cosines to three digits; only for a new index")},
@@ -65,7 +65,7 @@ cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_resu
   if (!from->store)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "only an index of files is copied: pg_dump copies a database");
   if (!cq_index_is_address(to))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "an index is copied to postgresql://...: that is another kind of place");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "an index can be copied to postgresql://... only");
   cq_index_snapshot *snapshot = cq_index_store_hold(from->store);
   status = open_target(&target, from, to, o.halfvec, error);
   if (!status) status = target->backend->copy(target, from, snapshot, &o, result, error);

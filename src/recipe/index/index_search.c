@@ -40,8 +40,8 @@ static const cq_option search_rows[] = {
      .letter = 'l', .otherwise = "all"},
     {CQ_FLAG(O, "exact", exact, CHANGES, "exact nearest neighbors, even if the index has an approximation (ANN)")},
     {CQ_SIZE(O, "effort", effort, CHANGES, 0, 0, 1000000, "N",
-             "effort of approximate search: lists probed (nprobe, ivf) or candidates kept on the way (efSearch, hnsw); "
-             "more is slower and has a higher recall"),
+             "effort of approximate search: lists probed (nprobe, ivf) or candidates kept during the search (efSearch, "
+             "hnsw); higher values are slower and raise recall"),
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
                "dense: by cosine; words: by the words in common; hybrid: the weighted sum of the cosine and of the "

@@ -61,7 +61,7 @@ static void tell_probability(const cq_mining *m, double sum, const cq_mine_optio
   if (m->n_pairs == 0)
     cq_snprintf(text, sizeof text, "no pair is probable enough");
   else
-    cq_snprintf(text, sizeof text, "%zu pair%s of probability %.4g or more, %.2f in the mean", m->n_pairs,
+    cq_snprintf(text, sizeof text, "%zu pair%s of probability %.4g or more, with a mean of %.2f", m->n_pairs,
                 m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
   o->notice(o->notice_context, text);
 }

@@ -19,7 +19,7 @@ struct cq_clustering {
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "file", file, CHANGES, "FILE", "the sentences, or vectors"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
-             "encodes the sentences: a directory, or a name in the local Hugging Face cache"),
+             "model to encode the sentences with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "FILE holds vectors"},
     CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
@@ -31,7 +31,7 @@ static const cq_option option_rows[] = {
                "minimum cosine of a sentence to its cluster's center")},
     {CQ_SIZE(O, "min-size", min_size, CHANGES, 10, 1, 0, "N", "leave out smaller clusters")},
     {CQ_SIZE(O, "max-pairs", max_pairs, KEEPS, 200000000, 1, 0, "N",
-             "fail when more pairs of sentences are near each other: each takes 16 bytes")},
+             "fail if more pairs of sentences are near each other; each pair takes 16 bytes")},
     {CQ_CHOICE(O, "first-pass", first_pass, KEEPS, CQ_FIRST_INT8, cq_first_pass_names, "TYPE",
                "number format of the first pass over all cosines; the clusters are the same")},
     CQ_SKIP_BAD_ROW(O, CHANGES),

@@ -37,7 +37,7 @@ static const cq_option option_rows[] = {
      .letter = 'm', .otherwise = "files hold vectors"},
     CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR",
-             "where vectors are kept for the next run, and a long search's state, from which it resumes"),
+             "where vectors are kept for the next run, and the state from which a long search resumes"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
              "dimension of the vectors in files of raw f32 numbers (as LASER writes them)"),

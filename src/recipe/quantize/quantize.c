@@ -22,7 +22,7 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_STORED_INT8, precisions, "TYPE",
                "store weights in this type: bf16, f16 (sentence-transformers reads both) or int8")},
     {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
-              "sentences, a line each (the first column): report the cosines between old and new vectors")},
+              "sentences, one per line (the first column): report the cosines between old and new vectors")},
     {CQ_TEXTS(O, "translation", translation_files, n_translation_files, CHANGES, "FILE",
               "pairs of sentences: report translation accuracy before and after")},
     {CQ_TEXTS(O, "sts", sts_files, n_sts_files, CHANGES, "FILE",

@@ -136,6 +136,6 @@ cq_status cq_run_identity_compare(const cq_run_identity *now, const char *then, 
     return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has %.*s %.*s, not %.*s", SHOW(a.name),
                         SHOW(shown(b.value)), SHOW(shown(a.value)));
   if (!b.name.data) return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has no %.*s", SHOW(a.name));
-  return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has %.*s, this one has not", SHOW(b.name));
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has %.*s, this one does not", SHOW(b.name));
 #undef SHOW
 }

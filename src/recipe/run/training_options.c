@@ -33,14 +33,14 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "max-sentences", max_sentences, CHANGES, 0, 0, 0, "N", "use the first N entries of each training file"),
      .otherwise = "all"},
     {CQ_FLAG(O, "no-shuffle", no_shuffle, CHANGES, "take batches in the order of the files")},
-    {CQ_FLAG(O, "balanced", balanced, CHANGES,
-             "draw equally from all files (or by weight), small ones repeating, instead of shuffling "
-             "all entries")},
+    {CQ_FLAG(
+        O, "balanced", balanced, CHANGES,
+        "draw equally from all files (or by weight), so that small files repeat, instead of shuffling all entries")},
     {CQ_INT(O, "batch", batch_pairs, CHANGES, 64, 1, MAX_COUNT, "PAIRS", "batch size in pairs"), .letter = 'b'},
     {CQ_INT(O, "accumulate", accumulate, CHANGES, 1, 1, MAX_COUNT, "N",
             "gradient accumulation: batches summed before an update")},
     {CQ_NUMBER(O, "epochs", epochs, CHANGES, 5, 0, MAX_EPOCHS, "N", "passes over the data"), .letter = 'e'},
-    {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "updates in all, instead of --epochs"),
+    {CQ_COUNT(O, "steps", steps, CHANGES, 0, 0, 0, "N", "total updates, instead of --epochs"),
      .otherwise = "by --epochs"},
     {CQ_NUMBER(O, "lr", learning_rate, CHANGES, 2e-5, 0, 1e300, "RATE", "peak learning rate"),
      .flags = CQ_OPTION_ABOVE_MIN},
@@ -62,29 +62,27 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,
      .otherwise = "the model's"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
-               "mixed precision: multiply in this while training; weights and the optimizer stay f32")},
+               "mixed precision: multiply in this precision while training; weights and the optimizer stay f32")},
     {CQ_CHOICE(O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
                "with mpirun: type of the gradients sent between ranks; bf16: half the bytes, but rounded, and the "
                "model depends on the number of ranks")},
     {CQ_FLAG(O, "shard-tables", shard_tables, KEEPS,
              "with mpirun: each rank keeps a part of the word embeddings and of their optimizer's state")},
     {CQ_INT(O, "evaluate-every", evaluate_every, CHANGES, 1000, -1, 0, "STEPS",
-            "measure on --dev and --sts; 0: only at the end; -1: after each tenth of all steps")},
+            "steps between measurements on --dev and --sts; 0: only at the end; -1: a tenth of all steps")},
     {CQ_INT(O, "checkpoint-every", checkpoint_every, KEEPS, 1000, -1, 0, "STEPS",
-            "write a checkpoint for --resume; 0: only at the end and when stopped; -1: after each tenth of all steps")},
+            "steps between checkpoints for --resume; 0: only at the end and when stopped; -1: a tenth of all steps")},
     {CQ_CHOICE(O, "best-by", best_by, CHANGES, CQ_BEST_AUTO, best_bys, "MEASURE",
                "keep the best model by this held-out figure (as early stopping does, but the run continues "
                "to its end); auto: translation with --dev, else sts with --sts, else last; mse: 'calque "
                "distill' only, where it also decides between translation accuracies within a standard error")},
-    {CQ_INT(
-        O, "average", average, CHANGES, 0, 0, MAX_COUNT, "N",
-        "stochastic weight averaging (SWA): the mean of the weights at the last N evaluations is a further candidate "
-        "for the best model; with --best-by last it is the model; 0: no averaging")},
+    {CQ_INT(O, "average", average, CHANGES, 0, 0, MAX_COUNT, "N",
+            "stochastic weight averaging (SWA): the mean of the weights at the last N evaluations is another candidate "
+            "for the best model; with --best-by last it is the model that is kept; 0: no averaging")},
     {CQ_INT(O, "shards", n_shards, CHANGES, 4, 1, CQ_MAX_SHARDS, "N",
-            "parts that a batch's gradient is summed from: the most threads that can work; results "
-            "depend on it")},
+            "parts that a batch is divided into: at most this many threads can compute; results depend on it")},
     CQ_SEED_ROW(O, 1),
-    {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "figures of the run as JSON lines (the learning curve)"),
+    {CQ_TEXT(O, "log", log_path, KEEPS, "FILE", "write the run's figures (the learning curve) here, as JSON lines"),
      .otherwise = "DIR/log.jsonl"},
     {CQ_FLAG(O, "freeze-body", freeze_body, CHANGES,
              "train only the vocabulary's embeddings: all other weights stay the same, and steps are faster")},

@@ -107,7 +107,7 @@ static cq_status compare_ranks(const cq_run *r, const cq_run_identity *identity,
   cq_status status = own.failed ? cq_fail_memory(error, "a run's options")
                                 : cq_ranks_first_text(&first, &n, ranks, (cq_slice){own.data, own.n}, error);
   if (!status && (n < n_version || memcmp(first, version, n_version) != 0))
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 is of another version of calque than " CQ_VERSION);
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "rank 0 has another version of calque than " CQ_VERSION);
   if (!status) status = cq_run_identity_compare(identity, first + n_version, n - n_version, "rank 0", error);
   if (!status) status = compare_tables(r, error);
   cq_free(first);

@@ -38,11 +38,11 @@ static const cq_option option_rows[] = {
      .letter = 'k'},
     {CQ_TEXT(O, "from", from, CHANGES, "MODEL",
              "copy, new-vocabulary: model to start from, a directory or a name in the local Hugging Face cache; "
-             "static: teacher; each row starts as its vector of that piece alone"),
+             "static: the teacher; each row starts as the teacher's vector of that piece alone"),
      .letter = 'f'},
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE[:WEIGHT]",
              "text to train the vocabulary on: .txt or .tsv, which may be compressed, every column of it; files of one "
-             "language are aligned as one, a dictionary among them; one of weight 4 counts four times")},
+             "language, dictionaries included, are aligned together; a file of weight 4 counts four times")},
     {CQ_CHOICE(O, "vocabulary", vocabulary, CHANGES, CQ_VOCABULARY_UNIGRAM, vocabularies, "UNITS",
                "type of the vocabulary: SentencePiece pieces by a unigram model or byte-pair encoding (BPE), or "
                "the most frequent whole words")},
@@ -74,7 +74,8 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "output-dim", output_dim, CHANGES, 0, 0, 1 << 16, "N", "end with a linear layer to N dimensions"),
      .otherwise = "the size before it"},
     {CQ_NUMBER(O, "smoothing", smoothing, CHANGES, 5e-4, 0, 1e6, "A",
-               "static with --from: a piece with the share P of the text weighs A / (A + P); 0: all pieces alike")},
+               "static with --from: a piece that makes up the share P of the text gets the weight A / (A + P); 0: "
+               "equal weights")},
     {CQ_INT(O, "remove-components", n_components, CHANGES, 40, 0, 1 << 16, "N",
             "static with --from: principal components to remove, at most an eighth of the dimensions")},
     CQ_EMBEDDING_DIM_ROW(O),

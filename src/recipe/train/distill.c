@@ -45,8 +45,8 @@ static const cq_option option_rows[] = {
              "parallel text, a sentence and its translations on each line; with several files, weight 2 means twice as "
              "many draws (weights imply --balanced)")},
     {CQ_DATA(O, "source-text", source_text, n_source_text, CHANGES, "[LABEL=]FILE[:WEIGHT]",
-             "text of the teacher's language without translations, a sentence a line: the student learns the teacher's "
-             "vectors of it; with --train, or alone to make a smaller model that reads as the teacher does")},
+             "text in the teacher's language without translations, one sentence per line: the student learns the "
+             "teacher's vectors of it. Use it with --train, or alone to make a smaller model with the same vectors")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
                "or use the teacher's first dimensions (truncate)")},
@@ -57,13 +57,13 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "final-contrast", final_contrast, CHANGES, -1, -1, 1e6, "WEIGHT",
                "final value of --contrast, approached as the learning rate falls"),
      .otherwise = "as --contrast"},
-    {CQ_NUMBER(O, "temperature", temperature, CHANGES, TEMPERATURE, 1e-4, 1e6, "T", "of the contrastive loss")},
+    {CQ_NUMBER(O, "temperature", temperature, CHANGES, TEMPERATURE, 1e-4, 1e6, "T",
+               "temperature of the contrastive loss")},
     {CQ_SIZE(O, "hard-negatives", hard_negatives, CHANGES, 0, 0, 1000, "N",
-             "hard negatives: the N sources nearest to each source are further candidates of the contrastive loss")},
-    {CQ_FLAG(
-        O, "near-misses", near_misses, CHANGES,
-        "near misses of English sources (another number or name, a negation added or removed, clauses swapped) are "
-        "further candidates of the contrastive loss, too")},
+             "hard negatives: the N sources nearest to each source are additional candidates of the contrastive loss")},
+    {CQ_FLAG(O, "near-misses", near_misses, CHANGES,
+             "near misses of English sources (another number or name, a negation added or removed, clauses swapped) "
+             "are additional candidates of the contrastive loss")},
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where the teacher's vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_NUMBER(O, "source-share", source_share, CHANGES, 1, 0, 1, "SHARE",

@@ -30,16 +30,16 @@ static const cq_option option_rows[] = {
     {CQ_DATA(O, "scored", scored, n_scored, CHANGES, "[LABEL=]TSV[:WEIGHT]",
              "scored pairs (sentence, sentence, score), for the cosine similarity loss "
              "(CosineSimilarityLoss)")},
-    {CQ_DATA(O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
-             "pairs that belong together (paraphrases, translations, question and answer), for the "
-             "contrastive loss over in-batch negatives (InfoNCE, MultipleNegativesRankingLoss); a third "
-             "column is a hard negative. A larger --batch has more negatives: better, and more memory; "
-             "--accumulate adds no negatives")},
+    {CQ_DATA(
+        O, "pairs", pairs, n_pairs, CHANGES, "[LABEL=]TSV[:WEIGHT]",
+        "pairs that belong together (paraphrases, translations, question and answer), for the contrastive loss over "
+        "in-batch negatives (InfoNCE, MultipleNegativesRankingLoss); a third column is a hard negative. A larger "
+        "--batch has more negatives, which gives better models and takes more memory; --accumulate adds no negatives")},
     {CQ_NUMBER(O, "max-score", max_score, CHANGES, 5, 0, 1e308, "X",
                "the score in --scored that means a cosine of 1; 0 means 0"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "temperature", temperature, CHANGES, 0.05, 0, 1e308, "X",
-               "of the contrastive loss: cosines are divided by it (1 / sentence-transformers' scale)"),
+               "temperature of the contrastive loss: cosines are divided by it (1 / sentence-transformers' scale)"),
      .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_FLAG(O, "symmetric", symmetric, CHANGES,
              "contrastive loss in both directions: anchor to positive and positive to anchor")},
