@@ -1,8 +1,8 @@
 /* Text to terms. An analyzer holds the rules and is shared; an analysis applies them in one thread. It has its own
  * vocabulary, in which terms are numbers.
  *
- *   text ──▶ chunks between ASCII blanks ──▶ known? ── yes ──▶ the same numbers again
- *                                                └─ no ──▶ NFKC, lower case ──▶ words ──▶ not a stop word ──▶ stem ──▶ numbers
+ *   text ──▶ chunks between blanks ──▶ known? ── yes ──▶ the same numbers again
+ *                                          └─ no ──▶ NFKC, lower case ──▶ words ──▶ no stop word ──▶ stem ──▶ numbers
  *
  * No word crosses an ASCII blank, so a chunk's terms depend on the chunk alone. Most chunks of a text have been seen
  * before (Zipf), so the slow part runs only once for each different chunk. */
