@@ -1,4 +1,4 @@
-/* The normalizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat. */
+/* The normalizers of tokenizer.json: one function and one table row each. A Sequence is flattened. */
 #include "token/normalizer.h"
 
 #include "base/base64.h"
@@ -80,7 +80,7 @@ static bool run_replace(cq_builder *out, const cq_normalizer *step, cq_slice tex
   return !out->failed;
 }
 
-/* A run of one character, or of white space (from is empty), of at least min_chars. */
+/* Replaces runs of one character, or of white space (from is empty), of at least min_chars. */
 static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slice text) {
   for (size_t i = 0; i < text.n;) {
     size_t end = i;
@@ -151,7 +151,7 @@ static cq_status parse_strip(cq_normalizer *step, const cq_step_parser *p) {
   return status ? status : cq_step_bool(&step->flags[1], p, "strip_right");
 }
 
-/* The regular expressions found in real files: one character or \s, followed by + or {n,}. */
+/* Parses the regular expressions found in real files: one character or \s, followed by + or {n,}. */
 static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;
