@@ -10,9 +10,8 @@
  * EM by the forward-backward algorithm over the steps. Three things keep it from the many bad optima: it begins with
  * the few most salient words of each group, among which matches are frequent, and gradually admits more; the share of
  * matches may never be more than one match for every two words of the longer list; and Latin letters that are the same
- * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos
- * 1998 (the joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without
- * examples). */
+ * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos 1998 (the
+ * joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without examples). */
 #ifndef LAB_CLIR_COGNATES_H
 #define LAB_CLIR_COGNATES_H
 

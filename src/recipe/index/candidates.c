@@ -1,5 +1,5 @@
-/* Lists of the passages that a search has found: their order, and their memory. Searches of files and of a database share
- * them. */
+/* Lists of the passages that a search has found: their order and their memory, for searches of files and of a
+ * database. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

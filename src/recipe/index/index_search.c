@@ -1,11 +1,11 @@
-/* Searching an index: queries -> vectors and words -> lists of passages -> documents.
+/* Searches an index: queries -> vectors and words -> lists of passages -> documents.
  *
- *   dense     the passages of the highest cosines, or of the highest 2 cos - hubness (CSLS)
- *   words     those of the highest scores by words
- *   hybrid    both lists, `depth` passages each, fused by their ranks
+ *   dense     the passages with the highest cosines, or with the highest 2 cos - hubness (CSLS)
+ *   words     the passages with the highest lexical scores
+ *   hybrid    both lists, with `depth` passages each, fused by rank
  *
- * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
- * made longer, until it has k documents or nothing is left. */
+ * In each list, a document keeps its best passage. If the list then has fewer than k documents, it is made longer,
+ * until it has k or nothing is left. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ typedef cq_index_searching searching;
 typedef cq_index_candidate candidate;
 typedef cq_index_candidates candidates;
 
-enum { FUSION = 60 }; /* Cormack, Clarke & Buettcher 2009: of 1 / (60 + rank) */
+enum { FUSION = 60 }; /* Cormack, Clarke & Buettcher 2009: the 60 in 1 / (60 + rank) */
 
 static const char *const rankings[] = {"dense", "words", "hybrid", NULL}; /* in cq_ranking's order */
 static const char *const snippets[] = {"none", "words", "vectors", NULL}; /* in cq_snippet's order */
