@@ -1,5 +1,6 @@
-/* The functions of hub/curl_plugin.h, by libcurl. Proxies are those of libcurl's own variables (https_proxy, all_proxy,
- * no_proxy); trusted certificates the system's, or the file of CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or SSL_CERT_FILE. */
+/* The functions of hub/curl_plugin.h, by libcurl. Proxies come from libcurl's own variables (https_proxy, all_proxy,
+ * no_proxy); trusted certificates from the system, or from the file named by CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or
+ * SSL_CERT_FILE. */
 #include "hub/curl_plugin.h"
 
 #include <curl/curl.h>
@@ -83,7 +84,7 @@ static const char *trusted_file(void) {
   return NULL;
 }
 
-/* A request without a body is GET or HEAD, or what its method says. */
+/* A request without a body is GET, HEAD, or the given method. */
 static void set_method(CURL *curl, const cq_curl_exchange *x) {
   if (!strcmp(x->method, "HEAD")) {
     curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);

@@ -1,4 +1,4 @@
-/* Contents of the hub's cache: one file fetched whole and verified, or not at all. */
+/* Contents of the hub's cache: a file is fetched completely and verified, or not at all. */
 #ifndef HUB_BLOB_H
 #define HUB_BLOB_H
 
@@ -15,8 +15,8 @@ typedef struct cq_hub_store {
 /* The hub's address of a file at the commit. */
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name);
 
-/* Requests the file's ETag and size and stores them in it. Errors: CQ_ERR_FORMAT for an answer without a
- * hub's headers or one that contradicts the list of files; those of the request. */
+/* Requests the file's ETag and size and stores them in it. Errors: CQ_ERR_FORMAT for a response without a hub's headers
+ * or one that contradicts the list of files; those of the request. */
 CQ_MUST_USE cq_status cq_hub_blob_ask(const cq_hub_store *store, cq_hub_file *file, cq_error *error);
 
 /* Whether the store has the file's contents. */

@@ -1,4 +1,4 @@
-/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence
+/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders with a common space of sentence
  * vectors. */
 #include "lab/cli/autoencode_command.h"
 #include "cli/encode/encode_command.h"
