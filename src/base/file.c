@@ -1,5 +1,5 @@
-/* Reading and writing whole files and directories. Output is written under a temporary name, synced and then renamed.
- * See file.h. */
+/* Reads and writes whole files and directories. Output gets a temporary name, is synced and then renamed. See
+ * file.h. */
 #include "base/file.h"
 
 #include "base/error.h"

@@ -38,8 +38,8 @@ bool cq_has_room(size_t n_bytes);
 bool cq_checked_mul(size_t *out, size_t a, size_t b);
 bool cq_checked_add(size_t *out, size_t a, size_t b);
 
-/* The size of a buffer or a block. Fuzzing builds use small ones, so that short inputs reach the ends and less time is
- * spent on pages. */
+/* The size of a buffer or a block. Fuzzing builds use small ones, so that short inputs reach the ends and use few
+ * pages. */
 #ifdef CQ_FUZZING
 #define CQ_BUFFER_BYTES(n) ((size_t)(n) / 64)
 #else

@@ -1,5 +1,5 @@
-/* Rows by key; the rows of a key are in order of insertion. Rows are numbered from 0; the owner keeps their contents in
- * its own arrays. */
+/* Rows by key; the rows of a key are in order of insertion. Rows are numbered from 0; the owner keeps their
+ * contents. */
 #ifndef BASE_MULTIMAP_H
 #define BASE_MULTIMAP_H
 

@@ -591,8 +591,7 @@ void cq_options_init(void *options, size_t size, const cq_option_group *group, c
   assert(size >= sizeof size && group->size <= sizeof whole);
   cq_options_defaults(&whole, group);
   if (part && part->defaults) part->defaults(&whole);
-  /* Structs grow at the end: an older program's struct is filled up to its size; extra fields of a newer program's are
-   * zeroed. */
+  /* Structs grow at the end: an older program's is filled up to its size; extra fields of a newer one are zeroed. */
   memset(options, 0, size);
   memcpy(options, &whole, size < group->size ? size : group->size);
   *(size_t *)options = size;

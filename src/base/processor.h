@@ -1,5 +1,4 @@
-/* Facts about the processor that only the system knows. tensor/dispatch.c reads those that the processor itself
- * reports. */
+/* Facts about the processor that only the system knows. tensor/dispatch.c reads the others. */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
 

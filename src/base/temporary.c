@@ -1,4 +1,4 @@
-/* Makes temporary names next to their targets, with the process id in them, and removes those of ended processes. See
+/* Makes temporary names next to their targets, with the process id, and removes those of ended processes. See
  * temporary.h. */
 #include "base/temporary.h"
 

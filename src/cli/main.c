@@ -139,8 +139,7 @@ static bool check_simd(void) {
 }
 
 int main(int argc, char **argv) {
-  /* With these signals ignored, a closed pipe and a file over its limit are failed writes, with cleanup and a
-   * message. */
+  /* With these signals ignored, a closed pipe and a file over its limit are ordinary write errors. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   cli_stop_begin();

@@ -1,5 +1,4 @@
-/* Converts parallel text from any file format to tab-separated columns: the table of formats, cleaning, and counts of
- * dropped rows. */
+/* Converts parallel text from any file format to tab-separated columns: formats, cleaning, counts of dropped rows. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"

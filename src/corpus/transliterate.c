@@ -1,8 +1,8 @@
 /* Writes names in another language's letters, by rules learned from the names in a dictionary:
  *
  *   dictionary ──▶ words and translations that sound alike        Obama, Обама
- *                   ──expectation maximization──▶ letter correspondences, and other pairs that fit them ──▶ a joint
- *                   n-gram model of both spellings
+ *                   ──expectation maximization──▶ letter correspondences, and other pairs that fit them
+ *                   ──▶ a joint n-gram model of both spellings
  *   text ──▶ words that never occur in lower case and are not in the dictionary ──▶ their best spelling */
 #include "base/error.h"
 #include "base/memory.h"

@@ -27,8 +27,7 @@ static inline uint32_t cq_bits_of_float(float value) {
 static inline float cq_f16_to_f32(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7FFFu, bits;
   if (rest < 0x0400u) {
-    /* Subnormal: 2^-14 (1 + f) - 2^-14 is exact. Unlike a product of subnormals, it is fast and safe from
-     * flush-to-zero. */
+    /* Subnormal: 2^-14 (1 + f) - 2^-14 is exact. Unlike subnormal products, it is fast and safe from flush-to-zero. */
     bits = cq_bits_of_float(cq_float_of_bits((rest << 13) + (113u << 23)) - 0x1p-14f);
   } else {
     uint32_t bias = rest >= 0x7C00u ? 224u : 112u; /* infinity and NaN go to exponent 255 */

@@ -1,7 +1,7 @@
 /* Fetches a repository's files into the cache:
  *
- *   list of files at the revision, and its commit ──▶ selected files ──▶ ETag and size of each ──▶ blobs/ when all are
- *   complete ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
+ *   list of files at the revision, and its commit ──▶ selected files ──▶ ETag and size of each ──▶ blobs/
+ *   when all are complete ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
  *
  * refs/ names a snapshot only when it is complete, so that a model is never found with files missing. */
 #include "calque/hub.h"

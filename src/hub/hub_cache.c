@@ -23,8 +23,7 @@ bool cq_hub_environment_is_true(const char *name) {
   return false;
 }
 
-/* A directory from the environment followed by a path; "~/" is the home directory, since shells do not expand it in
- * quotes. */
+/* A directory from the environment followed by a path; "~/" is the home directory (shells keep it in quotes). */
 static bool place(char out[CQ_HUB_PATH], const char *directory, const char *behind) {
   const char *home = directory[0] == '~' && (directory[1] == '/' || !directory[1]) ? cq_hub_environment("HOME") : NULL;
   const int n = snprintf(out, CQ_HUB_PATH, "%s%s%s", home ? home : "", directory + (home ? 1 : 0), behind);

@@ -1,7 +1,7 @@
 /* Uploads a model's directory as one commit:
  *
- *   card, hashes ──▶ files in the repository (created if missing) ──▶ which files are large large files to their store
- *   ──▶ commit on the known parent: contains small files, refers to large ones by hash */
+ *   card, hashes ──▶ files in the repository (created if missing) ──▶ which files are large
+ *   large files to their store ──▶ commit on the known parent: contains small files, refers to large ones by hash */
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"

@@ -1,5 +1,4 @@
-/* Large files go to a separate store (Git LFS): the hub returns an address for each, and is notified when the upload is
- * done. */
+/* Large files go to a separate store (Git LFS): the hub returns an address for each, and is notified of the upload. */
 #include "hub/upload.h"
 
 #include "base/error.h"

@@ -4,7 +4,7 @@
 
 enum { LANES = 4, ROWS = CQ_BLOCK / LANES };
 
-/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; a lane's 32-bit words are 4 apart
+/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; 32-bit words of a lane are 4 apart
  * --- */
 
 static int bits_for(uint32_t max) {

@@ -33,8 +33,7 @@ const cq_option_group cq_group_nearest = {
 
 /* --- the search --- */
 
-/* Within one matrix, later rows have fewer pairs: converts the first `done` rows to an equivalent number of average
- * rows. */
+/* Within one matrix, later rows have fewer pairs: converts the first `done` to a number of average rows. */
 static size_t work_done(const cq_filling *of, size_t done) {
   const double left = of->within && of->y.n ? 1 - (double)done / (double)of->y.n : 0;
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;

@@ -1,5 +1,5 @@
-/* Routes of an index's documents: one document by its id, or many in a body of any format. Changes are on disk before
- * the reply. */
+/* Routes of an index's documents: one document by its id, or many in a body of any format. Replies come after changes
+ * are on disk. */
 #include "serve/route.h"
 
 #include <errno.h>

@@ -39,8 +39,7 @@ struct serve_server {
   unsigned n_connections, n_handed_over; /* begun, and accepted but not begun */
   unsigned wishes;
   bool is_closing;            /* no request may become complete: the library must not have suspended connections */
-  size_t n_requests, n_whole; /* requests from their headers on, and from their last byte on, until the end of their
-                               * responses */
+  size_t n_requests, n_whole; /* requests from their headers, and from their last byte, to the end of their responses */
   unsigned n_ticks;           /* serve_run's */
   atomic_size_t body_bytes;
   atomic_bool is_draining;

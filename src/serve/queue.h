@@ -40,8 +40,7 @@ struct serve_work {
 
   serve_outcome outcome;
   cq_error error;
-  float *vectors; /* [ids.n, dim], allocated by its maker; then [n_texts, dim], not normalized, except means of
-                   * windows */
+  float *vectors; /* [ids.n, dim], made by its maker; then [n_texts, dim], only means of windows normalized */
 
   /* the queue's */
   serve_work *next;

@@ -1,5 +1,4 @@
-/* The tables for dispatch.c, and the few numbers that must have the same bits at every level. Private to
- * src/tensor/. */
+/* The tables for dispatch.c, and the few numbers with the same bits at every level. Private to src/tensor/. */
 #ifndef TENSOR_LEVELS_H
 #define TENSOR_LEVELS_H
 

@@ -24,8 +24,7 @@ void cq_charsmap_run(cq_builder *out, const cq_charsmap *map, cq_slice text);
 /* Whether the rules fold case: each capital A to Z becomes its small letter. */
 bool cq_charsmap_lowers(const cq_charsmap *map);
 
-/* Called for each rule: replaced text, replacement. False stops. Errors: CQ_ERR_MEMORY, even if `each` returns
- * false. */
+/* Called for each rule: text, replacement. False stops. Errors: CQ_ERR_MEMORY, even if `each` returns false. */
 typedef bool (*cq_charsmap_fn)(void *context, cq_slice from, cq_slice to);
 CQ_MUST_USE cq_status cq_charsmap_each(const cq_charsmap *map, cq_charsmap_fn each, void *context, cq_error *error);
 

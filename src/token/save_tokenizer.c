@@ -1,6 +1,5 @@
 /* Writes a tokenizer so that other libraries load the same one: its original files unchanged, tokenizer_config.json
- * with the new length, and any of tokenizer.json, special_tokens_map.json and tokenizer_config.json that are
- * missing. */
+ * with the new length, and the missing ones of tokenizer.json, special_tokens_map.json and tokenizer_config.json. */
 #include "token/tokenizer_files.h"
 
 #include "base/file.h"

@@ -32,7 +32,7 @@ typedef struct cq_step_parser {
   cq_error *error;
 } cq_step_parser;
 typedef cq_status (*cq_step_parse_fn)(void *out, const char *type, const cq_step_parser *step);
-/* Calls parse for each step of a component in order; list_key: the key of a Sequence's steps. JSON NULL or null: no
+/* Calls parse for each step of a component in order; list_key: the key of a Sequence's steps. No JSON or null: no
  * steps. */
 cq_status cq_steps_parse(void *out, const cq_step_parser *component, const char *list_key, cq_step_parse_fn parse);
 cq_status cq_step_text(cq_slice *out, const cq_step_parser *step, const char *text, size_t n); /* a copy */

@@ -116,7 +116,7 @@ typedef struct cq_sentencepiece_training {
 
 /* Trains on sentences and opens the result as a tokenizer with XLM-R's layout: <s> 0, <pad> 1, </s> 2, <unk> 3, ...,
  * <mask> last. The same sentences and options give the same bytes: the sample is drawn from a fixed seed, and the
- * trainer always runs eight threads, as its sums are split by thread.
+ * trainer always runs eight threads, because its sums are split by thread.
  *   largest  set if the text is too small for vocab_size: the largest possible size, if the trainer reports it; else 0
  *   next     returns the next sentence; false at the end. The caller reports a failed read afterwards.
  * Errors: CQ_ERR_ARGUMENT when the text is too small for vocab_size (with SentencePiece's message), CQ_ERR_MEMORY. */

@@ -4,7 +4,7 @@
  *                          begun ◀──────────────────────────────   shards have passed it: added over the fixed tree of
  *                                                                   shards, then given to the exchange
  *
- * Chunks lie alike on all ranks and are given in the same order, so the bits are those of one sum at the end. */
+ * Chunks are the same on all ranks and are passed in the same order, so the bits are those of one sum at the end. */
 #ifndef TRAIN_OVERLAP_H
 #define TRAIN_OVERLAP_H
 

@@ -1,5 +1,4 @@
-/* A run of a `calque data` command: draws progress as rows are read, stops at the user's request, and reports at the
- * end. */
+/* A run of a `calque data` command: draws progress, stops at the user's request, and reports at the end. */
 #include "cli/data/data_command.h"
 
 #include "cli/frame/stop.h"

@@ -1,7 +1,6 @@
 /* calque encode by several ranks:
  *
- *   options, model, ranges of --calibration ──agreed──▶ ranges of the input's bytes ──▶ int8: min and max of each
- *   dimension
+ *   options, model, ranges of --calibration ──agreed──▶ ranges of the input's bytes ──▶ int8: min and max per dimension
  *         ──▶ each rank encodes some ranges and records them as done ──▶ the output in place
  */
 #include "cli/encode/encode_command.h"

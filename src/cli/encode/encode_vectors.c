@@ -1,5 +1,4 @@
-/* Encodes a chunk of sentences and writes vectors: the code common to one process and several ranks of `calque
- * encode`. */
+/* Encodes a chunk of sentences and writes vectors, for one process or several ranks of `calque encode`. */
 #include "cli/encode/encode_command.h"
 #include "cli/frame/report.h"
 

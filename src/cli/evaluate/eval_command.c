@@ -1,5 +1,4 @@
-/* calque eval mse | translation | xsim | search | sts | classify: measures over files, one row per file, and their
- * average.
+/* calque eval mse | translation | xsim | search | sts | classify: measures per file, and their average.
  *
  * A measure is a row of the `measures` table (its figures, and a function that computes them for one file) and a
  * command. All share the options, the table, and the JSON. */

@@ -40,8 +40,7 @@ typedef struct cli_list {
 
 typedef struct cli_command cli_command;
 
-/* A call's values by name: the library's options, if the command takes any, the command's own, and those of other
- * groups. */
+/* A call's values by name: the library's options, if any, the command's own, and those of other groups. */
 typedef struct cli_values {
   cq_option_group whole, own;
   cq_option_part parts[2], parts_of_own[CLI_MAX_GROUPS];
@@ -87,8 +86,8 @@ struct cli_command {
   size_t options_size;
   bool takes_ranks; /* mpirun may start several of it (calque/ranks.h) */
   int (*run)(const cli_call *call);
-  const cli_command *const *children; /* for a group: its commands, NULL-terminated; only name and texts are then set
-                                       * above */
+  const cli_command *const *children; /* for a group: its commands, NULL-terminated; above, only name and texts are
+                                       * set */
   const cli_command *lab;             /* the first child that is a research method; NULL: there is none */
 };
 

@@ -1,5 +1,4 @@
-/* Commands under mpirun: opens the ranks, lists the options that all must share as lines of text, and gathers
- * figures. */
+/* Commands under mpirun: opens the ranks, lists the options that all must share, and gathers figures. */
 #include "cli/frame/command_ranks.h"
 
 #include "cli/frame/report.h"

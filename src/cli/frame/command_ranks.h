@@ -1,5 +1,4 @@
-/* A command run by several ranks under mpirun (calque/ranks.h): rank 0 prints and writes; an error on any rank ends
- * all. */
+/* A command run by several ranks under mpirun (calque/ranks.h): rank 0 prints and writes; any rank's error ends all. */
 #ifndef CLI_FRAME_COMMAND_RANKS_H
 #define CLI_FRAME_COMMAND_RANKS_H
 
@@ -13,8 +12,7 @@ void cli_ranks_close(cq_ranks *ranks, int code);
 /* The values that must agree on all ranks, for cq_ranks_agree: the options, except threads and similar ones, and the
  * SIMD level. The model is compared by its contents, not its name. The caller frees it; NULL: out of memory. */
 char *cli_ranks_lines(const cli_call *call);
-/* Gathers all ranks' values, [ranks, n], from each rank's own values [n]; the caller frees them. NULL after printing
- * the error. */
+/* All ranks' values, [ranks, n], from each rank's values [n]; the caller frees them. NULL after printing the error. */
 double *cli_ranks_gather(const double *values, size_t n, cq_ranks *ranks);
 
 #endif

@@ -7,8 +7,7 @@
 
 enum { WIDTH = 96, LEFT = 30 };
 
-/* Prints words from `column` on, wrapped at WIDTH and indented by `indent`; ends the line. Keeps the text's
- * newlines. */
+/* Prints words from `column` on, wrapped at WIDTH, indented by `indent`, with the text's newlines; ends the line. */
 static void print_wrapped(const char *text, int column, int indent) {
   int at = column;
   bool blank = false; /* a space is due before the next word */

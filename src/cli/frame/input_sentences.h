@@ -52,8 +52,7 @@ bool cli_sentences_can_repeat(const cli_sentences *in);
 /* Closes and goes back to the start. */
 void cli_sentences_rewind(cli_sentences *in);
 
-/* Rewords an error of cq_encoder_encode on the current chunk: names the file and line instead of the index in the
- * chunk. */
+/* Rewords an error of cq_encoder_encode on the current chunk: file and line instead of the index in the chunk. */
 int cli_sentences_fail(const cli_sentences *in, const cq_error *error);
 
 #endif

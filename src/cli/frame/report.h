@@ -55,8 +55,7 @@ void cli_json_text(FILE *stream, const char *before, cq_slice text);
 /* The same for a number, with n_decimals, or nine digits if that is 0. null if it is not finite. */
 void cli_json_number(FILE *stream, const char *before, double x, int n_decimals);
 
-/* A table of text cells, aligned for reading or as CSV (RFC 4180). The first column is left-aligned, the others
- * right-aligned. */
+/* A table of text cells, aligned for reading or as CSV (RFC 4180). Only the first column is left-aligned. */
 typedef struct cli_table {
   size_t n_columns, n_cells, capacity;
   char **cells; /* row by row; the first row is the heading */

@@ -1,5 +1,4 @@
-/* The index of a folder of documents, for commands that take either. Documents' ids are their paths within the
- * folder. */
+/* A folder's index, for commands that take either. Documents' ids are their paths within the folder. */
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
 

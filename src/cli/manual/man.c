@@ -79,8 +79,8 @@ static void write_escaped(FILE *out, const char *text, size_t n) {
   }
 }
 
-/* Writes a text in source lines; the first line already has `column` characters. Two newlines are a paragraph, one is a
- * line break. */
+/* Writes a text in source lines; the first line already has `column` characters. Two newlines are a paragraph, one a
+ * break. */
 static void write_text(FILE *out, const char *text, size_t column) {
   while (*text) {
     if (*text == '\n') {

@@ -44,8 +44,7 @@ static const char *const built_in[] = {
 /* Figures over all sentences, for the differences between numbers and for the cosines between vectors. */
 typedef struct differences {
   double max_difference, sum, min_cosine, cosine_sum;
-  size_t n, n_numbers, n_broken; /* number of sentences; of numbers; of sentences with NaN or infinity in their
-                                  * vectors */
+  size_t n, n_numbers, n_broken; /* number of sentences; of numbers; of sentences with NaN or infinity */
   char worst[96];                /* the sentence of the lowest cosine, its beginning */
 } differences;
 

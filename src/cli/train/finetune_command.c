@@ -1,5 +1,4 @@
-/* calque finetune. cq_finetune does the work and defines the options; training_command.c has the code shared by all
- * trainings. */
+/* calque finetune. cq_finetune does the work and defines the options; training_command.c is shared by all trainings. */
 #include "cli/train/training_command.h"
 
 static int run_finetune(const cli_call *call) {

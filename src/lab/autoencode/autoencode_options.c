@@ -186,8 +186,7 @@ static cq_status check_decoders(const O *o, cq_error *error) {
 static cq_status check_loss_weights(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
-  /* Encoders can be trained alone, with decoders that never learn, to see the effect of the contrastive loss by
-   * itself. */
+  /* Encoders can be trained alone, without learning decoders, to see the effect of the contrastive loss. */
   const bool writes = o->reconstruction > 0 || (between > 0 && o->decoder_epochs == 0);
   if (!writes || (o->encoder_epochs > 0 && !(between > 0)))
     return cq_fail(

@@ -2,8 +2,8 @@
  * languages or on text in one language.
  *
  *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ distance of the two, contrast with others
- *                                                             ├─▶ discriminator: the vector's language └─▶ + noise ──▶
- *                                                             decoders ──▶ -log p of the sentences
+ *                                                             ├─▶ discriminator: the vector's language
+ *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
  * With two optimizers, a step updates the encoders by the losses between vectors, then everything by -log p of newly
  * computed vectors.
@@ -41,8 +41,7 @@ typedef struct cq_autoencoder_options {
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
   double distillation;                       /* of mean squared distances from a batch's targets */
-  double adversary;                          /* weight of the encoders' loss against a discriminator of two languages;
-                                              * 0: none */
+  double adversary;                          /* weight of the encoders' loss against a discriminator; 0: none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
@@ -55,9 +54,8 @@ typedef struct cq_autoencoder_options {
   double label_smoothing;       /* its label smoothing: see cq_discriminator_options */
   bool two_optimizers;  /* one for the losses between vectors, one for -log p: see above. The second decays weights */
   double contrast_rate; /* with two optimizers: the first one's learning rate, relative to the optimizer's */
-  bool shared_latent;   /* the encoders share their last Dense module: see lab/autoencode/shared_layer.h. The first
-                         * encoder's values are used; either all encoders are trained or none (then nothing is shared
-                         * here) */
+  bool shared_latent;   /* the encoders share the first one's last Dense module: see lab/autoencode/shared_layer.h.
+                         * Either all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
   const cq_exchange *exchange; /* with other processes; NULL: none */
 } cq_autoencoder_options;

@@ -71,8 +71,7 @@ static inline int n_columns(const cq_autoencoder_trainer *t) {
   return t->batch.side[1] < 0 ? 1 : 2;
 }
 
-/* Packs the trained parameters; all: also frozen decoders. training: for training and writing, otherwise only for
- * writing. */
+/* Packs the trained parameters; all: also frozen decoders. training: for it and writing, else only for writing. */
 CQ_MUST_USE cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error);
 

@@ -25,8 +25,7 @@ typedef struct writing {
 
   int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
-  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] tokens of each hypothesis, and room for those of the next
-                             * step */
+  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] tokens of each hypothesis, and of the next step's */
   cq_decoder_state state, moved;
   float *vectors; /* [n, latent_dim] of each beginning's sentence */
 

@@ -49,8 +49,7 @@ CQ_MUST_USE cq_status cq_decoder_pack(cq_decoder *decoder, bool training, cq_err
 
 /* Sentences to be written, one a row of the vectors. */
 typedef struct cq_decoder_batch {
-  cq_batch tokens;     /* each sentence between <s> and, unless truncated, </s>: two tokens or more; keys NULL: no
-                        * dropout */
+  cq_batch tokens;     /* each between <s> and, unless truncated, </s>: at least two; keys NULL: no dropout */
   cq_tensor latent;    /* [n_seqs, latent_dim] */
   cq_tensor states;    /* [n_seqs, 2 n_layers hidden_dim], see lab/autoencode/states.h; only with states_from_encoder */
   double word_dropout; /* share of the input tokens that become <unk>, so that the decoder must rely on the vector */

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- searchable options: ranges from Dore's table 5, except for alpha and beta, whose best values are outside it
- * --- */
+/* --- searchable options: ranges from Dore's table 5, except for alpha and beta (best outside it) --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 

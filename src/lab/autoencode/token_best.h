@@ -1,9 +1,8 @@
 /* The most probable token of softmax(x W^T + b), for greedy decoding: without the softmax and, if 8-bit products are
  * faster, without most of the f32 logits.
  *
- *     x, W ──8 bits──▶ bounds [rows, vocabulary] ──▶ the logit of the highest is a threshold ──▶ the logits of tokens
- *                                                                                              that may reach it ──▶
- *                                                                                              the best
+ *     x, W ──8 bits──▶ bounds [rows, vocabulary] ──▶ the highest one's logit is a threshold
+ *       ──▶ the logits of tokens that may reach it ──▶ the best
  *
  * The bounds are those of tensor/int8.h, so the result is the best of all logits, even of those not computed. */
 #ifndef LAB_AUTOENCODE_TOKEN_BEST_H

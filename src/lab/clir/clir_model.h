@@ -10,8 +10,7 @@ struct cq_clir_model {
   const cq_clir *clir;
   cq_word_corpus corpus; /* the training corpus; its words are the model's */
   float *vectors;        /* [corpus.words.n, dim] */
-  uint32_t *number;      /* the model's number for each of the collections' word numbers; CQ_INTERN_NONE: not in the
-                          * text */
+  uint32_t *number;      /* the model's number for each collection word number; CQ_INTERN_NONE: not in the text */
   int dim;
 };
 

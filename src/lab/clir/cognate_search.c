@@ -1,5 +1,4 @@
-/* Transliteration-based matching: finds documents in another language, with feedback, and shows the translated
- * query. */
+/* Transliteration-based matching: finds documents in another language, with feedback; shows translated queries. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"

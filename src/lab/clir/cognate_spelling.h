@@ -9,8 +9,7 @@
 typedef struct cq_spelled {
   cq_slice *words;       /* [n] borrowed from the side */
   uint32_t *plain;       /* [n] their numbers among plain words */
-  uint32_t *number;      /* [plain words] the reverse; UINT32_MAX: it has digits, is in another script, or is not a
-                          * name */
+  uint32_t *number;      /* [plain words] the reverse; UINT32_MAX: has digits, is in another script, or is no name */
   uint8_t *n_characters; /* [n] */
   uint32_t n;
 } cq_spelled;

@@ -26,8 +26,7 @@ static const double prior = 0.25;        /* prior counts of letters */
 static const double prior_alike = 50;    /* prior counts of similar letters, in total over all letters of a language */
 static const double same_group = 0.2;    /* how alike two letters of a group are */
 static const double contrast_at = 10;    /* a pair of this score is half a match */
-static const float min_likeness = 0.3f;  /* if the cosine of a pair's letters is below this, the pair is certainly
-                                          * noise */
+static const float min_likeness = 0.3f;  /* a pair whose letters have a lower cosine is certainly noise */
 
 typedef struct spellings {
   uint16_t *letters; /* [n, MAX_LETTERS] */

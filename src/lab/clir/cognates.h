@@ -1,17 +1,16 @@
-/* Transliteration: words of two languages that are spelled alike once it is known how the letters of one are written in
- * the other: names, loans, cognates. The correspondence is learned from lists of words some of which, unknown which,
- * are transliterations of one another.
+/* Transliteration: words of two languages (names, loans, cognates) that are spelled alike under a correspondence of
+ * letters. It is learned from lists of words, some of which are transliterations of each other; which ones is unknown.
  *
  *   a pair (e, h) of words from the two lists of one group is
- *     a match, with probability `share`:  its letters come in steps, each of one letter of e and one of h, of one of either alone,
- *                                          or (at the end) of two and one                                       p11 p10 p01 p21 p12
- *     noise, else:                         letters of e and of h by how frequent they are, independent of one another
+ *     a match, with probability `share`:  a sequence of steps, each with one letter of e and one of h, one letter of
+ *                                          either, or (at the end) two and one            p11 p10 p01 p21 p12
+ *     noise, otherwise:                   letters of e and of h by frequency, independent of each other
  *
- * EM by the forward-backward algorithm over the steps. Three things keep it from the many bad optima: it begins with
- * the few most salient words of each group, among which matches are frequent, and gradually admits more; the share of
- * matches may never be more than one match for every two words of the longer list; and Latin letters that are the same
- * or alike go together from the beginning, and have counts before anything is seen. Source: Ristad & Yianilos 1998 (the
- * joint model of edits), Sajjad et al. 2012 (a mixture with noise that mines transliterations without examples). */
+ * EM by the forward-backward algorithm over the steps. Three measures avoid bad local optima: it begins with the most
+ * salient words of each group, among which matches are frequent, and gradually adds more; matches are limited to one
+ * for every two words of the longer list; and identical or similar Latin letters correspond from the start, by prior
+ * counts. Source: Ristad & Yianilos 1998 (the joint model of edits), Sajjad et al. 2012 (a mixture with noise that
+ * mines transliterations without examples). */
 #ifndef LAB_CLIR_COGNATES_H
 #define LAB_CLIR_COGNATES_H
 

@@ -28,8 +28,8 @@ typedef struct cq_translation {
 
 /*   vectors          [n, dim]
  *   is_source, is_target  [n] which words are in which language; a word may be in both
- *   csls             neighbors to correct hubs by, at most 100; 0 and below: none. Source: Conneau et al. 2018, eq. 4: 2 cos - r(x) - r(y)
- * Errors: CQ_ERR_MEMORY. */
+ *   csls             neighbors to correct hubs by, at most 100; 0 and below: none
+ * Source: Conneau et al. 2018, eq. 4: 2 cos - r(x) - r(y). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_translator_open(cq_translator *out, const float *vectors, uint32_t n, int dim,
                                          const bool *is_source, const bool *is_target, int csls, cq_context *ctx,
                                          cq_error *error);

@@ -2,8 +2,7 @@
  *
  *     values   [n_runs, n_measures + 1, n_judged]   all judged topics, which are the same for each run; the extra
  *                                                   measure is num_ret, which shows whether a run has the topic
- *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic is a
- *                                                   group
+ *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic
  *     results  [n_pairs, n_measures]
  *
  * All of it is in one arena; a run's documents are released before the next run is read. */

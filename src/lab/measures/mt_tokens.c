@@ -76,8 +76,7 @@ static bool is_chinese(uint32_t c) {
 typedef struct step {
   bool (*first)(uint32_t c);
   bool (*second)(uint32_t c); /* NULL: matches a single character */
-  bool before;                /* for two characters: a blank goes before them, otherwise after; one character gets
-                               * both */
+  bool before;                /* two characters: a blank before them, otherwise after; one character: both */
 } step;
 
 static const step steps_13a[] = {

@@ -1,7 +1,7 @@
 /* t-SNE, exactly:
  *
- *   vectors ──distances──▶ p(j | i), a Gaussian around each with its own width ──▶ p(i, j) = mean of both / n principal
- *   components, made small ──▶ y ──▶ gradient of KL(p || q) ──momentum, gains──▶ y, repeatedly
+ *   vectors ──distances──▶ p(j | i), a Gaussian around each with its own width ──▶ p(i, j) = mean of both / n
+ *   principal components, made small ──▶ y ──▶ gradient of KL(p || q) ──momentum, gains──▶ y, repeatedly
  *
  * One thread computes a row from beginning to end, and the rows' results are added in order. */
 #include "lab/plot/tsne.h"

@@ -111,8 +111,7 @@ static bool is_topic_tag(cq_slice name) {
   return cq_markup_is(name, "top") || cq_markup_is(name, "topic");
 }
 
-/* A field's text ends at the tag that closes it, opens another field or ends the topic; tags inside it become
- * blanks. */
+/* A field's text ends at the tag that closes it, opens another field or ends the topic; inner tags become blanks. */
 static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
   cq_markup markup = {.rest = all};
   cq_slice piece;

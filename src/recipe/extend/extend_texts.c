@@ -2,9 +2,9 @@
  *
  *   to ───────────────────────────────┬──held out──▶ train-N.tsv, dev-N.tsv ──▶ training
  *   model's text, sources of to ──▶ glosses ──┘
- *   dictionaries, those sentences ──▶ names-N.tsv, another dictionary: names in the language's letters dictionaries,
- *   text of their language ──▶ forms-N.tsv, another dictionary: inflected forms train-N.tsv, text, dictionaries
- *   ──weighted──▶ the vocabulary, and the meanings of its pieces
+ *   dictionaries, those sentences ──▶ names-N.tsv, another dictionary: names in the language's letters
+ *   dictionaries, text of their language ──▶ forms-N.tsv, another dictionary: inflected forms
+ *   train-N.tsv, text, dictionaries ──weighted──▶ the vocabulary, and the meanings of its pieces
  *
  * A language's name is the label of its files; a file without a label is a language of its own. */
 #include "recipe/extend/texts.h"
@@ -81,8 +81,7 @@ static cq_status add_lines_of_dictionaries(uint64_t *n, const cq_extend_texts *t
                       t->o->run->skip_bad, error);
 }
 
-/* Counts the lines of a language's text and translations. label NULL: the model's own text and that of unnamed
- * languages. */
+/* Counts the lines of a language's text and translations. label NULL: of the model and of unnamed languages. */
 static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
   *n = 0;
   const cq_status status = add_lines_of_text(n, t, label, error);
@@ -129,8 +128,7 @@ static void drop_file(cq_extend_texts *t, size_t dropped) {
   }
 }
 
-/* A language without translations is learned from glosses; one with few translations, from both if its dictionary is
- * large. */
+/* A language without translations is learned from glosses; one with few, from both if its dictionary is large. */
 static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error *error) {
   const cq_extend_options *o = t->o;
   uint64_t n_pairs = 0, n_entries = 0;
@@ -340,8 +338,7 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
   return status;
 }
 
-/* Languages are drawn equally often; within a language, files by their number of pairs, and glosses by their own
- * share. */
+/* Languages are drawn equally often; within a language, files by their number of pairs, and glosses by their share. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
   const double gloss_share = t->o->gloss_share < 0 ? GLOSS_SHARE : t->o->gloss_share;
   for (size_t i = 0; i < t->n; i++) {

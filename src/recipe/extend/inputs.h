@@ -7,8 +7,7 @@
 typedef struct cq_extend_inputs {
   cq_training_data *files; /* the files of to, dictionaries, text, dev, sts and source_text, in this order */
   char **paths;            /* [n] path of the copy in the work directory, for a pipe; NULL: a regular file */
-  char **labels;           /* [n] label made from the path, for translations and dev sets without one; NULL: it has a
-                            * label */
+  char **labels;           /* [n] label made from the path, for translations and dev sets; NULL: it has one */
   size_t n;
 } cq_extend_inputs;
 

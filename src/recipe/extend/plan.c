@@ -51,8 +51,7 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
   return status;
 }
 
-/* Everything except the steps, which may be chosen automatically, and the names of models, whose contents count
- * instead. */
+/* Everything except the steps, which may be automatic, and the names of models, whose contents count instead. */
 static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_error *error) {
   cq_training_options run = *o->run;
   cq_distill_options distill = *o->distill;

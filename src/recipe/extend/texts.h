@@ -24,12 +24,10 @@ typedef struct cq_extend_texts {
   size_t n, n_dev;
   uint64_t n_pairs, n_sources;    /* of all files */
   uint64_t n_measured;            /* pairs held out */
-  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then those derived from them: names, inflected
-                                   * forms */
+  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then derived ones: names, inflected forms */
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
-  uint64_t *n_lines; /* number of lines in each file of o->text, o->to and o->dictionaries; UINT64_MAX: not yet
-                      * counted */
+  uint64_t *n_lines; /* lines of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not yet counted */
   cq_extend_news *news;
 } cq_extend_texts;
 
@@ -39,8 +37,7 @@ bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const cha
 /* Names the files; o, work and news are set already. */
 CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
-/* Makes the files: names, inflected forms, glosses, then each file's training and dev part, and the training
- * weights. */
+/* Makes the files: names, inflected forms, glosses, each file's training and dev part, weights. */
 CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
 /* Drops glosses of languages with translations if there are none, just as making the files does. */
 void cq_extend_texts_drop_empty(cq_extend_texts *t);

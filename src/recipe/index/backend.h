@@ -3,8 +3,7 @@
  *
  *   cq_index_files               a directory: files that only grow, and documents in SQLite (file_backend.c)
  *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the only symbol of the plugin in
- *                                src/postgresql, which contains its own copies of the functions that it needs from
- *                                other folders
+ *                                src/postgresql, which contains its own copies of functions from other folders
  *
  * Code above this interface handles models, passages, vectors, the fusion of lists, and snippets; backends handle
  * transactions, lists of passages, and documents. */
@@ -72,8 +71,7 @@ typedef struct cq_index_making {
 struct cq_index_backend {
   int version; /* CQ_INDEX_BACKEND_VERSION */
   cq_status (*create)(const char *place, const cq_index_making *making, cq_error *error);
-  /* Sets directory (used in messages), model, fingerprint, dim and tasks. close() is always called, even after an
-   * error. */
+  /* Sets directory (used in messages), model, fingerprint, dim and tasks. close() is always called. */
   cq_status (*open)(cq_index *index, const char *place, cq_error *error);
   void (*close)(cq_index *index);
   cq_status (*refresh)(cq_index *index, bool *changed, cq_error *error);
@@ -95,8 +93,7 @@ struct cq_index_backend {
                     const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error);
   const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */
 
-  /* Searches: begin, then any of the others, then always end. Lists are best first; `first` is set in each
-   * candidate. */
+  /* Searches: begin, then any of the others, then always end. Lists are best first; candidates have `first`. */
   cq_status (*begin)(cq_index_searching *s, cq_error *error);
   cq_status (*by_vectors)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);
   cq_status (*by_words)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);

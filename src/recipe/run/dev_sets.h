@@ -30,8 +30,7 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
-  /* The first set with hardly any difference between the student's vectors (collapse), but not the teacher's; NULL:
-   * none. */
+  /* The first set where the student's vectors, but not the teacher's, hardly differ (collapse); NULL: none. */
   const char *collapsed;
 } cq_dev_figures;
 

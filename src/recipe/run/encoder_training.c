@@ -491,8 +491,7 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   cq_status status = identify_training(&identity, r, error);
   if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
   if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = a_tenth(r->n_steps);
-  /* Evaluates the untrained encoder for the card's "before", also in a resumed run, whose weights are not yet
-   * restored. */
+  /* Evaluates the untrained encoder for the card's "before", also on resuming, before weights are restored. */
   if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
     r->has_before = !status;

@@ -1,5 +1,4 @@
-/* Writes a model card in Markdown: front matter for model hubs, how the model was made, and results before and
- * after. */
+/* Writes a model card in Markdown: front matter for model hubs, how the model was made, results before and after. */
 #include "recipe/run/model_card.h"
 
 #include "base/file.h"

@@ -3,8 +3,7 @@
  *
  *   open ──▶ (the task reads its data) ──▶ start ──▶ (the task makes its model) ──▶ all ──▶ close
  *
- *   all:  the checkpoint of an unfinished run ──▶ each stage: begin, update ... evaluate, keep ... save ..., end ──▶
- *         finish
+ *   all:  the checkpoint of an unfinished run ──▶ each stage: begin, update ... evaluate, keep ... save, end ──▶ finish
  *
  * A run that was stopped or killed resumes from its last checkpoint and gives the same bits as an uninterrupted run.
  * Work in progress is in OUTPUT.work (work_directory.h). */

@@ -16,8 +16,7 @@
 #include "token/tokenizer.h"
 
 typedef struct cq_carry_stats {
-  int64_t n_special, n_shared, n_mean, n_drawn, n_aligned; /* aligned pieces are also counted in one of the other
-                                                            * fields */
+  int64_t n_special, n_shared, n_mean, n_drawn, n_aligned; /* aligned pieces are counted twice */
   int64_t n_focus;                                         /* by neighbors: so are these */
   uint64_t n_pairs;                                        /* pairs of sentences aligned */
 } cq_carry_stats;

@@ -161,8 +161,7 @@ static void deflate_covariance(shape *s) {
     for (size_t k = 0; k < dim; k++) s->covariance[j * dim + k] += variance * d[j] * d[k] - d[j] * v[k] - v[j] * d[k];
 }
 
-/* The directions of largest variance distinguish sentences the least: they represent the kind of text and its
- * length. */
+/* The directions of largest variance distinguish sentences the least: they show the kind of text and its length. */
 static void subtract_components(shape *s, int n, cq_random *random) {
   const size_t dim = s->dim;
   add_covariances(s);

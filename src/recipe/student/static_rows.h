@@ -1,9 +1,8 @@
-/* The initial rows of a static student, made from a teacher: the vectors that the complete teacher gives for each
- * piece.
+/* The initial rows of a static student, made from a teacher: the complete teacher's vectors of each piece.
  *
- *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces that occur in translations new
- *   piece's text ──teacher──▶ new pieces that occur in the teacher's language rows, minus their mean and first
- *   principal components, times a / (a + p) ──▶ rows with the length of random initial rows
+ *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces that occur in translations
+ *   new piece's text ──teacher──▶ new pieces that occur in the teacher's language
+ *   rows, minus their mean and first principal components, times a / (a + p) ──▶ rows as long as random ones
  *
  * p is a piece's share of the text. Mean and components are those of sentences, so frequent pieces count more. After
  * that, a mean of rows approximates the relevant part of the teacher's sentence vector, and the learning rates for

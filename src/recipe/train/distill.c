@@ -109,8 +109,7 @@ typedef struct run {
   cq_pair *pairs, *plain;   /* [batch_pairs] */
   cq_slice *texts;          /* [2 batch_pairs] translations, sources */
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
-  const float **candidates; /* candidates of the contrastive loss: [batch_pairs] the sources' vectors, then hard
-                             * negatives */
+  const float **candidates; /* candidates for contrast: [batch_pairs] the sources' vectors, then hard negatives */
   size_t n_candidates;
 } run;
 
@@ -176,8 +175,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* Appends a Dense from the student's width to the teacher's; if the student normalizes its vectors, the result does,
- * too. */
+/* Appends a Dense from the student's width to the teacher's; a normalizing student still normalizes. */
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
@@ -295,8 +293,7 @@ static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq
   return n_pairs;
 }
 
-/* The batch's sentences: translations, sentences without any, sources. The k-th source belongs to the k-th
- * translation. */
+/* The batch's sentences: translations, sentences without any, sources. Source k belongs to translation k. */
 static cq_status compute_distill_batch(void *context, cq_step_report *report, cq_error *error) {
   run *r = context;
   cq_trainer *trainer = r->training.trainer;

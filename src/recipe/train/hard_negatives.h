@@ -15,8 +15,7 @@
 
 typedef struct cq_hard_negatives {
   size_t n_nearest;            /* of a source; 0: none are wanted */
-  cq_slice *texts;             /* [n] the drawn sources, then [misses.n] their near misses: the texts that the teacher
-                                * encodes */
+  cq_slice *texts;             /* [n] drawn sources, then [misses.n] near misses: what the teacher encodes */
   size_t n, n_texts;           /* n_texts: of both */
   uint32_t *position;          /* [n_sources] index among the drawn ones; UINT32_MAX for others */
   cq_near_misses misses;       /* none, if they are not wanted */

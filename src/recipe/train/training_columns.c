@@ -15,8 +15,7 @@ enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, MIN_SENTENCES = 20 };
 /* A teacher splits the languages it knows into 20 to 30 pieces per 100 characters. */
 #define MAX_PIECES_PER_CHARACTER 0.30
 
-/* Statistics of a column: how the teacher's tokenizer splits it, and the number of sentences in each identified
- * language. */
+/* Statistics of a column: how the teacher's tokenizer splits it, and the number of sentences per language. */
 typedef struct look {
   double pieces, unknown, characters;
   size_t n, n_languages, counts[N_LANGUAGES];

@@ -161,8 +161,7 @@ static void normalize(float *y, float *length, const float *x, int64_t rows, int
   }
 }
 
-/* dx = (dy - y (y . dy)) / length; if the length was clamped to its minimum, it does not depend on x: dx = dy /
- * length. */
+/* dx = (dy - y (y . dy)) / length; a length clamped to its minimum does not depend on x: dx = dy / length. */
 static void normalize_backward(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
                                int64_t dim) {
   for (int64_t row = 0; row < rows; row++) {
