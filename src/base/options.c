@@ -24,7 +24,7 @@
 
 static const char *const yes_no[] = {"no", "yes", NULL};
 
-/* --- values as they lie in a struct --- */
+/* --- values in a struct --- */
 
 static void *row_place(const cq_option *row, void *options) {
   return (char *)options + row->offset;

@@ -42,7 +42,7 @@ static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 typedef struct translation {
   cq_slice text;
   double weight;
-  size_t max_words; /* of a translation; longer ones are explanations */
+  size_t max_words; /* words of a translation; longer ones are explanations */
 } translation;
 
 typedef struct glosser {

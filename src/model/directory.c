@@ -451,8 +451,8 @@ static cq_status keep_prompt(cq_encoder *e, cq_error *error) {
   return CQ_OK;
 }
 
-/* Modules and weights that depend on the task were already chosen for it; in that case, the model may define tasks
- * beyond sentence-transformers' two. */
+/* Task-specific modules and weights are already chosen. Models that have them may define other tasks than "query" and
+ * "document". */
 static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
   if (!e->has_routes && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);

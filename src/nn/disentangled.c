@@ -53,7 +53,7 @@ cq_status cq_distance_rows_make(cq_distance_rows *out, cq_worker *worker, const 
   return status;
 }
 
-/* out [length, n_rows]: the product of each token's content with each distance's vector, for one head. */
+/* out [length, n_rows]: each token's content times each distance's vector, for one head. */
 static void multiply(float *out, cq_worker *worker, cq_tensor content, cq_tensor rows, int64_t head, int64_t head_dim,
                      float *packed) {
   const cq_kernels *k = worker->kernels;

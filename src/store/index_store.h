@@ -76,8 +76,8 @@ typedef struct cq_index_info {
   int64_t n_queries, k; /* the parameters of the records' hubness; n_queries 0: the index has no hubness */
 } cq_index_info;
 
-/* Makes an empty index; tasks: documents and queries are encoded differently. Errors: CQ_ERR_ARGUMENT when the
- * directory exists; CQ_ERR_IO. */
+/* Makes an empty index; tasks: documents and queries are encoded by separate prompts or modules. Errors:
+ * CQ_ERR_ARGUMENT when the directory exists; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_index_store_create(const char *directory, const char *model, const char *fingerprint,
                                             int64_t dim, bool tasks, cq_error *error);
 /* Opens an index. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a manifest of another version, an invalid one, or files shorter
@@ -87,7 +87,7 @@ void cq_index_store_close(cq_index_store *store); /* snapshots that are held sta
 
 /* --- reading --- */
 
-/* The newest snapshot, to be let go of. */
+/* The newest snapshot, to be released. */
 cq_index_snapshot *cq_index_store_hold(cq_index_store *store);
 void cq_index_snapshot_release(cq_index_snapshot *snapshot);
 /* Looks for commits of other processes; *changed: whether there is a newer snapshot. A store that is open for writing

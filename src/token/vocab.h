@@ -14,8 +14,8 @@ typedef struct cq_vocab {
   cq_builder text; /* all pieces' bytes, one after another */
   cq_piece_text *pieces;
   size_t n, capacity;
-  cq_trie index; /* what the model may match: not the added tokens, */
-  cq_trie added; /* which stand here */
+  cq_trie index; /* pieces that the model may match, without added tokens */
+  cq_trie added; /* the added tokens */
 } cq_vocab;
 
 typedef enum cq_vocab_result { CQ_VOCAB_OK, CQ_VOCAB_TAKEN, CQ_VOCAB_MEMORY } cq_vocab_result;

@@ -153,7 +153,7 @@ CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir 
  * with blanks; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexical_hit *hits,
                                                size_t k, const char *tag, cq_error *error);
-/** The mean average precision of hits over the asked topics that have relevant documents. */
+/** The mean average precision of hits over the requested topics that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 
 /** @name Transliteration-based matching */

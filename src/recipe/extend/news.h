@@ -1,4 +1,4 @@
-/* Telling the caller of what was chosen and found. */
+/* Reports choices and findings to the caller. */
 #ifndef RECIPE_EXTEND_NEWS_H
 #define RECIPE_EXTEND_NEWS_H
 

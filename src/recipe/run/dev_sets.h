@@ -22,7 +22,7 @@ typedef struct cq_dev_sets {
 CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *options, cq_error *error);
 void cq_dev_sets_free(cq_dev_sets *sets);
 
-/* One evaluation: a row a set, and their means. */
+/* One evaluation: a row per set, and their means. */
 typedef struct cq_dev_figures {
   bool has_mse;                                /* there was a teacher to compare with */
   cq_mse_result *mse;                          /* [n_parallel] */

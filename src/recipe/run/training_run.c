@@ -228,7 +228,7 @@ static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->first_step = r->state.step;
-  if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* what has no steps has no loss of its own */
+  if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* a stage without steps has no loss */
   if (!status && r->resumed) {
     char text[96];
     snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,

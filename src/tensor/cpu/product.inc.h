@@ -100,7 +100,7 @@ static int64_t packed_floats(int64_t k, int64_t n) {
   return k * round_up(n, LANES);
 }
 
-/* Rows of B lie in memory: copied, tails filled. */
+/* Packs contiguous rows of B: copies them and fills the tails. */
 INLINE void pack_rows(float *packed, const float *b, int64_t k_stride, int64_t k, int64_t columns) {
   for (int64_t p = 0; p < k; p++, b += k_stride)
     for (int64_t j = 0; j < columns; j += LANES, packed += LANES) v_store(packed, v_load_n(b + j, columns - j));
