@@ -88,7 +88,7 @@ CQ_MUST_USE cq_status cq_shards_run(cq_shards *shards, int column, cq_shard_pass
 /* The shards' sums together, of all ranks. */
 CQ_MUST_USE cq_status cq_shards_sum(double sums[CQ_SHARD_SUMS], const cq_shards *shards, int column, cq_error *error);
 
-/* In rows [column's sentences, width], zeroes those of other ranks' shards; does nothing with one rank. */
+/* Zeroes the rows of other ranks' shards in rows [column's sentences, width]; does nothing with one rank. */
 void cq_shards_keep_own(const cq_shards *shards, int column, float *rows, int64_t width);
 /* Gives every rank all rows; each rank has computed those of its own shards. */
 CQ_MUST_USE cq_status cq_shards_share(const cq_shards *shards, int column, float *rows, int64_t width, cq_error *error);

@@ -40,7 +40,7 @@ CQ_MUST_USE cq_status cq_word_table_mean(cq_word_table *out, const cq_word_table
 CQ_MUST_USE cq_status cq_word_table_through(cq_word_table *out, const cq_word_table *ab, const cq_word_table *bc,
                                             float min_entry, cq_error *error);
 
-/* The bags in the table's source words: each word's weight times the entry is added to its sources. */
+/* Projects bags to the table's source words: adds each word's weight, times the entry, to its sources. */
 CQ_MUST_USE cq_status cq_bags_project(cq_bags *out, const cq_bags *targets, const cq_word_table *table,
                                       cq_error *error);
 
