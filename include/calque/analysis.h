@@ -1,16 +1,16 @@
-/** @file Text analysis: from text to the terms that are counted, indexed or embedded.
+/** @file Text analysis: splits text into the terms that are counted, indexed or embedded.
  *
  *      cq_analysis_options o = cq_analysis_default_options();
  *      o.language = "de";
  *      cq_analyze(&terms, &n, text, &o, &err);
  *      cq_free(terms);
  *
- * - normalization: NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks stay, so that Hindi and Bangla
- *   words stay whole
- * - words: split at the word boundaries of Unicode (UAX 29); where a script has no spaces (Chinese, Japanese, Thai,
- *   Lao, Khmer, Burmese) by ICU's dictionaries
+ * - normalization: NFKC, lower case, digits of all scripts as 0 to 9; joiners and marks are kept, so that Hindi and
+ *   Bangla words stay whole
+ * - words: split at the word boundaries of Unicode (UAX 29); in scripts without spaces (Chinese, Japanese, Thai, Lao,
+ *   Khmer, Burmese), by ICU's dictionaries
  * - stop words: removed before stemming, if a file of them is given. Its entries are analyzed like text: `don't` is one
- *   word, `'ll` is `ll`. An entry of several words (`celui-ci`, `no-one`) is removed where these follow one another
+ *   word, `'ll` is `ll`. An entry of several words (`celui-ci`, `no-one`) is removed if they are adjacent in the text
  *   without a blank
  * - stems: Snowball's, for the languages that have a stemmer
  *
@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 /** A language is the shortest BCP 47 code, of 2 or 3 letters: "en", not "eng". Case does not matter, and a script or a
- * region after it is ignored: "pt-BR" is "pt". A language without rules here is fine; "english", which is not a code,
+ * region after it is ignored: "pt-BR" is "pt". A language without rules here is valid; "english", which is not a code,
  * is an error. */
 typedef struct cq_analysis_options {
   size_t size;

@@ -1,7 +1,7 @@
 /** @file The cache: sentence vectors by model, kept by training and mining; states of stopped searches; indexes of
- * read-only folders. All of it may be deleted at any time and is computed again.
+ * read-only folders. Everything in it may be deleted at any time and is then recomputed.
  *
- *      cq_cache_check(NULL, print_part, stdout, &err);       // of the default cache
+ *      cq_cache_check(NULL, print_part, stdout, &err);       // the default cache
  *
  * @threads Calls are independent of one another. A cache may be checked while other processes use it. */
 #ifndef CALQUE_CACHE_H
@@ -26,8 +26,8 @@ typedef struct cq_cache_part {
 
 typedef void (*cq_cache_part_fn)(void *context, const cq_cache_part *part);
 
-/** Compares the vectors and states of a cache with their checksums and reports each part. Damaged vectors are computed
- * again when they are next needed; damaged states are refused. Indexes have their own check, cq_index_check().
+/** Compares the vectors and states of a cache with their checksums and reports each part. Damaged vectors are
+ * recomputed when next needed; damaged states are refused. Indexes have their own check, cq_index_check().
  * @param directory  NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque; a missing one is empty
  * @errors CQ_ERR_ARGUMENT for NULL without a home directory; CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_cache_check(const char *directory, cq_cache_part_fn tell, void *context,
@@ -37,8 +37,8 @@ CQ_API CQ_MUST_USE cq_status cq_cache_check(const char *directory, cq_cache_part
 CQ_API CQ_MUST_USE cq_status cq_cache_info(const char *directory, cq_cache_part_fn tell, void *context,
                                            cq_error *error);
 
-/** Removes the parts to which nothing was added for this many days (0: all), and reports each. A process that uses one
- * continues with its open files. @errors As above. */
+/** Removes the parts to which nothing was added for this many days (0: all), and reports each. Processes that use a
+ * removed part continue with their open files. @errors As above. */
 CQ_API CQ_MUST_USE cq_status cq_cache_clear(const char *directory, double days, cq_cache_part_fn tell, void *context,
                                             cq_error *error);
 

@@ -1,5 +1,5 @@
-/** @file Cross-lingual classification: a logistic regression on a frozen encoder's vectors, trained in one language,
- * measured in others. How well it transfers shows how language-independent the vectors are.
+/** @file Cross-lingual classification: a logistic regression on a frozen encoder's vectors, trained in one language and
+ * evaluated in others. How well it transfers shows how language-independent the vectors are.
  *
  *      cq_classifier *c;
  *      cq_classifier_train(&c, encoder, "topics-en.tsv.gz", NULL, NULL, ctx, &err); // lines of sentence, tab, class
@@ -24,22 +24,22 @@ extern "C" {
 typedef struct cq_logistic_options {
   size_t size;
   double c;           /**< inverse regularization strength, as scikit-learn's C */
-  double tolerance;   /**< stops when no element of the gradient exceeds this times n * c */
+  double tolerance;   /**< stops when no gradient element exceeds this times n * c */
   int max_iterations; /**< or after this many iterations */
 } cq_logistic_options;
 CQ_DEFAULT_OPTIONS(cq_logistic_options, cq_logistic_default_options, logistic) /**< group "logistic" */
 
 typedef struct cq_logistic {
   size_t n_classes, dim;
-  double *weights;  /**< [n_classes, dim + 1], the last of a row its intercept */
+  double *weights;  /**< [n_classes, dim + 1]; the last number of a row is its intercept */
   double loss;      /**< the minimum */
   int n_iterations; /**< to reach it */
   bool converged;   /**< within the tolerance */
 } cq_logistic;
 
-/** The weights of `p(k | x) = softmax(W x + b)` that minimize `c * sum of -log p + |W|^2 / 2`, as scikit-learn's
- * LogisticRegression does; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu &
- * Nocedal 1989) in double precision.
+/** The weights of `p(k | x) = softmax(W x + b)` that minimize `c * sum of -log p + |W|^2 / 2`, as in scikit-learn's
+ * LogisticRegression; intercepts are not regularized. The minimum is unique; it is found by L-BFGS (Liu & Nocedal 1989)
+ * in double precision.
  * @param vectors,classes  [n, dim]; [n], below n_classes
  * @errors CQ_ERR_ARGUMENT for fewer than two classes, no rows, a class out of range, vectors that are not finite,
  * options out of range; CQ_ERR_MEMORY. `*out` is {0} then; release with cq_logistic_free(). */
@@ -64,8 +64,8 @@ CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const ui
 
 typedef struct cq_classifier cq_classifier;
 
-/** Trains on a file; the encoder is borrowed. NULL options are the defaults; eval_options say how the file is read and
- * encoded.
+/** Trains on a file; the encoder is borrowed. NULL options are the defaults; eval_options control how the file is read
+ * and encoded.
  * @errors CQ_ERR_ARGUMENT for a file of one class; those of reading, encoding and cq_logistic_train(). */
 CQ_API CQ_MUST_USE cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, const char *file,
                                                  const cq_logistic_options *options,
@@ -74,7 +74,7 @@ CQ_API void cq_classifier_free(cq_classifier *classifier);
 CQ_API size_t cq_classifier_n_classes(const cq_classifier *classifier);
 CQ_API bool cq_classifier_converged(const cq_classifier *classifier); /**< false: stopped after max_iterations */
 
-/** Measures the classifier on a file. @errors CQ_ERR_FORMAT with the row's number for a class that the training file
+/** Evaluates the classifier on a file. @errors CQ_ERR_FORMAT with the row's number for a class that the training file
  * lacks; those of reading and encoding. */
 CQ_API CQ_MUST_USE cq_status cq_eval_classify(cq_classify_result *out, const cq_classifier *classifier,
                                               const char *file, const cq_eval_options *options, cq_context *ctx,

@@ -8,8 +8,9 @@
  *      cq_clustering_free(c);
  *
  * A community is a center and all sentences within the threshold. The sentence with the most neighbors is the first
- * center; then, among the remaining ones, that with the next most. No sentence is in two communities. The result is
- * that of `community_detection` in sentence-transformers 6.2, by one exact pass over half of the matrix of cosines.
+ * center; the next center is the one with the most neighbors among the remaining sentences, and so on. No sentence is
+ * in two communities. The result equals that of `community_detection` in sentence-transformers 6.2; it takes one exact
+ * pass over half of the matrix of cosines.
  *
  * @threads Calls are independent of one another; a cq_clustering may be read by any number of threads at once. */
 #ifndef CALQUE_CLUSTER_H
@@ -34,8 +35,8 @@ typedef struct cq_communities {
   cq_member *members; /**< center first, then by cosine, then by row */
 } cq_communities;
 
-/** Communities of n_rows rows from all their near pairs (cq_near_pairs()), each of at least min_size members, 1 or
- * more. @errors CQ_ERR_ARGUMENT for a pair with a row out of range; CQ_ERR_MEMORY. */
+/** Finds the communities of n_rows rows from all their near pairs (cq_near_pairs()), each of at least min_size members,
+ * 1 or more. @errors CQ_ERR_ARGUMENT for a pair with a row out of range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_communities_find(cq_communities *out, const cq_near_pair *pairs, size_t n_pairs,
                                                  size_t n_rows, size_t min_size, cq_error *error);
 CQ_API void cq_communities_free(cq_communities *communities);
@@ -70,8 +71,8 @@ CQ_API void cq_clustering_free(cq_clustering *clustering);
 CQ_API size_t cq_clustering_n(const cq_clustering *clustering);
 /** The i-th community's members, the center first. */
 CQ_API const cq_member *cq_clustering_members(size_t *n, const cq_clustering *clustering, size_t i);
-/** A row's sentence; data NULL when vectors were clustered. The number of lines that have it, and the id of the i-th of
- * them; data NULL when lines have none. */
+/** A row's sentence; data NULL when vectors were clustered. The number of its lines, and the id of the i-th line; data
+ * NULL when lines have no ids. */
 CQ_API cq_slice cq_clustering_sentence(const cq_clustering *clustering, uint32_t row);
 CQ_API size_t cq_clustering_n_lines(const cq_clustering *clustering, uint32_t row);
 CQ_API cq_slice cq_clustering_id(const cq_clustering *clustering, uint32_t row, size_t i);

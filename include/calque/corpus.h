@@ -1,5 +1,5 @@
-/** @file Parallel text: converted from its published formats to tab-separated columns, then joined, sampled,
- * deduplicated, filtered and counted.
+/** @file Parallel text: converts it from its published formats to tab-separated columns; joins, samples, deduplicates,
+ * filters and counts it.
  *
  *      cq_corpus_convert_options o = cq_corpus_convert_default_options();
  *      o.format = "moses", o.inputs = files, o.n_inputs = 2, o.output = "en-fr.tsv.gz";
@@ -10,9 +10,9 @@
  *      cq_corpus_pivot(&counts, &p, &err);
  *
  * A row is a line: a sentence and its translations, separated by tabs, without quoting. Files are plain or compressed;
- * "-" is standard input. An output is compressed if its name ends in .gz or .zst, NULL is standard output, and a file
- * appears whole or not at all. Rows are streamed: memory grows with the text only where a function says so. Every
- * dropped row is counted under a reason.
+ * "-" is standard input. An output is compressed if its name ends in .gz or .zst, NULL is standard output, and files
+ * are written atomically. Rows are streamed: memory grows with the text only for functions that say so. Every dropped
+ * row is counted under its reason.
  *
  * @errors All functions return CQ_ERR_FORMAT with file and line for a line that is not UTF-8 or lacks a column (with
  * skip_bad it is counted instead), CQ_ERR_STOPPED when progress returns false, CQ_ERR_ARGUMENT, CQ_ERR_IO,
@@ -47,7 +47,7 @@ typedef struct cq_corpus_counts {
   size_t n_reasons;
 } cq_corpus_counts;
 
-/** Receives the number of rows read, from time to time; false stops. */
+/** Receives the number of rows read, from time to time; return false to stop. */
 typedef bool (*cq_corpus_progress_fn)(void *context, uint64_t n_read);
 
 /** @name From other file formats */
@@ -69,9 +69,9 @@ typedef struct cq_corpus_convert_options {
   const char *format; /**< a cq_corpus_format's name */
   const char *const *inputs;
   size_t n_inputs;
-  const char *const *columns; /**< the output's columns, in their order; none: the format's default */
+  const char *const *columns; /**< the output's columns, in order; none: the format's default */
   size_t n_columns;
-  double threshold; /**< min score of a pair, if the format has scores; below 0: the format's default */
+  double threshold; /**< minimum score of a pair, if the format has scores; below 0: the format's default */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -87,8 +87,8 @@ CQ_API CQ_MUST_USE cq_status cq_corpus_convert(cq_corpus_counts *counts, const c
 
 /** @name From rows to rows */
 
-/** How sentences are compared: byte for byte, or by their letters and digits alone, ignoring case (NFKC, full case
- * folding); those without letters and digits byte for byte. */
+/** How sentences are compared: byte for byte, or by only their letters and digits, ignoring case (NFKC, full case
+ * folding); sentences without letters and digits byte for byte. */
 typedef enum cq_corpus_match { CQ_CORPUS_EXACT, CQ_CORPUS_NORMALIZED } cq_corpus_match;
 
 typedef struct cq_corpus_pivot_options {
@@ -97,7 +97,7 @@ typedef struct cq_corpus_pivot_options {
   const char *on; /**< "A,B": the column of each, from 1, with the common sentences */
   cq_corpus_match match;
   uint64_t max_partners; /**< for a row of the first file; 0: all */
-  double memory_gb; /**< memory for the second file, approximately (GiB); larger ones are split on disk, in $TMPDIR */
+  double memory_gb; /**< approximate memory for the second file (GiB); larger files are split on disk, in $TMPDIR */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -106,9 +106,9 @@ typedef struct cq_corpus_pivot_options {
 CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, corpus_pivot) /**< group "corpus-pivot" */
 
 /** Joins two corpora that have a language in common: English-French and English-Italian give French-Italian, as in
- * Dore's work with Europarl. A row is the first file's other columns, then the second's. Every row of one file is
- * paired with every row of the other that has the sentence, in the order of the first file, then of the second (within
- * each part, if the file was split). */
+ * Dore's work with Europarl. A row has the first file's other columns, then the second file's. Every row of one file is
+ * paired with every row of the other that has the same sentence, in the order of the first file, then of the second
+ * (within each part, if the file was split). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_pivot(cq_corpus_counts *counts, const cq_corpus_pivot_options *options,
                                              cq_error *error);
 
@@ -127,13 +127,13 @@ typedef struct cq_corpus_sample_options {
 /** Group "corpus-sample". */
 CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, corpus_sample)
 
-/** Draws a random sample of the rows, kept in order; all rows have the same chance (reservoir sampling: Vitter 1985,
- * algorithm R). */
+/** Draws a random sample of the rows and keeps their order; all rows have the same probability (reservoir sampling:
+ * Vitter 1985, algorithm R). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_options *options,
                                               cq_error *error);
 
-/** What makes a row a repetition: the whole row, any side, the first, or the second side being equal to an earlier
- * row's; an empty side repeats nothing. */
+/** What makes a row a repetition of an earlier one: an equal row, or an equal side (any, the first, or the second). An
+ * empty side is not a repetition. */
 typedef enum cq_corpus_repeats {
   CQ_REPEATS_ROW,
   CQ_REPEATS_ANY,
@@ -145,7 +145,7 @@ typedef struct cq_corpus_dedup_options {
   size_t size;
   const char *const *inputs; /**< one after the other */
   size_t n_inputs;
-  const char *const *held_out; /**< drop rows with any sentence of these files; malformed lines here are errors */
+  const char *const *held_out; /**< drop rows with any sentence from these files; malformed lines in them are errors */
   size_t n_held_out;
   cq_corpus_match match;
   cq_corpus_repeats repeats;
@@ -156,8 +156,8 @@ typedef struct cq_corpus_dedup_options {
 } cq_corpus_dedup_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup) /**< group "corpus-dedup" */
 
-/** Keeps the first of rows that repeat one another. Sentences are compared by 64-bit hashes, at up to 21 bytes a row
- * (or a side, for CQ_REPEATS_ANY): 60 million distinct ones take 1 GiB while the table does not grow, and the chance of
+/** Keeps the first of several equal rows. Sentences are compared by 64-bit hashes, with up to 21 bytes per row (or per
+ * side, for CQ_REPEATS_ANY): 60 million distinct ones take 1 GiB (more while the table grows), and the probability of
  * any collision among them is 1 in 10,000. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options,
                                              cq_error *error);
@@ -167,23 +167,24 @@ typedef struct cq_corpus_filter_options {
   const char *const *inputs; /**< one after the other */
   size_t n_inputs;
   uint64_t min_characters, max_characters; /**< of every side; max 0: no limit */
-  double max_ratio; /**< max ratio of the longer side's characters to the shorter's, ten added to both; 0: any */
-  const char *const *languages; /**< codes of the columns: sentences must be in that script; none: any */
+  double max_ratio; /**< maximum ratio of the longer side to the shorter, in characters, with ten added to both; 0:
+                     * any */
+  const char *const *languages; /**< codes of the columns: sentences must be in the languages' scripts; none: any */
   size_t n_languages;
   bool keep_identical; /**< keep rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
-  /** Drop rows with a side in another language than its code in `languages`, with at least this probability
+  /** Drop rows with a side that has at least this probability of being in another language than its code in `languages`
    * (calque/language.h); 0: keep them. All of `languages` must be known */
   double other_language;
 } cq_corpus_filter_options;
 /** Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)
 
-/** Drops rows that cannot be translations. In rows of three or more columns all but the first may be empty. A side's
- * script is that of most of its letters; sides without letters pass. */
+/** Drops rows that cannot be translations. In rows of three or more columns, all except the first may be empty. A
+ * side's script is the script of most of its letters; sides without letters pass. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options,
                                               cq_error *error);
 
@@ -192,11 +193,12 @@ typedef struct cq_corpus_gloss_options {
   const char *const *inputs; /**< one after the other */
   size_t n_inputs;
   size_t column;                   /**< of the inputs' sentences, from 1 */
-  const char *const *dictionaries; /**< rows of a word and its translations; held in memory */
+  const char *const *dictionaries; /**< rows with a word and its translations; held in memory */
   size_t n_dictionaries;
-  const char *const *texts; /**< text whose frequencies decide which translations are drawn; none: equally */
+  const char *const *texts; /**< text whose frequencies weight the choice of translations; none: all are equally
+                             * likely */
   size_t n_texts;
-  double min_known; /**< minimum share of known words in a sentence, at least one */
+  double min_known; /**< minimum share of known words in a sentence; at least one word */
   uint64_t seed;
   const char *output;
   bool skip_bad;
@@ -205,17 +207,17 @@ typedef struct cq_corpus_gloss_options {
 } cq_corpus_gloss_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, corpus_gloss) /**< group "corpus-gloss" */
 
-/** Sentences and their word-by-word translations: parallel text from a dictionary alone (Lample et al. 2018,
+/** Makes parallel text with only a dictionary: sentences and their word-by-word translations (Lample et al. 2018,
  * "word-by-word"). Words are looked up regardless of case, the longest phrase first; one of several translations is
- * drawn, and an unknown word stays as it is. @errors CQ_ERR_ARGUMENT when no word has a translation. */
+ * drawn at random, and an unknown word is copied. @errors CQ_ERR_ARGUMENT when no word has a translation. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_options *options,
                                              cq_error *error);
 
 typedef struct cq_corpus_inflect_options {
   size_t size;
-  const char *const *inputs; /**< dictionaries: rows of a word and its translations; held in memory */
+  const char *const *inputs; /**< dictionaries: rows with a word and its translations; held in memory */
   size_t n_inputs;
-  const char *const *texts; /**< in the translations' language, each row's last column; words are held in memory */
+  const char *const *texts; /**< text in the translations' language, each row's last column; words are held in memory */
   size_t n_texts;
   uint64_t min_support; /**< words of the text that follow a rule */
   const char *output;
@@ -227,21 +229,21 @@ typedef struct cq_corpus_inflect_options {
 CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, corpus_inflect)
 
 /** Finds inflected forms of a dictionary's translations in text, and writes them as rows of a dictionary: the rows of
- * the translation that a form belongs to, with the form in its place. Rules that exchange beginnings and endings of
- * words are learned from text and dictionary, in any language (as in Soricut & Och 2015, "Unsupervised Morphology
- * Induction", without their vectors). A form belongs to the translation with the highest log support of the rule +
- * log(1 + the translation's count in the text) + half the letters that they share. counts.n_read: distinct words of the
- * text that the dictionary lacks. Phrases, and words with ideographs, are ignored. */
+ * the form's translation, with the form in its place. Rules that exchange beginnings and endings of words are learned
+ * from text and dictionary, in any language (as in Soricut & Och 2015, "Unsupervised Morphology Induction", without
+ * their vectors). A form belongs to the translation with the highest log support of the rule + log(1 + the
+ * translation's count in the text) + half the letters that they share. counts.n_read: distinct words of the text that
+ * the dictionary lacks. Phrases, and words with ideographs, are ignored. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_inflect(cq_corpus_counts *counts, const cq_corpus_inflect_options *options,
                                                cq_error *error);
 
 typedef struct cq_corpus_transliterate_options {
   size_t size;
-  const char *const *inputs; /**< dictionaries: rows of a word and its translations; held in memory */
+  const char *const *inputs; /**< dictionaries: rows with a word and its translations; held in memory */
   size_t n_inputs;
-  const char *const *texts; /**< in the words' language, each row's first column; words are held in memory */
+  const char *const *texts; /**< text in the words' language, each row's first column; words are held in memory */
   size_t n_texts;
-  uint64_t min_pairs; /**< pairs of words that sound alike; with fewer, nothing is written */
+  uint64_t min_pairs; /**< minimum pairs of words that sound alike; with fewer, nothing is written */
   const char *output;
   bool skip_bad;
   cq_corpus_progress_fn progress;
@@ -250,12 +252,12 @@ typedef struct cq_corpus_transliterate_options {
 /** Group "corpus-transliterate". */
 CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, corpus_transliterate)
 
-/** Transliterates names that text has and a dictionary lacks, as rows of a dictionary. A name is a word that the text
- * never has in lower case. Spelling is learned from those words of the dictionary that sound like their translations in
- * another script: first from those with the same consonants (Soundex of ICU's romanization), then from all that these
- * make likely, by a joint n-gram model of units of one or two letters (Bisani & Ney 2008, "Joint-Sequence Models for
- * Grapheme-to-Phoneme Conversion"); with 1,000 names or more, from names alone. Nothing is written where both languages
- * have the same script. counts.n_read: names. */
+/** Transliterates names that occur in text but not in a dictionary, and writes them as rows of a dictionary. A name is
+ * a word that never occurs in lower case in the text. Spelling is learned from dictionary words that sound like their
+ * translations in another script: first from those with the same consonants (Soundex of ICU's romanization), then from
+ * all pairs that these make likely, by a joint n-gram model of units of one or two letters (Bisani & Ney 2008,
+ * "Joint-Sequence Models for Grapheme-to-Phoneme Conversion"); with 1,000 names or more, only from names. Nothing is
+ * written if both languages have the same script. counts.n_read: names. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_transliterate(cq_corpus_counts *counts,
                                                      const cq_corpus_transliterate_options *options, cq_error *error);
 
@@ -264,7 +266,7 @@ CQ_API CQ_MUST_USE cq_status cq_corpus_transliterate(cq_corpus_counts *counts,
 enum { CQ_CORPUS_MAX_SCRIPTS = 3 };
 
 typedef struct cq_corpus_column {
-  uint64_t n, n_empty;    /**< rows that have the column; those with only white space there */
+  uint64_t n, n_empty;    /**< rows that have the column; rows with only white space in it */
   uint64_t n_distinct;    /**< sentences, byte for byte, without empty ones */
   double mean_characters; /**< of sentences that are not empty, as all below */
   uint64_t median_characters, max_characters;
@@ -294,8 +296,8 @@ typedef struct cq_corpus_stats_options {
 } cq_corpus_stats_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_stats_options, cq_corpus_stats_default_options, corpus_stats) /**< group "corpus-stats" */
 
-/** Statistics of a corpus. Memory grows by about 20 bytes for each new row and side, as in cq_corpus_dedup(). `*out` is
- * {0} after an error; release with cq_corpus_figures_free(). */
+/** Statistics of a corpus. Memory grows by about 20 bytes per new row and side, as in cq_corpus_dedup(). `*out` is {0}
+ * after an error; release with cq_corpus_figures_free(). */
 CQ_API CQ_MUST_USE cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options *options,
                                              cq_error *error);
 CQ_API void cq_corpus_figures_free(cq_corpus_figures *figures);

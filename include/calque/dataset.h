@@ -1,13 +1,14 @@
-/** @file Parallel text of the Hugging Face hub: a data set's Parquet files, fetched into the cache and written as rows.
+/** @file Parallel text from the Hugging Face hub: fetches a data set's Parquet files into the cache and writes them as
+ * rows.
  *
  *      cq_dataset_options o = cq_dataset_default_options();
  *      o.config = "de-en", o.output = "de-en.tsv.gz";
  *      cq_corpus_counts counts;
  *      cq_dataset_get(&counts, "Helsinki-NLP/opus-100", &o, &err);       // counts.n_written pairs
  *
- * The files are those whose directory and name have the config and the split, as in
- * `de-en/train-00000-of-00001.parquet`; where the repository has none, those that the hub converted
- * (`refs/convert/parquet`). For the environment see calque/hub.h.
+ * The directory and name of the files contain the config and the split, as in `de-en/train-00000-of-00001.parquet`. If
+ * the repository has no such files, the hub's converted ones (`refs/convert/parquet`) are used. For environment
+ * variables, see calque/hub.h.
  *
  * @threads Calls are independent of one another; progress is called on the calling thread. */
 #ifndef CALQUE_DATASET_H

@@ -8,7 +8,7 @@
  *      o.teacher = "all-MiniLM-L6-v2", o.student = "student-dir", o.train = sets, o.n_train = 2, o.run = &run;
  *      cq_distill(NULL, &o, ctx, &err);
  *
- * @threads Several runs may work at once, each with an output directory of its own; they share the cache of vectors. */
+ * @threads Several runs may work at once, each with its own output directory; they share the cache of vectors. */
 #ifndef CALQUE_DISTILL_H
 #define CALQUE_DISTILL_H
 
@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 typedef enum cq_dim_match {
-  CQ_DIM_EQUAL,   /**< student and teacher have the same one (else CQ_ERR_ARGUMENT) */
+  CQ_DIM_EQUAL,   /**< student and teacher have the same dimension (otherwise CQ_ERR_ARGUMENT) */
   CQ_DIM_PROJECT, /**< a learned Dense module is appended to the student */
   CQ_DIM_TRUNCATE /**< the teacher's first dimensions are the target */
 } cq_dim_match;
@@ -43,15 +43,15 @@ typedef struct cq_distill_options {
    * (LASER3-CO, arXiv 2210.05033); near misses made by rules for English (xsim++, arXiv 2306.12907) */
   size_t hard_negatives;
   bool near_misses;
-  /** Matryoshka (Kusupati et al. 2022, arXiv 2205.13147): the contrastive loss is also computed on the student's first
-   * dimensions, this many; each below the student's own */
+  /** Matryoshka (Kusupati et al. 2022, arXiv 2205.13147): the contrastive loss is also computed on these numbers of the
+   * student's first dimensions; each below the student's own */
   const int *matryoshka;
   size_t n_matryoshka;
-  /** Sentences in the teacher's language without translations, one a line, with `train` or alone. Their target is the
-   * teacher's vector (LEAF, arXiv 2509.12539) */
+  /** Sentences in the teacher's language without translations, one per line, with or without `train`. Their target is
+   * the teacher's vector (LEAF, arXiv 2509.12539) */
   const cq_training_data *source_text;
   size_t n_source_text;
-  double final_contrast; /**< `contrast` at the end, reached as the learning rate falls; below 0: constant */
+  double final_contrast; /**< final value of `contrast`, reached as the learning rate falls; below 0: constant */
 } cq_distill_options;
 /** Group "distill", with "training" within it. */
 CQ_DEFAULT_OPTIONS(cq_distill_options, cq_distill_default_options, distill)

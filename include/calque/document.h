@@ -1,4 +1,4 @@
-/** @file Documents read from files, one by one in constant memory.
+/** @file Reads documents from files, one by one in constant memory.
  *
  *      cq_documents_options o = cq_documents_default_options();
  *      cq_documents_open(&in, (const char *[]){"handbook/", "news.jsonl.zst"}, 2, &o, &err);
@@ -7,17 +7,17 @@
  *
  * - lines: a document per line; its id is FILE:LINE
  * - tsv, csv: a document per row, columns named by the first row (csv: RFC 4180). A tsv file without names has an id, a
- *   tab and a text, or a text alone
+ *   tab and a text, or only a text
  * - jsonl: a document per line, an object; json: an object, or a list of them
- * - text: the file is one document, as in the next two; its id is the file's name
+ * - text, markdown, html: the file is one document; its id is the file's name
  * - markdown: CommonMark; its first heading is the title; "key: value" lines between two lines of `---` are metadata
- * - html: the text that is shown, without `<nav>`, `<aside>` and `<footer>`; title and language by `<title>` and `lang`
- * - trec: `<DOC> <DOCNO> ... </DOC>`
+ * - html: the visible text, without `<nav>`, `<aside>` and `<footer>`; title and language by `<title>` and `lang` -
+ * trec: `<DOC> <DOCNO> ... </DOC>`
  * - parquet: a document per row, columns by name; a plain file, neither compressed nor standard input
  *
  * Files may be compressed. Directories are walked in bytewise order of names, without hidden files; files with an
- * unknown ending are left out, counted and reported. A file named `x.txt` on its own holds lines; in a directory it is
- * one document.
+ * unknown extension are left out, counted and reported. A file `x.txt` given by its path has lines; in a directory, it
+ * is one document.
  *
  * @threads A reader belongs to one thread at a time. */
 #ifndef CALQUE_DOCUMENT_H
@@ -47,7 +47,7 @@ typedef struct cq_document {
 CQ_API CQ_MUST_USE cq_status cq_document_copy(cq_document **out, const cq_document *document, cq_error *error);
 
 typedef enum cq_document_format {
-  CQ_DOCUMENTS_AUTO, /**< by the file extension, else by how the file begins */
+  CQ_DOCUMENTS_AUTO, /**< by the file extension, otherwise by the start of the file */
   CQ_DOCUMENTS_LINES,
   CQ_DOCUMENTS_TSV,
   CQ_DOCUMENTS_CSV,
@@ -64,13 +64,15 @@ typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
   const char *encoding; /**< encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares */
-  /** Other names of fields and columns: "text=body,title=headline". Usual are id (_id, docid, docno), title (headline),
-   * text (contents, content, body), url (link) and language (lang); all others are metadata */
+  /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
+   * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
-  const char *language; /**< of documents without one; "auto": identified (calque/language.h); "none", NULL: none */
-  cq_notice_fn notice;  /**< a file's format, the files left out, why the first few were skipped */
+  const char *language; /**< language of documents without one; "auto": identified (calque/language.h); "none", NULL:
+                         * none */
+  cq_notice_fn notice;  /**< receives each file's format, the files left out, and the reasons for the first few
+                         * skipped */
   void *notice_context;
-  /** Count malformed input, and continue with the next line, or the next file if documents are not lines */
+  /** Count malformed input, and continue with the next line (or file, if documents are not lines) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
 } cq_documents_options;
@@ -86,21 +88,21 @@ CQ_API void cq_documents_close(cq_documents *documents);
 
 /** The next document, borrowed until the next call; out->id.data is NULL after the last one. Empty texts are returned,
  * too. @errors CQ_ERR_FORMAT with file and line for a malformed document or an unknown format; CQ_ERR_LIMIT for a
- * document of more than 64 MiB (Markdown: 8); CQ_ERR_IO, CQ_ERR_MEMORY. Reading ends with an error. With skip_bad,
- * malformed and too long documents, files of unknown format, and unreadable ones are counted instead. */
+ * document of more than 64 MiB (Markdown: 8); CQ_ERR_IO, CQ_ERR_MEMORY. An error ends reading. With skip_bad, malformed
+ * or too long documents and unknown or unreadable files are counted instead. */
 CQ_API CQ_MUST_USE cq_status cq_documents_next(cq_document *out, cq_documents *documents, cq_error *error);
 
-/** A document as a JSON object on one line, as jsonl has it: metadata are additional members. `*out` is released with
+/** A document as a JSON object on one line, as in jsonl: metadata are additional members. `*out` is released with
  * cq_free(). @errors CQ_ERR_FORMAT for metadata other than a JSON object, or a text that is not UTF-8;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_document_json(char **out, const cq_document *document, cq_error *error);
 
-/** Whether its text is only white space, which would be near every query. */
+/** Whether a document's text is only white space, which would be near every query. */
 CQ_API bool cq_document_is_blank(const cq_document *document);
 
 /** The number of malformed documents and files skipped so far. */
 CQ_API uint64_t cq_documents_n_skipped(const cq_documents *documents);
-/** Where the last document begins: its path, and its line; 0: the file is one document. */
+/** The position of the last document: its path, and its line; 0: the file is one document. */
 CQ_API const char *cq_documents_path(const cq_documents *documents);
 CQ_API uint64_t cq_documents_line(const cq_documents *documents);
 

@@ -1,4 +1,4 @@
-/** @file Arithmetic on embeddings that are already computed: cosine similarity and quantization.
+/** @file Arithmetic on existing embeddings: cosine similarity and quantization.
  *
  *      float ranges[2 * dim];
  *      cq_int8_ranges(ranges, calibration, n_calibration, dim);
@@ -28,12 +28,13 @@ CQ_API void cq_normalize(float *vectors, size_t n, size_t dim);
 /** Minimum and maximum of each dimension: ranges [2, dim], minima first. n may be 0 (then all zero). */
 CQ_API void cq_int8_ranges(float *ranges, const float *vectors, size_t n, size_t dim);
 
-/** Scalar quantization as sentence-transformers' quantize_embeddings does it (6.2; earlier releases rounded towards
- * zero, not down): each dimension's range in 255 steps, `floor((x - min) / step)` clipped to [0, 255], minus 128.
- * Values outside the range saturate; the step of an empty range is 1. */
+/** Scalar quantization as in sentence-transformers' quantize_embeddings (6.2; earlier releases rounded towards zero,
+ * not down): each dimension's range is divided into 255 steps, `floor((x - min) / step)` clipped to [0, 255], minus
+ * 128. Values outside the range saturate; the step of an empty range is 1. */
 CQ_API void cq_quantize_int8(int8_t *out, const float *vectors, size_t n, size_t dim, const float *ranges);
 
-/** One bit a dimension, x > 0, most significant bit first, the last byte filled with zeros: out [n, (dim + 7) / 8]. */
+/** One bit per dimension, x > 0, most significant bit first, the last byte padded with zeros: out [n, (dim + 7) /
+ * 8]. */
 CQ_API void cq_quantize_ubinary(uint8_t *out, const float *vectors, size_t n, size_t dim);
 /** cq_quantize_ubinary() minus 128, as int8. */
 CQ_API void cq_quantize_binary(int8_t *out, const float *vectors, size_t n, size_t dim);

@@ -1,4 +1,4 @@
-/** @file Fine-tuning: a sentence encoder from a pretrained model, by pairs of sentences:
+/** @file Fine-tuning: makes a sentence encoder from a pretrained model, with pairs of sentences:
  *
  *      nli      sentence, sentence, label: entailment, contradiction, ...   softmax over a layer on (u, v, |u - v|)
  *      scored   sentence, sentence, score                                   (cos(u, v) - score)^2
@@ -14,7 +14,7 @@
  *      o.model = "body", o.pairs = &file, o.n_pairs = 1, o.run = &run;
  *      cq_finetune(NULL, &o, ctx, &err);
  *
- * @threads Several runs may work at once, each with an output directory of its own. */
+ * @threads Several runs may work at once, each with its own output directory. */
 #ifndef CALQUE_FINETUNE_H
 #define CALQUE_FINETUNE_H
 
@@ -25,10 +25,10 @@
 extern "C" {
 #endif
 
-/** A batch has pairs of one kind. With several kinds, each has a share of the batches equal to its share of all pairs,
- * spread evenly over the run; weights and run.balanced apply among the files of one kind.
+/** A batch has pairs of only one kind. With several kinds, each kind's share of the batches equals its share of all
+ * pairs, spread evenly over the run; weights and run.balanced apply among the files of one kind.
  *
- * Among `pairs`, texts equal to a sentence's own match, and matches of sentences equal to it, are not negatives.
+ * In `pairs`, texts equal to a sentence's own match, and matches of equal sentences, are not used as negatives.
  * Activations of a whole batch are kept in memory; run.accumulate sums gradients without adding in-batch negatives. */
 typedef struct cq_finetune_options {
   size_t size;

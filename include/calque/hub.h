@@ -30,15 +30,15 @@ extern "C" {
 
 typedef enum cq_hub_type { CQ_HUB_MODEL, CQ_HUB_DATASET } cq_hub_type;
 
-/** Receives the number of bytes done, of all that are needed, and the current file, several times a second; return
- * false to stop. */
+/** Receives the number of bytes done, the total, and the current file, several times a second; return false to stop. */
 typedef bool (*cq_hub_progress_fn)(void *context, const char *file, uint64_t done, uint64_t n_all);
 
 typedef struct cq_hub_options {
   size_t size;
   cq_hub_type type;
-  /** Which files: `*` stands for any characters, including slashes, `?` for one; `data/` for all in it. None: what
-   * calque reads of a model (weights as safetensors if there are any, else as pickles), or all of a data set. */
+  /** Which files: `*` matches any characters, including slashes, `?` one character; `data/` everything in it. None: the
+   * files of a model that calque reads (weights as safetensors if possible, else as pickles), or all files of a data
+   * set. */
   const char *const *files;
   size_t n_files;
   cq_hub_progress_fn progress;
@@ -46,22 +46,22 @@ typedef struct cq_hub_options {
 } cq_hub_options;
 CQ_DEFAULT_OPTIONS(cq_hub_options, cq_hub_default_options, hub) /**< group "hub" */
 
-/** Fetches what the cache lacks of a repository. With HF_HUB_OFFLINE it returns what the cache has. Contents are
- * compared with the hub's hashes (SHA-256 of large files, git's SHA-1 of small ones) before they get their names; names
- * appear when all files are complete. An interrupted call is resumed.
+/** Fetches a repository's files that the cache lacks. With HF_HUB_OFFLINE, only uses the cache. Contents are verified
+ * by the hub's hashes (SHA-256 for large files, git's SHA-1 for small ones) before they get their names; names appear
+ * when all files are complete. An interrupted call is resumed.
  * @param directory   receives the snapshot's path, released with cq_free()
  * @param repository  "ORG/NAME" or "NAME", then optionally `@` and a branch, tag, pull request or commit instead of
- *                    main. A model's NAME alone is sentence-transformers' if that has one
- * @errors CQ_ERR_ARGUMENT for an invalid name, and patterns that no file matches; CQ_ERR_IO for whatever the hub, the
- * network or the disk refuses; CQ_ERR_FORMAT for a wrong answer: another hash or size, no JSON, a file name that leaves
- * the directory; CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_STOPPED; CQ_ERR_MEMORY. Messages name the URL, or the
- * file, and the reason. */
+ *                    main. A model's NAME without ORG is first tried as sentence-transformers/NAME
+ * @errors CQ_ERR_ARGUMENT for an invalid name, and patterns that no file matches; CQ_ERR_IO for errors of the hub, the
+ * network or the disk; CQ_ERR_FORMAT for an invalid response: wrong hash or size, no JSON, a file name outside the
+ * directory; CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_STOPPED; CQ_ERR_MEMORY. Messages name the URL, or the file,
+ * and the reason. */
 CQ_API CQ_MUST_USE cq_status cq_hub_get(char **directory, const char *repository, const cq_hub_options *options,
                                         cq_error *error);
 
 typedef struct cq_hub_put_options {
   size_t size;
-  /** For the card (README.md); each replaces the directory's value. */
+  /** For the card (README.md); each option replaces the card's value. */
   const char *license;            /**< by the hub's name: "apache-2.0", "cc-by-4.0" */
   const char *const *base_models; /**< such as "sentence-transformers/all-MiniLM-L6-v2" */
   size_t n_base_models;
@@ -69,29 +69,29 @@ typedef struct cq_hub_put_options {
   size_t n_languages;
   const char *const *datasets; /**< training data, by their names on the hub */
   size_t n_datasets;
-  const char *message; /**< of the commit; NULL: one with the model and calque's version */
+  const char *message; /**< commit message; NULL: one with the model and calque's version */
   bool is_private;     /**< create the repository as a private one */
-  bool replace;        /**< replace files with other contents; else they are an error */
+  bool replace;        /**< replace files with other contents; otherwise, they are an error */
   cq_hub_progress_fn progress;
   void *progress_context;
-  cq_notice_fn notice; /**< what the card lacks; files that the hub already has */
+  cq_notice_fn notice; /**< receives fields that the card lacks, and files that the hub already has */
   void *notice_context;
 } cq_hub_put_options;
 CQ_DEFAULT_OPTIONS(cq_hub_put_options, cq_hub_put_default_options, hub_put) /**< group "hub_put" */
 
 /** Publishes a model's directory on the hub in one commit: all files appear or none. A missing repository is created.
- * Large files are sent first, unless the hub already has them. Hidden files are left out. It requires a token that may
- * write (HF_TOKEN).
+ * Large files are sent first, unless the hub already has them. Hidden files are left out. It requires a token with
+ * write access (HF_TOKEN).
  * @param url         receives the commit's address, released with cq_free()
  * @param repository  "ORG/NAME", then optionally `@` and an existing branch instead of main
  * @errors CQ_ERR_ARGUMENT for a directory without a model, a name without an organization, and, without replace, a file
- * that differs in the repository; CQ_ERR_IO for whatever the hub, the network or the disk refuses, even when somebody
- * else has changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED, CQ_ERR_STOPPED, CQ_ERR_MEMORY as for
+ * that differs in the repository; CQ_ERR_IO for errors of the hub, the network or the disk, also when somebody else has
+ * changed the repository meanwhile; CQ_ERR_FORMAT, CQ_ERR_UNSUPPORTED, CQ_ERR_STOPPED, CQ_ERR_MEMORY as for
  * cq_hub_get(). */
 CQ_API CQ_MUST_USE cq_status cq_hub_put(char **url, const char *directory, const char *repository,
                                         const cq_hub_put_options *options, cq_error *error);
 
-/** What cq_hub_put() would send, without connecting to the hub: a line for each file, its size and name, then the card.
+/** What cq_hub_put() would send, without connecting to the hub: one line per file with size and name, then the card.
  * @param text  released with cq_free() */
 CQ_API CQ_MUST_USE cq_status cq_hub_put_preview(char **text, const char *directory, const char *repository,
                                                 const cq_hub_put_options *options, cq_error *error);

@@ -1,10 +1,10 @@
-/** @file Copying an index of files into PostgreSQL.
+/** @file Copies an index of files into PostgreSQL.
  *
  *      cq_index_copy_options o = cq_index_copy_default_options();
  *      cq_index_copy(index, "postgresql://me@host/news", &result, &o, &err);
  *
- * It copies documents, passages, metadata and vectors, and replaces documents of the same id. A copy interrupted at any
- * moment resumes after its last batch when called again, with the same result.
+ * It copies documents, passages, metadata and vectors, and replaces documents with the same id. If a copy is
+ * interrupted, calling it again resumes after the last batch, with the same result.
  *
  * @threads As for a search of the index. */
 #ifndef CALQUE_INDEX_COPY_H
@@ -19,9 +19,9 @@ extern "C" {
 typedef struct cq_index_copy_options {
   size_t size;
   size_t batch; /**< documents in a transaction */
-  bool halfvec; /**< 16-bit vectors (halfvec), not 32 (vector), in an index that the copy makes */
+  bool halfvec; /**< 16-bit vectors (halfvec) instead of 32-bit (vector), in an index that the copy makes */
   bool hnsw;    /**< make pgvector's HNSW index at the end, if there is none */
-  /** Passages, after each batch; false stops; may be NULL */
+  /** Receives the number of copied passages after each batch; return false to stop; may be NULL */
   bool (*progress)(void *context, uint64_t n_done, uint64_t n_all);
   void *progress_context;
 } cq_index_copy_options;
@@ -33,9 +33,9 @@ typedef struct cq_index_copy_result {
   uint64_t n_documents, n_passages; /**< in the database's index now */
 } cq_index_copy_result;
 
-/** Copies to `postgresql://...`, as for cq_index_open(); makes the index if there is none. @errors CQ_ERR_ARGUMENT for
- * an index of another model or other dimensions; CQ_ERR_UNSUPPORTED without calque's plugin for PostgreSQL, or pgvector
- * 0.8 on the server; CQ_ERR_FORMAT for damage, a text with a NUL character, and other tables in this place;
+/** Copies to `postgresql://...`, as for cq_index_open(); makes the index if it does not exist. @errors CQ_ERR_ARGUMENT
+ * for an index with another model or other dimensions; CQ_ERR_UNSUPPORTED without calque's plugin for PostgreSQL, or
+ * pgvector 0.8 on the server; CQ_ERR_FORMAT for damage, a text with a NUL character, or other tables in this schema;
  * CQ_ERR_UNAVAILABLE; CQ_ERR_STOPPED. */
 CQ_API CQ_MUST_USE cq_status cq_index_copy(const cq_index *from, const char *to, cq_index_copy_result *result,
                                            const cq_index_copy_options *options, cq_error *error);

@@ -1,12 +1,12 @@
-/** @file Language identification: which language a text is in, by its letters.
+/** @file Language identification: finds the language of a text by its letters.
  *
  *      cq_language_guess guess = cq_language_identify(text);
  *      printf("%s %.2f\n", guess.code, guess.probability);   // "de 0.99"; "und 0.00" for "12:30"
  *
- * A text's script is that of most bytes of its letters; other scripts are ignored. If only one known language has that
- * script (Greek, Hebrew, Thai), it is the answer. Otherwise a logistic regression on n-grams of 1 to 5 characters and
- * on words decides; its weights are part of the library. A text in an unknown language is taken for the most similar
- * known one.
+ * A text's script is the one with the most bytes among its letters; other scripts are ignored. If only one known
+ * language has that script (Greek, Hebrew, Thai), it is the result. Otherwise, a logistic regression on n-grams of 1 to
+ * 5 characters and on words decides; its weights are built into the library. A text in an unknown language is
+ * identified as the most similar known one.
  *
  * @threads Any number. Time is linear in the text's length; there are no allocations, and the result is
  * deterministic. */
@@ -31,7 +31,7 @@ typedef struct cq_language_guess {
  * has a probability below 0.5. Bytes that are not UTF-8 separate words. */
 CQ_API cq_language_guess cq_language_identify(cq_slice text);
 
-/** The codes of the known languages, alphabetically; NULL for an index past the last one. */
+/** The codes of the known languages, in alphabetical order; NULL for an index past the last one. */
 CQ_API const char *cq_language_known(size_t index);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/** @file Search by words: an inverted index, ranked by query likelihood or BM25.
+/** @file Lexical search: an inverted index, ranked by query likelihood or BM25.
  *
  *      cq_lexical_open(&index, "news.lexical", &err);
  *      cq_lexical_query query;
@@ -7,8 +7,8 @@
  *      cq_free(hits), cq_lexical_query_free(&query), cq_lexical_free(index);
  *
  * Ranking is exact: score bounds skip only documents that cannot be among the top k (MaxScore by blocks). A document
- * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so that neither the order of
- * terms nor skipping changes a bit; on a tie the document that was read first comes first.
+ * without any of the query's terms is not found. Scores are sums of multiples of 2^-32, so neither the order of terms
+ * nor skipping changes a bit; on a tie, the document that was read first comes first.
  *
  * @threads An open cq_lexical may be used by any number of threads at once. */
 #ifndef CALQUE_LEXICAL_H
@@ -28,7 +28,7 @@ typedef struct cq_lexical cq_lexical;
 
 /** @name An index */
 
-/** Opens an index. @errors CQ_ERR_FORMAT for what is not an index, or damaged; CQ_ERR_IO. */
+/** Opens an index. @errors CQ_ERR_FORMAT for another format or a damaged file; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_open(cq_lexical **out, const char *directory, cq_error *error);
 CQ_API void cq_lexical_free(cq_lexical *index);
 
@@ -50,7 +50,7 @@ CQ_API void cq_lexical_count(uint64_t *n_documents, uint64_t *n_occurrences, con
 
 /** The score of a term. tf, qtf: its frequency in the document, in the query; dl: the document's length in terms; F, n:
  * the term's collection frequency and document frequency; T, N: terms and documents of the collection; avgdl: T/N.
- * @source Zhai & Lafferty 2004, eq. 6; Robertson et al. 1994; as Terrier 5 and Lucene 8 implement them, with exact
+ * @source Zhai & Lafferty 2004, eq. 6; Robertson et al. 1994; as implemented in Terrier 5 and Lucene 8, with exact
  * lengths. */
 typedef enum cq_lexical_model {
   CQ_DIRICHLET,        /**< log2(1 + tf / (mu F/T)) + log2(mu / (dl + mu)), ignoring qtf: Terrier's */
@@ -84,7 +84,7 @@ typedef struct cq_lexical_query {
   size_t n;
 } cq_lexical_query;
 
-/** A text as a query: its terms under the index's analysis, weight 1 each, released with cq_lexical_query_free(). */
+/** A text as a query: its terms by the index's analysis, with weight 1 each; release with cq_lexical_query_free(). */
 CQ_API CQ_MUST_USE cq_status cq_lexical_parse(cq_lexical_query *out, const cq_lexical *index, cq_slice text,
                                               cq_error *error);
 CQ_API void cq_lexical_query_free(cq_lexical_query *query);
@@ -95,9 +95,9 @@ typedef struct cq_lexical_hit {
   uint64_t document;
 } cq_lexical_hit;
 
-/** The top k documents for each query: `*out` [n_queries, k], released with cq_free(). A query with none of its terms
- * in the index finds nothing. @errors CQ_ERR_ARGUMENT for options out of range, a weight that is not above 0, or
- * weights too large for exact sums; CQ_ERR_MEMORY. */
+/** The top k documents for each query: `*out` [n_queries, k], released with cq_free(). A query without any term in the
+ * index finds nothing. @errors CQ_ERR_ARGUMENT for options out of range, a weight that is not above 0, or weights too
+ * large for exact sums; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_search(cq_lexical_hit **out, const cq_lexical *index,
                                                const cq_lexical_query *queries, size_t n_queries,
                                                const cq_lexical_options *options, cq_context *ctx, cq_error *error);

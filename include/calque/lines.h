@@ -1,4 +1,4 @@
-/** @file Text files read line by line in constant memory, plain or compressed (gzip, xz, Zstandard, recognized by
+/** @file Reads text files line by line in constant memory, plain or compressed (gzip, xz, Zstandard, recognized by
  * content).
  *
  *      cq_lines *lines;
@@ -26,8 +26,8 @@ typedef struct cq_lines cq_lines;
 
 /** Opens a file. @errors CQ_ERR_IO (not found, is a directory). */
 CQ_API CQ_MUST_USE cq_status cq_lines_open(cq_lines **out, const char *path, cq_error *error);
-/** Opens the lines of a plain file whose first byte is in [begin, end): adjacent parts have each line once.
- * lines_before: the number of lines before them, for line numbers of the whole file. @errors As above;
+/** Opens the lines of a plain file that begin in bytes [begin, end): adjacent parts have each line exactly once.
+ * lines_before: the number of lines before the part, for line numbers within the whole file. @errors As above;
  * CQ_ERR_UNSUPPORTED for a compressed file, or one that is not regular. */
 CQ_API CQ_MUST_USE cq_status cq_lines_open_part(cq_lines **out, const char *path, uint64_t begin, uint64_t end,
                                                 uint64_t lines_before, cq_error *error);
@@ -38,11 +38,11 @@ CQ_API void cq_lines_close(cq_lines *lines);
  * broken or truncated compressed stream, and for a line of more than 16 MiB (then reading ends); CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_lines_next(cq_slice *out, cq_lines *lines, cq_error *error);
 
-/** Whether cq_lines_next() returns without waiting for input, since the next line is buffered: for programs that answer
- * standard input line by line. */
+/** Whether cq_lines_next() would return without waiting for input, because the next line is buffered: for programs that
+ * process standard input line by line. */
 CQ_API bool cq_lines_ready(const cq_lines *lines);
 
-/** The 1-based number of the last line returned, and the path as it was opened (`<stdin>` for "-"). */
+/** The 1-based number of the last line returned, and the path as opened (`<stdin>` for "-"). */
 CQ_API uint64_t cq_lines_number(const cq_lines *lines);
 CQ_API const char *cq_lines_path(const cq_lines *lines);
 /** True when the last error ended the file. */

@@ -1,5 +1,5 @@
-/** @file Mining parallel sentences (bitext mining): margin-based scores over nearest neighbors, the choice of pairs,
- * and a threshold tuned on labeled data.
+/** @file Mining parallel sentences (bitext mining): scores pairs of nearest neighbors by margin, chooses pairs, and
+ * tunes a threshold on labeled data.
  *
  *      cq_neighbors of_x, of_y;                                        // calque/nearest.h
  *      cq_nearest(&of_x, &of_y, x, n_x, y, n_y, dim, NULL, ctx, &err);
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-/** How a pair is scored from its cosine a and b, the mean cosine of its two rows to their k nearest neighbors. */
+/** How a pair is scored from its cosine a, and b, the mean cosine of its two rows to their k nearest neighbors. */
 typedef enum cq_margin {
   CQ_MARGIN_RATIO,    /**< a / b; 0 where b is 0 (equation 2) */
   CQ_MARGIN_DISTANCE, /**< a - b */
@@ -34,7 +34,7 @@ typedef enum cq_retrieval {
   CQ_RETRIEVE_FORWARD,   /**< each source's best target */
   CQ_RETRIEVE_BACKWARD,  /**< each target's best source */
   CQ_RETRIEVE_INTERSECT, /**< pairs that are each other's best */
-  CQ_RETRIEVE_MAX,       /**< both sides' best, taken greedily by score, no row twice */
+  CQ_RETRIEVE_MAX,       /**< both sides' best, taken greedily by score; no row is in two pairs */
 } cq_retrieval;
 
 typedef struct cq_mined_pair {
@@ -61,24 +61,24 @@ CQ_API CQ_MUST_USE cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, con
                                              const cq_neighbors *of_target, const cq_margin_options *options,
                                              cq_error *error);
 
-/** Pairs within one matrix (cq_nearest_within()): paraphrases. A pair comes once, its lower row as the source; forward
- * and backward are each row's best, max is greedy with no row in two pairs. @errors As above. */
+/** Pairs within one matrix (cq_nearest_within()): paraphrases. A pair is returned once, with its lower row as the
+ * source; forward and backward give each row's best, max is greedy with no row in two pairs. @errors As above. */
 CQ_API CQ_MUST_USE cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbors *neighbors,
                                                     const cq_margin_options *options, cq_error *error);
 
-/** Pairs within one side's text, best first: cq_margin_pairs_within() with the same options, but CQ_RETRIEVE_MAX for
- * CQ_RETRIEVE_FORWARD and CQ_RETRIEVE_BACKWARD, so that no row is in two. */
+/** Pairs within one side's text, best first: cq_margin_pairs_within() with the same options, but CQ_RETRIEVE_MAX
+ * instead of CQ_RETRIEVE_FORWARD and CQ_RETRIEVE_BACKWARD, so that no row is in two pairs. */
 typedef struct cq_decoys {
   const cq_mined_pair *pairs; /**< [n] */
   size_t n, n_rows;           /**< n_rows: of the side */
 } cq_decoys;
 
-/** Estimates, without a gold standard, what share of the pairs that score at least as high as each are translations.
+/** Estimates, without a gold standard, for each pair the share of translations among the pairs with at least its score.
  * Pairs within a text are not translations, and score like false pairs between texts (target-decoy estimate: Elias &
  * Gygi 2007; src/search/precision.c has the formula). The estimate is too low for a text with many paraphrases.
- * @param precision  [n] from 0 to 1, never rising
+ * @param precision  [n] from 0 to 1, never increasing
  * @param pairs      [n] from cq_margin_pairs, best first
- * @param decoys     of source and target */
+ * @param decoys     for source and target */
 CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]);
 
 /** @name On files */
@@ -87,7 +87,7 @@ CQ_API void cq_margin_precision(double *precision, const cq_mined_pair *pairs, s
 enum {
   CQ_DROP_COPIES = 1,  /**< the same letters on both sides */
   CQ_DROP_NUMBERS = 2, /**< digits of one side that the other lacks */
-  CQ_DROP_LINKS = 4,   /**< a URL or an address on one side only, or little else on either */
+  CQ_DROP_LINKS = 4,   /**< a URL or an address on one side only, or little else on either side */
 };
 
 /** Receives the progress of a stage, "encode" or "search"; return false to stop (CQ_ERR_STOPPED). */
@@ -95,16 +95,16 @@ typedef bool (*cq_mine_progress_fn)(void *context, const char *what, uint64_t do
 
 typedef struct cq_mine_options {
   size_t size;
-  /** With a model, text: each line a sentence, or an id, a tab and a sentence; plain or compressed. Without one,
-   * vectors: .npy, or f32 numbers alone. target NULL: pairs within source. */
+  /** With a model, text files: each line is a sentence, or an id, a tab and a sentence; plain or compressed. Without
+   * one, vectors: .npy, or raw f32 numbers. target NULL: pairs within source. */
   const char *source, *target;
   const char *model;           /**< NULL: source and target hold vectors */
-  const char *cache_directory; /**< for the vectors of text; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
-  size_t raw_dim;              /**< dimension of vectors in files of plain f32 numbers; else 0 */
+  const char *cache_directory; /**< cache of the text's vectors; NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque */
+  size_t raw_dim;              /**< dimension of vectors in files of raw f32 numbers; otherwise 0 */
   size_t k;                    /**< neighbors that a margin is taken over */
   cq_first_pass first_pass;
   const cq_margin_options *margin; /**< NULL: the defaults */
-  const char *gold;                /**< lines of source and target id: sets the threshold to that of maximum F1 */
+  const char *gold;                /**< lines of source and target id: the threshold with maximum F1 on these is used */
   unsigned drop;                   /**< CQ_DROP_*: filters after scoring, of text only */
   bool skip_bad;                   /**< count malformed lines, and continue */
   cq_notice_fn notice;
@@ -112,32 +112,33 @@ typedef struct cq_mine_options {
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /**< of the model */
-  /** Leaves out pairs from where the estimated precision (cq_margin_precision()) is lower; 0: none. It takes two more
-   * searches, one within each side. At 0, they are made only for the report, and if they are at most 2 x 10^10 cosines.
-   * With a classifier it is the mean probability, and needs no search */
+  /** Leaves out the pairs after which the estimated precision (cq_margin_precision()) is lower; 0: none. It takes two
+   * more searches, one within each side. At 0, these are only for the report, and are skipped if they take more than 2
+   * x 10^10 cosines. With a classifier, the precision is the mean probability, which needs no search */
   double min_precision;
-  /** Divide encoding and searching (calque/ranks.h): rank 0 reads the files and has the pairs, the others only open the
-   * model. NULL: this process alone */
+  /** Divide encoding and searching (calque/ranks.h): rank 0 reads the files and has the pairs; the others only open the
+   * model. NULL: only this process */
   cq_ranks *ranks;
-  /** A classifier scores pairs by the probability that they are translations instead of the margin: a logistic
+  /** A classifier scores pairs by the probability that they are translations, instead of the margin: a logistic
    * regression on margin, cosine, lengths, digits, and how well the tokens of the two sentences match by the model's
    * token embeddings. Pairs are still chosen by margin; thresholds and min_precision apply to the probability, which is
    * calibrated for corpora of similar size and share of translations as the training data. For text in two files only.
    * @source Sanchez-Cartagena et al. 2018 (Bicleaner), with other features. */
-  const char *learn_from;      /**< gold, as above: mined pairs are positive examples if in it, else negative */
+  const char *learn_from;      /**< gold, as above: mined pairs that it contains are positive examples, all others
+                                * negative */
   const char *classifier;      /**< a saved one, trained with the same margin */
   const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
-  unsigned leave_out;          /**< features not to train with: bits, in the order of `calque mine --help` */
+  unsigned leave_out;          /**< features not to use: bits, in the order of `calque mine --help` */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 
 typedef struct cq_mining cq_mining;
 typedef enum cq_side { CQ_SOURCE, CQ_TARGET } cq_side;
 
-/** Mines two files. Rows are distinct sentences: a repeated one competes once.
+/** Mines two files. Rows are distinct sentences: a repeated one counts once.
  * @errors Those of opening models and reading files (file and line); CQ_ERR_ARGUMENT for vectors of different
- * dimensions or with numbers that are not finite, an unknown id in gold (file and line), gold with none of the mined
- * pairs or all of them (learn_from), a classifier trained with another margin; CQ_ERR_FORMAT for a file that is not a
+ * dimensions or with numbers that are not finite, an unknown id in gold (file and line), gold with none or all of the
+ * mined pairs (learn_from), a classifier trained with another margin; CQ_ERR_FORMAT for a file that is not a
  * classifier; CQ_ERR_IO; CQ_ERR_STOPPED (vectors are kept in the cache). */
 CQ_API CQ_MUST_USE cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *ctx, cq_error *error);
 CQ_API void cq_mining_free(cq_mining *mining);
@@ -146,7 +147,7 @@ CQ_API void cq_mining_free(cq_mining *mining);
 CQ_API const cq_mined_pair *cq_mining_pairs(size_t *n, const cq_mining *mining);
 /** A row's sentence; data NULL when vectors were mined. */
 CQ_API cq_slice cq_mining_sentence(const cq_mining *mining, cq_side side, uint32_t row);
-/** The number of lines with a row's sentence, and the id of the i-th of them; data NULL when lines have none. */
+/** The number of lines with a row's sentence, and the id of the i-th line; data NULL when lines have no ids. */
 CQ_API size_t cq_mining_n_lines(const cq_mining *mining, cq_side side, uint32_t row);
 CQ_API cq_slice cq_mining_id(const cq_mining *mining, cq_side side, uint32_t row, size_t i);
 /** The point chosen on gold; all zero without gold. Borrowed. */
@@ -154,10 +155,10 @@ CQ_API const cq_f1_point *cq_mining_tuned(const cq_mining *mining);
 
 /** How pairs are written. */
 typedef enum cq_pair_format {
-  CQ_PAIRS_TSV,   /**< score, source, target; ids if lines have them, row numbers of vectors */
+  CQ_PAIRS_TSV,   /**< score, source, target: ids if lines have them; row numbers for vectors */
   CQ_PAIRS_JSONL, /**< a line per pair: score, cosine, source, target, and source_id, target_id if lines have ids */
-  CQ_PAIRS_TMX,   /**< a translation memory (TMX 1.4b) with the scores; of sentences only */
-  CQ_PAIRS_MOSES, /**< two files whose lines n are translations of one another; of sentences only */
+  CQ_PAIRS_TMX,   /**< a translation memory (TMX 1.4b) with the scores; only for sentences */
+  CQ_PAIRS_MOSES, /**< two files whose n-th lines are translations of each other; only for sentences */
 } cq_pair_format;
 
 typedef struct cq_pair_writing {
@@ -169,13 +170,13 @@ typedef struct cq_pair_writing {
 /** The format by a file's name: .jsonl, .tmx, .moses, or TSV (.tsv, .txt, .pairs, no ending), each also with .gz or
  * .zst; path NULL: TSV. @errors CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
 CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
-/** The file with a side's sentences: path itself, except for Moses: news.en.gz and news.de.gz for news.moses.gz.
+/** The file with a side's sentences: the path itself, except for Moses: news.en.gz and news.de.gz for news.moses.gz.
  * @errors CQ_ERR_ARGUMENT for a Moses path that does not end in .moses, for an invalid code, for equal codes, and for a
  * name longer than size. */
 CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side,
                                           const cq_pair_writing *how, cq_error *error);
-/** Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file appears whole
- * or not at all. @errors CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as for cq_pair_path(); CQ_ERR_IO;
+/** Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file is written
+ * atomically. @errors CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as for cq_pair_path(); CQ_ERR_IO;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);

@@ -5,9 +5,9 @@
  *      printf("%u at %.3f\n", of_x.index[0], of_x.cosine[0]);           // the row of y nearest to row 0 of x
  *      cq_neighbors_free(&of_x), cq_neighbors_free(&of_y);
  *
- * The matrix of cosines is never stored, and vectors are read in place, for example from mapped files: memory is the
- * results and some 20 MB. Cosines and neighbors are those of a plain loop in double precision, ties included, at every
- * SIMD level and number of threads. For approximate nearest neighbors (ANN) see calque/index.h.
+ * The matrix of cosines is never stored, and vectors are read in place, for example from mapped files: it uses memory
+ * for the results and about 20 MB. Cosines and neighbors equal those of a plain loop in double precision, including
+ * ties, at every SIMD level and number of threads. For approximate nearest neighbors (ANN) see calque/index.h.
  *
  * @threads Calls are independent of one another, and may share vectors. progress is called on the calling thread. */
 #ifndef CALQUE_NEAREST_H
@@ -37,30 +37,31 @@ CQ_API void cq_neighbors_free(cq_neighbors *neighbors);
 /** Receives how many of n_all equal parts are done; return false to stop (CQ_ERR_STOPPED). */
 typedef bool (*cq_nearest_progress_fn)(void *context, uint64_t done, uint64_t n_all);
 
-/** The number format of the first pass over all cosines. Its candidates are computed again exactly, so that the result
- * is the same. */
+/** The number format of the first pass over all cosines. Its candidates are computed again exactly, so the result does
+ * not depend on it. */
 typedef enum cq_first_pass {
   CQ_FIRST_F32,
-  CQ_FIRST_INT8, /**< faster with AVX-512 VNNI and at most 1,024 dimensions; else as f32 */
+  CQ_FIRST_INT8, /**< faster with AVX-512 VNNI and at most 1,024 dimensions; otherwise the same as f32 */
 } cq_first_pass;
 
 typedef struct cq_nearest_options {
   size_t size;
-  size_t k; /**< neighbors of each row, at most the other side's rows */
+  size_t k; /**< neighbors per row, at most the number of rows on the other side */
   cq_first_pass first_pass;
   const uint32_t *x_rows, *y_rows; /**< [n_x], [n_y]: row i is row x_rows[i] of x; NULL: row i */
-  const char *checkpoint; /**< a file to resume this search from, written regularly, removed at the end; NULL: none */
+  const char *checkpoint; /**< a file from which this search resumes, written regularly and removed at the end; NULL:
+                           * none */
   double checkpoint_every_s;
   cq_nearest_progress_fn progress;
   void *progress_context;
-  /** Divide the search (calque/ranks.h): rank 0 has x, y, the options and the results, the others pass NULL and 0 rows,
-   * and get empty lists. Each compares a block of x with all of y, and has its own checkpoint,
-   * CHECKPOINT.RANK-of-N.STEP, resumed only by the same number of ranks. NULL: this process alone */
+  /** Divide the search (calque/ranks.h): rank 0 has x, y, the options and the results; the others pass NULL and 0 rows,
+   * and get empty lists. Each rank compares a block of x with all of y, and has its own checkpoint,
+   * CHECKPOINT.RANK-of-N.STEP, which only the same number of ranks can resume. NULL: only this process */
   cq_ranks *ranks;
 } cq_nearest_options;
 CQ_DEFAULT_OPTIONS(cq_nearest_options, cq_nearest_default_options, nearest) /**< group "nearest" */
 
-/** The k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
+/** Finds the k nearest rows of y [n_y, dim] for each row of x [n_x, dim], and the reverse.
  * @param of_y     NULL: not needed
  * @param options  NULL for the defaults: k 4
  * @errors CQ_ERR_ARGUMENT for a number that is not finite (naming side and row), dim 0, or more than 2^32 - 1 rows;
@@ -80,7 +81,7 @@ typedef struct cq_near_pair {
   double cosine;
 } cq_near_pair;
 
-/** All pairs of rows whose cosine is at least min_cosine, by (row, other), however many a row has.
+/** All pairs of rows with a cosine of at least min_cosine, ordered by (row, other), without a limit per row.
  * @param out      released with cq_free(); NULL when there are none
  * @param options  k and checkpoint are ignored
  * @errors As above; CQ_ERR_LIMIT for more than max_pairs. */

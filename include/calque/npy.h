@@ -23,7 +23,7 @@ extern "C" {
 
 typedef enum cq_npy_type { CQ_NPY_F32, CQ_NPY_F64, CQ_NPY_F16, CQ_NPY_I8, CQ_NPY_U8 } cq_npy_type;
 
-/** @name Reading: the file is mapped, rows are borrowed from it, or from a copy when they are not aligned */
+/** @name Reading: the file is mapped; rows are borrowed from it, or from a copy if they are not aligned */
 
 typedef struct cq_npy cq_npy;
 /** Opens an array of one or two dimensions (one is read as one column).
@@ -36,7 +36,7 @@ CQ_API int64_t cq_npy_rows(const cq_npy *npy);
 CQ_API int64_t cq_npy_columns(const cq_npy *npy);
 CQ_API const void *cq_npy_data(const cq_npy *npy); /**< [rows, columns] of dtype, aligned for it */
 
-/** @name Writing: rows are streamed, the file appears whole on commit */
+/** @name Writing: rows are streamed; the file appears on commit */
 
 typedef struct cq_npy_writer cq_npy_writer;
 CQ_API CQ_MUST_USE cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type dtype,
@@ -45,8 +45,7 @@ CQ_API CQ_MUST_USE cq_status cq_npy_writer_rows(cq_npy_writer *w, const void *ro
 CQ_API CQ_MUST_USE cq_status cq_npy_writer_commit(cq_npy_writer *w, cq_error *error); /**< frees w in either case */
 CQ_API void cq_npy_writer_abort(cq_npy_writer *w);                                    /**< frees w, leaves no file */
 
-/** The header of the writer's files, for rows that are written by other means, each at CQ_NPY_HEADER_BYTES + row * the
- * bytes of a row. */
+/** The header of the writer's files, for rows written by other means, each at CQ_NPY_HEADER_BYTES + row * row size. */
 enum { CQ_NPY_HEADER_BYTES = 128 };
 CQ_API void cq_npy_header(char out[CQ_NPY_HEADER_BYTES], cq_npy_type dtype, int64_t rows, int64_t columns);
 

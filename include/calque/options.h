@@ -1,6 +1,6 @@
-/** @file Options: a plain struct in C, and every option by name for command lines, files and other languages.
+/** @file Options: plain structs in C, and options by name for command lines, files and other languages.
  *
- *      cq_distill_options o = cq_distill_default_options();             // C: fields as calque/distill.h has them
+ *      cq_distill_options o = cq_distill_default_options();             // C: the fields of calque/distill.h
  *      o.teacher = "all-MiniLM-L6-v2";
  *
  *      cq_options *o;                                                   // by name
@@ -14,8 +14,8 @@
  * whether a resumed run must have the same value all come from that row.
  *
  * Every option struct begins with its size, which its `..._default_options()` sets: a program built with an older
- * header passes a shorter struct, and the options it does not know have their defaults. A struct that was not
- * initialized is CQ_ERR_ARGUMENT; NULL stands for the defaults. A group within a group is a pointer to its struct.
+ * header passes a shorter struct, and options that it does not know have their defaults. A struct that was not
+ * initialized is CQ_ERR_ARGUMENT; NULL means the defaults. A group within a group is a pointer to its struct.
  *
  * @threads Groups and rows are constants; a cq_options belongs to one thread at a time. */
 #ifndef CALQUE_OPTIONS_H
@@ -39,14 +39,14 @@ typedef enum cq_option_type {
   CQ_OPTION_COUNT,   /**< uint64_t */
   CQ_OPTION_NUMBER,  /**< double */
   CQ_OPTION_CHOICE,  /**< an enum, whose values from 0 on are the choices */
-  CQ_OPTION_CHOICES, /**< unsigned: bit i stands for choice i; set repeatedly */
+  CQ_OPTION_CHOICES, /**< unsigned: bit i means choice i; may be set repeatedly */
   CQ_OPTION_TEXT,    /**< const char *; NULL: not set */
-  CQ_OPTION_INTS,    /**< const int * and a size_t; set repeatedly, as the next two */
+  CQ_OPTION_INTS,    /**< const int * and a size_t; may be set repeatedly, like the next two */
   CQ_OPTION_TEXTS,   /**< const char *const * and a size_t */
   CQ_OPTION_ITEMS,   /**< an array of the row's kind of struct, and a size_t */
 } cq_option_type;
 
-/** Whether an option changes the result, and must be the same when a run is resumed. */
+/** Whether an option changes the result and must therefore be the same when a run is resumed. */
 typedef enum cq_option_effect { CQ_KEEPS_RESULT, CQ_CHANGES_RESULT } cq_option_effect;
 
 enum {
@@ -57,8 +57,8 @@ enum {
 };
 
 struct cq_builder;
-/** How structs are read and written as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it;
- * its messages begin with the option's name. @errors CQ_ERR_ARGUMENT. */
+/** Reads and writes structs as text, for CQ_OPTION_ITEMS. parse may change the text and keep pointers into it; its
+ * messages begin with the option's name. @errors CQ_ERR_ARGUMENT. */
 typedef struct cq_option_items {
   size_t size;
   cq_status (*parse)(void *item, const char *option, char *text, cq_error *error);
@@ -95,7 +95,7 @@ typedef struct cq_option_note {
   const char *name, *otherwise;
 } cq_option_note;
 
-/** A group within a group: the offset of the pointer to its struct, and what differs from its own defaults. */
+/** A group within a group: the offset of the pointer to its struct, and the differences from its own defaults. */
 typedef struct cq_option_part {
   const cq_option_group *group;
   size_t offset;
@@ -106,7 +106,7 @@ typedef struct cq_option_part {
   const cq_option_note *notes; /**< up to one without a name; NULL: none */
 } cq_option_part;
 
-/** A field without text, and so without a row: a callback or its context. */
+/** A field without a text form, and therefore without a row: a callback or its context. */
 typedef struct cq_option_field {
   const char *name; /**< "progress" */
   size_t offset;    /**< of a pointer */
@@ -124,8 +124,8 @@ struct cq_option_group {
   void (*defaults)(void *options); /**< other defaults than the rows'; NULL: none */
   const cq_option_field *fields;
   size_t n_fields;
-  /** Sets options that depend on others and were not set by name; called after each that is. A group that chooses also
-   * checks its parts itself. NULL: no option depends on others. */
+  /** Sets options that depend on others and were not set by name; called each time an option is set. Such a group must
+   * also check its parts itself. NULL: no option depends on others. */
   void (*choose)(void *options, const cq_options *named);
 };
 
@@ -133,7 +133,7 @@ struct cq_option_group {
 CQ_API const cq_option_group *cq_option_group_find(const char *name);
 CQ_API const cq_option_group *cq_option_group_at(size_t i);
 
-/** Sets a struct [size] to the defaults of its group, or, with an owner, of the owner's part. The inline
+/** Sets a struct [size] to its group's defaults or, with an owner, to those of the owner's part. The inline
  * `cq_..._default_options()` of each header call it. */
 CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *group, const cq_option_group *owner);
 #define CQ_DEFAULT_OPTIONS(type, function, group)                                                                      \
@@ -158,32 +158,34 @@ CQ_API void cq_options_init(void *options, size_t size, const cq_option_group *g
 CQ_API CQ_MUST_USE cq_status cq_options_new(cq_options **out, const cq_option_group *group, cq_error *error);
 CQ_API void cq_options_free(cq_options *options);
 
-/** Sets an option from text, which is copied; an option of several values gets one more, or those between commas.
- * @errors CQ_ERR_ARGUMENT for an unknown name (the message has the nearest one), and for a value of the wrong type or
- * out of range; CQ_ERR_MEMORY. */
+/** Sets an option from text, which is copied; a list gets one more value, or several separated by commas. @errors
+ * CQ_ERR_ARGUMENT for an unknown name (the message has the closest one), and for a value of the wrong type or out of
+ * range; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_set(cq_options *options, const char *name, const char *value, cq_error *error);
 /** Whether it was set, whatever its value. */
 CQ_API bool cq_options_is_set(const cq_options *options, const char *name);
-/** An option's value as text, as cq_options_set() reads it: the i-th of several, NULL beyond the last and for a text
- * that is not set. `*out` is released with cq_free(). @errors CQ_ERR_ARGUMENT for an unknown name; CQ_ERR_MEMORY. */
+/** An option's value as text, in the format of cq_options_set(): the i-th value of a list; NULL beyond the last one,
+ * and for a text that is not set. `*out` is released with cq_free(). @errors CQ_ERR_ARGUMENT for an unknown name;
+ * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_get(char **out, const cq_options *options, const char *name, size_t i,
                                             cq_error *error);
-/** Checks the options as the function that takes the struct does. @errors CQ_ERR_ARGUMENT. */
+/** Checks the options like the function that takes the struct. @errors CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_options_check(const cq_options *options, cq_error *error);
 /** All values as a JSON object, released with cq_free(). @errors CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_options_json(char **out, const cq_options *options, cq_error *error);
 
-/** The struct, for the function that takes it, valid as long as the options. Changes to it are seen by name, too. */
+/** The struct for the function that takes it, valid as long as the options. Changes to it also affect access by
+ * name. */
 CQ_API void *cq_options_struct(cq_options *options);
 
 /** The address of a field without a row (a pointer), in the struct or in that of a group within it; NULL: no field has
- * that name. For languages that do not know the struct. */
+ * that name. For bindings that do not know the struct. */
 CQ_API void *cq_options_field(cq_options *options, const char *name);
 
-/** All rows, those of groups within it after its own; NULL beyond the last. */
+/** All rows, with those of groups within the group after its own; NULL beyond the last. */
 CQ_API const cq_option *cq_options_row(const cq_options *options, size_t i);
 
-/** The one of n names that is nearest to a misspelled word; NULL when none is near. */
+/** The closest of n names to a misspelled word; NULL if none is close. */
 CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const void *context, size_t i),
                                    const void *context, size_t n);
 

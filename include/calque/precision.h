@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 typedef enum cq_precision {
-  CQ_PRECISION_DEFAULT, /**< CALQUE_PRECISION in the environment, else int8 for a model in int8, else f32 */
+  CQ_PRECISION_DEFAULT, /**< CALQUE_PRECISION in the environment, else int8 for an int8 model, else f32 */
   CQ_PRECISION_F32,
   CQ_PRECISION_BF16, /**< bfloat16: up to twice as fast if the processor has such products */
   CQ_PRECISION_INT8, /**< weights scaled by output channel, activations by token: up to four times as fast */

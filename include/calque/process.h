@@ -1,4 +1,4 @@
-/** @file The process: removing unfinished files when it ends by a signal, and what the system knows of it.
+/** @file The process: removes unfinished files when a signal ends it, and reports its path and memory.
  *
  *      static void *wait_for_signals(void *set) {                  // a thread; all others block these signals
  *        int number;
@@ -7,9 +7,8 @@
  *        _exit(128 + number);
  *      }
  *
- * Files and directories that calque writes appear whole or not at all: they are written as PATH.tmp-PID-N and renamed.
- * A process that is killed in between leaves that file, and the next writer of PATH removes it; cq_remove_temporaries()
- * removes it at once.
+ * calque writes files and directories atomically: as PATH.tmp-PID-N, which is then renamed. A killed process leaves
+ * that file, and the next writer of PATH removes it; cq_remove_temporaries() removes it at once.
  *
  * @threads All may be called from any thread, but not from a signal handler. */
 #ifndef CALQUE_PROCESS_H
@@ -28,11 +27,11 @@ extern "C" {
  * finish a file, so the process must end now. */
 CQ_API void cq_remove_temporaries(void);
 
-/** The path of the running program, links resolved. False when the system has none, or it does not fit into size bytes;
- * out is undefined then. */
+/** The path of the running program, with links resolved. False if the system does not provide it, or it does not fit
+ * into size bytes; out is then undefined. */
 CQ_API bool cq_process_path(char *out, size_t size);
 
-/** The resident set of the process in bytes; 0 when the system has no figure. */
+/** The resident set size of the process in bytes; 0 if the system does not report it. */
 CQ_API double cq_process_memory(void);
 
 #ifdef __cplusplus

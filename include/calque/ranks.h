@@ -9,10 +9,10 @@
  *      cq_ranks_close(ranks);
  *
  * Results are bit-identical to those of a single process. Training: each rank holds the whole model and computes some
- * shards of every batch; gradients are summed in a fixed order for any number of ranks. Only rank 0 writes: the model,
- * checkpoints, the log. The others must be able to read the same files, including the directory of the run.
- * Mining (cq_mine(), cq_nearest()) and adding to an index (cq_index_add()): rank 0 reads and writes; the others get
- * from it what they encode and compare. Encoding files: calque/extra/divided.h.
+ * shards of every batch; gradients are summed in a fixed order for any number of ranks. Only rank 0 writes the model,
+ * checkpoints and the log. The others must be able to read the same files, including the run's directory. Mining
+ * (cq_mine(), cq_nearest()) and adding to an index (cq_index_add()): rank 0 reads and writes, and sends the others the
+ * data that they encode and compare. Encoding files: calque/extra/divided.h.
  *
  * @threads All calls that use ranks come from the thread that opened them. */
 #ifndef CALQUE_RANKS_H
@@ -50,8 +50,8 @@ CQ_API uint64_t cq_ranks_bytes(const cq_ranks *ranks);
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_sum(cq_ranks *ranks, double *values, size_t n, cq_error *error);
 
-/** Checks that all ranks have the same task: lines of a name, a tab and a value. The first that differs from rank 0's
- * is an error; calque's version is compared as well. Does nothing for NULL. @errors CQ_ERR_ARGUMENT: "rank 0 has lr
+/** Checks that all ranks have the same task: lines of a name, a tab and a value. The first line that differs from rank
+ * 0's is an error; calque's version is also compared. Does nothing for NULL. @errors CQ_ERR_ARGUMENT: "rank 0 has lr
  * 0.5, not 0.1"; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_ranks_agree(cq_ranks *ranks, const char *lines, cq_error *error);
 

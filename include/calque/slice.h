@@ -1,5 +1,5 @@
-/** @file A borrowed string of n bytes: how text is passed to calque. It need not be zero-terminated.
- * @threads May be read by any number of threads while nobody changes it. */
+/** @file A borrowed string of n bytes, the type for passing text to calque. It need not be zero-terminated. @threads
+ * May be read by any number of threads while no thread changes it. */
 #ifndef CALQUE_SLICE_H
 #define CALQUE_SLICE_H
 

@@ -6,8 +6,8 @@
  *
  * The caller owns the record; a function that returns CQ_OK does not change it, and passing NULL is legal.
  *
- * @threads A record belongs to one call at a time, so each thread has one of its own. A notice is called on the thread
- * that makes the call. */
+ * @threads A record belongs to one call at a time, so each thread needs its own. A notice is called on the thread that
+ * makes the call. */
 #ifndef CALQUE_STATUS_H
 #define CALQUE_STATUS_H
 

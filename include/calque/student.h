@@ -1,4 +1,4 @@
-/** @file Making a student model: the directory that distillation starts from.
+/** @file Makes a student model: the directory that distillation starts from.
  *
  *      cq_student_options o = cq_student_default_options();
  *      o.kind = CQ_STUDENT_NEW_VOCABULARY;
@@ -6,7 +6,7 @@
  *      o.text = files, o.n_text = 2, o.vocab_size = 32000; // const cq_training_data files[] = {{"en-de.tsv.gz"}, ...}
  *      cq_student_new("student-dir", &o, ctx, &err);
  *
- * @threads Several calls may work at once, each with a directory of its own. */
+ * @threads Several calls may work at once, each with its own directory. */
 #ifndef CALQUE_STUDENT_H
 #define CALQUE_STUDENT_H
 
@@ -25,10 +25,10 @@ extern "C" {
 
 typedef enum cq_student_kind {
   CQ_STUDENT_COPY,           /**< an existing model as it is, in a new directory */
-  CQ_STUDENT_NEW_VOCABULARY, /**< the body of `from` under a vocabulary trained on the text */
+  CQ_STUDENT_NEW_VOCABULARY, /**< the body of `from` with a vocabulary trained on the text */
   CQ_STUDENT_TRANSFORMER,    /**< a fresh BERT of the given sizes, mean pooling */
-  CQ_STUDENT_BILSTM,         /**< fresh word embeddings and a bidirectional LSTM, max pooling */
-  CQ_STUDENT_STATIC,         /**< the mean of word vectors: fresh, or `from`'s vectors of single pieces */
+  CQ_STUDENT_BILSTM,         /**< new word embeddings and a bidirectional LSTM, max pooling */
+  CQ_STUDENT_STATIC,         /**< the mean of word vectors: random, or `from`'s vectors of single pieces */
 } cq_student_kind;
 
 typedef enum cq_student_vocabulary {
@@ -40,7 +40,7 @@ typedef enum cq_student_vocabulary {
 /** Where the embedding rows of new pieces come from. */
 typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /**< common pieces keep their rows; others are drawn from the old rows' mean and variance */
-  CQ_CARRY_MEAN,   /**< others get the mean of the old rows of the piece's old tokens */
+  CQ_CARRY_MEAN,   /**< others get the mean of the old rows of their text's old tokens */
   CQ_CARRY_ALIGN,  /**< others get the mean of old rows weighted by a word-alignment model of each language */
   CQ_CARRY_FOCUS,  /**< ALIGN; pieces without translations get the mean of rows weighted by similarity of contexts */
 } cq_carry_over;
@@ -48,10 +48,10 @@ typedef enum cq_carry_over {
 typedef struct cq_student_options {
   size_t size;
   cq_student_kind kind;
-  const char *from; /**< COPY, NEW_VOCABULARY, STATIC (where its dim counts): directory or cached name */
-  /** Text for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: those with translations,
-   * including dictionaries, place the pieces; files with the same label are aligned together, those without one
-   * separately. weight: how many times a file counts, rounded; below 1: once; below 0: aligned only. */
+  const char *from; /**< COPY, NEW_VOCABULARY, STATIC (which also uses its dim): directory or cached name */
+  /** Text for the vocabulary: .txt or .tsv, plain or compressed, every column. ALIGN: files with translations,
+   * including dictionaries, determine the new rows; files with the same label are aligned together, files without one
+   * separately. weight: how many times a file counts, rounded; below 1: once; below 0: only aligned. */
   const cq_training_data *text;
   size_t n_text;
   cq_student_vocabulary vocabulary;
@@ -63,7 +63,7 @@ typedef struct cq_student_options {
   int max_seq_length;                           /**< tokens; 0: 128, or what `from` has */
   double dropout;                               /**< TRANSFORMER, BILSTM */
   int output_dim;                               /**< above 0: a Dense module to this many dimensions */
-  bool normalize; /**< end with a Normalize module (fresh kinds; otherwise `from` decides) */
+  bool normalize; /**< end with a Normalize module (new kinds; otherwise, `from` decides) */
   bool replace;   /**< overwrite an existing directory */
   bool skip_bad;  /**< skip and count malformed lines of text */
   uint64_t seed;

@@ -1,6 +1,5 @@
-/** @file Trimming a model to a text: the pieces of the vocabulary and embedding rows that the text never needs are
- * removed; the text's vectors do not change. A static model's vectors can also be projected on the text's principal
- * axes.
+/** @file Trims a model to a text: removes vocabulary pieces and embedding rows that the text does not need; the text's
+ * vectors do not change. A static model's vectors can also be projected on the text's principal axes.
  *
  *      const char *const files[] = {"corpus.txt"};
  *      cq_trim_options o = cq_trim_default_options();
@@ -9,7 +8,7 @@
  *
  * Other text is split into shorter pieces if it needs removed ones.
  *
- * @threads Several calls may work at once, each with a directory of its own. */
+ * @threads Several calls may work at once, each with its own directory. */
 #ifndef CALQUE_TRIM_H
 #define CALQUE_TRIM_H
 
@@ -29,7 +28,8 @@ typedef struct cq_trim_options {
   size_t size;
   const char *const *text_files; /**< .txt or .tsv, plain or compressed: every column of every line */
   size_t n_text_files;           /**< 1 or more */
-  int keep;                      /**< also keep the vocabulary's first pieces, this many, often the most frequent */
+  int keep;                      /**< also keep this many of the vocabulary's first pieces, often the most frequent
+                                  * ones */
   bool replace;                  /**< overwrite an existing directory */
   int vocab_size;                /**< keep the pieces the text uses most, files counting alike; 0: all it needs */
   bool fold_case;                /**< lower case, NFC, no invisible characters; Unigram vocabularies */
@@ -46,12 +46,12 @@ typedef struct cq_trim_result {
   int64_t bytes_before, bytes_after; /**< of all weights, as stored */
 } cq_trim_result;
 
-/** Writes `model`, a directory or cached name, for that text to `directory`, which appears whole or not at all. First,
- * the text is split by both vocabularies, with each of the model's prompts, and compared. WordPiece, SentencePiece
- * (unigram and BPE), byte-level BPE and whole words can be trimmed; special and added tokens stay.
+/** Writes `model`, a directory or cached name, for that text to `directory`, atomically. First, the text is split by
+ * both vocabularies, with each of the model's prompts, and the results are compared. WordPiece, SentencePiece (unigram
+ * and BPE), byte-level BPE and whole words can be trimmed; special and added tokens stay.
  * @param result  may be NULL
  * @errors CQ_ERR_ARGUMENT (no text, an existing directory, too many dimensions); CQ_ERR_UNSUPPORTED for a model without
- * such a vocabulary, one in int8, and where the text would be split differently (file and line); those of opening and
+ * such a vocabulary, for one in int8, or if the text would be split differently (file and line); those of opening and
  * reading. */
 CQ_API CQ_MUST_USE cq_status cq_trim(const char *directory, const char *model, cq_trim_result *result,
                                      const cq_trim_options *options, cq_context *ctx, cq_error *error);

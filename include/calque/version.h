@@ -1,11 +1,11 @@
 /** @file The calque version that a program was compiled with, and the one it runs with.
  *
- *      if (strcmp(cq_version(), CQ_VERSION)) ...                 // another library than the headers'
+ *      if (strcmp(cq_version(), CQ_VERSION)) ...                 // the library and the headers differ
  *      #if CQ_VERSION_NUMBER >= 200                              // 0.2.0 or later
  *
- * While the major version is 0, each minor version has a SONAME of its own (libcalque.so.0.2): within it functions do
- * not change, and option structs grow only at the end (calque/options.h). calque/extra/ and calque/lab/ are outside
- * that promise.
+ * While the major version is 0, each minor version has its own SONAME (libcalque.so.0.2): within it, functions do not
+ * change, and option structs only grow at the end (calque/options.h). calque/extra/ and calque/lab/ are outside that
+ * promise.
  *
  * @threads All may be called by any number of threads at once. */
 #ifndef CALQUE_VERSION_H

@@ -18,7 +18,7 @@ struct cq_arena_block {
 #define HEADER      ((sizeof(struct cq_arena_block) + CQ_ALIGNMENT - 1) / CQ_ALIGNMENT * CQ_ALIGNMENT)
 #define BLOCK_BYTES CQ_BUFFER_BYTES(64 * 1024)
 
-/* n bytes at a multiple of `alignment`, a power of two: text packs tightly, everything else is aligned. */
+/* Takes n bytes at a multiple of `alignment`, a power of two: text packs tightly, everything else is aligned. */
 static void *arena_take(cq_arena *arena, size_t n_bytes, size_t alignment) {
   struct cq_arena_block *block = arena->last;
   size_t start = block ? (block->used + alignment - 1) & ~(alignment - 1) : 0;

@@ -19,9 +19,9 @@ typedef struct cq_byte_source {
 /* A file's bytes; the input is closed with it. */
 cq_byte_source cq_input_source(cq_input *input);
 
-/* The lines of a source, which is closed with them, and here where this fails. Errors: CQ_ERR_MEMORY. */
+/* Reads a source's lines. Closing them, or a failure here, closes the source, too. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *error);
-/* The source begins within a file, after this many lines: a byte-order mark there is text. */
+/* The source begins within a file, after this many lines: a byte-order mark at its start is text. */
 void cq_lines_begin_inside(cq_lines *lines, uint64_t lines_before);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* CLOCK_MONOTONIC: elapsed time; CLOCK_PROCESS_CPUTIME_ID: CPU time of all threads. Only differences have a meaning. */
+/* CLOCK_MONOTONIC: elapsed time; CLOCK_PROCESS_CPUTIME_ID: CPU time of all threads. Only differences are meaningful. */
 static inline double cq_seconds(clockid_t clock) {
   struct timespec t;
   clock_gettime(clock, &t);

@@ -1,4 +1,4 @@
-/* Compressions that files are read in, one file each: decompress_gzip.c, ... */
+/* Decompressors for input files, one file each: decompress_gzip.c, ... */
 #ifndef BASE_COMPRESSION_H
 #define BASE_COMPRESSION_H
 
@@ -19,7 +19,7 @@ typedef struct cq_decompress_step {
   unsigned char *out;
   size_t n_out;
   bool is_last;    /* there is no input after `in` */
-  const char *why; /* of a broken stream, after "Zstandard stream: " and its like; valid until the state is closed */
+  const char *why; /* why a stream is broken, after "Zstandard stream: " or the like; valid until the state is closed */
 } cq_decompress_step;
 
 typedef struct cq_compression {

@@ -1,10 +1,10 @@
-/* A call of cq_context_run is a job: a row of items that the caller takes one by one. Jobs are in a list, and threads
- * that have nothing to do take items of the first one in it that has some left, which then goes to the list's end, so
- * that several callers get their share of help.
+/* A call of cq_context_run is a job: a sequence of items. The caller takes them one by one. Jobs are in a list. Idle
+ * threads take items from the first job in it that has any left; that job then moves to the end of the list, so that
+ * several callers share the helpers.
  *
  *   caller    puts its job into the list, wakes as many threads as there are items for, takes items until none is left,
- *             takes the job out of the list, waits for those who are still at its last items
- *   helper    sleeps until there is a job with items left, takes items until none is left, says so to the caller
+ *             takes the job out of the list, waits for the helpers that still run its last items
+ *   helper    sleeps until there is a job with items left, takes items until none is left, then signals the caller
  *
  * A caller waits only for items that run, never for a thread to become free, so callers cannot wait for each other. */
 #include "base/context.h"
@@ -57,7 +57,7 @@ struct cq_context {
   int n_spares;
   size_t n_spare_bytes;
   /* constant */
-  struct helper *helpers; /* [n_threads]; the first is unused: worker 0 is the caller */
+  struct helper *helpers; /* [n_threads]; the first entry is unused: worker 0 is the caller */
   int n_threads;
   unsigned n_forks; /* when it was opened */
 };
@@ -205,7 +205,7 @@ void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind) {
   return object;
 }
 
-/* Moves the spares put back longest ago into gone, until at most n of them with n_bytes are left. */
+/* Moves the oldest spares into gone, until at most n of them with n_bytes are left. */
 static int evict_spare(struct spare gone[MAX_SPARES + 1], cq_context *ctx, int n_left, size_t n_bytes_left) {
   int n = 0;
   for (; ctx->n_spares > n_left || ctx->n_spare_bytes > n_bytes_left; n++) {
@@ -245,7 +245,7 @@ void cq_context_trim(cq_context *ctx) {
 
 /* --- opening --- */
 
-/* Signals sent to the process go to its own threads; helpers only get their own faults. */
+/* Signals sent to the process are handled by its own threads; helpers only receive signals for their own faults. */
 static int start_helper(struct helper *helper) {
   sigset_t all, before;
   sigfillset(&all);
@@ -266,7 +266,7 @@ static int n_processors_allowed(void) {
     const int count = code ? 0 : CPU_COUNT_S(CPU_ALLOC_SIZE(n), set);
     CPU_FREE(set);
     if (count > 0) return count;
-    if (code != EINVAL) break; /* else the kernel has more processors than fit the set */
+    if (code != EINVAL) break; /* otherwise the kernel has more processors than fit into the set */
   }
   const long online = sysconf(_SC_NPROCESSORS_ONLN);
   return online < 1 ? 1 : online > MAX_THREADS ? MAX_THREADS : (int)online;

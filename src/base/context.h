@@ -1,5 +1,4 @@
-/* Running work on a context's threads, and keeping memory with it between calls. See calque/context.h for its
- * making. */
+/* Runs work on a context's threads, and keeps memory with it between calls. calque/context.h makes contexts. */
 #ifndef BASE_CONTEXT_H
 #define BASE_CONTEXT_H
 
@@ -11,22 +10,22 @@
  * out in order, one at a time, to whichever worker is free. worker is in [0, n_threads): the calling thread is worker
  * 0, and no two threads have the same number in one call. Any number of threads may call this at once: each works on
  * its own items, and threads of the context that are idle help with any of them. ctx NULL, one item, and a call from
- * inside of work of the same ctx run on the caller alone. */
+ * within work of the same ctx run on the caller alone. */
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
-/* --- spares: objects that a call makes, such as a worker's memory, kept for later calls --- */
+/* --- spares: objects that a call makes, such as a worker's memory, and that are kept for later calls --- */
 
 /* A kind of interchangeable objects, identified by its address. */
 typedef struct cq_spare_kind {
   void (*free)(void *object);
 } cq_spare_kind;
 
-/* A spare object of that kind, preferably one that this thread put back; NULL: none, make one. */
+/* Takes a spare object of that kind, preferably one that this thread put back; NULL: there is none, make one. */
 void *cq_context_take(cq_context *ctx, const cq_spare_kind *kind);
 
-/* Puts back an object of n_bytes, wherever it came from. The oldest ones are freed when there are too many, or they are
- * too large; without a context (ctx NULL) the object is freed at once. */
+/* Puts back an object of n_bytes, taken or new. The oldest ones are freed when there are too many or their total size
+ * is too large; without a context (ctx NULL) the object is freed at once. */
 void cq_context_put(cq_context *ctx, const cq_spare_kind *kind, void *object, size_t n_bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* A gzip file is one or more members, and zeros may fill it up. */
+/* A gzip file is one or more members, possibly padded with zeros. */
 #include "base/compression.h"
 #include "base/memory.h"
 #include "base/zlib_memory.h"

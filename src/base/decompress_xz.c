@@ -1,5 +1,5 @@
-/* An xz file is one or more streams with zeros between them. One that needs more than 512 MiB to be read is refused:
- * the highest level of the program xz needs 65. */
+/* An xz file is one or more streams with zeros between them. A stream that needs more than 512 MiB to decompress is
+ * refused; the highest level of the xz program needs 65. */
 #include "base/compression.h"
 #include "base/memory.h"
 

@@ -1,5 +1,5 @@
-/* A Zstandard file is one or more frames, some of which may be skipped. A frame that wants a window of more than
- * 128 MiB, the library's own limit, is refused. */
+/* A Zstandard file is one or more frames, some of which may be skipped. A frame that needs a window of more than 128
+ * MiB, the library's own limit, is refused. */
 #include "base/compression.h"
 #include "base/memory.h"
 

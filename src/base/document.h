@@ -1,4 +1,4 @@
-/* Copies of documents, whose fields are borrowed: all of them in one block. */
+/* Copies documents, whose fields are borrowed: the fields of all of them go into one block. */
 #ifndef BASE_DOCUMENT_H
 #define BASE_DOCUMENT_H
 

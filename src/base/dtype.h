@@ -1,4 +1,4 @@
-/* Element types, as files name them and tensors carry them. */
+/* Element types, as files name them and tensors use them. */
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
 

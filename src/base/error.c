@@ -1,4 +1,4 @@
-/* Filling the caller's error record: the file, the place and the reason, in one format for all messages. See error.h. */
+/* Fills the caller's error record: the file, the place and the reason, in one format for all messages. See error.h. */
 #include "base/error.h"
 
 #include "base/number.h"
@@ -21,7 +21,7 @@ static void append_message(cq_error *error, const char *format, va_list args) {
   cq_vsnprintf(error->message + used, sizeof error->message - used, format, args);
 }
 
-/* vsnprintf needs a va_list made by its own caller; this small macro is the body all variants share. */
+/* va_start needs the variadic function itself, so the body that all variants share is a macro. */
 #define APPEND_ARGUMENTS(error, format)                                                                                \
   do {                                                                                                                 \
     va_list args;                                                                                                      \
@@ -45,7 +45,7 @@ const char *cq_status_name(cq_status status) {
   return "unknown";
 }
 
-/* Names in parentheses: error.h has macros of the same names for the analyzer. */
+/* Names in parentheses: error.h has macros of the same names for the static analyzer. */
 cq_status(cq_fail)(cq_error *error, cq_status status, const char *format, ...) {
   if (!error) return status;
   start_error(error, status, "", 0, 0);

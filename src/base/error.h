@@ -1,4 +1,4 @@
-/* Filling the caller's error record. Every function returns the status it was given, so that the usual line is
+/* Fills the caller's error record. Every function returns the status it was given, so the usual line is
  *   return cq_fail(error, CQ_ERR_ARGUMENT, "dim is %d, expected at least 1", dim); */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
@@ -19,7 +19,7 @@ cq_status cq_fail_line(cq_error *error, cq_status status, const char *file, uint
 cq_status cq_fail_byte(cq_error *error, cq_status status, const char *file, uint64_t byte, const char *format, ...)
     CQ_PRINTF(5, 6);
 
-/* The operating system's refusal: "FILE: VERB: strerror(errno)"; reads errno before anything else. */
+/* An error of a system call: "FILE: VERB: strerror(errno)"; reads errno before anything else. */
 cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 
 /* An allocation that failed: "out of memory (WHAT)". */

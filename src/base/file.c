@@ -1,5 +1,5 @@
-/* Reading and writing whole files and directories. What is written gets a temporary name, is synced and then renamed.
- * See file.h. */
+/* Reads and writes whole files and directories. Output gets a temporary name, is synced and then renamed. See
+ * file.h. */
 #include "base/file.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@
 
 static cq_status open_regular(int *fd, size_t *size, const char *path, cq_error *error) {
   struct stat info;
-  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO without a writer is not waited for, but refused */
+  *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* refuse a FIFO without a writer instead of waiting for one */
   if (*fd < 0) return cq_fail_errno(error, path, "cannot open");
   if (fstat(*fd, &info) != 0) {
     cq_status status = cq_fail_errno(error, path, "cannot stat");

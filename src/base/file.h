@@ -1,4 +1,4 @@
-/* Files: read-only mappings, files and directories that appear whole or not at all. */
+/* Files: read-only mappings, and files and directories that appear whole or not at all. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -11,7 +11,7 @@
 
 /* --- reading --- */
 
-/* A whole file mapped read-only. An empty file gives n = 0 and a non-NULL data. */
+/* A whole file mapped read-only. For an empty file, n is 0 and data is not NULL. */
 typedef struct cq_mapping {
   const unsigned char *data;
   size_t n;
@@ -32,10 +32,10 @@ bool cq_is_directory(const char *path);
 /* "DIR/NAME" into the caller's buffer; CQ_ERR_ARGUMENT when it does not fit. DIR "" gives NAME. */
 CQ_MUST_USE cq_status cq_path_join(char *out, size_t out_size, const char *dir, const char *name, cq_error *error);
 
-/* How many bytes a path has before the slashes at its end ("/" keeps its one); its last part, "" for "/". */
+/* The length of a path without the slashes at its end ("/" keeps its one), and its last part, which is "" for "/". */
 size_t cq_path_length(const char *path);
 cq_slice cq_path_name(const char *path);
-/* The directory that the last part is in, with its slash, "." for a name alone; false when it does not fit. */
+/* The parent directory of a path, with a slash at its end; "." for a name alone. False when it does not fit. */
 bool cq_path_parent(char *out, size_t out_size, const char *path);
 
 /* --- writing: a temporary file next to the target, synced and renamed over it on commit; opening removes the temporary
@@ -58,15 +58,14 @@ CQ_MUST_USE cq_status cq_file_write(const char *path, const void *bytes, size_t 
 /* The same with another file's bytes. */
 CQ_MUST_USE cq_status cq_file_copy(const char *from, const char *to, cq_error *error);
 
-/* Syncs the directory that path is in: after a crash the name still exists. For names that were not made by a writer
- * above. */
+/* Syncs the directory that path is in: after a crash the name still exists. For names that no writer above has made. */
 CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
 
-/* Removes what killed processes left of earlier attempts to write path: PATH.tmp-PID-N. A file or directory is a
+/* Removes the temporary files that killed processes left while writing path: PATH.tmp-PID-N. A file or directory is a
  * leftover if the process in its name has ended and nobody holds its writer's lock. Errors are ignored. */
 void cq_remove_leftovers(const char *path);
 
-/* Writes n bytes at an offset of an open file, all of them; path is what errors call it. */
+/* Writes all n bytes at an offset of an open file; errors name the file as path. */
 CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t at, const char *path, cq_error *error);
 
 /* --- directories --- */
@@ -74,17 +73,17 @@ CQ_MUST_USE cq_status cq_write_at(int fd, const void *bytes, size_t n, int64_t a
 /* Creates path and its missing parents, and syncs their names. */
 CQ_MUST_USE cq_status cq_directory_make(const char *path, cq_error *error);
 
-/* Locks a directory for this process until *lock is closed; the caller closes it whenever it is above 0. On a file
- * system without locks, this succeeds. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
+/* Locks a directory for this process until the caller closes *lock (only if it is above 0). Succeeds on a file system
+ * without locks, too. Errors: CQ_ERR_ARGUMENT when another process has it; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_directory_lock(int *lock, const char *path, cq_error *error);
 
-/* Copies everything in a directory, byte by byte, into one that exists; links are followed. Errors: CQ_ERR_IO;
+/* Copies everything in a directory, byte by byte, into an existing one; follows links. Errors: CQ_ERR_IO;
  * CQ_ERR_ARGUMENT if the copy is inside the source; CQ_ERR_UNSUPPORTED for anything but files and directories. */
 CQ_MUST_USE cq_status cq_directory_copy(const char *from, const char *to, cq_error *error);
 
 /* A directory under construction: fill `temporary`, then commit renames it to the target. With replace, an existing
- * target is exchanged for the new one atomically if the system can, and removed; without, an existing target is
- * CQ_ERR_ARGUMENT at open. */
+ * target is exchanged for the new one, atomically if the system can, and removed. Without replace, opening fails with
+ * CQ_ERR_ARGUMENT if the target exists. */
 typedef struct cq_directory_writer {
   char *path, *temporary;
   bool replace;
@@ -98,7 +97,7 @@ void cq_directory_writer_abort(cq_directory_writer *w);
 
 /* Removes a directory and everything in it; errors are ignored. */
 void cq_directory_remove(const char *path);
-/* The same, atomically: after a crash the directory is whole or gone. */
+/* The same, atomically: after a crash the directory is complete or gone. */
 CQ_MUST_USE cq_status cq_directory_retire(const char *path, cq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Hashes by XXH3, in the best instruction set of the processor. See hash.h for what they are for. */
+/* XXH3 hashes, using the processor's best instruction set. See hash.h for their purpose. */
 #include "base/hash.h"
 
 #include "base/hash_xxh3.h"

@@ -10,11 +10,11 @@
 /* 64 bits, for tables in memory. */
 uint64_t cq_hash64(const void *bytes, size_t n, uint64_t seed);
 
-/* The check of the part of a file that has this number, 64 bits: XXH3 without a seed (which long contents would pay
- * for), plus the number, so that parts that changed places are noticed. */
+/* A 64-bit checksum of the part of a file with this number: XXH3 without a seed (a seed would slow down long contents),
+ * plus the number, so that swapped parts are noticed. */
 uint64_t cq_check64(const void *bytes, size_t n, uint64_t number);
 
-/* 128 bits, for contents identified by their hash alone: among 2^50 contents, the chance of a collision is 2^-29. */
+/* 128 bits, for contents identified by their hash alone: with 2^50 contents, a collision has probability 2^-29. */
 typedef struct cq_identity {
   uint64_t low, high;
 } cq_identity;
@@ -22,7 +22,7 @@ typedef struct cq_identity {
 enum { CQ_IDENTITY_HEX = 33 }; /* 32 digits and the end */
 
 cq_identity cq_hash128(const void *bytes, size_t n);
-/* The identity after a further part is appended. The boundaries of the parts count. */
+/* The identity after another part is appended. The boundaries between parts matter. */
 cq_identity cq_hash128_add(cq_identity before, const void *bytes, size_t n);
 bool cq_identity_equal(cq_identity a, cq_identity b);
 void cq_identity_hex(char out[CQ_IDENTITY_HEX], cq_identity identity); /* as xxhsum -H128 prints it */

@@ -1,4 +1,4 @@
-/* XXH3 from the header of xxHash, compiled for one instruction set: the file that includes this names the table. */
+/* XXH3 from xxHash's header, compiled for one instruction set. The file that includes this one names the table. */
 #define XXH_INLINE_ALL
 #include "base/hash_xxh3.h"
 

@@ -1,5 +1,5 @@
-/* A binary heap in an array of its owner's: what comes before all others is at the top. Inlined into its owners, with
- * their order in it. */
+/* A binary heap in its owner's array: the item that comes before all others is at the top. Inlined into each owner,
+ * with the owner's order. */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Adds an item (not yet in the array) to a heap of n; there must be room. */
+/* Adds an item (not yet in the array) to a heap of n; the array must have room. */
 static inline __attribute__((always_inline)) void
 cq_heap_push(void *heap, size_t n, size_t item_bytes, const void *item, bool (*before)(const void *, const void *)) {
   char *items = heap;

@@ -1,5 +1,5 @@
-/* The bytes of a file, decompressed: the first bytes choose the decoder, and every reader pulls from the same
- * interface. See input.h. */
+/* The bytes of a file, decompressed: the first bytes select the decoder; all readers use the same interface. See
+ * input.h. */
 #include "base/input.h"
 
 #include "base/byte_source.h"
@@ -32,7 +32,7 @@ struct cq_input {
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
 
-/* The first bytes of files in other compressions ('?': a digit from 1), and the program that decompresses them. */
+/* The first bytes of unsupported compressions ('?': a digit from 1), and the program that decompresses them. */
 static const struct {
   const char *name, *begins, *tool;
   size_t n;
@@ -54,7 +54,7 @@ static cq_status read_some(size_t *got, cq_input *in, void *p, size_t n, cq_erro
 
 /* ---- opening ---- */
 
-/* Whether a compressed file may begin with the bytes so far. */
+/* Whether the bytes so far may be the start of such a compressed file. */
 static bool may_begin_with(const cq_input *in, const char *begins, size_t n) {
   for (size_t i = 0; i < n && i < in->raw_end; i++) {
     const unsigned char byte = in->raw[i];
@@ -67,7 +67,7 @@ static bool begins_with(const cq_input *in, const char *begins, size_t n) {
   return in->raw_end >= n && may_begin_with(in, begins, n);
 }
 
-/* Text that arrives line by line must not wait for more bytes than it takes to rule out compression. */
+/* Text that arrives line by line must not wait for more bytes than are needed to rule out compression. */
 static bool may_be_compressed(const cq_input *in) {
   bool may = false;
   for (size_t i = 0; i < sizeof compressions / sizeof *compressions; i++)

@@ -1,5 +1,5 @@
-/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by the first bytes, in constant
- * memory.
+/* The bytes of a file, decompressed: plain, gzip, Zstandard or xz, recognized by their first bytes. Memory use is
+ * constant.
  *
  *   cq_input_open(&in, "news.tsv.zst", &error);                 // "-" is standard input
  *   while (!(status = cq_input_read(&n, in, buffer, sizeof buffer, &error)) && n) use(buffer, n);
@@ -12,7 +12,7 @@
 
 typedef struct cq_input cq_input;
 
-/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT, naming it, for an unsupported compression. */
+/* Errors: CQ_ERR_IO (not found, is a directory); CQ_ERR_FORMAT for an unsupported compression (named). */
 CQ_MUST_USE cq_status cq_input_open(cq_input **out, const char *path, cq_error *error);
 void cq_input_close(cq_input *input);
 
@@ -20,12 +20,12 @@ void cq_input_close(cq_input *input);
  * Errors: CQ_ERR_FORMAT with the byte of the file for a broken or truncated stream; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 
-/* The next bytes, without consuming them: CQ_PEEK, or fewer near the end; valid until the next read. Before the first
- * read they are the start of the file. Errors: those of reading. */
+/* Returns the next bytes without consuming them: CQ_PEEK, or fewer near the end; valid until the next read. Before the
+ * first read, they are the start of the file. Errors: those of reading. */
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 
-/* Length of the extension ".gz", ".xz" or ".zst" of a path, ignoring case; 0: none of them. */
+/* Length of the extension ".gz", ".xz" or ".zst" of a path, ignoring case; 0: no such extension. */
 size_t cq_compression_ending(const char *path);
 
 /* Whether it is compressed; NULL: it is plain. */

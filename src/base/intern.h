@@ -1,4 +1,4 @@
-/* Equal byte strings, one number: 0, 1, 2 ... in the order in which they first came. */
+/* Gives equal byte strings one number: 0, 1, 2 ... in order of first occurrence. */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
 
@@ -16,9 +16,9 @@ typedef struct cq_intern {
 
 #define CQ_INTERN_NONE UINT32_MAX
 
-/* The number of a string, a new one when it is new; CQ_INTERN_NONE when out of memory or numbers. */
+/* The number of a string; a new string gets a new one. CQ_INTERN_NONE when out of memory or numbers. */
 uint32_t cq_intern_put(cq_intern *intern, cq_slice text);
-/* The number of a known string, CQ_INTERN_NONE for others. */
+/* The number of a known string; CQ_INTERN_NONE for an unknown one. */
 uint32_t cq_intern_find(const cq_intern *intern, cq_slice text);
 void cq_intern_free(cq_intern *intern);
 

@@ -1,4 +1,4 @@
-/* The only writer of JSON strings and numbers: for models' files, the program's --json, the service's answers. */
+/* The only writer of JSON strings and numbers: for model files, the program's --json, and the server's responses. */
 #include "base/json_writer.h"
 
 #include "base/utf8.h"

@@ -1,15 +1,15 @@
-/* JSON's strings and numbers, appended to a builder. What holds them, braces and commas, the caller writes. */
+/* Appends JSON strings and numbers to a builder. The caller writes the braces and commas around them. */
 #ifndef BASE_JSON_WRITER_H
 #define BASE_JSON_WRITER_H
 
 #include "base/slice.h"
 
-/* A string with its quotes. Malformed UTF-8 becomes U+FFFD. Control characters are \u00xx, except those in `shorts`,
- * some of "\n\r\t"; DEL is written as it is unless it is in `shorts`, too. */
+/* A string with its quotes. Malformed UTF-8 becomes U+FFFD. Control characters are written as \u00xx, except those in
+ * `shorts`, a subset of "\n\r\t". DEL is written unchanged unless `shorts` contains it. */
 void cq_json_string(cq_builder *b, const char *text, size_t n, const char *shorts);
 /* The same with "\n": the service's answers. */
 void cq_json_text(cq_builder *b, const char *text, size_t n);
-/* A number that reads as the same float; null for one that JSON has no number for. */
+/* Writes a number that reads back as the same float, or null if JSON cannot represent it. */
 void cq_json_float(cq_builder *b, float x);
 /* "[x,y,...]" */
 void cq_json_floats(cq_builder *b, const float *x, size_t n);

@@ -1,4 +1,4 @@
-/* A set of 64-bit numbers in one table of hashes. See key_set.h. */
+/* A set of 64-bit numbers in a hash table. See key_set.h. */
 #include "base/key_set.h"
 
 #include "base/table.h"

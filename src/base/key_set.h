@@ -1,4 +1,4 @@
-/* A set of 64-bit numbers, for instance of hashes: eight bytes a number. */
+/* A set of 64-bit numbers, for instance hashes: eight bytes per number. */
 #ifndef BASE_KEY_SET_H
 #define BASE_KEY_SET_H
 

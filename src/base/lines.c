@@ -1,4 +1,4 @@
-/* The bytes' path:
+/* Data flow:
  *
  *   source -- read --> text [begin, end) -- memchr --> a line
  *
@@ -114,7 +114,7 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   for (;;) {
     newline = l->scanned < l->end ? memchr(l->text + l->scanned, '\n', l->end - l->scanned) : NULL;
     size_t n = newline ? (size_t)(newline - l->text) - l->begin : l->end - l->begin;
-    if (n > MAX_LINE + 4) { /* a mark at the start and a carriage return do not count */
+    if (n > MAX_LINE + 4) { /* a byte-order mark at the start and a carriage return do not count */
       l->number++;
       return fail_too_long(l, error);
     }

@@ -4,7 +4,7 @@
  *          v                            v
  *   ...ne 7|\n line 8 \n line 9 \n lin|e 10 \n line 11      the part has lines 8, 9 and 10
  *
- * It begins after the first newline from begin - 1 on, and ends with the first from end - 1 on. */
+ * It begins after the first newline at or after begin - 1, and ends with the first newline at or after end - 1. */
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -30,7 +30,7 @@ static cq_status read_part_bytes(size_t *got, const part *p, void *bytes, size_t
   return step < 0 ? cq_fail_errno(error, p->path, "cannot read") : CQ_OK;
 }
 
-/* To the beginning of the first line that begins at `begin` or later. */
+/* Skips to the start of the first line that begins at `begin` or later. */
 static cq_status find_first_line(part *p, uint64_t begin, cq_error *error) {
   char bytes[4096];
   if (begin == 0) return CQ_OK;

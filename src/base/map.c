@@ -1,4 +1,4 @@
-/* A hash map from byte strings, which it keeps in an arena, to 64-bit numbers. See map.h. */
+/* A hash map from byte strings to 64-bit numbers. The keys are kept in an arena. See map.h. */
 #include "base/map.h"
 
 #include "base/hash.h"

@@ -49,12 +49,12 @@ void *cq_realloc_small(void *p, size_t n_bytes) {
 }
 
 bool cq_has_room(size_t n_bytes) {
-  void *volatile p = cq_alloc(n_bytes); /* volatile: a compiler may remove a pair of calls without a use */
+  void *volatile p = cq_alloc(n_bytes); /* volatile: a compiler may remove an unused allocation */
   free(p);
   return p != NULL;
 }
 
-/* The whole pages within an allocation: from *first to *last, which may be before it. */
+/* The whole pages within an allocation: from *first to *last; *last is before *first if there is none. */
 static void whole_pages(char **first, char **last, void *bytes, size_t n) {
   const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)bytes;
   *first = (char *)bytes + (page - begin % page) % page;
@@ -71,7 +71,7 @@ void cq_release_pages(void *bytes, size_t n) {
 
 enum { LARGE = 1 << 20 };
 
-/* Also zeroes what lies before and after the whole pages. The pages themselves take memory only once written to. */
+/* Also zeroes the bytes before and after the whole pages. The pages themselves take memory only once written to. */
 static void zero_pages(char *bytes, size_t n) {
   char *first, *last;
   whole_pages(&first, &last, bytes, n);

@@ -1,4 +1,4 @@
-/* Rows under keys: a linked list of row numbers for each key, in the order they came. See multimap.h. */
+/* Rows by key: a linked list of row numbers for each key, in order of insertion. See multimap.h. */
 #include "base/multimap.h"
 
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* Rows by key, those of one key in order of insertion. Rows are numbered from 0; their contents are the owner's, in
- * arrays beside the map. */
+/* Rows by key; the rows of a key are in order of insertion. Rows are numbered from 0; the owner keeps their
+ * contents. */
 #ifndef BASE_MULTIMAP_H
 #define BASE_MULTIMAP_H
 
@@ -7,7 +7,7 @@
 
 typedef struct cq_multimap {
   cq_map first_of;
-  uint32_t *next, *last; /* [n] the next row of the same key; of the first one, the last */
+  uint32_t *next, *last; /* [n] the next row of the same key; the last row, for the key's first row */
   size_t n, capacities[2];
 } cq_multimap;
 

@@ -1,4 +1,4 @@
-/* Numbers as text in the C locale, which is taken for the call and put back after it. */
+/* Numbers as text in the C locale, which is set during the call and restored after it. */
 #include "base/number.h"
 
 #include <errno.h>

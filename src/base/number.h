@@ -1,4 +1,4 @@
-/* Numbers as text, with a decimal point whatever the locale: files are the same in all countries. Otherwise as C's
+/* Numbers as text, with a decimal point in every locale, so files do not depend on the country. Otherwise like the C
  * functions of these names. */
 #ifndef BASE_NUMBER_H
 #define BASE_NUMBER_H
@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 double cq_strtod(const char *text, char **end);
-/* Digits alone, at most 64 bits of them; false for any other text. */
+/* Only digits, with a value of at most 64 bits; false for any other text. */
 bool cq_parse_count(uint64_t *out, const char *text);
 int cq_vsnprintf(char *out, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 int cq_snprintf(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

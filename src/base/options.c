@@ -1,11 +1,11 @@
-/* Options by name and as structs: what a group's table of rows says is done here, in one place.
+/* Options by name and as structs: everything that a group's table of rows describes is done here.
  *
  *   text ──▶ parse, in range ──▶ struct ──▶ check ──▶ the library's function
  *                                  │
  *                                  └──▶ text again: help, JSON, the identity of a run
  *
- * cq_options holds the structs of a group and of the groups within it, and one list of all rows that can be set. A row
- * that an owner leaves out is not in the list; one with a note is a copy. */
+ * cq_options holds the structs of a group and of the groups within it, and one list of all rows that can be set. The
+ * list lacks rows that an owner leaves out; a row with a note is a copy. */
 #include "base/options.h"
 
 #include "base/arena.h"
@@ -24,7 +24,7 @@
 
 static const char *const yes_no[] = {"no", "yes", NULL};
 
-/* --- values as they lie in a struct --- */
+/* --- values in a struct --- */
 
 static void *row_place(const cq_option *row, void *options) {
   return (char *)options + row->offset;
@@ -247,7 +247,7 @@ static size_t item_size(const cq_option *row) {
                                         : row->items->size;
 }
 
-/* One more value of several; the old array stays in the arena. */
+/* Appends a value to a list; the old array stays in the arena. */
 static cq_status parse_item(const cq_option *row, void *options, char *text, cq_arena *arena, cq_error *error) {
   size_t *n = (size_t *)(void *)((char *)options + row->count_offset);
   void **items = row_place(row, options);
@@ -320,7 +320,7 @@ cq_status cq_group_set(const cq_option_group *group, void *options, const char *
 
 /* --- values to text --- */
 
-/* The fewest digits that read back as the same number. */
+/* Prints the fewest digits that read back as the same number. */
 void cq_print_number(char out[32], double x) {
   for (int digits = 6; digits <= 17; digits++) {
     cq_snprintf(out, 32, "%.*g", digits, x);
@@ -339,7 +339,7 @@ static void add_item(cq_builder *b, const cq_option *row, const void *options, s
   }
 }
 
-/* The i-th value as text, from 0; false when there is none. */
+/* The i-th value as text, counted from 0; false when there is none. */
 static bool print_option_value(cq_builder *b, const cq_option *row, const void *options, size_t i) {
   const void *value = value_of(row, options);
   char number[32];
@@ -592,8 +592,7 @@ void cq_options_init(void *options, size_t size, const cq_option_group *group, c
   assert(size >= sizeof size && group->size <= sizeof whole);
   cq_options_defaults(&whole, group);
   if (part && part->defaults) part->defaults(&whole);
-  /* Structs grow at the end: an older program's is filled as far as it goes, a newer program's extra fields are
-   * zeroed. */
+  /* Structs grow at the end: an older program's is filled up to its size; extra fields of a newer one are zeroed. */
   memset(options, 0, size);
   memcpy(options, &whole, size < group->size ? size : group->size);
   *(size_t *)options = size;

@@ -15,20 +15,19 @@ static inline const cq_option *cq_group_row(const cq_option_group *group, size_t
 
 /* Sets a struct of the group to the defaults, and its pointers to groups within it to NULL. */
 void cq_options_defaults(void *out, const cq_option_group *group);
-/* *out, a struct of the group, receives what the caller gave (NULL: the defaults), checked. Errors: CQ_ERR_ARGUMENT for
- * a struct that was not initialized, that a newer library's caller uses options of which this one does not know, or
- * that has a value out of range. */
+/* Copies the caller's struct (NULL: the defaults) to *out and checks it. Errors: CQ_ERR_ARGUMENT if the struct is not
+ * initialized, sets options of a newer library that this one does not know, or has a value out of range. */
 CQ_MUST_USE cq_status cq_options_take(void *out, const cq_option_group *group, const void *given, cq_error *error);
-/* The same, unchecked, for owners that fill in the rest. */
+/* The same without checks, for owners that fill in the rest. */
 CQ_MUST_USE cq_status cq_options_copy(void *out, const cq_option_group *group, const void *given, cq_error *error);
-/* Sets an option of one value that is not text. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
+/* Sets an option that has a single value other than text. Errors: CQ_ERR_ARGUMENT as cq_options_set. */
 CQ_MUST_USE cq_status cq_group_set(const cq_option_group *group, void *options, const char *name, const char *value,
                                    cq_error *error);
-/* The same for a group within a group, from its owner's struct: NULL there means the part's defaults. */
+/* The same for a group within a group, from its owner's struct: a NULL pointer there means the part's defaults. */
 CQ_MUST_USE cq_status cq_options_take_part(void *out, const cq_option_part *part, const void *owner, cq_error *error);
 CQ_MUST_USE cq_status cq_group_check(const cq_option_group *group, const void *options, cq_error *error);
 
-/* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
+/* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */
 char *cq_option_label_end(char *text);
 /* As few digits as read back as the same number. */
 void cq_print_number(char out[32], double x);
@@ -48,9 +47,9 @@ void cq_print_number(char out[32], double x);
 #define CQ_PROMPT_ROW(owner)                                                                                           \
   { CQ_TEXT(owner, "prompt", prompt, CHANGES, "TEXT", "put this before every sentence"), .otherwise = "the model's" }
 
-/* Called with an option and its value as text (NULL: not set). False stops. */
+/* Called with an option and its value as text (NULL: not set). Returning false stops. */
 typedef bool (*cq_option_fn)(void *context, const cq_option *row, const char *value);
-/* Every value of a struct, lists element by element. Returns false when out of memory or stopped. */
+/* Calls `with` for every value of a struct, once per element of a list. Returns false when out of memory or stopped. */
 bool cq_options_each(const cq_option_group *group, const void *options, cq_option_fn with, void *context);
 
 #endif

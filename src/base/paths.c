@@ -1,4 +1,4 @@
-/* Looking at paths and removing directories, for files and for the names of temporary ones. See file.h. */
+/* Examines paths and removes directories, for files and for temporary names. See file.h. */
 #include "base/file.h"
 
 #include <dirent.h>

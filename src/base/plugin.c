@@ -1,4 +1,4 @@
-/* Opens plugins and finds the directory of the library, beside which they lie. */
+/* Opens plugins and finds the library's directory, next to which they are installed. */
 #include "base/plugin.h"
 
 #include "base/error.h"
@@ -45,13 +45,13 @@ bool cq_library_directory(char *out, size_t size) {
   char path[MAX_PATH];
   Dl_info self;
   if (!dladdr(&this_library, &self) || !self.dli_fname) return false;
-  /* A program that was found through PATH has no directory in its name, and either may be a link. */
+  /* A program found through PATH has no directory in its name, and both names may be links. */
   return (strchr(self.dli_fname, '/') ? realpath(self.dli_fname, path) != NULL : cq_process_path(path, sizeof path)) &&
          directory_of(out, size, path);
 }
 
 static cq_status open_library(const void **out, const char *library, const char *symbol, cq_error *error) {
-  /* Next to the library, installed or built; and the same from the program. */
+  /* Next to the library, installed or in a build folder; then the same relative to the program. */
   static const char *const places[] = {"calque/", "", CQ_LIBRARY_FROM_PROGRAM "/calque/", "src/"};
   char directory[MAX_PATH], path[MAX_PATH + 256];
   const char *found = library;

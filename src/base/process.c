@@ -1,4 +1,4 @@
-/* The system's information on this process, from Linux interfaces; docs/portability.md lists those of other systems. */
+/* Information on this process from Linux interfaces; docs/portability.md lists those of other systems. */
 #include "calque/process.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* Facts about the processor that only the system knows. Those that the processor itself reports are in
- * tensor/dispatch.c. */
+/* Facts about the processor that only the system knows. tensor/dispatch.c reads the others. */
 #ifndef BASE_PROCESSOR_H
 #define BASE_PROCESSOR_H
 
@@ -10,7 +9,7 @@ bool cq_processor_has_bf16(void);
 bool cq_processor_has_i8mm(void);
 bool cq_processor_has_dotprod(void);
 
-/* Requests the use of AMX's registers from the system; false if it is denied. */
+/* Asks the system for permission to use AMX's registers; false if it is denied. */
 bool cq_processor_allows_amx(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* SplitMix64, and what is drawn from it: bounded integers, uniform and normal numbers, shuffles. */
+/* SplitMix64 and the draws built on it: bounded integers, uniform and normal numbers, shuffles. */
 #include "base/random.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Random numbers. A generator is an argument; one seeded by (seed, item) gives an item the same numbers whichever
- * thread draws them. Source: Steele, Lea & Flood 2014 (SplitMix64). */
+/* Random numbers. A generator is an argument; a generator seeded by (seed, item) gives an item the same numbers in any
+ * thread. Source: Steele, Lea & Flood 2014 (SplitMix64). */
 #ifndef BASE_RANDOM_H
 #define BASE_RANDOM_H
 

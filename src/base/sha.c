@@ -22,7 +22,7 @@ static uint32_t big_endian(const unsigned char *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* One round; the eight words change places by their names, eight rounds bring them back. */
+/* One round. It rotates the variables by renaming them; eight rounds restore the order. */
 #define ROUND(a, b, c, d, e, f, g, h, i)                                                                               \
   do {                                                                                                                 \
     const uint32_t s1 = rotated_left(e, 26) ^ rotated_left(e, 21) ^ rotated_left(e, 7);                                \

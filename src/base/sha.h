@@ -1,4 +1,4 @@
-/* The hashes that files of the hub are known by: SHA-256 of large ones, and SHA-1 as git takes it of small ones.
+/* The hashes that identify the hub's files: SHA-256 for large files, git's SHA-1 for small ones.
  *
  *   cq_sha s;
  *   cq_sha_begin(&s, CQ_SHA256);

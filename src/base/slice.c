@@ -1,4 +1,4 @@
-/* A builder grows through cq_reserve; a failed append leaves the text unchanged. */
+/* A builder grows by cq_reserve; a failed append leaves the text unchanged. */
 #include "base/slice.h"
 
 #include "base/memory.h"

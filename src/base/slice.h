@@ -1,4 +1,4 @@
-/* Comparing and reading borrowed runs of bytes, and a string that grows. */
+/* Compares and reads borrowed byte strings; a string that grows. */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
 
@@ -33,8 +33,8 @@ static inline cq_slice cq_slice_trimmed(cq_slice s) {
   return s;
 }
 
-/* A decimal number that fills all of text, in the C locale whatever the process's is; no blanks, hexadecimal, "nan" or
- * "inf". False: not a number, or out of range. */
+/* Parses all of text as a decimal number, in the C locale whatever the process's locale is; no blanks, hexadecimal,
+ * "nan" or "inf". False: not a number, or out of range. */
 bool cq_slice_number(double *out, cq_slice text);
 
 /* A string that grows; `data` is zero-terminated after every append. A failed append sets `failed`, which stays set:
@@ -42,7 +42,7 @@ bool cq_slice_number(double *out, cq_slice text);
 typedef struct cq_builder {
   char *data;
   size_t n, capacity;
-  size_t limit;         /* max bytes, for untrusted input; 0: no limit. Beyond it appends fail. */
+  size_t limit;         /* maximum size in bytes, for untrusted input; 0: no limit. Appends beyond it fail. */
   bool failed, is_full; /* is_full: the limit was the reason */
 } cq_builder;
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Edits between two words: insert, delete, replace, swap neighbors. Words of more than 63 bytes are far from all. */
+/* Edits between two words: insert, delete, replace, swap neighbors. Words of over 63 bytes are never close. */
 static size_t edit_distance(const char *a, const char *b) {
   size_t n_a = strlen(a), n_b = strlen(b);
   size_t rows[3][64];

@@ -1,6 +1,6 @@
-/* Open addressing, for all tables of hashes: a power of two of places, a search that begins at the hash's place and
- * continues with the next one. What a slot holds and when it is free is its owner's; zeros are a free slot where the
- * table grows. Both functions are inlined into their owners, with the owner's predicates in them. */
+/* Open addressing, for all hash tables: the number of slots is a power of two, and a search begins at the hash's slot
+ * and continues with the next ones. The owner defines what a slot holds and when it is free; in a table that grows, a
+ * slot of zeros is free. Both functions are inlined, together with the owner's predicates. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -10,8 +10,8 @@
 
 #define CQ_INLINED static inline __attribute__((always_inline))
 
-/* The slot that holds the key, or the free one where it belongs; there must be one.
- *   ends  whether a slot is free or holds it */
+/* The slot that holds the key, or the free slot where it belongs; a free slot must exist.
+ *   ends  whether a slot is free or holds the key */
 CQ_INLINED void *cq_table_find(const void *slots, size_t capacity, size_t slot_bytes, uint64_t hash,
                                bool (*ends)(const void *slot, const void *sought), const void *sought) {
   size_t i = (size_t)hash & (capacity - 1);
@@ -26,7 +26,7 @@ typedef struct cq_table_kind {
   uint64_t (*hash)(const void *slot);
 } cq_table_kind;
 
-/* Makes room for one more than n; false on failure (the table stays). */
+/* Makes room for n + 1 entries; false on failure (the table is unchanged). */
 CQ_INLINED bool cq_table_reserve(void **slots, size_t *capacity, size_t n, const cq_table_kind *kind) {
   if (4 * (n + 1) <= kind->quarters * *capacity) return true;
   const size_t room = *capacity ? 2 * *capacity : kind->n_first;

@@ -1,4 +1,4 @@
-/* Temporary names beside their targets, with the process id in them, and removing those of ended processes. See
+/* Makes temporary names next to their targets, with the process id, and removes those of ended processes. See
  * temporary.h. */
 #include "base/temporary.h"
 
@@ -16,13 +16,13 @@ const char *cq_temporary_directory(void) {
   return directory && *directory ? directory : "/tmp";
 }
 
-enum { MAX_NAMES = 64 }; /* at a time; after a signal, further ones are left to cq_remove_leftovers */
+enum { MAX_NAMES = 64 }; /* at the same time; after a signal, any others are left to cq_remove_leftovers */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static char *names[MAX_NAMES];
 static bool is_ending;
 
-/* Waits forever once the process is ending: nothing more must be written then. */
+/* Waits forever once the process is ending: nothing may be written after that. */
 static void lock_names(void) {
   pthread_mutex_lock(&mutex);
   while (is_ending) {

@@ -1,5 +1,5 @@
-/* The names of files and directories that are being written and will be renamed: temporary files, which a process that is
- * ended by a signal removes. See calque/process.h. */
+/* The names of temporary files and directories, which are renamed once they are written. A process that a signal ends
+ * removes them. See calque/process.h. */
 #ifndef BASE_TEMPORARY_H
 #define BASE_TEMPORARY_H
 

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-/* The length of the well-formed character at p, 0 if there is none. */
+/* The length of the well-formed character at p; 0 if it is malformed. */
 static size_t well_formed(const unsigned char *p, size_t n) {
   unsigned char a = p[0];
   if (a < 0x80) return 1;
   if (a < 0xC2 || a > 0xF4) return 0;
   size_t length = a < 0xE0 ? 2 : a < 0xF0 ? 3 : 4;
   if (n < length) return 0;
-  /* The second byte's range excludes overlong forms, surrogates and what lies past U+10FFFF. */
+  /* The second byte's range excludes overlong forms, surrogates and code points beyond U+10FFFF. */
   unsigned char low = a == 0xE0 ? 0xA0 : a == 0xF0 ? 0x90 : 0x80, high = a == 0xED ? 0x9F : a == 0xF4 ? 0x8F : 0xBF;
   if (p[1] < low || p[1] > high) return 0;
   for (size_t i = 2; i < length; i++) {

@@ -1,4 +1,4 @@
-/* UTF-8: the check every line of text passes at the door, and stepping through text that has passed it. */
+/* UTF-8: the check that every line of input must pass, and stepping through checked text. */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 /* The offset of the first byte that is not well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates,
- * at most U+10FFFF), or n when all is. */
+ * at most U+10FFFF); n if all of the text is well-formed. */
 size_t cq_utf8_invalid_at(const char *text, size_t n);
 
 /* Decodes the character at text (n > 0 bytes left) into *code and returns its length. Malformed input gives U+FFFD

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* A directory being walked, and its parents: a link back to one of them would never end. */
+/* A directory being walked, and its parents, to detect a link back to one of them, which would never end. */
 typedef struct ancestor {
   dev_t device;
   ino_t inode;
@@ -39,8 +39,8 @@ static bool is_above(const struct stat *info, const ancestor *above) {
 static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct stat *info, const ancestor *above,
                                cq_error *error);
 
-/* One name of a directory, whose path is in the builder. Anything but a file or directory (a pipe, a device, a dangling
- * link) is left out. */
+/* Adds one name of a directory; the builder holds its path. Leaves out everything but files and directories (a pipe, a
+ * device, a dangling link). */
 static cq_status add_entry(cq_walk *walk, cq_builder *path, const ancestor *above, cq_error *error) {
   struct stat info;
   if (path->failed) return cq_fail_memory(error, "a path");

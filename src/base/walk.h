@@ -1,5 +1,5 @@
-/* The files that paths name: directories are walked, names in bytewise order, those with a dot in front left out. Links
- * are followed, except for one back to a directory that it is in. */
+/* The files that paths name: directories are walked, names in bytewise order, without those that begin with a dot.
+ * Links are followed, except links to a parent directory. */
 #ifndef BASE_WALK_H
 #define BASE_WALK_H
 
@@ -18,7 +18,7 @@ typedef struct cq_walked {
 typedef struct cq_walk {
   cq_walked *files;
   size_t n, capacity;
-  size_t n_root; /* bytes of the directory that is being walked, with its slash */
+  size_t n_root; /* length of the given directory's path, with its slash */
 } cq_walk;
 
 /* Adds a file, all files of a directory, or "-". Errors: CQ_ERR_IO for a missing path, or a directory

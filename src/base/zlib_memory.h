@@ -1,4 +1,4 @@
-/* zlib's memory from ours, so that tests can make it fail: stream.zalloc = cq_zlib_alloc, stream.zfree = cq_zlib_free. */
+/* Gives zlib our allocator, which tests can make fail: stream.zalloc = cq_zlib_alloc, stream.zfree = cq_zlib_free. */
 #ifndef BASE_ZLIB_MEMORY_H
 #define BASE_ZLIB_MEMORY_H
 

@@ -1,22 +1,22 @@
-/* The file, all numbers little-endian, every part filled with zeros up to a multiple of 64 bytes:
+/* The file, all numbers little-endian, every part padded with zeros to a multiple of 64 bytes:
  *
  *    0   8  "CQSTATE\n"                       head
  *    8   8  version, 2
  *   16  48  zeros
  *
- *    0   8  n, bytes of data                  one record a section
+ *    0   8  n, bytes of data                  one record per section
  *    8   8  check of the data: XXH3, 64 bits
  *   16   8  bytes of the name, 1 to 255
- *   24   8  check of the name, seeded with that of the 24 bytes before
+ *   24   8  check of the name, seeded with the check of the 24 bytes before
  *   32   .  name, zeros, data, zeros
  *
- *    0   8  number of sections                the last record, then the file is over
+ *    0   8  number of sections                the last record, at the end of the file
  *    8  16  zeros
  *   24   8  check of the 24 bytes before, in the same way
  *   32  32  zeros
  *
- * A record without a name is the last one, so a file truncated between two records is recognized. No byte of the file
- * is without a check: changing any one is an error. */
+ * A record without a name is the last one, so a file truncated between two records is recognized. Every byte of the
+ * file is covered by a check: any changed byte is an error. */
 #include "cache/checkpoint.h"
 
 #include "base/arena.h"

@@ -1,5 +1,5 @@
-/* Vectors by text. The hashes of the texts are in memory, the vectors are mapped: a cache of millions of texts needs
- * memory for the hashes alone. See vector_store.h for the files. */
+/* Vectors by text. The texts' hashes are in memory, and the vectors are mapped: a cache of millions of texts needs
+ * memory only for the hashes. See vector_store.h for the files. */
 #include "cache/vector_store.h"
 
 #include "base/error.h"
@@ -103,7 +103,7 @@ static bool is_unwritten(const key *k) {
   return !memcmp(k, &zeros, sizeof zeros);
 }
 
-/* A damaged head says nothing about the records: all are computed again. */
+/* A damaged header leaves nothing usable: all vectors are computed again. */
 static cq_status read_keys_header(cq_vector_store *s, int64_t keys_size, bool *is_there, cq_error *error) {
   header h;
   *is_there = false;
@@ -268,7 +268,7 @@ cq_status cq_vector_store_append(cq_vector_store *s, const cq_slice *texts, size
     keys[i].vector_check = check_vector(s, &keys[i].text, vectors + i * (size_t)s->dim);
     keys[i].check = check_key(&keys[i], s->n + (int64_t)i);
   }
-  /* Vectors first, synced: keys must not exist without vectors. */
+  /* Vectors are written and synced first: no key may exist without its vector. */
   cq_status status = cq_write_at(s->vectors, vectors, n * row, s->n * (int64_t)row, s->vectors_path, error);
   if (!status) status = sync_store_file(s->vectors, s->vectors_path, error);
   if (!status)
@@ -289,7 +289,7 @@ cq_status cq_vector_store_map(const float **out, cq_vector_store *s, cq_error *e
   *out = NULL;
   const cq_status status = map_vectors(s, error);
   s->is_locked = false;
-  flock(s->keys, LOCK_UN); /* records are never changed, so others may append to the files after the mapping */
+  flock(s->keys, LOCK_UN); /* records never change, so other processes may append to the files after the mapping */
   *out = s->mapped;
   return status;
 }

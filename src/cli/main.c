@@ -1,7 +1,7 @@
 /* The program: a table of commands, and the lookup of the one to run.
  *
- * To add a command: write src/cli/SUBJECT/NAME_command.c after the pattern in command.h, declare it below, and give it
- * a row in the table. Its help text, option parsing and error messages follow from the declaration. */
+ * To add a command: write src/cli/SUBJECT/NAME_command.c following the pattern in command.h, declare it below, and add
+ * a row to the table. Its help text, option parsing and error messages are derived from the declaration. */
 #include "calque/ranks.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -37,7 +37,7 @@ static const char *child_name(const void *context, size_t i) {
   return ((const cli_command *const *)context)[i]->name;
 }
 
-/* "encode, index add": the commands below this one that take ranks. */
+/* "encode, index add": the commands below this one that accept ranks. */
 static void list_takers(FILE *out, const cli_command *command, const char *path, bool *begun) {
   if (command->takes_ranks) fprintf(out, "%s%s", *begun ? ", " : "", path), *begun = true;
   for (size_t i = 0; command->children && command->children[i]; i++) {
@@ -140,7 +140,7 @@ static bool check_simd(void) {
 }
 
 int main(int argc, char **argv) {
-  /* A closed pipe and a file over its limit are then failed writes, which are cleaned up after and reported. */
+  /* With these signals ignored, a closed pipe and a file over its limit are ordinary write errors. */
   signal(SIGPIPE, SIG_IGN);
   signal(SIGXFSZ, SIG_IGN);
   cli_stop_begin();

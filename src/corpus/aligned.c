@@ -1,5 +1,5 @@
-/* Files whose n-th lines are translations: Moses pairs, and Europarl, whose files also have lines of markup
- * (<SPEAKER ID=3 NAME="...">). */
+/* Files whose n-th lines are translations of each other: Moses pairs, and Europarl, whose files also have lines of
+ * markup (<SPEAKER ID=3 NAME="...">). */
 #include "corpus/format.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ static void close_files(cq_format_reader *reader) {
   for (size_t i = 0; i < MAX_FILES; i++) cq_lines_close(a->files[i]);
 }
 
-/* Reads a line of each file; *malformed: one of them is malformed and to be skipped. */
+/* Reads a line of each file; *malformed: one of them is malformed, so skip the pair. */
 static cq_status read_aligned_lines(cq_row *out, bool *is_malformed, aligned *a, cq_error *error) {
   const size_t n = a->base.o->n_inputs;
   *is_malformed = false;

@@ -1,5 +1,4 @@
-/* Parallel text from any file format to tab-separated columns: the table of formats, cleaning, and counts of dropped
- * rows. */
+/* Converts parallel text from any file format to tab-separated columns: formats, cleaning, counts of dropped rows. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
@@ -58,7 +57,7 @@ const cq_option_group cq_group_corpus_convert = {.name = "corpus-convert",
                                                  .check = check_convert_options,
                                                  CQ_FIELDS(CQ_CALLBACK(cq_corpus_convert_options, progress))};
 
-/* Rows; when none can be written, an existing output stays. */
+/* Reports that no rows were written; an existing output is then left unchanged. */
 static cq_status fail_empty(const cq_corpus_convert_options *o, const cq_corpus_counts *counts, cq_error *error) {
   size_t most = 0;
   for (size_t i = 1; i < counts->n_reasons; i++)

@@ -1,4 +1,4 @@
-/* Rows whose sentences came before are dropped, by 64 bits of each sentence. */
+/* Drops rows whose sentences occurred before, identified by 64 bits of each sentence. */
 #include "base/error.h"
 #include "base/key_set.h"
 #include "base/random.h"
@@ -66,7 +66,7 @@ static uint64_t dedup_key(const dedup *d, size_t n) {
   return key;
 }
 
-/* Remembers a sentence of a side; empty ones are ignored. */
+/* Records a side's sentence, and whether it is a repetition; ignores empty ones. */
 static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   bool is_new = true;
   const bool stored = row->columns[c].n == 0 || cq_key_set_put(&is_new, &d->seen, cq_mix(d->keys[c] + c));

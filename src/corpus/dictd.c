@@ -1,17 +1,17 @@
-/* Dictionaries of the DICT server (dictfmt, RFC 2229's dictd), as Debian packages FreeDict's:
+/* Dictionaries of the DICT server (dictfmt, RFC 2229's dictd), as in Debian's FreeDict packages:
  *
- *   NAME.index     word <tab> offset <tab> length, in digits of base 64; several words may name one entry
+ *   NAME.index     word <tab> offset <tab> length, in digits of base 64; several words may refer to one entry
  *   NAME.dict.dz   the entries' text, concatenated, gzipped (or NAME.dict, plain):
  *
  *     starter /stˈɑːtə/ <n>                  headwords, pronunciation, grammar
  *     Anlasser <masc> [electr.], Starter     translations, notes in brackets
  *        Synonym: {motor starter}
- *     2. Vorspeise                           of another sense
+ *     2. Vorspeise                           translation of another sense
  *           "as a starter, soup"             an example
  *     a dish before the main course          a definition, after a sense's translations
  *
- * In each sense, the first line that is more than notes has the translations. A sense whose number stands alone has no
- * translations: a definition follows. */
+ * In each sense, the translations are in the first line that is not only notes. A sense with its number on a separate
+ * line has no translations: a definition follows. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -49,7 +49,7 @@ static bool read_base64(uint64_t *out, cq_slice digits) {
   return digits.n > 0;
 }
 
-/* "00-database-info" and the like, even without the hyphens. */
+/* Matches "00-database-info" and the like, even without the hyphens. */
 static bool is_about_dictionary(cq_slice word) {
   static const char *const begins[] = {"00-database", "00database"};
   for (size_t i = 0; i < 2; i++) {
@@ -96,7 +96,7 @@ static cq_status read_index(dictd *d, const char *path, cq_error *error) {
   for (size_t i = 0; i < d->n; i++)
     if (n == 0 || d->places[i].begin != d->places[n - 1].begin) d->places[n++] = d->places[i];
   d->n = n;
-  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length damages only its own entry */
+  for (size_t i = 0; i + 1 < n; i++) /* entries are concatenated: a wrong length affects only its own entry */
     if (d->places[i].end > d->places[i + 1].begin) d->places[i].end = d->places[i + 1].begin;
   return CQ_OK;
 }
@@ -135,7 +135,7 @@ static cq_status open_dictd(cq_format_reader *reader, cq_error *error) {
 
 /* --- an entry --- */
 
-/* "2. ", "a. ": the number of a sense, and blanks around it, taken from the line. A letter's is indented. */
+/* Removes the number of a sense ("2. ", "a. ") and the blanks around it from the line. Lettered lines are indented. */
 static bool take_number(cq_slice *line) {
   const cq_slice text = cq_slice_trimmed(*line);
   const bool indented = line->n && cq_is_blank(*line->data);
@@ -148,7 +148,7 @@ static bool take_number(cq_slice *line) {
   return true;
 }
 
-/* The number of the next sense at the end of a line: a slip of programs that write these files. */
+/* Removes the next sense's number from the end of a line: an error made by programs that write these files. */
 static bool take_last_number(cq_slice *line) {
   size_t n = line->n;
   if (n < 4 || line->data[n - 1] != '.') return false;
@@ -159,7 +159,7 @@ static bool take_last_number(cq_slice *line) {
   return true;
 }
 
-/* An example, a phrase's translation, or "Synonym: ...", "see: ...", which are indented. */
+/* An indented line: an example, a phrase's translation, or "Synonym: ...", "see: ...". */
 static bool is_remark(cq_slice line) {
   const bool indented = line.n && cq_is_blank(*line.data);
   const cq_slice text = cq_slice_trimmed(line);

@@ -1,4 +1,4 @@
-/* An entry of a bilingual dictionary becomes rows: each headword with each of its translations. See entry.h. */
+/* Turns an entry of a bilingual dictionary into rows: each headword with each of its translations. See entry.h. */
 #include "corpus/entry.h"
 
 #include "base/error.h"
@@ -9,7 +9,7 @@
 
 enum { COMBINING_ACUTE = 0x301, HYPHEN = 0x2010 };
 
-/* Vowel points of Arabic and Hebrew, which text rarely has. */
+/* Vowel points of Arabic and Hebrew, which are rare in text. */
 static bool is_vowel_point(uint32_t code) {
   return (code >= 0x64B && code <= 0x652) || code == 0x670 || (code >= 0x5B0 && code <= 0x5C7 && code != 0x5BE);
 }
@@ -21,7 +21,7 @@ static bool is_closing(char c) {
   return c == ')' || c == ']' || c == '>' || c == '}';
 }
 
-/* "Beere [bot.]" without the note; one that does not end extends to the end of the text. */
+/* "Beere [bot.]" without the note; an unclosed note extends to the end of the text. */
 static void without_notes(cq_builder *out, cq_slice text) {
   size_t depth = 0;
   cq_builder_clear(out);
@@ -36,7 +36,7 @@ static void without_notes(cq_builder *out, cq_slice text) {
   }
 }
 
-/* A comma or semicolon of any script that begins the text: its bytes, or 0. */
+/* The length in bytes of a comma or semicolon of any script at the start of the text, or 0. */
 static size_t separator_length(cq_slice text) {
   static const char *const separators[] = {",", ";", "،", "؛", "、", "，", "；"};
   for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
@@ -46,8 +46,8 @@ static size_t separator_length(cq_slice text) {
   return 0;
 }
 
-/* A word or phrase as text would have it: single blanks, for which some dictionaries write tildes; no full stop at the
- * end; plain hyphens; no stress marks on Cyrillic letters and no vowel points of Arabic and Hebrew. */
+/* A word or phrase as it occurs in text: single blanks (tildes in some dictionaries), no period at the end, plain
+ * hyphens, no stress marks on Cyrillic letters, and no vowel points of Arabic and Hebrew. */
 static void add_to_list(cq_words_list *list, cq_dictionary_entry *e, cq_slice text) {
   const size_t begin = list->text.n;
   bool blank = false, after_cyrillic = false;
@@ -95,8 +95,8 @@ void cq_entry_add_translation(cq_dictionary_entry *e, cq_slice text) {
   add_to_list(&e->translations, e, text);
 }
 
-/* The end of the pronunciation that begins at i, as in "/ˈkʌlə/ <n>": after the slash that a blank, a comma or nothing
- * follows. */
+/* The end of the pronunciation that begins at i, as in "/ˈkʌlə/ <n>": after the slash that is followed by a blank, a
+ * comma or the end. */
 static size_t pronunciation_end(cq_slice text, size_t i) {
   for (i++; i < text.n; i++)
     if (text.data[i] == '/' && (i + 1 == text.n || text.data[i + 1] == ',' || cq_is_blank(text.data[i + 1])))

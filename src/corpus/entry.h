@@ -1,4 +1,4 @@
-/* An entry of a bilingual dictionary: headwords and translations, each of which with each is a row.
+/* An entry of a bilingual dictionary: headwords and translations; each combination is a row.
  *
  *   cq_entry_begin(&e);
  *   cq_entry_add_heads(&e, "color /ˈkʌlə/, color /ˈkʌlɚ/ <n>");      // color | color
@@ -25,10 +25,10 @@ typedef struct cq_dictionary_entry {
 } cq_dictionary_entry;
 
 void cq_entry_begin(cq_dictionary_entry *e);
-/* Variants, each with its pronunciation between slashes. Commas divide only after a pronunciation: headwords may
- * contain them. */
+/* Variants, each followed by its pronunciation between slashes. Only a comma after a pronunciation separates them,
+ * since headwords may contain commas. */
 void cq_entry_add_heads(cq_dictionary_entry *e, cq_slice text);
-/* Divided at commas and semicolons of any script outside brackets. Returns how many there were. */
+/* Splits at commas and semicolons of any script outside brackets. Returns the number of translations. */
 size_t cq_entry_add_translations(cq_dictionary_entry *e, cq_slice text);
 /* Either as a whole. */
 void cq_entry_add_head(cq_dictionary_entry *e, cq_slice text);
@@ -37,7 +37,7 @@ void cq_entry_add_translation(cq_dictionary_entry *e, cq_slice text);
 bool cq_entry_next(cq_row *out, cq_dictionary_entry *e, bool swapped);
 void cq_entry_free(cq_dictionary_entry *e);
 
-/* --columns of formats of dictionaries: none, 1,2 or 2,1. */
+/* Parses --columns for dictionary formats: none, 1,2 or 2,1. */
 CQ_MUST_USE cq_status cq_entry_order(bool *swapped, const cq_corpus_convert_options *o, cq_error *error);
 
 #endif

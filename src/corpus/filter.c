@@ -1,4 +1,4 @@
-/* Rows that are hardly translations are dropped, each under its reason. */
+/* Drops rows that are unlikely to be translations, and counts each under its reason. */
 #include "base/error.h"
 #include "base/utf8.h"
 #include "calque/language.h"
@@ -50,7 +50,7 @@ typedef struct filter {
   cq_builder keys;
 } filter;
 
-/* Small differences mean nothing in short sentences: ten characters are added to both lengths. */
+/* Small differences mean nothing in short sentences, so ten characters are added to both lengths. */
 static bool is_lopsided(const filter *f, size_t n) {
   enum { SMOOTHING = 10 };
   uint64_t min = UINT64_MAX, max = 0;

@@ -1,6 +1,6 @@
-/* File formats that parallel text is published in, each a file and a row of the table in convert.c.
+/* The file formats of parallel text: each has a source file and a row of the table in convert.c.
  *
- * A format's reader begins with the cq_format_reader it is made from, so that what all have lies at a known place:
+ * A format's reader begins with a cq_format_reader, so that the common part is at a known place:
  *
  *   typedef struct moses { cq_format_reader base; cq_lines *lines[2]; } moses; */
 #ifndef CORPUS_FORMAT_H
@@ -12,9 +12,9 @@ typedef struct cq_format_reader cq_format_reader;
 
 typedef struct cq_format {
   cq_corpus_format about;
-  size_t size; /* of the reader, which begins zeroed except for its base */
+  size_t size; /* size of the reader, which begins zeroed except for its base */
   cq_status (*open)(cq_format_reader *reader, cq_error *error);
-  /* The next row, valid until the call after; n is 0 at the end. Counts what it reads and what it leaves out. */
+  /* The next row, valid until the next call; n is 0 at the end. Counts the rows that it reads and leaves out. */
   cq_status (*next)(cq_row *out, cq_format_reader *reader, cq_error *error);
   void (*close)(cq_format_reader *reader); /* also after an open that failed */
 } cq_format;

@@ -1,7 +1,7 @@
-/* Sentences translated word by word:
+/* Translates sentences word by word:
  *
  *   dictionary ──▶ words and phrases ──▶ translations, weighted by their frequency in text
- *   sentence ──the longest phrase from each word on──▶ one of its translations, drawn by weight
+ *   sentence ──the longest phrase at each word──▶ one of its translations, drawn by weight
  */
 #include "base/error.h"
 #include "base/memory.h"
@@ -36,13 +36,13 @@ const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss",
                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_gloss_options, progress))};
 
 enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
-/* The weight of a translation that is not in the text, and of each word beyond the first. */
+/* The weight of a translation that is not in the text, and the factor for each word beyond the first. */
 static const double weight_unseen = 0.01, weight_of_another_word = 0.25;
 
 typedef struct translation {
   cq_slice text;
   double weight;
-  size_t max_words; /* of a translation; longer ones are explanations */
+  size_t max_words; /* words of a translation; longer ones are explanations */
 } translation;
 
 typedef struct glosser {
@@ -51,7 +51,7 @@ typedef struct glosser {
   cq_multimap words;         /* by the folded word or phrase */
   translation *translations; /* [words.n] */
   size_t capacity;
-  size_t longest; /* phrase of the dictionary, in words, at most MAX_PHRASE */
+  size_t longest; /* length in words of the dictionary's longest phrase, at most MAX_PHRASE */
   cq_arena texts;
   cq_word_counts text;
   cq_splitter splitter;
@@ -94,8 +94,8 @@ static bool add_gloss(void *context, const cq_row *row) {
 
 /* --- weights --- */
 
-/* A translation's frequency in text: that of a phrase's rarest word, reduced for each further word. Explanations are
- * not translations. */
+/* A translation's frequency in text: that of its rarest word, reduced for each additional word. Explanations are not
+ * counted as translations. */
 static cq_status weigh(glosser *g, translation *t, cq_error *error) {
   double rarest = HUGE_VAL, factor = 1;
   if (!cq_splitter_run(&g->splitter, t->text)) return cq_fail_memory(error, "words of a translation");
@@ -120,7 +120,7 @@ static cq_status weigh_translations(glosser *g, cq_corpus_counts *counts, cq_err
 
 /* --- sentences --- */
 
-/* One of a folded phrase's translations, drawn by weight; NULL data: it has none. */
+/* Draws one of a folded phrase's translations by weight; data NULL: it has none. */
 static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random) {
   const uint32_t first = cq_multimap_first(&g->words, phrase);
   double total = 0;
@@ -134,8 +134,8 @@ static cq_slice translate_phrase(glosser *g, cq_slice phrase, cq_random *random)
   return g->translations[at].text;
 }
 
-/* *out: the translation of the longest phrase from word i on, data NULL for none; *n: its words. False when out of
- * memory. */
+/* *out: the translation of the longest phrase that begins at word i, data NULL for none; *n: its words. False when out
+ * of memory. */
 static bool translate_from(cq_slice *out, size_t *n, glosser *g, size_t i, cq_random *random) {
   const cq_slice *words = g->splitter.items;
   for (*n = cq_min(g->longest, g->splitter.n - i); *n > 0; --*n) {

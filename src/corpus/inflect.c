@@ -1,11 +1,11 @@
-/* Inflected forms of a dictionary's words in a text, found by affixes that many words exchange:
+/* Finds inflected forms of a dictionary's words in a text, by affixes that many words exchange:
  *
  *   dictionary ──▶ lemmas                                ház (house), kert (garden)
- *   text ──▶ words ──lemmas with a common core──▶ rules, and how many words follow each
+ *   text ──▶ words ──lemmas with a common core──▶ rules, and the number of words for each
  *                                                        ház becomes házban, város városban: 233 words have -ban
- *   a word that is not a lemma ──▶ the lemma favored by the rule's frequency, the text and the length of the core
+ *   a word that is not a lemma ──▶ the best lemma by the rule's frequency, the lemma's count and the core's length
  *
- * A rule takes a beginning and an ending from a lemma, and puts others in their place. */
+ * A rule replaces a beginning and an ending of a lemma by others. */
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -35,9 +35,9 @@ const cq_option_group cq_group_corpus_inflect = {.name = "corpus-inflect",
                                                  CQ_ROWS(cq_corpus_inflect_options, option_rows),
                                                  CQ_FIELDS(CQ_CALLBACK(cq_corpus_inflect_options, progress))};
 
-/* In characters. The core is at least half of the word, and of the lemma. */
+/* In characters. The core is at least half of the word, and half of the lemma. */
 enum { MIN_CORE = 3, MAX_ENDING = 5, MAX_BEGINNING = 3, MAX_WORD = 40 };
-#define WORTH_OF_CHARACTER 0.5 /* of the core: a rule that exp(0.5) times as many words follow counts as much */
+#define WORTH_OF_CHARACTER 0.5 /* of the core: worth exp(0.5) times as many words per rule */
 
 typedef struct lemma {
   cq_slice text; /* folded */
@@ -63,7 +63,7 @@ typedef struct inflector {
   tail *tails;   /* [n_tails] sorted */
   size_t n, n_tails;
   cq_map supports; /* of rules */
-  cq_builder rule; /* the lemma's beginning and ending, and the word's, with zeros between */
+  cq_builder rule; /* the lemma's beginning and ending, and the word's, separated by zeros */
 } inflector;
 
 /* --- words --- */
@@ -73,7 +73,7 @@ typedef struct spelled {
   size_t n, at[MAX_WORD + 1]; /* where each character begins, and the end */
 } spelled;
 
-/* False for words that are not inflected by affixes: numbers, ideographs, very long words. */
+/* Splits a word into characters; false for words without affixes: numbers, ideographs, very long words. */
 static bool spell(spelled *out, cq_slice word) {
   out->text = word, out->n = 0;
   for (size_t i = 0; i < word.n;) {
@@ -154,7 +154,7 @@ static bool begins_with(cq_slice text, cq_slice beginning) {
   return text.n >= beginning.n && memcmp(text.data, beginning.data, beginning.n) == 0;
 }
 
-/* Whether two endings begin, or two beginnings end, with the same character: then it is the core's. */
+/* Whether two endings begin, or two beginnings end, with the same character, which then belongs to the core. */
 static bool have_first_in_common(cq_slice a, cq_slice b) {
   uint32_t first, other;
   if (a.n == 0 || b.n == 0) return false;
@@ -171,7 +171,7 @@ static bool have_last_in_common(cq_slice a, cq_slice b) {
   return false;
 }
 
-/* Called with a word's core, in characters, and a lemma with it; f->rule makes the word of the lemma. */
+/* Called with a word's core, in characters, and a lemma with the same core; f->rule turns the lemma into the word. */
 typedef bool (*lemma_fn)(inflector *f, const lemma *l, size_t core, void *context);
 
 typedef struct affixes {
@@ -190,7 +190,7 @@ static void set_rule(inflector *f, affixes of_lemma, affixes of_word) {
   cq_builder_bytes(b, of_word.ending.data, of_word.ending.n);
 }
 
-/* Lemmas that have a word's characters from..from + core, after other beginnings and before other endings. */
+/* Visits lemmas with a word's characters from..from + core, but with a different beginning and ending. */
 static bool visit_core(inflector *f, const spelled *word, size_t from, size_t core, lemma_fn visit, void *context) {
   const size_t begin = word->at[from], end = word->at[from + core];
   const char *text = word->text.data;
@@ -247,7 +247,7 @@ typedef struct choice {
   double score;
 } choice;
 
-/* Log of how many words follow the rule, of how often text has the lemma, and a share of the core's length. */
+/* A lemma's score: log of the rule's number of words, log of its count in text, and a share of the core's length. */
 static bool choose_lemma(inflector *f, const lemma *l, size_t core, void *context) {
   choice *best = context;
   const uint64_t support = cq_map_get(&f->supports, (cq_slice){f->rule.data, f->rule.n});

@@ -11,7 +11,7 @@
 
 enum { N = CQ_JOINT_LETTERS + 1, HISTORY = CQ_JOINT_ORDER - 1, BEAM = 8 };
 
-/* Letters that a unit has of the source and of the target, and its probability before anything is seen. */
+/* The number of source letters and target letters in a unit, and its initial probability. */
 typedef struct shape {
   size_t source, target;
   double p;
@@ -21,7 +21,7 @@ static const shape shapes[N_SHAPES] = {{1, 1, 1e-2}, {1, 0, 1e-3}, {0, 1, 1e-3},
 
 #define P_UNSEEN        1e-8 /* of a unit that no pair has had */
 #define COUNT_OF_UNSEEN 0.1  /* of a unit, where n-grams are counted */
-#define MIN_ADDED       3    /* minimum count of a unit that adds letters without a source */
+#define MIN_ADDED       3    /* minimum count of a unit that adds target letters without a source letter */
 
 typedef struct letters {
   uint32_t items[CQ_JOINT_LETTERS];
@@ -81,7 +81,7 @@ static bool read_pair(scratch *s, cq_joint_pair pair) {
 
 /* --- units --- */
 
-/* A unit's number; a new unit gets the next one. CQ_MULTIMAP_NONE when out of memory. */
+/* A unit's number; a new unit gets the next number. CQ_MULTIMAP_NONE when out of memory. */
 static uint32_t number_unit(cq_joint_ngrams *m, const uint32_t four[4], double p) {
   cq_map_entry *entry = cq_map_at(&m->numbers, (cq_slice){(const char *)four, 4 * sizeof *four});
   if (!entry) return CQ_MULTIMAP_NONE;
@@ -94,14 +94,14 @@ static uint32_t number_unit(cq_joint_ngrams *m, const uint32_t four[4], double p
   return (uint32_t)(entry->value = m->n_units++);
 }
 
-/* The letters of the unit of a shape that comes to place (i, j). */
+/* The letters of the unit of a shape that ends at position (i, j). */
 static void letters_of_unit(uint32_t four[4], const scratch *s, size_t i, size_t j, const shape *has) {
   memset(four, 0, 4 * sizeof *four);
   for (size_t k = 0; k < has->source; k++) four[k] = s->source.items[i - has->source + k];
   for (size_t k = 0; k < has->target; k++) four[2 + k] = s->target.items[j - has->target + k];
 }
 
-/* Finds the units of all divisions of the current pair; with add, new ones are made. */
+/* Finds the units of all segmentations of the current pair; with add, makes new units. */
 static bool find_units(cq_joint_ngrams *m, bool add) {
   scratch *s = m->memory;
   const uint32_t none[4] = {0};
@@ -188,7 +188,7 @@ static cq_slice bytes_of(const uint32_t *units, size_t n) {
   return (cq_slice){(const char *)units, n * sizeof *units};
 }
 
-/* Counts a unit and what it follows, the latest first. */
+/* Counts a unit after its history, the most recent unit first. */
 static bool count_unit(cq_joint_ngrams *m, uint32_t unit, const uint32_t history[HISTORY]) {
   uint32_t gram[CQ_JOINT_ORDER] = {unit};
   memcpy(gram + 1, history, HISTORY * sizeof *history);
@@ -210,7 +210,7 @@ static void shift(uint32_t history[HISTORY], uint32_t unit) {
   history[0] = unit;
 }
 
-/* path: the *n units of the pair's most probable division. */
+/* path: the *n units of the pair's most probable segmentation. */
 static void divide(uint32_t path[2 * N], size_t *n, cq_joint_ngrams *m) {
   scratch *s = m->memory;
   int best[N][N] = {0};
@@ -248,8 +248,8 @@ bool cq_joint_count(cq_joint_ngrams *m, const cq_joint_pair *pairs, size_t n) {
   return true;
 }
 
-/* Witten-Bell: weighs what followed the longer history by how often that was seen, and the shorter history by how many
- * different units followed the longer one. */
+/* Witten-Bell smoothing: weights the longer history by how often it was seen, and the shorter one by the number of
+ * distinct units after the longer one. */
 static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t history[HISTORY]) {
   uint32_t gram[CQ_JOINT_ORDER] = {unit};
   memcpy(gram + 1, history, HISTORY * sizeof *history);
@@ -268,7 +268,7 @@ static double p_behind(const cq_joint_ngrams *m, uint32_t unit, const uint32_t h
 
 /* --- spelling --- */
 
-/* Keeps the best hypothesis of each history, and the BEAM best of those. */
+/* Keeps the best hypothesis for each history, and the best BEAM of these. */
 static bool add_hypothesis(scratch *s, cell *c, const hypothesis *h) {
   size_t at = c->n, worst = 0;
   for (size_t i = 0; i < c->n; i++) {

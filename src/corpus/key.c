@@ -1,4 +1,4 @@
-/* The key by which two sentences count as the same. See key.h. */
+/* The key that determines whether two sentences count as the same. See key.h. */
 #include "corpus/key.h"
 
 #include "base/hash.h"

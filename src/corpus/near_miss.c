@@ -1,11 +1,11 @@
-/* Near misses by rules:
+/* Makes near misses by rules:
  *
- *   sentence ──blanks──▶ words, each with its core, without punctuation
+ *   sentence ──blanks──▶ words, each with its core (without punctuation)
  *   all sentences ──capitals within them──▶ names
- *   sentence ──a rule of each kind──▶ near misses: some bytes of the sentence replaced
+ *   sentence ──a rule of each kind──▶ near misses, with some bytes of the sentence replaced
  *
- * A rule that does not apply makes nothing: a doubtful near miss is worse than none, because it may be a translation
- * after all. */
+ * A rule that does not apply produces nothing: a doubtful near miss is worse than none, because it may actually be a
+ * translation. */
 #include "corpus/near_miss.h"
 
 #include "base/error.h"
@@ -23,8 +23,8 @@ const char *const cq_miss_names[] = {"number", "name", "negation", "order", NULL
 enum { MAX_WORD = 24, MAX_NAME_WORDS = 3 };
 
 typedef struct word {
-  cq_slice all, core;   /* between blanks; from its first letter or digit to its last */
-  char plain[MAX_WORD]; /* the core in lower case with straight apostrophes; "" if longer than any word of the rules */
+  cq_slice all, core;   /* the word between blanks; from its first letter or digit to its last */
+  char plain[MAX_WORD]; /* the core in lower case with straight apostrophes; "" if longer than any word in the rules */
 } word;
 
 typedef struct maker {
@@ -119,7 +119,7 @@ static void put(maker *m, cq_slice s) {
   cq_builder_bytes(&m->text, s.data, s.n);
 }
 
-/* The sentence with other text from one byte to another. */
+/* Adds the sentence with the bytes from..to replaced by text. */
 static void replace_bytes(maker *m, const char *from, const char *to, const char *text) {
   put(m, between(m->sentence.data, from));
   cq_builder_text(&m->text, text);
@@ -134,7 +134,7 @@ static void replace_word(maker *m, cq_slice core, const char *text) {
     m->text.data[at] = (char)(text[0] & ~32);
 }
 
-/* Another word of the list that has this word; NULL: no list has it. */
+/* Another word from the list that contains this word; NULL: no list does. */
 static const char *another_of(maker *m, const char *plain, const char *const *const *lists, size_t n_lists) {
   for (size_t i = 0; i < n_lists; i++) {
     if (!is_one_of(plain, lists[i])) continue;
@@ -213,7 +213,7 @@ static const char *const peoples[] = {"American", "Arab",   "British", "Chinese"
                                       "Spanish",  "Arabic", "Swedish", "Portuguese", "Korean",  "Japanese", NULL};
 static const char *const *const name_lists[] = {weekdays, months, peoples};
 
-/* Capitalized words that are not names, or only part of one. */
+/* Capitalized words that are not names, or are only part of one. */
 static const char *const no_names[] = {"i",   "i'm", "i've", "i'd", "i'll", "mr", "mrs", "ms", "miss", "dr", "prof",
                                        "sir", "st",  "no",   "ok",  "tv",   "cd", "dvd", "pm", "am",   NULL};
 
@@ -244,7 +244,7 @@ static cq_slice without_possessive(cq_slice name) {
   return name;
 }
 
-/* The name that begins at word i, and how many words it has; {NULL}: none does, or a title of many words. */
+/* The name that begins at word i, and its number of words; {NULL}: no name, or a title of many words. */
 static cq_slice name_at(size_t *n_words, const maker *m, size_t i) {
   size_t n = 1;
   while (i + n < m->n && !tail_of(&m->words[i + n - 1]).n && is_name_word(m, i + n)) n++;
@@ -284,7 +284,7 @@ static bool sentence_has(const maker *m, cq_slice name) {
   return false;
 }
 
-/* A name with the same number of words that is not in the sentence, if a few draws find one. */
+/* A name with the same number of words that is not in the sentence, if a few random draws find one. */
 static cq_slice another_name(maker *m, cq_slice name) {
   enum { N_DRAWS = 12 };
   cq_slice other = {NULL, 0};
@@ -326,7 +326,7 @@ static const char *const subjects[] = {"i",     "you",  "he",   "she",   "it",  
                                        "there", "this", "that", "these", "those", NULL};
 static const char *const question_words[] = {"what", "why", "how", "when", "where", "who", "which", NULL};
 
-/* Verbs that "not" may follow, and their contractions with it. */
+/* Verbs that can be followed by "not", and their negative contractions. */
 static const struct {
   const char *verb, *negated;
 } auxiliaries[] = {
@@ -335,7 +335,7 @@ static const struct {
     {"has", "hasn't"},     {"have", "haven't"}, {"had", "hadn't"},     {"do", "don't"},         {"does", "doesn't"},
     {"did", "didn't"},     {"am", NULL},        {"may", NULL},         {"might", NULL},         {"shall", NULL}};
 
-/* "I'm", "we're": contractions that "not" may follow. After any other word, 's may be a genitive. */
+/* "I'm", "we're": contractions that can be followed by "not". After any other word, 's may be a genitive. */
 static const char *const contractions[] = {"i'm",    "you're", "we're",   "they're", "he's",   "she's",
                                            "it's",   "that's", "there's", "i'll",    "you'll", "he'll",
                                            "she'll", "it'll",  "we'll",   "they'll", NULL};
@@ -409,7 +409,7 @@ static bool remove_negation(maker *m) {
   return false;
 }
 
-/* Whether a form of "have" or "do" at word i helps another verb: only then "not" can follow. */
+/* Whether a form of "have" or "do" at word i is an auxiliary verb: only then can "not" follow. */
 static bool helps(const maker *m, size_t i) {
   const char *verb = m->words[i].plain, *next = plain_at(m, i + 1);
   if (verb[0] == 'd') return (i == 0 || is_one_of(plain_at(m, i - 1), question_words)) && is_one_of(next, subjects);
@@ -417,7 +417,7 @@ static bool helps(const maker *m, size_t i) {
          (is_one_of(next, subjects) && (i == 0 || is_one_of(plain_at(m, i - 1), question_words)));
 }
 
-/* Negates the first auxiliary; false if there is none. In a question it is contracted ("can't"). */
+/* Negates the first auxiliary; false if there is none. In questions, uses a contraction ("can't"). */
 static bool insert_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];
@@ -466,7 +466,7 @@ static const char *const joining[] = {"because", "although", "though", "unless",
 static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
 static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};
 
-/* Words that begin sentences and are not names: within a sentence they have no capital. */
+/* Words that begin sentences and are not names: not capitalized within a sentence. */
 static const char *const beginnings[] = {"a",     "all",  "an",   "at",    "every", "he",    "her",  "his",   "if",
                                          "in",    "it",   "its",  "it's",  "he's",  "she's", "many", "most",  "my",
                                          "no",    "on",   "our",  "she",   "some",  "that",  "the",  "their", "there",
@@ -476,7 +476,7 @@ static bool is_tail(const word *w, const char *tail) {
   return cq_slice_equal(tail_of(w), cq_slice_of(tail));
 }
 
-/* The conjunction of a sentence with just two clauses; 0: none. */
+/* The position of the conjunction in a sentence with exactly two clauses; 0: none. */
 static size_t find_joining(const maker *m) {
   enum { MIN_WORDS = 2 }; /* of a clause */
   size_t found = 0;
@@ -495,7 +495,7 @@ static size_t find_joining(const maker *m) {
   return found;
 }
 
-/* Takes bytes that begin with an ASCII letter, with or without a capital. */
+/* Appends bytes that begin with an ASCII letter, capitalized or not. */
 static void put_as(maker *m, cq_slice s, bool capital) {
   const char first = s.n ? s.data[0] : '\0';
   const bool is_letter = (first | 32) >= 'a' && (first | 32) <= 'z';

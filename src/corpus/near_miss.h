@@ -1,4 +1,4 @@
-/* Near misses of English sentences: each is made by one rule, looks much like the sentence, but means something else.
+/* Near misses of English sentences: each is made by one rule and is similar to the sentence, but has another meaning.
  *
  *   number     In May 12 ships sank.              In May 17 ships sank.
  *   name       We met Anna in Oslo.               We met Anna in Lima.
@@ -32,9 +32,9 @@ typedef struct cq_near_misses {
   cq_arena text;
 } cq_near_misses;
 
-/* At most one of each kind for each of n sentences. Names are replaced by names from the other sentences; otherwise a
- * sentence's near misses depend on the sentence and the seed alone. Release with
- * cq_near_misses_free, even after an error. Errors: CQ_ERR_MEMORY. */
+/* Makes at most one of each kind for each of n sentences. Names are replaced by names from other sentences; apart from
+ * that, a sentence's near misses depend only on the sentence and the seed. Release with cq_near_misses_free, even after
+ * an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_near_misses_make(cq_near_misses *out, const cq_slice *sentences, size_t n, uint64_t seed,
                                           cq_error *error);
 void cq_near_misses_free(cq_near_misses *misses);

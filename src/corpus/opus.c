@@ -2,9 +2,9 @@
  *
  *   en/talk.xml.gz   <s id="4"><w id="4.1">It</w> <w id="4.2">rains</w> <w id="4.3">.</w></s>      or <s id="4">It rains.</s>
  *   opus             <linkGrp fromDoc="en/talk.xml.gz" toDoc="de/talk.xml.gz"> <link xtargets="4 5;6"/> ...
- *   ids              en/talk.xml.gz <tab> de/talk.xml.gz <tab> 4 5 <tab> 6        the same a line, as JW300 has it
+ *   ids              en/talk.xml.gz <tab> de/talk.xml.gz <tab> 4 5 <tab> 6        the same as lines, as in JW300
  *
- * The links' file comes first, then the directory of the documents, which may also lack the .gz. All sentences of the
+ * The file of links comes first, then the directory of the documents, which may also lack the .gz. All sentences of the
  * two linked documents are held in memory. */
 #include "base/error.h"
 #include "base/file.h"
@@ -34,7 +34,7 @@ typedef struct opus {
   cq_xml *xml;        /* of links */
   cq_row_reader rows; /* of links a line each */
   char *names[2];     /* of the documents that links are about */
-  char *link;         /* the numbers of a link, "4 5;6"; NULL: the group gave none */
+  char *link;         /* the sentence numbers of a link, "4 5;6"; NULL: missing */
   cq_builder texts[2];
 } opus;
 
@@ -72,7 +72,7 @@ static void close_sentence(void *context, const char *name) {
   if (d->texts.failed) cq_xml_refuse(d->xml, NULL);
 }
 
-/* Runs of white space, between words for instance, are a blank. */
+/* A run of white space, for instance between words, becomes one blank. */
 static void add_opus_text(cq_builder *b, size_t begin, const char *bytes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const bool blank = cq_is_blank(bytes[i]);
@@ -87,7 +87,7 @@ static void sentence_text(void *context, const char *bytes, int n) {
   add_opus_text(&d->texts, d->begin, bytes, (size_t)n);
 }
 
-/* Whether a name from a file leads out of the directory. */
+/* Whether a name from a file points outside the directory. */
 static bool leads_out(const char *name) {
   for (const char *p = name; p; p = (p = strchr(p, '/')) ? p + 1 : NULL)
     if (!strncmp(p, "..", 2) && (p[2] == '/' || p[2] == '\0')) return true;
@@ -116,7 +116,7 @@ static cq_status read_document(document *d, const char *name, const char *root, 
 
 /* --- links --- */
 
-/* The texts of the sentences whose ids are listed, a blank between; false: one of them is missing. */
+/* The texts of the listed sentence ids, joined by blanks; false: a sentence is missing. */
 static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   cq_builder_clear(out);
   while ((ids = cq_slice_trimmed(ids)).n > 0) {
@@ -131,7 +131,7 @@ static bool gather_sentences(cq_builder *out, const document *d, cq_slice ids) {
   return true;
 }
 
-/* The row of a counted link; n is 0 if the link gives no row. */
+/* The row of a link, which is already counted; n is 0 if the link gives no row. */
 static cq_status follow_link(cq_row *out, opus *o, const char *const names[2], const cq_slice ids[2], cq_error *error) {
   out->n = 0;
   cq_status status = CQ_OK;

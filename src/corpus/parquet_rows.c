@@ -1,6 +1,6 @@
-/* Parquet files, as data sets are published on the hub: columns by name. Without names: the two columns of text, and
- * the score or label beside them if there is one; or those of a struct `translation`; or anchor, positive, negative. A
- * null is empty text. */
+/* Parquet files, the format of data sets on the hub: columns by name. Without names: the two text columns, plus a score
+ * or label column if there is one; or the columns of a struct `translation`; or anchor, positive, negative. A null is
+ * an empty text. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
@@ -23,7 +23,7 @@ static bool is_one_of(const char *name, const char *const *names) {
   return *names;
 }
 
-/* Columns of one kind, up to three; the number of all. */
+/* Finds columns of one kind, up to three; returns their total number. */
 static size_t find_texts(size_t out[3], const cq_parquet *file, const char *beginning) {
   size_t n = 0;
   for (size_t i = 0; i < cq_parquet_n_columns(file); i++) {
@@ -35,7 +35,7 @@ static size_t find_texts(size_t out[3], const cq_parquet *file, const char *begi
   return n;
 }
 
-/* A score or label: a number, or text besides the pair. */
+/* Finds a score or label: a number, or a text besides the pair. */
 static bool find_label(size_t *out, const cq_parquet *file) {
   static const char *const names[] = {"score", "label", "similarity", "similarity_score", "gold_label", NULL};
   for (size_t i = 0; i < cq_parquet_n_columns(file); i++) {
@@ -46,7 +46,7 @@ static bool find_label(size_t *out, const cq_parquet *file) {
   return false;
 }
 
-/* Two texts and a label; *n is 0 if they are ambiguous. */
+/* Chooses two texts and a label; *n is 0 if the choice is ambiguous. */
 static void choose_columns(size_t out[3], size_t *n, const cq_parquet *file) {
   static const char *const triplet[] = {"anchor", "positive", "negative"};
   size_t texts[3], label = 0, taken = 0;
@@ -121,7 +121,7 @@ static cq_status open_parquet(cq_format_reader *reader, cq_error *error) {
   return open_next((parquet *)reader, error);
 }
 
-/* Ill-formed text of a single row: skipped and counted with skip_bad, else the error. */
+/* Malformed text in a single row: with skip_bad, skipped and counted; otherwise an error. */
 static cq_status pass_over(const parquet *p, cq_status status, const cq_error *why, cq_error *error) {
   if (status == CQ_ERR_FORMAT && p->base.flow.skip_bad && !cq_parquet_rows_broken(p->rows)) {
     cq_corpus_drop(p->base.counts, "malformed");

@@ -1,10 +1,10 @@
-/* Joining two files on a sentence that both have.
+/* Joins two files on common sentences.
  *
  *   second file ── rows by their key, in memory ──┐
  *   first file ──── row by row ───────────────────┴──▶ row x row
  *
- * When the second is too large for that, both are first split into parts by 64 bits of the key, on disk, and the parts
- * are joined one after the other (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
+ * If the second file is too large for memory, both are first split on disk into parts by 64 bits of the key, and the
+ * parts are joined one by one (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -157,7 +157,7 @@ static cq_status join_row(pivot *p, second_rows *s, const cq_row *row, cq_error 
   return status;
 }
 
-/* Counts rows of the second file without a partner in the first. */
+/* Counts rows of the second file that have no partner in the first. */
 static void count_alone(pivot *p, const second_rows *s) {
   bool *is_known = s->is_used;
   for (uint32_t i = 0; i < s->rows.n; i++) {
@@ -167,7 +167,7 @@ static void count_alone(pivot *p, const second_rows *s) {
   }
 }
 
-/* A reader of a file, or of a part of it, with a separate flow if its rows were counted before. */
+/* A reader of a file, or of a part of it; a part has a separate flow, because its rows were already counted. */
 static cq_row_reader rows_of(pivot *p, size_t side, const char *const *path, const cq_corpus_flow *flow,
                              cq_corpus_counts *counts) {
   const size_t on = p->on[side];
@@ -204,7 +204,7 @@ static void pivot_part_path(char *out, size_t size, const char *directory, size_
   snprintf(out, size, "%s/%zu-%zu", directory, side, part);
 }
 
-/* Parts begin with a byte-order mark and have carriage returns, which reading lines removes: a row's own then stay. */
+/* Parts get a byte-order mark and extra carriage returns: reading lines removes these instead of the rows' own. */
 static const char mark[] = "\xEF\xBB\xBF";
 
 static cq_status split_file(pivot *p, const char *directory, size_t side, size_t n_parts, cq_error *error) {
@@ -254,9 +254,9 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   return status;
 }
 
-/* The number of parts of the second file, from its size on disk. */
+/* The number of parts for the second file, by its size on disk. */
 static size_t count_parts(const cq_corpus_pivot_options *o) {
-  enum { OF_COMPRESSED = 6, OF_A_ROW = 8 }; /* times so large are texts, and a short row in memory with its key */
+  enum { OF_COMPRESSED = 6, OF_A_ROW = 8 }; /* estimated growth of compressed text, and of a short row in memory */
   const double memory = o->memory_gb * (1 << 30);
   const char *path = o->second;
   struct stat info;

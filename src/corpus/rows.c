@@ -1,4 +1,4 @@
-/* Reading and writing rows of parallel text, with counts of those that were dropped. See rows.h. */
+/* Reads and writes rows of parallel text, and counts dropped rows. See rows.h. */
 #include "corpus/rows.h"
 
 #include "base/error.h"

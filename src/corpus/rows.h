@@ -1,4 +1,4 @@
-/* Rows of parallel text: read from tab-separated files, counted, written. What the groups of options have in common. */
+/* Rows of parallel text: read from tab-separated files, counted, written. The common part of the groups of options. */
 #ifndef CORPUS_ROWS_H
 #define CORPUS_ROWS_H
 
@@ -54,17 +54,17 @@ typedef struct cq_corpus_flow {
 
 /* reason is a literal: reasons are compared as text. */
 void cq_corpus_drop(cq_corpus_counts *counts, const char *reason);
-/* Adds the dropped rows of a file whose other rows are not counted, as read and dropped. */
+/* Adds the dropped rows of a file whose other rows are not counted, both as read and as dropped. */
 void cq_corpus_add_dropped(cq_corpus_counts *counts, const cq_corpus_counts *other);
 /* Counts a row read. Every CQ_CORPUS_EVERY rows, calls progress, which may stop the run; the second function calls it
- * immediately, during long work between two rows. Errors: CQ_ERR_STOPPED. */
+ * at once, for long work between two rows. Errors: CQ_ERR_STOPPED. */
 enum { CQ_CORPUS_EVERY = 8192 };
 CQ_MUST_USE cq_status cq_corpus_count_row(cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 CQ_MUST_USE cq_status cq_corpus_ask(const cq_corpus_counts *counts, const cq_corpus_flow *flow, cq_error *error);
 
 /* --- reading --- */
 
-/* Standard input can be read once. Errors: CQ_ERR_ARGUMENT when it appears twice. */
+/* Standard input can be read only once. Errors: CQ_ERR_ARGUMENT when it appears twice. */
 CQ_MUST_USE cq_status cq_corpus_check_inputs(const char *const *inputs, size_t n, const char *const *more,
                                              size_t n_more, cq_error *error);
 
@@ -83,12 +83,12 @@ typedef struct cq_row_reader {
   size_t next_path;
 } cq_row_reader;
 
-/* The next row, valid until the call after; n is 0 at the end. */
+/* The next row, valid until the next call; n is 0 at the end. */
 CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
 void cq_row_reader_close(cq_row_reader *rows);
 
 /* Visits each row of files other than the caller's inputs: dictionaries, text. Malformed lines are counted as dropped.
- * visit: false when out of memory, which is an error of `what`. */
+ * visit returns false when out of memory; the error then names `what`. */
 typedef bool (*cq_row_visit)(void *context, const cq_row *row);
 CQ_MUST_USE cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t min_columns,
                                            cq_row_visit visit, void *context, const char *what,
@@ -105,18 +105,18 @@ CQ_MUST_USE cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flo
                                          cq_error *error);
 /* A line as it is. */
 CQ_MUST_USE cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error);
-/* Columns with white space trimmed, tabs and line breaks within replaced by blanks; a row whose first side or all other
- * sides are empty is counted as dropped. */
+/* Writes columns with white space trimmed and inner tabs and line breaks replaced by blanks; a row whose first side or
+ * all other sides are empty is counted as dropped. */
 CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error);
-/* Commits unless status, the work's, is an error already; closes in any case. Returns the first error. */
+/* Commits unless `status`, the result of the work, is an error; always closes. Returns the first error. */
 CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
 
 /* --- choosing --- */
 
-/* *why: why a row is dropped, a literal for cq_corpus_drop; NULL: it is kept. */
+/* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. */
 typedef cq_status (*cq_row_check)(const char **why, void *context, const cq_row *row, cq_error *error);
 
-/* Writes the rows of a reader that pass a check to the flow's output, and counts the others; closes the reader. */
+/* Writes the rows of a reader that pass a check to the flow's output and counts the others; closes the reader. */
 CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

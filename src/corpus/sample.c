@@ -1,4 +1,4 @@
-/* A uniform sample of rows, drawn in one pass (reservoir sampling), in the order of the input. */
+/* Draws a uniform sample of rows in one pass (reservoir sampling); keeps the input's order. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -49,7 +49,7 @@ static cq_status keep_row(kept *place, uint64_t number, cq_slice line, cq_error 
   return CQ_OK;
 }
 
-/* Row i replaces a kept one at random with chance n / (i + 1). */
+/* Row i replaces a random kept row with probability n / (i + 1). */
 static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpus_sample_options *o, cq_error *error) {
   cq_row row;
   kept *items = NULL;

@@ -18,7 +18,7 @@ const cq_option_group cq_group_corpus_stats = {.name = "corpus-stats",
                                                CQ_ROWS(cq_corpus_stats_options, option_rows),
                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_stats_options, progress))};
 
-enum { SHORT = 4096 }; /* lengths below are counted, the few others kept one by one */
+enum { SHORT = 4096 }; /* lengths below this are counted in an array, the few others kept individually */
 
 /* A column's counts. */
 typedef struct tally {
@@ -79,7 +79,7 @@ static cq_status add_row_figures(cq_corpus_figures *out, stats *s, const cq_row 
   return CQ_OK;
 }
 
-/* The smallest length that a share of the sentences do not exceed; the long ones in their order. */
+/* The smallest length that a given share of the sentences does not exceed; the long ones must be sorted. */
 static uint64_t length_of_share(const tally *t, double share) {
   const double wanted = share * (double)(t->n - t->n_empty);
   uint64_t n = 0;
@@ -106,7 +106,7 @@ static void sum_up_column(cq_corpus_column *out, tally *t) {
   out->max_characters = t->max;
   uint64_t before = UINT64_MAX;
   int last = -1;
-  for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS; i++) { /* the next most frequent, of equally frequent ones by number */
+  for (int i = 0; i < CQ_CORPUS_MAX_SCRIPTS; i++) { /* the next most frequent script; on a tie, the lower number */
     int best = -1;
     for (int s = 0; s < CQ_N_SCRIPTS; s++)
       if (t->scripts[s] > 0 && (t->scripts[s] < before || (t->scripts[s] == before && s > last)) &&

@@ -1,8 +1,8 @@
-/* Lines of fields: tab-separated tables, by number or by the names of their first line (TED2020), with scores
- * (WikiMatrix), and lists of two words a line (MUSE).
+/* Lines of fields: tab-separated tables with columns by number or by name in the first line (TED2020), with scores
+ * (WikiMatrix), and lists of two words per line (MUSE).
  *
  *   wikimatrix   1.0534 <tab> A sentence. <tab> Ein Satz.
- *   muse         cat chat                                     a blank or a tab between */
+ *   muse         cat chat                                     separated by a blank or a tab */
 #include "corpus/format.h"
 
 #include "base/error.h"

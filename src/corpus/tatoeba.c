@@ -1,7 +1,7 @@
-/* Tatoeba's exports, of all languages or of some:
+/* Tatoeba's exports, for all or some languages:
  *
  *   sentences.csv   1276 <tab> eng <tab> Let's try something.
- *   links.csv       1276 <tab> 5350                                two sentences that translate one another
+ *   links.csv       1276 <tab> 5350                                two sentences that are translations of each other
  *
  * The sentences of the two languages are held in memory. Tatoeba lists each link in both directions; only the one from
  * the first language is used. */

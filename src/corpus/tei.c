@@ -4,7 +4,7 @@
  *     <sense> <cit type="trans"><quote>Anlasser</quote></cit>
  *       <cit type="example"><quote>...</quote> <cit type="trans"><quote>...</quote></cit></cit> </sense> </entry>
  *
- * Rows are each <orth> with each <quote> of a translation that is not an example's. */
+ * The rows are each <orth> with each <quote> of a translation that does not belong to an example. */
 #include "base/error.h"
 #include "corpus/entry.h"
 #include "corpus/xml.h"

@@ -2,8 +2,8 @@
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
- * A unit gives a row if it has all languages that are requested, of several segments in a language the first. "en" stands
- * for "en-GB" as well. What <bpt>, <ept>, <it>, <ph> and <ut> hold is the layout's, not the text's. */
+ * A unit gives a row if it has all requested languages; of several segments in a language, the first is used. "en" also
+ * matches "en-GB". The contents of <bpt>, <ept>, <it>, <ph> and <ut> are layout, not text. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"

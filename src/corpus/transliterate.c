@@ -1,9 +1,9 @@
-/* Names in another language's letters, by rules learned from the names in a dictionary:
+/* Writes names in another language's letters, by rules learned from the names in a dictionary:
  *
  *   dictionary ──▶ words and translations that sound alike        Obama, Обама
- *                   ──expectation maximization──▶ how letters are written, and which other pairs follow that
+ *                   ──expectation maximization──▶ letter correspondences, and other pairs that fit them
  *                   ──▶ a joint n-gram model of both spellings
- *   text ──▶ words that are never in lower case there, and not in the dictionary ──▶ their best spelling */
+ *   text ──▶ words that never occur in lower case and are not in the dictionary ──▶ their best spelling */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -37,13 +37,13 @@ const cq_option_group cq_group_corpus_transliterate = {
 
 enum {
   MIN_LETTERS = 3,     /* of a name */
-  MIN_PAIRED = 2,      /* letters of a word to learn from, and of its translation */
+  MIN_PAIRED = 2,      /* minimum letters of a word and of its translation for learning from them */
   MIN_CODES = 3,       /* min consonants that two words must have in common */
-  ENOUGH_NAMES = 1000, /* with this many names among the pairs, other words teach nothing */
+  ENOUGH_NAMES = 1000, /* with this many names among the pairs, other words are not used for learning */
   FIRST_ITERATIONS = 6,
   LAST_ITERATIONS = 5,
 };
-#define MIN_GAIN 0.5 /* for each letter: log probability of a pair beyond that of its letters by themselves */
+#define MIN_GAIN 0.5 /* per letter: log probability of a pair, minus that of its letters independently */
 
 /* How often letters are in words. */
 typedef struct letter_counts {
@@ -73,7 +73,7 @@ typedef struct transliterator {
 
 /* --- the dictionary --- */
 
-/* How many letters a single word has; 0: it is none, or a longer one than can be learned. */
+/* The number of letters of a single word; 0: not a single word, or too long for learning. */
 static size_t letters_of_word(cq_slice text) {
   size_t n = 0;
   for (size_t i = 0; i < text.n; n++) {
@@ -149,8 +149,8 @@ static bool add_entry(void *context, const cq_row *row) {
 
 /* --- pairs to learn from --- */
 
-/* The consonants of a word, one sign for each group of similar ones, as in Soundex (Russell 1918), but including the
- * first letter, and of any length. */
+/* The consonants of a word, one symbol per group of similar ones, as in Soundex (Russell 1918), but including the first
+ * letter and of any length. */
 static bool sound_codes(cq_builder *out, transliterator *t, cq_slice word) {
   static const char codes[] = "01230120022455012623010202"; /* of a to z; 0: none */
   cq_builder_clear(&t->scratch);
@@ -184,7 +184,7 @@ static double of_letters(const letter_counts *l, cq_slice word, size_t *n) {
   return sum;
 }
 
-/* Whether a pair is more likely by the model than two unrelated words. */
+/* Whether the model gives a pair a higher probability than two unrelated words. */
 static bool is_spelled_alike(bool *out, transliterator *t, cq_joint_pair pair) {
   size_t n_source, n_target;
   const double by_chance =
@@ -203,7 +203,7 @@ static void swap_candidates(candidates *c, size_t i, size_t j) {
 
 /* False when out of memory. */
 typedef bool (*pair_check)(bool *out, transliterator *t, cq_joint_pair pair);
-/* Moves the *n candidates of which a check is true to the front. */
+/* Moves the *n candidates that pass a check to the front. */
 static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, const cq_corpus_counts *counts,
                               cq_error *error) {
   candidates *c = &t->all;
@@ -218,7 +218,7 @@ static cq_status choose_pairs(size_t *n, transliterator *t, pair_check check, co
   return status;
 }
 
-/* Moves names among the first *n to the front, and sets *n to their number if there are enough. */
+/* Moves the names among the first *n to the front; if there are enough, sets *n to their number. */
 static void prefer_names(size_t *n, transliterator *t) {
   candidates *c = &t->all;
   size_t n_names = 0;

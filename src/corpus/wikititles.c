@@ -1,9 +1,9 @@
-/* Titles of Wikipedia's articles and what the articles are called in another language, from two of its dumps:
+/* Titles of Wikipedia articles in two languages, from two of Wikipedia's dumps:
  *
  *   page.sql        INSERT INTO `page` VALUES (12,0,'Anarchism',...),(13,1,'It\'s',...);      number, namespace, title
  *   langlinks.sql   INSERT INTO `langlinks` VALUES (12,'de','Anarchismus'),...;               number, language, title
  *
- * Namespace 0 holds the articles; underscores stand for blanks. The titles of the other language are held in memory. */
+ * Namespace 0 has the articles; underscores represent blanks. The titles in the other language are held in memory. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* A walk over the tuples of a dump's INSERT lines, of which the first three values are read. */
+/* Iterates over the tuples in a dump's INSERT lines; only the first three values are read. */
 typedef struct dump {
   cq_lines *lines;
   cq_slice rest;   /* of the line, after the last tuple */
@@ -23,7 +23,7 @@ typedef struct dump {
 typedef struct wikititles {
   cq_format_reader base;
   dump pages;
-  cq_map titles; /* number of a page, as text -> where its other title begins in texts */
+  cq_map titles; /* page number, as text -> offset of the page's other title in texts */
   cq_builder texts, title;
 } wikititles;
 
@@ -40,7 +40,7 @@ static bool take_char(dump *d, char c) {
   return true;
 }
 
-/* 'It\'s' into text; a value that is not a string as it stands. Slices of text are set when the tuple is over. */
+/* Decodes 'It\'s' to text; copies a value that is not a string. Slices of text are set at the end of the tuple. */
 static bool take_value(size_t *begin, size_t *end, dump *d) {
   *begin = d->text.n;
   const bool quoted = take_char(d, '\'');
@@ -77,7 +77,7 @@ static cq_status next_insert(bool *over, dump *d, cq_format_reader *reader, cq_e
   }
 }
 
-/* The next tuple's first three values, valid until the call after; *over at the end. */
+/* The next tuple's first three values, valid until the next call; *over at the end. */
 static cq_status next_tuple(bool *over, dump *d, cq_format_reader *reader, cq_error *error) {
   size_t begin[3] = {0}, end[3] = {0};
   *over = false;

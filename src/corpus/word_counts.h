@@ -1,5 +1,5 @@
-/* The distinct words of a text, and how often each occurs. Words that differ in case or compatibility forms only are
- * one.
+/* The distinct words of a text with their counts. Words that differ only in case or compatibility forms count as the
+ * same.
  *
  *   cq_word_counts words;
  *   cq_word_counts_open(&words, error);
@@ -15,7 +15,7 @@
 
 typedef struct cq_word {
   cq_slice folded;
-  cq_slice text; /* as the text has it first; folded, if the text has that too */
+  cq_slice text; /* the word as it first occurs in the text; the folded word, if it occurs, too */
   uint64_t n;
 } cq_word;
 
@@ -32,13 +32,13 @@ typedef struct cq_word_counts {
 CQ_MUST_USE cq_status cq_word_counts_open(cq_word_counts *out, cq_error *error);
 void cq_word_counts_close(cq_word_counts *words);
 
-/* Adds the words of files, of these columns of each row. Malformed lines are counted as dropped. */
+/* Adds the words of files, from these columns of each row. Malformed lines are counted as dropped. */
 typedef enum cq_word_columns { CQ_ALL_COLUMNS, CQ_FIRST_COLUMN, CQ_LAST_COLUMN } cq_word_columns;
 CQ_MUST_USE cq_status cq_word_counts_read(cq_word_counts *words, const char *const *paths, size_t n_paths,
                                           cq_word_columns columns, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                                           cq_error *error);
 
-/* Whether a character is one of an alphabet, with which words are spelled: no digit, no ideograph. */
+/* Whether a character belongs to an alphabet that spells words: not a digit, not an ideograph. */
 bool cq_char_is_spelled(uint32_t code);
 
 /* A word's normalized form for comparison, valid until the next call; NULL data: out of memory. */

@@ -1,5 +1,5 @@
-/* XML by libxml2's push parser. It cannot pause, so it gets the file in pieces that end one tag at most. Entities of other
- * files are refused. See xml.h. */
+/* XML by libxml2's push parser. It cannot pause, so it gets the file in pieces with at most one complete tag. Entities
+ * from other files are refused. See xml.h. */
 #include "corpus/xml.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ struct cq_xml {
   bool paused, over, had_pause;   /* the last two of the file */
   cq_error refusal;               /* what the handler has against the file */
   uint64_t n_read, n_of_entities; /* bytes */
-  size_t n, at;                   /* bytes of the chunk, and how many of them the parser has */
+  size_t n, at;                   /* bytes of the chunk, and how many of them the parser has received */
   char chunk[CHUNK];
 };
 
@@ -46,7 +46,7 @@ static void characters(void *parser, const xmlChar *bytes, int n) {
   if (x->handler.text && !x->refusal.status) x->handler.text(x->handler.context, (const char *)bytes, n);
 }
 
-/* Otherwise text would be lost: a DTD that is not read may define it. */
+/* Otherwise, text would be lost: a DTD that is not read may define the entity. */
 static xmlEntityPtr get_entity(void *parser, const xmlChar *name) {
   const xmlEntityPtr entity = xmlSAX2GetEntity(parser, name);
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
@@ -98,7 +98,7 @@ cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq
   return status;
 }
 
-/* In this thread: an entity has a parser of its own, whose lack of memory loses text. */
+/* Checks this thread's error: an entity has its own parser, which loses text when out of memory. */
 static bool is_out_of_memory(void) {
   const xmlError *problem = xmlGetLastError();
   return problem && problem->code == XML_ERR_NO_MEMORY;
@@ -115,7 +115,7 @@ static cq_status fail_xml(const cq_xml *x, cq_error *error) {
   return cq_fail_line(error, CQ_ERR_FORMAT, x->path, (uint64_t)line, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
-/* Bytes to the first '>', or to the '<' after it if none precedes it, as in a comment: the parser looks back for one. */
+/* Bytes to the first '>', or to the '<' after it in a comment, say: the parser looks back for one. */
 static size_t piece(const char *begin, size_t n) {
   const char *end = memchr(begin, '>', n);
   if (!end) return n;

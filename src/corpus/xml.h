@@ -1,4 +1,4 @@
-/* XML files, plain or gzipped, read a piece at a time: the parser pushes, and the handler may pause it, so that its
+/* XML files, plain or gzipped, read piece by piece: the parser pushes events, and the handler may pause it, so that the
  * caller can pull.
  *
  *   cq_xml_open(&xml, paths, n_paths, (cq_xml_handler){open_tag, close_tag, text, context}, &err);
@@ -18,17 +18,18 @@ typedef struct cq_xml_handler {
   void (*close_tag)(void *context, const char *name);
   void (*text)(void *context, const char *bytes, int n);
   void *context;
-  const char *missing; /* a file without a pause is refused with this message; NULL: it is not */
+  const char *missing; /* a file without a pause is an error with this message; NULL: it is not */
 } cq_xml_handler;
 
 /* One file after the other; the paths must remain. */
 CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq_xml_handler handler,
                                   cq_error *error);
-/* Reads to the next pause or to the end of the last file, where *more is false. Errors: CQ_ERR_FORMAT with the line; CQ_ERR_IO. */
+/* Reads to the next pause or the end of the last file (then *more is false). Errors: CQ_ERR_FORMAT (line);
+ * CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_xml_read(bool *more, cq_xml *xml, cq_error *error);
-/* For the handler: cq_xml_read returns after this tag, and the text after it may have come, too. */
+/* For the handler: cq_xml_read returns after this tag, possibly including the text after it. */
 void cq_xml_pause(cq_xml *xml);
-/* For the handler: cq_xml_read returns this error; a NULL format is out of memory. */
+/* For the handler: cq_xml_read returns this error; a NULL format means out of memory. */
 void cq_xml_refuse(cq_xml *xml, const char *format, ...) CQ_PRINTF(2, 3);
 void cq_xml_close(cq_xml *xml);
 

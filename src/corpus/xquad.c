@@ -2,8 +2,8 @@
  *
  *   {"data": [{"paragraphs": [{"context": "...", "qas": [{"id": "56be", "question": "...", "answers": [...]}]}]}]}
  *
- * A row for each question that both have, by its id, and before those of a paragraph one for the paragraph, if the first
- * of its questions that both have stands in it. Both files are held in memory. */
+ * Each question in both files (by id) gives a row. A paragraph gives a row before its questions, at the first question
+ * that both files have. Both files are held in memory. */
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -16,12 +16,12 @@ typedef struct xquad {
   cq_format_reader base;
   json_t *files[2];
   cq_map questions; /* of the second file: id -> its json_t */
-  cq_map contexts;  /* of the second file: id of a question -> the json_t of its paragraph */
+  cq_map contexts;  /* for the second file: question id -> the json_t of its paragraph */
   size_t article, paragraph, question;
   bool context_is_done;
 } xquad;
 
-/* The i-th of the array `key`; NULL: there are no more, or no such array. */
+/* The i-th element of the array `key`; NULL: there are no more, or no such array. */
 static json_t *json_item(const json_t *object, const char *key, size_t i) {
   return json_array_get(json_object_get(object, key), i);
 }

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A connection that is lost after this many bytes does not count as a failed attempt. */
+/* A connection that is lost after more than this many bytes does not count as a failed attempt. */
 enum { PROGRESS_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name) {
@@ -82,7 +82,7 @@ cq_status cq_hub_blob_ask(const cq_hub_store *store, cq_hub_file *file, cq_error
   return status;
 }
 
-/* --- the lock, which huggingface_hub takes as well --- */
+/* --- the lock, which huggingface_hub uses, too --- */
 
 static cq_status take_lock(int *lock, const cq_hub_store *store, const cq_hub_file *file, cq_error *error) {
   char path[CQ_HUB_PATH];
@@ -101,7 +101,7 @@ static cq_status take_lock(int *lock, const cq_hub_store *store, const cq_hub_fi
       }
       nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
     }
-    /* Some programs remove the lock file afterwards; then the lock is on a file that no other process can find. */
+    /* Some programs remove the lock file later; the lock is then on a file that no other process can find. */
     if (fstat(*lock, &opened) == 0 && stat(path, &named) == 0 && opened.st_ino == named.st_ino) return CQ_OK;
     close(*lock);
   }
@@ -124,8 +124,8 @@ typedef struct fetching {
   cq_error failed;
 } fetching;
 
-/* SHA-256 for large files, git's hash (which begins with the length) for small ones; from the ETag if that is a hash,
- * else from the list of files. */
+/* Starts SHA-256 for large files, git's hash (which begins with the length) for small ones; the expected value is the
+ * ETag if that is a hash, otherwise from the list of files. */
 static void begin_hash(fetching *f) {
   const cq_hub_file *file = f->file;
   char head[40];
@@ -146,7 +146,7 @@ static cq_status start_over(fetching *f, cq_error *error) {
   return CQ_OK;
 }
 
-/* Hashes what an earlier call has left, unless it is too long. */
+/* Hashes the data that an earlier call left, unless it is too long. */
 static cq_status take_up(fetching *f, cq_error *error) {
   struct stat info;
   char *buffer = cq_alloc(READ_BYTES);
@@ -176,7 +176,7 @@ typedef struct receiving {
   bool has_begun;
 } receiving;
 
-/* Whether an answer continues at the requested byte: a server may send the whole file instead. */
+/* Whether a response continues at the requested byte: a server may send the whole file instead. */
 static cq_status check_start(const receiving *r, const cq_hub_answer *head, cq_error *error) {
   fetching *f = r->f;
   if (head->code == 200) return r->asked_from ? start_over(f, error) : CQ_OK;
@@ -207,7 +207,7 @@ static bool is_whole(const fetching *f) {
   return f->file->has_size && f->n == f->file->n_bytes;
 }
 
-/* Repeats until the file is complete: lost connections are tolerated as long as each makes progress. */
+/* Repeats until the file is complete: lost connections are tolerated if each makes progress. */
 static cq_status receive(fetching *f, cq_error *error) {
   cq_hub_session *s = f->store->session;
   int tries = 0;
@@ -255,7 +255,7 @@ static cq_status receive(fetching *f, cq_error *error) {
 
 static cq_status verify(fetching *f, cq_error *error) {
   char hex[CQ_SHA_HEX];
-  if (!f->wanted) return CQ_OK; /* a hub other than Hugging Face's: no hash that we know */
+  if (!f->wanted) return CQ_OK; /* not Hugging Face's hub: no known hash */
   cq_sha_hex(hex, &f->sha);
   if (!strcmp(hex, f->wanted)) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, f->url, "the download has %s %s, the hub names %s",
@@ -279,7 +279,7 @@ static cq_status fetch_contents(fetching *f, cq_error *error) {
   if (!status) status = check_disk(f, error);
   if (!status) status = receive(f, error);
   if (!status && verify(f, error)) {
-    /* An earlier call's data may belong to other contents. */
+    /* The data of an earlier call may belong to different contents. */
     const bool was_resumed = f->is_resumed;
     status = start_over(f, error);
     if (!status && was_resumed) status = receive(f, error);

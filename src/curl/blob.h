@@ -15,16 +15,15 @@ typedef struct cq_hub_store {
 /* The hub's address of a file at the commit. */
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name);
 
-/* Requests the file's ETag and size and stores them in it. Errors: CQ_ERR_FORMAT for an answer without a
- * hub's headers or one that contradicts the list of files; those of the request. */
+/* Requests the file's ETag and size and stores them in it. Errors: CQ_ERR_FORMAT for a response without a hub's headers
+ * or one that contradicts the list of files; those of the request. */
 CQ_MUST_USE cq_status cq_hub_blob_ask(const cq_hub_store *store, cq_hub_file *file, cq_error *error);
 
 /* Whether the store has the file's contents. */
 bool cq_hub_blob_is_there(const cq_hub_store *store, const cq_hub_file *file);
 
-/* Fetches the missing part, under the lock of its ETag; a partial file is kept in ETAG.incomplete. The
- * session's `done` grows. Errors: CQ_ERR_FORMAT for another hash or size than the hub names; CQ_ERR_IO;
- * CQ_ERR_STOPPED. */
+/* Fetches the missing part, under the lock of its ETag; a partial file is kept in ETAG.incomplete. Adds to the
+ * session's `done`. Errors: CQ_ERR_FORMAT for a hash or size other than the hub's; CQ_ERR_IO; CQ_ERR_STOPPED. */
 CQ_MUST_USE cq_status cq_hub_blob_fetch(const cq_hub_store *store, const cq_hub_file *file, cq_error *error);
 
 /* Where the contents lie. */

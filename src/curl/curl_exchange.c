@@ -82,7 +82,7 @@ static const char *trusted_file(void) {
   return NULL;
 }
 
-/* A request without a body is GET or HEAD, or what its method says. */
+/* A request without a body is GET, HEAD, or the given method. */
 static void set_method(CURL *curl, const cq_curl_exchange *x) {
   if (!strcmp(x->method, "HEAD")) {
     curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);

@@ -10,7 +10,7 @@
 
 typedef enum cq_curl_result {
   CQ_CURL_OK,      /* there was an answer, whatever its code */
-  CQ_CURL_LOST,    /* no connection, or it was lost, or too slow: another try may help */
+  CQ_CURL_LOST,    /* no connection, or it was lost or too slow: another attempt may help */
   CQ_CURL_REFUSED, /* retrying is pointless: unknown protocol, untrusted certificate */
   CQ_CURL_STOPPED, /* one of the functions said so */
 } cq_curl_result;
@@ -19,7 +19,7 @@ typedef struct cq_curl_exchange {
   const char *method, *url;
   const char *const *headers; /* "Name: value" */
   size_t n_headers;
-  /* The request's body: n_body bytes that read hands over. POST and PUT always have one. */
+  /* The request's body: n_body bytes supplied by read. POST and PUT always have one. */
   uint64_t n_body;
   size_t (*read)(void *context, void *bytes, size_t n);      /* how many; SIZE_MAX: it cannot */
   bool (*rewind)(void *context);                             /* back to its start */
@@ -27,7 +27,7 @@ typedef struct cq_curl_exchange {
   bool (*body)(void *context, const void *bytes, size_t n);
   bool (*tick)(void *context); /* called at least about once a second; false stops */
   void *context;
-  long connect_s, stall_s; /* give up connecting; give up after this long with less than 100 bytes a second */
+  long connect_s, stall_s; /* connect timeout; maximum time with less than 100 bytes per second */
 } cq_curl_exchange;
 
 /* Connections that are kept from exchange to exchange; NULL: out of memory. */

@@ -1,7 +1,7 @@
-/* A repository's files into the cache:
+/* Fetches a repository's files into the cache:
  *
- *   list of files at the revision, its commit ──▶ which are wanted ──▶ ETag and size of each ──▶ blobs/
- *   all of them there ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
+ *   list of files at the revision, and its commit ──▶ selected files ──▶ ETag and size of each ──▶ blobs/
+ *   when all are complete ──▶ links in snapshots/COMMIT ──▶ refs/REVISION
  *
  * refs/ names a snapshot only when it is complete, so that a model is never found with files missing. */
 #include "base/error.h"
@@ -169,7 +169,7 @@ static cq_status get(char **directory, const cq_hub_name *name, const cq_hub_opt
   cq_status status = cq_hub_session_open(&s, o, name->repository, error);
   if (status) return status;
   /* As in sentence-transformers, a name without an organization is first tried as one of its own models. The hub
-   * answers 401 for a repository that does not exist. */
+   * responds with 401 for a repository that does not exist. */
   const bool is_bare = o->type == CQ_HUB_MODEL && !strchr(repository, '/');
   if (is_bare) {
     snprintf(with_organization, sizeof with_organization, "sentence-transformers/%s", repository);

@@ -14,7 +14,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* Bytes of an answer in memory; the longest wait that a server may request; redirections of one request. */
+/* Maximum bytes of a response in memory; longest wait that a server may request; redirections per request. */
 enum {
   MAX_ANSWER = 64 << 20,
   MAX_WAIT_S = 300,
@@ -36,7 +36,7 @@ void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes) {
       cq_builder_printf(out, "%%%02X", *c);
 }
 
-/* The host and port of a URL, and how long they are; NULL unless it is an http(s) URL without a user. */
+/* The host and port of a URL, and their length; NULL unless it is an http(s) URL without a user. */
 static const char *authority_of(size_t *n, int *scheme, const char *url) {
   static const char *const schemes[] = {"http://", "https://"};
   for (int i = 0; i < 2; i++) {
@@ -67,8 +67,8 @@ bool cq_hub_same_origin(const char *a, const char *b) {
 
 /* --- the session --- */
 
-/* From the environment, else from the file; surrounding blanks are stripped. A control character could inject a
- * header. */
+/* Reads the token from the environment, else from the file, and strips blanks around it. A control character could
+ * inject a header. */
 static cq_status find_token(cq_hub_session *s, cq_error *error) {
   char path[CQ_HUB_PATH];
   cq_slice text = {0};
@@ -153,7 +153,7 @@ static void keep_value(char *out, size_t size, cq_slice value) {
   out[n] = '\0';
 }
 
-/* Without W/ and quotes. It becomes a file name; an ETag that cannot be one is ignored. */
+/* Stores the ETag without W/ and quotes. It becomes a file name, so an unsuitable ETag is ignored. */
 static void keep_etag(char out[CQ_HUB_ETAG], cq_slice value) {
   if (value.n > 2 && !memcmp(value.data, "W/", 2)) value.data += 2, value.n -= 2;
   if (value.n >= 2 && value.data[0] == '"' && value.data[value.n - 1] == '"') value.data++, value.n -= 2;
@@ -273,7 +273,7 @@ static bool is_redirection(int code) {
   return code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
 }
 
-/* Whether a redirection may be followed to its target. */
+/* Whether a redirection to its target is allowed. */
 static cq_status check_redirection(const char *from, const char *to, const char *url, cq_error *error) {
   size_t n;
   int scheme_from, scheme_to;
@@ -358,7 +358,7 @@ bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_
   return true;
 }
 
-/* The hub's reason for a refusal: "error" of a JSON object in the body. */
+/* The hub's reason for an error: "error" in the body's JSON object. */
 static void error_of_text(char *out, size_t size, const cq_hub_answer *a) {
   const char *key = a->text.data ? strstr(a->text.data, "\"error\"") : NULL;
   const char *start = key ? strchr(key + 7, '"') : NULL;

@@ -1,4 +1,4 @@
-/* Requests to the hub: where it is, who asks, redirections, and another try when that may help.
+/* Requests to the hub: its address, the user's token, redirections, and retries if they may help.
  *
  * HF_ENDPOINT (https://huggingface.co) is the hub; HF_TOKEN, or the file that `hf auth login` leaves, the token; it is
  * sent to the hub's own scheme, host and port only, never to where a redirection leads. */
@@ -24,8 +24,8 @@ typedef struct cq_hub_session {
   uint64_t done, n_all;
 } cq_hub_session;
 
-/* Errors: CQ_ERR_ARGUMENT for an endpoint that is not a URL; CQ_ERR_IO when HF_HUB_OFFLINE forbids it, which
- * `purpose` says of what; CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is not a URL; CQ_ERR_IO when
+ * HF_HUB_OFFLINE forbids `purpose`; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hub_session_open(cq_hub_session *out, const cq_hub_options *options, const char *purpose,
                                           cq_error *error);
 void cq_hub_session_close(cq_hub_session *s);
@@ -35,26 +35,26 @@ bool cq_hub_tell(cq_hub_session *s);
 typedef struct cq_hub_answer {
   int code;
   long retry_after_s;
-  char etag[CQ_HUB_ETAG], linked_etag[CQ_HUB_ETAG]; /* without quotes; "" for what is not there or cannot be a name */
+  char etag[CQ_HUB_ETAG], linked_etag[CQ_HUB_ETAG]; /* without quotes; "" if missing or unusable as a file name */
   char commit[65], type[64], error_code[64], error_message[256];
   bool has_length, has_linked_size, has_range;
   uint64_t length, linked_size, range_first, range_all; /* of Content-Range: bytes FIRST-LAST/ALL */
   bool lost;                                            /* the attempt failed, but another may succeed */
-  cq_builder text; /* the body, unless a sink took it; of an error, its beginning */
+  cq_builder text; /* the body, unless a sink took it; for an error, its beginning */
 } cq_hub_answer;
 void cq_hub_answer_free(cq_hub_answer *a);
 
 typedef struct cq_hub_request {
   const char *method, *url;
   const char *headers[6]; /* NULL-terminated */
-  bool is_foreign;        /* to another host than the hub: no token, and headers as they are */
-  bool is_metadata;       /* HEAD of a file: a redirection with the file's headers is the answer */
+  bool is_foreign;        /* to a host other than the hub: sends no token, and headers unchanged */
+  bool is_metadata;       /* HEAD of a file: a redirection with the file's headers is the response */
   /* A body in memory, or from a function. */
   const char *body;
   uint64_t n_body;
   size_t (*read)(void *context, void *bytes, size_t n);
   bool (*rewind)(void *context);
-  /* Takes the body of 200 and 206; false on failure, with the reason in the request's *failure. */
+  /* Receives the body of 200 and 206; returns false on failure, with the reason in the request's *failure. */
   bool (*sink)(void *context, const cq_hub_answer *head, const void *bytes, size_t n);
   void *context;
   long stall_s;             /* 0: the session's for requests */
@@ -62,12 +62,12 @@ typedef struct cq_hub_request {
   cq_error *failed;         /* whose text that is */
 } cq_hub_request;
 
-/* One try, redirections followed. CQ_OK: there is an answer, of any code; a->lost with an error: try again. */
+/* One attempt, following redirections. CQ_OK: there is a response, with any code; an error with a->lost: try again. */
 CQ_MUST_USE cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
-/* Waits before the next attempt, after *tries of them. False: no more; *status CQ_ERR_STOPPED: the
- * caller's progress said so. */
+/* Waits before the next attempt, after *tries attempts. False: no more attempts; *status CQ_ERR_STOPPED: the caller's
+ * progress function stopped. */
 bool cq_hub_try_again(int *tries, const cq_hub_answer *a, cq_hub_session *s, cq_status *status, cq_error *error);
-/* Up to five tries; an answer other than success is an error with the hub's message. */
+/* Up to five attempts; a response other than success is an error with the hub's message. */
 CQ_MUST_USE cq_status cq_hub_ask(cq_hub_answer *a, cq_hub_session *s, const cq_hub_request *r, cq_error *error);
 /* The error for an unsuccessful answer. */
 cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const char *url, cq_error *error);
@@ -77,7 +77,7 @@ void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes);
 /* Whether two URLs have one scheme, host and port. */
 bool cq_hub_same_origin(const char *a, const char *b);
 
-/* For tests: seconds of waiting between tries become this many milliseconds each. */
+/* For tests: waiting between attempts takes this many milliseconds per second. */
 extern int cq_hub_ms_per_second;
 
 #endif

@@ -1,4 +1,4 @@
-/*   ---                              front matter: YAML, of which only keys at the start of a line are looked at
+/*   ---                              front matter: YAML; only keys at the start of a line are read
  *   license: apache-2.0
  *   tags:
  *   - sentence-transformers          belongs to the key above
@@ -42,7 +42,7 @@ static cq_status part_card(cq_slice *matter, cq_slice *text, cq_slice all, const
   return cq_fail_line(error, CQ_ERR_FORMAT, path, 1, "the front matter that begins here has no '---' at its end");
 }
 
-/* The key of a line that begins one: "license" of "license: mit". */
+/* The key at the start of a line: "license" for "license: mit". */
 static cq_slice key_of(cq_slice line) {
   const char *colon = memchr(line.data, ':', line.n);
   if (!colon || line.n == 0 || !isalpha((unsigned char)line.data[0])) return (cq_slice){"", 0};
@@ -68,7 +68,7 @@ static void write_list(cq_builder *out, const char *key, const char *const *valu
 
 /* --- the parts --- */
 
-/* The keys of the front matter that no option overrides. */
+/* Copies the keys of the front matter that no option overrides. */
 static void copy_matter(cq_builder *out, cq_slice matter, const cq_hub_put_options *o) {
   bool is_kept = true;
   while (matter.n) {

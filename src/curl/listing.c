@@ -40,7 +40,7 @@ static bool is_hex(const char *text, size_t n) {
   return text && strlen(text) == n && strspn(text, "0123456789abcdef") == n;
 }
 
-/* A name becomes a path below the snapshot, and a part of URLs. */
+/* Checks a name: it becomes a path inside the snapshot, and a part of URLs. */
 static bool stays_inside(const json_t *name) {
   const char *text = json_string_value(name);
   const size_t n = json_string_length(name);
@@ -152,7 +152,7 @@ cq_status cq_hub_want_matching(cq_hub_listing *l, const char *const *patterns, s
 
 /* --- choosing what a model needs --- */
 
-/* The file's name if it is directly in that folder ("": the root); else NULL. */
+/* The file's name if it is directly in that folder ("": the root); otherwise NULL. */
 static const char *name_in(const char *folder, const char *name) {
   const size_t n = strlen(folder);
   if (n && (strncmp(folder, name, n) != 0 || name[n] != '/')) return NULL;
@@ -168,7 +168,7 @@ static bool has_in(const cq_hub_listing *l, const char *folder, const char *patt
   return false;
 }
 
-/* Weights of one kind and name only: the first pattern that any file matches. */
+/* Selects weights of only one kind and name: the first pattern that any file matches. */
 static const char *weights_of(const cq_hub_listing *l, const char *folder) {
   static const char *const kinds[] = {"model.safetensors", "model-int8.safetensors", "model-*-of-*.safetensors",
                                       "pytorch_model.bin", "pytorch_model-*-of-*.bin"};
@@ -215,7 +215,7 @@ void cq_hub_want_model(cq_hub_listing *l, const json_t *modules) {
     snprintf(folder, sizeof folder, "%.*s", (int)(strlen(path) - (path[strlen(path) - 1] == '/')), path);
     want_folder(l, folder);
   }
-  /* A model's further languages (model/model_language.h), each in a folder of its own. */
+  /* A model's additional languages (model/model_language.h), each in its own folder. */
   for (size_t i = 0; i < l->n; i++) {
     const char *name = l->files[i].name, *slash = strrchr(name, '/');
     if (l->files[i].is_wanted || !slash || strncmp(name, "languages/", 10) != 0) continue;

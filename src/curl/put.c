@@ -1,7 +1,7 @@
-/* A model's directory as one commit:
+/* Uploads a model's directory as one commit:
  *
- *   card, hashes ──▶ what the repository has, created if there is none ──▶ which files are large
- *   large ones to their store ──▶ commit on what the repository was: small files within it, large ones by their hash */
+ *   card, hashes ──▶ files in the repository (created if missing) ──▶ which files are large
+ *   large files to their store ──▶ commit on the known parent: contains small files, refers to large ones by hash */
 #include "base/base64.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -13,7 +13,7 @@ enum { SAMPLE_BYTES = 512 };
 
 /* --- the repository --- */
 
-/* An existing one is fine: an earlier attempt of ours, whose answer was lost, may have created it. */
+/* It may already exist: an earlier attempt, whose response was lost, may have created it. */
 static cq_status create_repository(cq_hub_session *s, const char *repository, bool is_private, cq_error *error) {
   char url[1200], organization[CQ_HUB_NAME];
   const char *slash = strchr(repository, '/');
@@ -30,7 +30,7 @@ static cq_status create_repository(cq_hub_session *s, const char *repository, bo
   return status == CQ_ERR_IO && code == 409 ? CQ_OK : status;
 }
 
-/* Lists its files; it is created if it does not exist. */
+/* Lists the repository's files; creates it if it does not exist. */
 static cq_status open_repository(cq_hub_listing *l, cq_hub_session *s, const cq_hub_name *name,
                                  const cq_hub_put_options *o, cq_error *error) {
   int code;
@@ -46,7 +46,7 @@ static bool is_same(const cq_hub_upload *file, const cq_hub_file *there) {
                        : there->git_hash && !strcmp(there->git_hash, file->git_hash);
 }
 
-/* Finds the files that exist already; one with other contents is an error. */
+/* Finds files that already exist; a file with different contents is an error. */
 static cq_status compare_files(cq_hub_uploads *u, const cq_hub_listing *l, const char *repository,
                                const cq_hub_put_options *o, cq_error *error) {
   for (size_t i = 0; i < u->n; i++) {
@@ -195,8 +195,8 @@ static cq_status commit(char **out, int *code, cq_hub_session *s, const cq_hub_u
   return status;
 }
 
-/* Whether the repository has all files as they are here, after a commit that was refused because the repository had
- * changed: the change was our own when the answer to an earlier try was lost. */
+/* Whether the repository has exactly these files, after a commit was refused because the repository had changed: the
+ * change may be our own, if the response to an earlier attempt was lost. */
 static bool has_been_committed(char **out, cq_hub_session *s, const cq_hub_uploads *u, const cq_hub_name *name) {
   cq_hub_listing l = {0};
   int code;

@@ -132,7 +132,7 @@ static bool rewind_upload(void *context) {
   return true;
 }
 
-/* The headers that the store requires, "Name: value" each, in texts. */
+/* The headers that the store requires, as "Name: value" in texts. */
 static cq_status take_headers(cq_builder texts[MAX_UPLOAD_HEADERS], cq_hub_request *r, json_t *headers, const char *url,
                               cq_error *error) {
   const char *name;
@@ -188,7 +188,7 @@ static json_t *lfs_object(const cq_hub_upload *file) {
   return object;
 }
 
-/* Handles one object of the batch's answer; an object that the hub already has comes without actions. */
+/* Handles one object of the batch's response; an object that the hub already has comes without actions. */
 static cq_status send_object(cq_hub_session *s, const cq_hub_upload *file, json_t *object, const char *url,
                              cq_error *error) {
   json_t *actions = json_object_get(object, "actions"), *upload = json_object_get(actions, "upload");

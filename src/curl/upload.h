@@ -25,8 +25,8 @@ typedef struct cq_hub_uploads {
   uint64_t n_bytes;
 } cq_hub_uploads;
 
-/* The files of a model's directory with the published card; hashes only with with_hashes. Errors: CQ_ERR_ARGUMENT for a
- * directory without a model; those of reading, and of the card. */
+/* The files of a model's directory with the published card; hashes only if with_hashes is set. Errors: CQ_ERR_ARGUMENT
+ * for a directory without a model; those of reading, and of the card. */
 CQ_MUST_USE cq_status cq_hub_uploads_collect(cq_hub_uploads *out, const char *directory, const char *repository,
                                              const cq_hub_put_options *options, bool with_hashes, cq_error *error);
 void cq_hub_uploads_free(cq_hub_uploads *u);

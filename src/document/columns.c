@@ -1,4 +1,4 @@
-/* Rows of columns named by the first: CSV (RFC 4180, by libcsv), and tab-separated columns without quotes. */
+/* Rows with columns named by the first row: CSV (RFC 4180, by libcsv), and tab-separated columns without quotes. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -66,7 +66,7 @@ static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_sli
   return CQ_OK;
 }
 
-/* A quoted CSV field, and so a row, may span several lines. */
+/* A quoted CSV field, and thus a row, may span several lines. */
 static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_error *error) {
   cq_status status = CQ_OK;
   cq_slice line = {0};
@@ -117,7 +117,7 @@ static void find_roles(columns *c, const cq_document_fields *fields) {
   }
 }
 
-/* A tsv without column names holds a text, or an id and a text. */
+/* A TSV file without column names has a text, or an id and a text. */
 static cq_status go_without_names(columns *c, const cq_document_file *file, cq_error *error) {
   if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n)
     return cq_document_fail_text(file, error, "no column is named");

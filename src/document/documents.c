@@ -1,4 +1,4 @@
-/* Files one after another, each by the reader of its format. */
+/* Reads files one by one, each with the reader for its format. */
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/input.h"
@@ -140,7 +140,7 @@ void cq_documents_close(cq_documents *d) {
 
 /* --- which format a file has --- */
 
-/* A file extension in lower case, before that of a compression: ".tsv" of "a/news.TSV.gz"; "": none. */
+/* A file extension in lower case, before that of a compression: ".tsv" for "a/news.TSV.gz"; "": none. */
 static void find_ending(char ending[16], const char *path) {
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const size_t n = strlen(name) - cq_compression_ending(name);
@@ -190,7 +190,7 @@ static void leave_out(cq_documents *d, const char *ending) {
   d->n_endings++;
 }
 
-/* By the requested format or the file extension; NULL: unknown. */
+/* The type for the requested format or the file extension; NULL: unknown. */
 static const cq_document_type *type_of_name(const cq_documents *d, const cq_walked *file, const char *ending) {
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)
@@ -356,7 +356,7 @@ static cq_slice identified(cq_slice text) {
   return guess.probability > 0 ? cq_slice_of(guess.code) : (cq_slice){"", 0};
 }
 
-/* Completes the room's document: a title alone becomes the text, and a document without an id is named by its place. */
+/* Completes the document: a title without a text becomes the text; a missing id becomes the position. */
 static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   const cq_builder *role = d->room.role;
   if (has_failed(&d->room)) return cq_fail_memory(error, d->file.path);
@@ -391,7 +391,7 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
   return d->type->read(found, d->state, &d->file, error);
 }
 
-/* The first few are reported with their places, the others only counted. */
+/* Reports the first few with their positions; the others are only counted. */
 static void tell_skipped(const cq_documents *d, cq_error *why) {
   char text[sizeof why->message + 16];
   if (!d->o.notice || d->n_skipped >= MAX_SKIPS_TOLD) return;
@@ -400,7 +400,7 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
-/* Counts malformed input and skips it: a line, or else the rest of its file. */
+/* Counts and skips malformed input: a line, or the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
   tell_skipped(d, why);

@@ -1,4 +1,4 @@
-/* Fields by name: which is the text, the title, the id; the others are metadata. */
+/* Assigns fields by name: the text, the title, the id; all others are metadata. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
@@ -75,7 +75,7 @@ cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, c
   return cq_document_fail(file, error, "%s \"%.*s\" (fields)", what, (int)cq_min(name.n, (size_t)80), name.data);
 }
 
-/* A JSON value as text: a string as it is, an integer in digits, several strings one per line; false: none of these. */
+/* Appends a JSON value as text: strings as they are, one per line, or an integer in digits; false: another type. */
 static bool put_value(cq_builder *out, const json_t *value) {
   if (json_is_integer(value)) cq_builder_printf(out, "%lld", (long long)json_integer_value(value));
   if (json_is_string(value)) cq_builder_bytes(out, json_string_value(value), json_string_length(value));
@@ -127,7 +127,7 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
   return CQ_OK;
 }
 
-/* A member with the same name as a role's field is renamed, so that none is lost. */
+/* A member with the same name as a role's field is renamed, so that it is not lost. */
 static void put_metadata(json_t **object, const char *key, json_t *value) {
   cq_builder name = {0};
   cq_builder_text(&name, key);

@@ -1,5 +1,5 @@
-/* HTML by libxml2's parser, which accepts any input: the visible text, a line for each block. Events are processed as
- * they come, without a tree, since pages may be nested deeply and be long. */
+/* HTML by libxml2's parser, which accepts any input: the visible text, one line per block. Events are processed
+ * directly, without a tree, because pages may be long and deeply nested. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -27,7 +27,7 @@ static bool is_among(const char *names, const xmlChar *name) {
          snprintf(padded, sizeof padded, " %s ", (const char *)name) < (int)sizeof padded && strstr(names, padded);
 }
 
-/* Elements that are not shown, or are the same on every page. */
+/* Elements that are not visible, or are the same on every page. */
 static bool is_left_out(const xmlChar *name) {
   return is_among(" head script style noscript template svg math iframe object select button nav aside footer ", name);
 }
@@ -39,7 +39,7 @@ static bool is_block(const xmlChar *name) {
       name);
 }
 
-/* Collapses white space to one blank, and drops it at a line's start. */
+/* Collapses white space to one blank, and drops it at the start of a line. */
 static void put_shown(cq_builder *out, const char *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     const bool blank = cq_is_blank(text[i]);
@@ -63,7 +63,7 @@ static const char *attribute(const xmlChar **attributes, const char *name) {
   return NULL;
 }
 
-/* <meta name=... content=...> that describe the document; the first of each name. */
+/* Takes <meta name=... content=...> elements that describe the document; only the first of each name counts. */
 static void take_meta(page *p, const xmlChar **attributes) {
   const char *name = attribute(attributes, "name"), *content = attribute(attributes, "content");
   char key[NAME];
@@ -136,8 +136,8 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
   return status;
 }
 
-/* --- its encoding: UTF-8 if valid, else the declared one, else windows-1252, which browsers also use for ISO-8859-1
- * and ASCII. Invalid bytes become U+FFFD. --- */
+/* --- encoding: UTF-8 if valid, else the declared one, else windows-1252, which browsers also use for ISO-8859-1 and
+ * ASCII. Invalid bytes become U+FFFD. --- */
 
 static void find_charset(char charset[NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};

@@ -1,5 +1,4 @@
-/* Markdown by cmark: the text of all blocks, a blank line between them. HTML within it is left out. A row of a table
- * becomes a line "head: cell, head: cell", so that a passage of it can be read and found. */
+/* Markdown by cmark: the text of all blocks, separated by blank lines. HTML inside it is left out. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -8,8 +7,8 @@
 #include <cmark.h>
 #include <string.h>
 
-/* cmark aborts when memory runs out, so enough must be available before it starts: its nodes for the shortest inlines
- * take about this many bytes for a byte of text. */
+/* cmark aborts when memory runs out, so enough must be available before it starts: for the shortest inlines, its nodes
+ * take about this many bytes per byte of text. */
 enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
 
 /* --- front matter: "key: value" lines between two lines of --- at the beginning --- */

@@ -1,5 +1,5 @@
-/* Rows of a Parquet file: columns by name, as those of CSV. Numbers and truth values are JSON's in metadata, nulls are
- * left out, and so are lists, dates and other columns that are not read; a notice names the first of them. */
+/* Rows of a Parquet file: columns by name, as in CSV. Numbers and booleans become JSON values in metadata; nulls,
+ * lists, dates and other unreadable columns are left out, and a notice names the first unreadable one. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -34,7 +34,7 @@ static const char *name_of(const parquet *p, size_t i) {
   return cq_parquet_column_at(p->file, p->columns[i])->name;
 }
 
-/* Readable columns; the first unreadable one is reported. */
+/* Takes the readable columns; reports the first unreadable one. */
 static cq_status take_columns(parquet *p, const cq_document_file *file, cq_error *error) {
   const size_t n = cq_parquet_n_columns(p->file);
   const cq_parquet_column *left_out = NULL;

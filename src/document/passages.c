@@ -1,11 +1,11 @@
-/* Cutting long texts into passages of whole sentences that fit a model's maximum. See passages.h. */
+/* Splits long texts into passages of whole sentences that fit a model's maximum. See passages.h. */
 #include "document/passages.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 
-/* A sentence, or a part of a long one: [begin, end) of the text, and its tokens. */
+/* A sentence, or a part of a long one: [begin, end) of the text, and its number of tokens. */
 typedef struct cq_unit {
   size_t begin, end, n_tokens;
 } cq_unit;
@@ -35,8 +35,8 @@ static cq_status add_unit(cq_passages *p, size_t begin, size_t end, size_t n_tok
   return CQ_OK;
 }
 
-/* A sentence that is too long: runs of words, each with what follows it, that fit. Words are counted separately, so if
- * a token spans two words, a run has fewer tokens than assumed. */
+/* Splits a sentence that is too long into runs of words, each with the text after it, that fit. Words are counted
+ * separately, so if a token spans two words, a run has fewer tokens than counted. */
 static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sentence, size_t n_in_all,
                                    const cq_passage_options *o, cq_error *error) {
   size_t begin = (size_t)(sentence.data - text.data), n_tokens = 0;
@@ -89,7 +89,7 @@ static cq_status add_passage(cq_passages *p, cq_slice text, size_t first, size_t
   return CQ_OK;
 }
 
-/* The start of the passage after [first, end): as far back as the overlap allows, but after `first`. The overlap must
+/* The start of the passage after [first, end): as early as the overlap allows, but after `first`. The overlap must
  * leave room for the next unit. */
 static size_t next_first(const cq_passages *p, size_t first, size_t end, const cq_passage_options *o) {
   size_t next = end, n_tokens = 0;

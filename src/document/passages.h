@@ -1,5 +1,5 @@
-/* Splits long texts into passages that fit a model: as many consecutive sentences as fit, the last ones repeated at the
- * beginning of the next. */
+/* Splits long texts into passages that fit a model: as many consecutive sentences as fit; the last ones are repeated at
+ * the beginning of the next passage. */
 #ifndef DOCUMENT_PASSAGES_H
 #define DOCUMENT_PASSAGES_H
 
@@ -11,17 +11,17 @@ typedef struct cq_passage {
   size_t begin, end; /* bytes of the text, blanks at both ends left out */
 } cq_passage;
 
-/* How many tokens a piece of text has, without special ones. Errors: those of the tokenizer. */
+/* The number of tokens in a piece of text, without special ones. Errors: those of the tokenizer. */
 typedef cq_status (*cq_count_tokens_fn)(size_t *n, void *context, cq_slice text, cq_error *error);
 
 typedef struct cq_passage_options {
   size_t max_tokens;     /* of a passage, at least 1 */
-  size_t overlap_tokens; /* at most this many of a passage are repeated in the next; whole sentences */
+  size_t overlap_tokens; /* at most this many tokens are repeated in the next passage; whole sentences */
   cq_count_tokens_fn count;
   void *context;
 } cq_passage_options;
 
-/* Finds passages, one text after another. Start from cq_passages_open. */
+/* Finds the passages of one text after another. Initialize with cq_passages_open. */
 typedef struct cq_passages {
   cq_passage *items;
   size_t n;
@@ -34,8 +34,8 @@ typedef struct cq_passages {
 CQ_MUST_USE cq_status cq_passages_open(cq_passages *out, cq_error *error);
 void cq_passages_close(cq_passages *passages);
 
-/* passages->items [n], which cover all of the text; none for a blank text. A sentence of more than max_tokens is split
- * between words, and a word of more, which only noise has, is a passage of its own. Errors: those of counting;
+/* passages->items [n], which cover all of the text; none for a blank text. A sentence longer than max_tokens is split
+ * between words; a word longer than that, which occurs only in noise, is a separate passage. Errors: those of counting;
  * CQ_ERR_FORMAT for invalid UTF-8; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_passages_find(cq_passages *passages, cq_slice text, const cq_passage_options *options,
                                        cq_error *error);

@@ -1,4 +1,4 @@
-/* Shared by the readers of the formats: the open file, the names of its fields, room for one document. */
+/* Shared by the readers of the formats: the open file, the names of its fields, memory for one document. */
 #ifndef DOCUMENT_READER_H
 #define DOCUMENT_READER_H
 
@@ -19,14 +19,14 @@ typedef enum cq_document_role {
 } cq_document_role;
 enum { CQ_ROLES = CQ_ROLE_LANGUAGE + 1 };
 
-/* The name of a role's field in these files; empty: its usual ones. */
+/* The name of a role's field in these files; empty: the usual names. */
 typedef struct cq_document_fields {
   cq_slice name[CQ_ROLES];
 } cq_document_fields;
 
 /* "text=body,title=headline", borrowed; NULL: none. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_document_fields_parse(cq_document_fields *out, const char *fields, cq_error *error);
-/* How well a name fits a role, 0 best; -1: not at all. ASCII case is ignored. */
+/* How well a name matches a role, 0 best; -1: not at all. ASCII case is ignored. */
 int cq_document_fields_rank(const cq_document_fields *fields, cq_document_role role, cq_slice name);
 
 /* --- a document under construction --- */
@@ -45,7 +45,7 @@ typedef struct cq_document_file {
   const char *path; /* "<stdin>" for "-" */
   const cq_document_fields *fields;
   cq_lines *lines; /* formats of records */
-  cq_slice bytes;  /* formats whose file is one document: all of it; UTF-8 except for HTML that declares its encoding */
+  cq_slice bytes;  /* for one document per file: the whole file; UTF-8, unless HTML declares its encoding */
   bool is_utf8;    /* what bytes are */
   uint64_t line;   /* where the document begins */
   cq_document_room *room;
@@ -57,7 +57,7 @@ typedef struct cq_document_file {
 CQ_MUST_USE cq_status cq_document_fail(const cq_document_file *file, cq_error *error, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same for a missing text; what: its expected name. */
+/* The same for a missing text; what: the expected name. */
 CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, const char *what);
 
 /* --- the formats, a row each in documents.c --- */
@@ -66,14 +66,14 @@ CQ_MUST_USE cq_status cq_document_fail_text(const cq_document_file *file, cq_err
 
 typedef struct cq_document_type {
   const char *name;
-  const char *endings; /* file extensions, between blanks; "": recognized only by a file's first bytes */
+  const char *endings; /* file extensions, separated by blanks; "": recognized only by a file's first bytes */
   bool is_one;         /* the file is one document */
-  bool is_lines;       /* a document is a line: reading continues after a malformed one */
-  bool is_mapped;      /* the format opens the path itself: it reads from the end */
-  size_t most_bytes;   /* limit of a file, which is read as a whole; 0: no limit, line by line */
-  /* Formats of records: what a reader remembers; NULL: nothing. */
+  bool is_lines;       /* one document per line: reading continues after a malformed line */
+  bool is_mapped;      /* the format opens the path itself, because it reads from the end */
+  size_t most_bytes;   /* maximum size of a file that is read as a whole; 0: no limit, read line by line */
+  /* Formats of records: makes the reader's state; NULL: no state. */
   cq_status (*open)(void **state, cq_document_file *file, cq_error *error);
-  /* Fills the room; *found false: no more. A whole file is read once. */
+  /* Fills the room; *found false: no more. A whole file is read only once. */
   cq_status (*read)(bool *found, void *state, cq_document_file *file, cq_error *error);
   void (*close)(void *state);
 } cq_document_type;
@@ -82,8 +82,8 @@ extern const cq_document_type cq_document_type_lines, cq_document_type_tsv, cq_d
     cq_document_type_jsonl, cq_document_type_json, cq_document_type_text, cq_document_type_markdown,
     cq_document_type_html, cq_document_type_trec, cq_document_type_parquet;
 
-/* A JSON object's members: roles, and the others as metadata. has_text: the text is among them; else it comes from
- * elsewhere. */
+/* Takes a JSON object's members: roles, and the others as metadata. has_text: the text is one of them; otherwise it
+ * comes from elsewhere. */
 CQ_MUST_USE cq_status cq_document_take_object(cq_document_file *file, const json_t *object, bool has_text,
                                               cq_error *error);
 

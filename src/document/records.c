@@ -1,4 +1,4 @@
-/* Formats whose documents are lines of a file: lines of text, JSON lines; and lists in JSON. */
+/* Formats with one document per line: lines of text, JSON lines; also JSON lists. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"

@@ -1,4 +1,4 @@
-/* TREC's collections: all text of a document but its id; <TITLE> or <HEADLINE> is also its title. */
+/* TREC collections: all text of a document except its id; <TITLE> or <HEADLINE> is also its title. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"

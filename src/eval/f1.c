@@ -58,7 +58,7 @@ cq_status cq_f1_curve(cq_f1_point **out, size_t *n_points, const double *scores,
     n_correct += order[i].correct;
     const bool last = i + 1 == n;
     if (!last && order[i + 1].score == order[i].score) continue;
-    /* Between two adjacent numbers the middle may round to the upper: then that one is the threshold. */
+    /* The middle between two adjacent numbers may round to the upper one, which is then the threshold. */
     const double middle = last ? order[i].score : order[i + 1].score + (order[i].score - order[i + 1].score) / 2;
     points[count++] =
         f1_point(!last && middle <= order[i + 1].score ? order[i].score : middle, i + 1, n_correct, n_gold);

@@ -1,5 +1,5 @@
-/* Multinomial logistic regression by L-BFGS (Liu & Nocedal 1989): the two-loop recursion over the last steps and the
- * gradient's changes, and a backtracking line search for sufficient decrease (Armijo) that keeps the curvature
+/* Multinomial logistic regression by L-BFGS (Liu & Nocedal 1989): the two-loop recursion over the last steps and
+ * gradient changes, and a backtracking line search with sufficient decrease (Armijo) that keeps the curvature
  * positive. */
 #include "base/context.h"
 #include "base/error.h"
@@ -75,7 +75,7 @@ static void add_shard(void *context, size_t shard, int worker) {
   p->losses[shard] = loss;
 }
 
-/* The loss at `weights`, and its gradient; the same for any number of threads. */
+/* The loss at `weights`, and its gradient; independent of the number of threads. */
 static double measure_loss(double *gradient, problem *p, const double *weights) {
   double likelihood = 0, squares = 0;
   p->at = weights;
@@ -110,7 +110,7 @@ static void remember_step(history *h, const double *step, const double *change) 
   h->curvature[h->newest] = curvature;
 }
 
-/* direction = -H gradient, H the inverse Hessian as the history has it. */
+/* direction = -H gradient, where H is the inverse Hessian estimated from the history. */
 static void turn_direction(double *direction, const history *h, const double *gradient) {
   double alpha[MEMORY];
   for (size_t i = 0; i < h->n; i++) direction[i] = -gradient[i];
@@ -137,7 +137,7 @@ static bool is_flat(const double *gradient, size_t n, double max) {
   return true;
 }
 
-/* rooms: next weights, gradient, next gradient, direction, step, change; [n_weights] each. */
+/* rooms: work memory for next weights, gradient, next gradient, direction, step, change; [n_weights] each. */
 static void descend_loss(cq_logistic *out, problem *p, history *h, double *rooms, const cq_logistic_options *o) {
   const size_t n = p->n_weights;
   double *next = rooms, *gradient = rooms + n, *next_gradient = rooms + 2 * n, *direction = rooms + 3 * n,

@@ -1,4 +1,4 @@
-/* Mean squared error of two sets of vectors, x 100 as sentence-transformers reports it. */
+/* Mean squared error between two sets of vectors, times 100 as in sentence-transformers. */
 #include "calque/eval.h"
 
 #include <math.h>

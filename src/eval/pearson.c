@@ -1,10 +1,10 @@
-/* Pearson's product-moment correlation, in two passes: means first, so that large offsets cost no digits. */
+/* Pearson's product-moment correlation in two passes: means first, so that large offsets lose no digits. */
 #include "calque/eval.h"
 
 #include <math.h>
 #include <stdbool.h>
 
-/* Compares the values themselves: the variance of a constant need not round to zero. */
+/* Compares the values themselves, because the variance of a constant may not round to zero. */
 static bool is_constant(const double *x, size_t n) {
   for (size_t i = 1; i < n; i++)
     if (x[i] != x[0]) return false;

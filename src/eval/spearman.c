@@ -1,4 +1,4 @@
-/* Spearman's rank correlation: Pearson's correlation of the ranks, where equal values share the mean of their ranks. */
+/* Spearman's rank correlation: Pearson's correlation of the ranks; equal values share the mean of their ranks. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "calque/eval.h"

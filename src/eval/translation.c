@@ -6,13 +6,13 @@
  *     of ROWS rows   |           |           |
  *                    +-----------+-----------+-------
  *
- * The cosines of a block with a chunk are one packed f32 product, looked through at once and never stored. A row of a
- * keeps the places that may still turn out to be its maximum: those within the product's rounding error of the
- * maximum f32 value so far. At the end these few are computed again in double precision, and the first maximum wins.
+ * The cosines of a block with a chunk are one packed f32 product, scanned at once and never stored. A row of a keeps
+ * the candidates for its maximum: those within the product's rounding error of the maximum f32 value so far. At the
+ * end, these few are computed again in double precision, and the first maximum wins.
  *
- * So the answer is that of the plain double-precision loop, ties included, whatever the SIMD level; a row with more
- * than MAX_CANDIDATES such places (a collapsed model) is simply computed in double precision altogether.
- * Source of the measure: Reimers & Gurevych 2020, section 3.3 (bitext accuracy on Tatoeba). */
+ * So the result is the same as in a plain double-precision loop, including ties, at every SIMD level. A row with more
+ * than MAX_CANDIDATES candidates (a collapsed model) is computed entirely in double precision. Source of the measure:
+ * Reimers & Gurevych 2020, section 3.3 (bitext accuracy on Tatoeba). */
 #include "eval/translation.h"
 
 #include "base/context.h"
@@ -42,7 +42,7 @@ typedef struct search {
   float *scratch;       /* scratch_floats a worker: unit rows, then cosines */
   size_t scratch_floats;
   candidates *kept; /* ROWS a worker */
-  float window;     /* how far below the maximum f32 cosine the true maximum may stand */
+  float window;     /* how far the true maximum may be below the maximum f32 cosine */
   const cq_kernels *kernels;
 } search;
 
@@ -52,7 +52,7 @@ static double dot_vectors(const float *x, const float *y, size_t dim) {
   return sum;
 }
 
-/* unit [n, dim] = rows x scaled to length 1; zero rows stay zero. */
+/* unit [n, dim] = rows of x scaled to length 1; zero rows stay zero. */
 static void unit_rows_and_lengths(float *unit, double *length, const float *x, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
     length[i] = sqrt(dot_vectors(x + i * dim, x + i * dim, dim));
@@ -99,7 +99,7 @@ static double exact_cosine(const search *s, size_t i, size_t j) {
   return length == 0 ? 0 : dot_vectors(s->a + i * s->dim, s->b + j * s->dim, s->dim) / length;
 }
 
-/* The first maximum among the candidates, or among all rows when there are too many of them. */
+/* The first maximum among the candidates, or among all rows if there are too many candidates. */
 static size_t decide_best(const search *s, size_t i, const candidates *c) {
   bool all = c->n > MAX_CANDIDATES;
   size_t n = all ? s->n_b : c->n, best = s->n_b;
@@ -133,8 +133,8 @@ cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float 
   cq_status status = CQ_OK;
   size_t workers = ctx ? (size_t)cq_context_n_threads(ctx) : 1, chunks = (n_b + COLUMNS - 1) / COLUMNS;
   search s = {.best = best, .a = a, .b = b, .n_a = n_a, .n_b = n_b, .dim = dim, .kernels = cq_kernels_best()};
-  /* Two unit vectors rounded to f32 and a sum of dim products, each within a relative 2^-24: the error of one cosine is
-   * below (dim + 4) 2^-24, and two are compared. */
+  /* Two unit vectors rounded to f32 and a sum of dim products, each with a relative error of 2^-24: the error of a
+   * cosine is below (dim + 4) 2^-24, and two cosines are compared. */
   s.window = 2 * (float)(dim + 4) * 0x1p-24f;
   s.packed_floats = ((size_t)s.kernels->packed_floats((int64_t)dim, COLUMNS) + 15) & ~(size_t)15;
   s.scratch_floats = (COLUMNS * dim + ROWS * COLUMNS + 15) & ~(size_t)15;

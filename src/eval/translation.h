@@ -4,9 +4,9 @@
 
 #include "calque/eval.h"
 
-/* best[i] = the row of b [n_b, dim] whose cosine with row i of a [n_a, dim] is highest, the lowest such row on ties;
- * n_b when there is none (n_b is 0, or no cosine is a number). Equal to the plain loop in double precision, on every
- * SIMD level. Errors: CQ_ERR_MEMORY. */
+/* best[i] = the row of b [n_b, dim] with the highest cosine to row i of a [n_a, dim], the lowest row on ties; n_b if
+ * there is none (n_b is 0, or no cosine is a number). The same as a plain loop in double precision, at every SIMD
+ * level. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float *b, size_t n_b, size_t dim,
                                       cq_context *ctx, cq_error *error);
 

@@ -91,7 +91,7 @@ static cq_status fail_here(const cq_collection *c, const char *what, cq_error *e
   return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(c->lines), cq_lines_number(c->lines), "%s", what);
 }
 
-/* The rest of a document of which `line` is the first. */
+/* Reads the rest of a document, whose first line is `line`. */
 static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line, cq_error *error) {
   size_t begins, end = document_tag(&begins, line, false);
   if (has_text((cq_slice){line.data, end ? begins : line.n}))
@@ -192,7 +192,7 @@ static cq_status find_trec_id(cq_slice *id, const cq_raw_document *raw, cq_error
   return fail_document(raw, "a document without <DOCNO>", error);
 }
 
-/* Text outside of the id, or inside of the fields; tags become blanks. */
+/* The text outside the id, or within the chosen fields; tags become blanks. */
 static cq_status read_trec_document(cq_slice *id, const cq_raw_document *raw, const char *const *fields,
                                     size_t n_fields, cq_builder *text, cq_error *error) {
   cq_markup markup = {.rest = raw->bytes};
@@ -266,7 +266,7 @@ static cq_status read_tsv(cq_slice *id, cq_slice *text, const cq_raw_document *r
   return CQ_OK;
 }
 
-/* The id is a column of runs and judgements; JSON can write a NUL. */
+/* The id becomes a column of run and judgment files, so it needs checking; JSON can contain a NUL. */
 static cq_status check_id(cq_slice id, const cq_raw_document *raw, cq_error *error) {
   if (id.n == 0) return fail_document(raw, "an empty id", error);
   for (size_t i = 0; i < id.n; i++)

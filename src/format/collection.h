@@ -1,18 +1,18 @@
-/* Test collections: the documents and the topics of files and directories, plain or gzipped, in three formats,
- * recognized by a file's first bytes.
+/* Test collections: the documents and the topics of files and directories, plain or compressed, in three formats, which
+ * are recognized by a file's first bytes.
  *
- *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may stand in <DOCID> instead. All text outside it
+ *   '<'   TREC        <DOC> <DOCNO> a-1 </DOCNO> ... </DOC>; the id may be in <DOCID> instead. All text outside it
  *                     counts, or the text in the chosen fields. Topics: <top> or <topic>, see below.
- *   '{'   JSON lines  a document an object: "id", "_id" or "docid"; text in "title", "text" and "contents", or in the
- *                     chosen fields
- *   else  TSV         a document a line: id, tab, text
+ *   '{'   JSON lines  one object per document: "id", "_id" or "docid"; text in "title", "text" and "contents", or in
+ *                     the chosen fields
+ *   else  TSV         one line per document: id, tab, text
  *
  *   cq_collection_open(&c, paths, n, &error);
  *   while (!(status = cq_collection_next(&raw, c, &error)) && raw.bytes.data)
  *     status = cq_document_read(&document, &raw, fields, n_fields, &room, &error);
  *
- * Directories are walked, names in bytewise order, those with a dot in front left out. Two steps, so that the second
- * can be done by many threads. */
+ * Directories are walked in bytewise order of names, without names that begin with a dot. Reading has two steps, so
+ * that many threads can do the second. */
 #ifndef FORMAT_COLLECTION_H
 #define FORMAT_COLLECTION_H
 
@@ -38,7 +38,7 @@ typedef struct cq_collection cq_collection;
 /* Errors: CQ_ERR_IO for a missing path. */
 CQ_MUST_USE cq_status cq_collection_open(cq_collection **out, const char *const *paths, size_t n_paths,
                                          cq_error *error);
-/* TREC's documents in open lines, which are taken over even if this fails. Errors: CQ_ERR_MEMORY. */
+/* TREC documents from open lines. Takes ownership of the lines, even if this fails. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_collection_of_lines(cq_collection **out, cq_lines *lines, cq_error *error);
 void cq_collection_close(cq_collection *collection);
 
@@ -50,8 +50,8 @@ typedef struct cq_collection_document {
   cq_slice id, text;
 } cq_collection_document;
 
-/* Both are in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for a document
- * without an id, with two, with one that has blanks in it, or that is not JSON; CQ_ERR_MEMORY. */
+/* The id and the text are in *room, which is cleared first, or in raw's bytes. Errors: CQ_ERR_FORMAT with the line for
+ * a document without an id, with two, with one that has blanks in it, or that is not JSON; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_document_read(cq_collection_document *out, const cq_raw_document *raw,
                                        const char *const *fields, size_t n_fields, cq_builder *room, cq_error *error);
 
@@ -67,11 +67,11 @@ typedef struct cq_topics {
   struct cq_arena *text;
 } cq_topics;
 
-/* Topics in TREC's format, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>, CLEF's with a language
- * in front (<DE-title>) and CLEF's later <identifier>, <description>, <narrative>; labels such as "Number:" are taken
- * off. Or TSV of id and title, or JSON lines with "id", "title" (or "text", "query"), "description", "narrative".
- * Errors: CQ_ERR_FORMAT with the line for a topic without an id or with one that appears twice, or none at all; those
- * above. */
+/* Topics in TREC's format, closed (FIRE, CLEF) or not (TREC): <num>, <title>, <desc> and <narr>; CLEF puts a language
+ * before the name (<DE-title>) and later uses <identifier>, <description>, <narrative>. Labels such as "Number:" are
+ * removed. Other formats: TSV of id and title, and JSON lines with "id", "title" (or "text", "query"), "description",
+ * "narrative". Errors: CQ_ERR_FORMAT with the line for a topic without an id or with a repeated id, or a file without
+ * topics; the errors above. */
 CQ_MUST_USE cq_status cq_topics_read(cq_topics *out, const char *path, cq_error *error);
 void cq_topics_free(cq_topics *topics);
 

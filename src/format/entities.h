@@ -1,4 +1,4 @@
-/* Characters by the names that HTML has for them: "eacute" is U+00E9. */
+/* Characters by their HTML names: "eacute" is U+00E9. */
 #ifndef FORMAT_ENTITIES_H
 #define FORMAT_ENTITIES_H
 
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* A named character's code; 0: no such name. Case matters: "Eacute" is another. */
+/* A named character's code; 0: no such name. Case matters: "Eacute" is a different character. */
 uint32_t cq_html_entity(cq_slice name);
 
 #endif

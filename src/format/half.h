@@ -1,5 +1,5 @@
-/* Half precision in portable integer arithmetic: no F16C, no AVX512-BF16, the same bits on every machine. Exact from,
- * rounded to nearest even to.
+/* Half precision in portable integer arithmetic: no F16C, no AVX512-BF16, the same bits on every machine. Conversion to
+ * f32 is exact; conversion from f32 rounds to nearest even.
  *
  *   f32   sign 1 | exponent 8, bias 127 | fraction 23
  *   f16   sign 1 | exponent 5, bias  15 | fraction 10
@@ -27,8 +27,7 @@ static inline uint32_t cq_bits_of_float(float value) {
 static inline float cq_f16_to_f32(uint16_t half) {
   uint32_t sign = (uint32_t)(half & 0x8000u) << 16, rest = half & 0x7FFFu, bits;
   if (rest < 0x0400u) {
-    /* Subnormal: 2^-14 (1 + f) - 2^-14 is exact and, unlike a product of subnormals, fast and safe from flush-to-zero.
-     */
+    /* Subnormal: 2^-14 (1 + f) - 2^-14 is exact. Unlike subnormal products, it is fast and safe from flush-to-zero. */
     bits = cq_bits_of_float(cq_float_of_bits((rest << 13) + (113u << 23)) - 0x1p-14f);
   } else {
     uint32_t bias = rest >= 0x7C00u ? 224u : 112u; /* infinity and NaN go to exponent 255 */

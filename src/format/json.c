@@ -15,8 +15,8 @@
 
 /* ---- memory ---- */
 
-/* Jansson's parser does not survive a failed allocation: it loses characters, or aborts by an assertion within an
- * escape. So each call has a reserve: when the allocator fails, memory comes from there, the text ends at the next
+/* Jansson's parser does not survive a failed allocation: it loses characters, or an assertion fails within an escape.
+ * So each call has a reserve. When the allocator fails, memory comes from the reserve, the text ends after the current
  * piece, and the result is dropped. A character needs less than CHARACTER_BYTES; a string being read is copied to at
  * most twice its size. */
 enum { PIECE = 1024, CHARACTER_BYTES = 256 };
@@ -48,7 +48,7 @@ static void json_release(void *p) {
   cq_free(p);
 }
 
-/* For the whole process; the program's own Jansson objects come from malloc as before. */
+/* For the whole process; Jansson objects of the program that uses the library still come from malloc. */
 __attribute__((constructor)) static void use_own_allocator(void) {
   json_set_alloc_funcs(json_alloc, json_release);
 }
@@ -60,7 +60,7 @@ static void drop_json(json_t **json) {
 
 /* ---- reading ---- */
 
-/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); jansson takes 64 bits. Every longer
+/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); Jansson takes 64 bits. Every longer
  * integer gets ".0" appended, so that it is read as a real number. */
 static bool widen_integers(cq_builder *out, cq_slice text) {
   bool in_string = false;
@@ -197,7 +197,7 @@ static void append_break(cq_builder *b, int indent, int depth) {
   for (int i = 0; i < indent * depth; i++) cq_builder_char(b, ' ');
 }
 
-/* Depth is bounded by jansson's limit for parsed documents, and by our code for others. */
+/* Jansson limits the depth of parsed documents, and our code limits that of others. */
 static void append_value(cq_builder *b, const json_t *value, int indent, int depth) { // NOLINT(misc-no-recursion)
   switch (json_typeof(value)) {
   case JSON_NULL: cq_builder_text(b, "null"); return;
@@ -218,7 +218,7 @@ static void append_value(cq_builder *b, const json_t *value, int indent, int dep
     return;
   case JSON_OBJECT: {
     const char *between = "";
-    json_t *object = (json_t *)(uintptr_t)value; /* jansson's iterator is not const-correct, but changes nothing */
+    json_t *object = (json_t *)(uintptr_t)value; /* Jansson's iterator is not const-correct, but changes nothing */
     cq_builder_char(b, '{');
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
       cq_builder_text(b, between);
@@ -293,7 +293,7 @@ cq_status cq_json_get_int(int64_t *out, const json_t *object, const char *key, i
   if (!value) return CQ_OK;
   bool whole = json_is_real(value) && json_real_value(value) == floor(json_real_value(value));
   if (!json_is_integer(value) && !whole) return wrong_type(value, key, "an integer", path, error);
-  /* A whole real number is an integer that was written as 1e30 or 512.0; 2^53 keeps the cast exact. */
+  /* A whole real number is an integer that was written as 1e30 or 512.0; the limit 2^53 keeps the cast exact. */
   bool fits = !whole || fabs(json_real_value(value)) <= 0x1p53;
   int64_t number = !whole ? json_integer_value(value) : fits ? (int64_t)json_real_value(value) : 0;
   if (!fits || number < min || number > max)

@@ -28,8 +28,8 @@ static size_t find_text(cq_slice text, size_t from, const char *what) {
   return text.n;
 }
 
-/* The length of the text up to and including `end`; 0: no `end`. `has_none` remembers that, so that a long text with an
- * unclosed comment is scanned once. */
+/* The length of the text up to and including `end`; 0 if there is no `end`. `has_none` remembers a failed search, so
+ * that a long text with an unclosed comment is scanned only once. */
 static size_t passed_over(cq_slice text, size_t from, const char *end, bool *has_none) {
   const size_t at = *has_none ? text.n : find_text(text, from, end);
   *has_none = at == text.n;

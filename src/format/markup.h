@@ -1,8 +1,8 @@
 /* The loose SGML of TREC's collections, as a sequence of tags and the text between them.
  *
  * A tag is '<', perhaps '/', a name of letters, digits and - _ : . , perhaps attributes with '=' in them, '>';
- * comments, declarations and processing instructions are passed over. Any other '<' is text, one of a comment that does
- * not end among them. Nothing need be closed; of <p/>, which opens and closes, the closing is what counts. */
+ * comments, declarations and processing instructions are skipped. Any other '<' is text, including that of an unclosed
+ * comment. Tags need not be closed; <p/> counts as a closing tag. */
 #ifndef FORMAT_MARKUP_H
 #define FORMAT_MARKUP_H
 
@@ -17,14 +17,13 @@ typedef struct cq_markup {
   bool has_no_end, has_no_dash; /* of >, of -->, in the rest: looked for once */
 } cq_markup;
 
-/* The next piece: a tag's name, or text as it stands (entities in it are cq_markup_text's to read). */
+/* The next piece: a tag's name, or raw text (cq_markup_text replaces the entities in it). */
 cq_markup_kind cq_markup_next(cq_slice *out, cq_markup *markup);
 
 /* Whether two names are equal, ignoring ASCII case. */
 bool cq_markup_is(cq_slice name, const char *other);
 
-/* Appends text with its entities replaced: the five of XML and numbers; others (such as &hyph;) become a
- * blank. */
+/* Appends text with its entities replaced: XML's five and numeric ones; others (such as &hyph;) become a blank. */
 void cq_markup_text(cq_builder *out, cq_slice text);
 
 #endif

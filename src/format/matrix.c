@@ -1,4 +1,4 @@
-/* A matrix of f32 in a mapped file: .npy, or raw numbers whose dimension the caller knows. See matrix.h. */
+/* A matrix of f32 in a mapped file: .npy, or raw numbers with a dimension given by the caller. See matrix.h. */
 #include "format/matrix.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A matrix of f32 on disk, mapped: NumPy's .npy, or numbers alone, row by row, as LASER writes its embeddings. */
+/* A matrix of f32 in a mapped file: NumPy's .npy, or raw numbers, row by row, as LASER writes its embeddings. */
 #ifndef FORMAT_MATRIX_H
 #define FORMAT_MATRIX_H
 
@@ -12,9 +12,9 @@ typedef struct cq_matrix {
   cq_mapping mapping; /* holds it */
 } cq_matrix;
 
-/* A name that ends in .npy is opened as such, any other as raw numbers, dim per row. Errors: those of cq_npy_open;
- * CQ_ERR_UNSUPPORTED for a type other than f32; CQ_ERR_FORMAT when the size is no multiple of a row's; CQ_ERR_ARGUMENT
- * for dim 0 where it must be given, or another than the file's. */
+/* A file whose name ends in .npy is opened as such, any other as raw numbers, dim per row. Errors: those of
+ * cq_npy_open; CQ_ERR_UNSUPPORTED for a type other than f32; CQ_ERR_FORMAT when the size is not a multiple of the row
+ * size; CQ_ERR_ARGUMENT for dim 0 where a dimension is needed, or for a dim that differs from the file's. */
 CQ_MUST_USE cq_status cq_matrix_open(cq_matrix *out, const char *path, size_t dim, cq_error *error);
 void cq_matrix_close(cq_matrix *matrix);
 

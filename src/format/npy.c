@@ -37,7 +37,7 @@ struct cq_npy {
   cq_npy_type dtype;
   int64_t rows, columns;
   const void *data;
-  void *aligned; /* a copy of the data when the header leaves them unaligned for their type; else NULL */
+  void *aligned; /* a copy of the data if they are not aligned for their type in the file; else NULL */
 };
 
 /* A cursor over the header's literal. */
@@ -271,7 +271,7 @@ void cq_npy_header(char out[CQ_NPY_HEADER_BYTES], cq_npy_type dtype, int64_t row
   out[7] = 0;
   out[8] = CQ_NPY_HEADER_BYTES - 10;
   out[9] = 0;
-  /* Two numbers of at most 19 digits leave room to spare. */
+  /* Two numbers of at most 19 digits always fit. */
   int n = snprintf(out + 10, CQ_NPY_HEADER_BYTES - 10,
                    "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRId64 ", %" PRId64 "), }", types[dtype].descr,
                    rows, columns);

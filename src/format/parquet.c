@@ -1,4 +1,4 @@
-/* Reading Parquet: opening a file, and its columns row by row. See parquet.h. */
+/* Reading Parquet: opens a file, and reads columns row by row. See parquet.h. */
 #include "format/parquet.h"
 
 #include "base/error.h"
@@ -131,7 +131,7 @@ bool cq_parquet_rows_broken(const cq_parquet_rows *rows) {
   return rows->is_broken;
 }
 
-/* The next group that has rows; those before are not needed again. */
+/* Starts the next group that has rows; earlier groups are no longer needed. */
 static cq_status start_group(cq_parquet_rows *rows, cq_error *error) {
   if (rows->next_group) cq_mapping_release_pages(&rows->file->mapping);
   rows->n_left = rows->file->group_rows[rows->next_group];
@@ -197,7 +197,7 @@ static cq_status check_text(const taken *t, cq_slice text, cq_error *error) {
   return CQ_OK;
 }
 
-/* Every column advances, even when one has text that is not well-formed; the first such error is returned. */
+/* Every column advances, even if one has malformed text; returns the first such error. */
 static cq_status read_row(cq_slice *values, cq_parquet_rows *rows, cq_error *error) {
   cq_status status = CQ_OK;
   rows->row++;

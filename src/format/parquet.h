@@ -1,19 +1,18 @@
-/* Parquet files, as data sets are published in: columns of text, numbers and booleans, row by row.
+/* Parquet files, in which data sets are published: columns of text, numbers and booleans, read row by row.
  *
  *   "PAR1"
- *   row group: for each column a chunk: [dictionary page] data page...     rows are streamed, group by group
+ *   row group: for each column a chunk: [dictionary page] data page...     rows are read group by group
  *   ...
- *   footer: the schema, and where each chunk lies (Thrift)                 parquet_footer.c
+ *   footer: the schema and the offset of each chunk (Thrift)                 parquet_footer.c
  *   length of the footer (4 bytes), "PAR1"
  *
  *   page: header (Thrift) | levels | values, compressed                    parquet_page.c
  *     levels   is there a value? RLE and bit-packed                        parquet_runs.c
  *     values   PLAIN, dictionary, RLE, DELTA_*, BYTE_STREAM_SPLIT          parquet_values.c, parquet_delta.c
  *
- * Columns are the leaves of the schema and are called by their path: "translation.en". Structs are read, with
- * nulls at any level; lists and maps (REPEATED), dates, decimals and other binary numbers are refused by name, as are
- * encryption and compression other than Snappy, gzip or Zstandard. Checksums of pages are compared where they
- * are there.
+ * Columns are the leaves of the schema. Their name is their path: "translation.en". Structs are supported, with nulls
+ * at any level. Lists and maps (REPEATED), dates, decimals, other binary numbers, encryption, and compression other
+ * than Snappy, gzip or Zstandard give an error that names them. Page checksums are verified if present.
  *
  * The file is mapped, so it may be larger than memory. A chosen column keeps one page and one dictionary.
  *
@@ -46,7 +45,7 @@ void cq_parquet_close(cq_parquet *file);
 uint64_t cq_parquet_n_rows(const cq_parquet *file);
 size_t cq_parquet_n_columns(const cq_parquet *file);
 const cq_parquet_column *cq_parquet_column_at(const cq_parquet *file, size_t i);
-/* A column by its path, or by a unique ending of it ("en"). Errors: CQ_ERR_ARGUMENT, which names the columns. */
+/* A column by its path, or by a unique ending of it ("en"). Errors: CQ_ERR_ARGUMENT; the message lists the columns. */
 CQ_MUST_USE cq_status cq_parquet_find(size_t *out, const cq_parquet *file, const char *name, cq_error *error);
 
 /* --- rows of some columns --- */
@@ -56,11 +55,11 @@ typedef struct cq_parquet_rows cq_parquet_rows;
 /* The file must outlive its rows. Errors: CQ_ERR_UNSUPPORTED for a column of CQ_PARQUET_OTHER; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_parquet_rows_open(cq_parquet_rows **out, const cq_parquet *file, const size_t *columns,
                                            size_t n_columns, cq_error *error);
-/* The next row's values [n_columns], valid until the call after; *found false: there are no more. Text is UTF-8 without
- * NUL; numbers are in decimal, booleans "1" and "0"; the data of what is null is NULL.
+/* The next row's values [n_columns], valid until the next call; *found false: there are no more. Text is UTF-8 without
+ * NUL; numbers are in decimal, booleans "1" and "0"; a null value has data NULL.
  * Errors: CQ_ERR_FORMAT and CQ_ERR_UNSUPPORTED with file, byte of the page, column, row group and row. */
 CQ_MUST_USE cq_status cq_parquet_rows_next(bool *found, cq_slice *values, cq_parquet_rows *rows, cq_error *error);
-/* False after an error in a single text: reading may continue with the next row. */
+/* False if the last error concerned a single text: reading may then continue with the next row. */
 bool cq_parquet_rows_broken(const cq_parquet_rows *rows);
 void cq_parquet_rows_close(cq_parquet_rows *rows);
 

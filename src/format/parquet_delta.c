@@ -1,4 +1,4 @@
-/* Decoding DELTA_BINARY_PACKED: blocks of miniblocks, each bit-packed with a width of its own. See parquet_delta.h. */
+/* Decodes DELTA_BINARY_PACKED: blocks of miniblocks, each bit-packed with its own width. See parquet_delta.h. */
 #include "format/parquet_delta.h"
 
 /* Writers use blocks of 128 values. */

@@ -1,8 +1,8 @@
-/* Parquet's DELTA_BINARY_PACKED: whole numbers as differences to those before, in blocks of miniblocks.
+/* Parquet's DELTA_BINARY_PACKED: integers as differences from the previous value, in blocks of miniblocks.
  *
- *   values of a block, miniblocks of a block, values (varints), the first value (zigzag)
+ *   values per block, miniblocks per block, total values (varints), the first value (zigzag)
  *   block: the lowest difference (zigzag), width of each miniblock in bits (a byte each), the miniblocks that are needed
- *   miniblock: differences above the lowest, bit-packed, filled up */
+ *   miniblock: differences minus the lowest, bit-packed, padded */
 #ifndef FORMAT_PARQUET_DELTA_H
 #define FORMAT_PARQUET_DELTA_H
 
@@ -15,7 +15,7 @@ typedef struct cq_delta {
   uint64_t value, lowest;
   bool is_first;
   const unsigned char *widths; /* of the block's miniblocks */
-  size_t mini, n_in_mini;      /* the current one, and how many of its values are left */
+  size_t mini, n_in_mini;      /* the current miniblock, and how many of its values are left */
   size_t bit;                  /* of the miniblock, which begins at p */
 } cq_delta;
 
@@ -23,7 +23,7 @@ typedef struct cq_delta {
 bool cq_delta_start(cq_delta *d, const unsigned char *bytes, size_t n);
 /* False: no more values, or the bytes end too early. */
 bool cq_delta_next(int64_t *out, cq_delta *d);
-/* What follows the values of one that was just started; NULL: the bytes end too early. */
+/* The first byte after the values, for a decoder that was just started; NULL: the bytes end too early. */
 const unsigned char *cq_delta_end(const cq_delta *d);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct footer {
   int64_t n_rows;
 } footer;
 
-/* LogicalType: which of the union, and whether a whole number has no sign. */
+/* LogicalType: the union's member, and whether an integer is unsigned. */
 static void read_logical(node *n, cq_thrift *t) {
   cq_thrift_field kind = {0};
   while (cq_thrift_next(&kind, t)) {
@@ -122,7 +122,7 @@ static cq_status read_nodes(footer *f, cq_thrift_field field, cq_error *error) {
   return CQ_OK;
 }
 
-/* Describes the type of a leaf that is not supported; NULL: it is. See cq_parquet_column. */
+/* Describes the type of an unsupported leaf; NULL: it is supported. See cq_parquet_column. */
 static const char *what_is_not_read(const node *n, bool is_repeated) {
   if (is_repeated) return "a list or map (REPEATED)";
   switch (n->type) {

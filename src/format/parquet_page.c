@@ -1,7 +1,7 @@
 /* The pages of a chunk, one after the other. What follows a page's header:
  *
- *   version 1    compressed: length of the levels (4 bytes), levels, values; no levels where nothing may be null
- *   version 2    levels, of which the header says the length; compressed or not: values
+ *   version 1    compressed: length of the levels (4 bytes), levels, values; no levels if nothing may be null
+ *   version 2    levels, whose length is in the header; values, compressed or not
  *   dictionary   compressed: PLAIN values; the first page if there is one */
 #include "base/error.h"
 #include "base/memory.h"
@@ -11,8 +11,8 @@
 #include <snappy-c.h>
 #include <zlib.h>
 
-enum { FIRST_BUFFER = 1 << 16 }; /* bytes of the first buffer, added to 8 times the compressed size */
-/* Pages have about 1 MiB; those of some writers a whole row group. */
+enum { FIRST_BUFFER = 1 << 16 }; /* initial buffer size in bytes, added to 8 times the compressed size */
+/* Pages usually have about 1 MiB; some writers put a whole row group into one. */
 #define MAX_PAGE CQ_BUFFER_BYTES((size_t)1 << 30)
 
 enum { DATA_PAGE, INDEX_PAGE, DICTIONARY_PAGE, DATA_PAGE_V2 };
@@ -105,7 +105,7 @@ static bool grow(cq_parquet_buffer *buffer, size_t n, size_t n_kept) {
   return true;
 }
 
-/* By base/compression.h; NULL: no error. The buffer grows with the actual data, not with a header's claim. */
+/* Uses base/compression.h; NULL: no error. The buffer grows with the actual data, not with the size in a header. */
 static const char *decompress(cq_parquet_cursor *c, cq_parquet_buffer *buffer, size_t n_out, const unsigned char *in,
                               size_t n_in, bool *no_memory) {
   cq_decompress_step s = {.in = in, .n_in = n_in, .is_last = true};
@@ -132,7 +132,7 @@ static const char *decompress(cq_parquet_cursor *c, cq_parquet_buffer *buffer, s
   }
 }
 
-/* At most 64 bytes come from 3, so larger claims need no memory. */
+/* In Snappy, 3 bytes give at most 64, so a header that promises more is refused without allocating. */
 static const char *decompress_snappy(unsigned char *out, size_t n_out, const unsigned char *in, size_t n_in) {
   size_t n;
   if (snappy_uncompressed_length((const char *)in, n_in, &n) != SNAPPY_OK || n != n_out)

@@ -27,10 +27,10 @@ typedef struct cq_parquet_leaf {
   cq_parquet_column about;
   cq_parquet_type type;
   bool is_unsigned;
-  uint32_t max_level; /* how many parts of the path may be null: the definition level of a present value */
+  uint32_t max_level; /* the number of path parts that may be null: the definition level of a present value */
 } cq_parquet_leaf;
 
-/* A column in a row group, as the footer says; checked when it is read. */
+/* A column in a row group, as described by the footer; checked when it is read. */
 typedef struct cq_parquet_chunk {
   int64_t data_at, dictionary_at; /* bytes in the file; dictionary_at 0: none */
   int64_t n_bytes, n_values;
@@ -77,7 +77,7 @@ typedef struct cq_parquet_cursor {
   const cq_parquet_leaf *leaf;
   size_t group;
   uint64_t row;                        /* for messages, from 1 */
-  const unsigned char *page, *p, *end; /* the current page's start; what follows it, to the chunk's end */
+  const unsigned char *page, *p, *end; /* the current page's start; the data after it, to the chunk's end */
   int64_t n_behind, n_left;            /* values in later pages; left in the current one */
   int32_t codec;
   const cq_compression *compression;
@@ -91,7 +91,7 @@ typedef struct cq_parquet_cursor {
   cq_parquet_encoding encoding;
   const unsigned char *value, *values_end;
   unsigned bit;
-  size_t n_streams, at; /* BYTE_STREAM_SPLIT: the length of a stream, and the place in each */
+  size_t n_streams, at; /* BYTE_STREAM_SPLIT: the length of a stream, and the position in each stream */
   cq_runs indices;
   cq_delta lengths, prefixes;
   cq_builder text;        /* DELTA_BYTE_ARRAY: the previous value */
@@ -110,7 +110,7 @@ void cq_parquet_cursor_close(cq_parquet_cursor *c);
 
 /* --- values: parquet_values.c --- */
 
-/* Bytes of a value; 0: its own length comes before it, or less than a byte. */
+/* The size of a value in bytes; 0: the value has a length prefix, or takes less than a byte. */
 size_t cq_parquet_type_size(cq_parquet_type type);
 CQ_MUST_USE cq_status cq_parquet_values_start(cq_parquet_cursor *c, int32_t encoding, const unsigned char *bytes,
                                               size_t n, cq_error *error);

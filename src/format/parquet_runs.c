@@ -1,4 +1,4 @@
-/* Decoding the hybrid of run lengths and bit-packed numbers. See parquet_runs.h. */
+/* Decodes the hybrid of run lengths and bit-packed numbers. See parquet_runs.h. */
 #include "format/parquet_runs.h"
 
 bool cq_varint(uint64_t *out, const unsigned char **p, const unsigned char *end) {

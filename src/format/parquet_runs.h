@@ -1,4 +1,4 @@
-/* Parquet's small numbers of a fixed width: levels, indices into a dictionary, booleans. Runs follow one another:
+/* Parquet's small numbers of a fixed width: levels, indices into a dictionary, booleans. A sequence of runs:
  *
  *   varint 2n       the value in whole bytes: n times this value            run length encoding (RLE)
  *   varint 2n + 1   n * 8 values of `width` bits, the lowest first          bit-packed */
@@ -11,7 +11,7 @@
 
 typedef struct cq_runs {
   const unsigned char *p, *end;
-  unsigned width; /* 0 to 32 bits; 0: every value is 0, and there are no bytes */
+  unsigned width; /* 0 to 32 bits; 0: every value is 0 and takes no bytes */
   uint64_t n_same, n_packs;
   uint32_t same, pack[8];
   unsigned n_pack; /* of pack, at its end: still to come */

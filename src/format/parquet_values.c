@@ -4,9 +4,9 @@
  *
  *   RLE_DICTIONARY            width in bits (1 byte), runs of indices into the dictionary
  *   RLE                       booleans: length (4 bytes), runs of width 1
- *   DELTA_BINARY_PACKED       whole numbers: parquet_delta.h
- *   DELTA_LENGTH_BYTE_ARRAY   byte arrays: their lengths as that, then all bytes
- *   DELTA_BYTE_ARRAY          lengths of the prefixes shared with the previous value, likewise; the suffixes as above
+ *   DELTA_BINARY_PACKED       integers: parquet_delta.h
+ *   DELTA_LENGTH_BYTE_ARRAY   byte arrays: their lengths as DELTA_BINARY_PACKED, then all bytes
+ *   DELTA_BYTE_ARRAY          lengths of prefixes shared with the previous value, then suffixes, encoded as above
  *   BYTE_STREAM_SPLIT         numbers: all their first bytes, all their second bytes, ... */
 #include "base/error.h"
 #include "base/memory.h"
@@ -40,7 +40,7 @@ static cq_status fail_memory(const cq_parquet_cursor *c, cq_error *error) {
   return cq_parquet_fail(c, CQ_ERR_MEMORY, error, "out of memory");
 }
 
-/* The next of PLAIN values that are not bits; false: truncated. */
+/* The next PLAIN value of a type that takes whole bytes; false: truncated. */
 static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsigned char *end, size_t size) {
   size_t left = (size_t)(end - *p), n = size;
   if (size == 0) {
@@ -54,10 +54,10 @@ static inline bool next_plain(cq_slice *out, const unsigned char **p, const unsi
   return true;
 }
 
-/* Writers give up a dictionary long before; empty values take four times their size here. */
+/* Writers give up a dictionary long before this size; here, empty values take four times their size in the file. */
 enum { MAX_DICTIONARY = 1 << 24 };
 
-/* A value has at least 4 bytes, which limits their number; booleans have no dictionary. */
+/* A value has at least 4 bytes, which limits the number of values; booleans have no dictionary. */
 cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes, size_t n,
                                      cq_error *error) {
   const unsigned char *p = bytes, *end = bytes + n;

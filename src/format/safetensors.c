@@ -1,5 +1,5 @@
-/* Reading trusts nothing: every number is checked before it becomes a pointer. Byte positions in errors are offsets in
- * the file; where a tensor's entry in the header is at fault, it is the offset of the tensor's name there. */
+/* The reader trusts nothing: every number is checked before it becomes a pointer. Byte positions in errors are offsets
+ * in the file; for a bad entry of the header, the position is the offset of the tensor's name. */
 #include "format/safetensors.h"
 
 #include "base/error.h"
@@ -50,7 +50,7 @@ const char *cq_dtype_name(cq_dtype dtype) {
 
 /* ---- reading ---- */
 
-/* While the header is read, a tensor also has its data's claimed offsets. */
+/* While the header is read, each tensor also has its claimed data offsets. */
 struct entry {
   cq_stored_tensor tensor;
   uint64_t begin, end;
@@ -66,8 +66,8 @@ struct reader {
   cq_error *error;
 };
 
-/* The position of a tensor's name, for messages: the first "NAME" followed by a colon; 8, the header's start, when the
- * name is written with escapes. */
+/* The position of a tensor's name, for messages: the first "NAME" followed by a colon, or 8, the start of the header,
+ * if the name contains escapes. */
 static uint64_t place_of_member(const struct reader *r, const char *name) {
   size_t n = strlen(name);
   for (size_t i = 0; i + n + 2 <= r->header_n; i++) {
@@ -169,7 +169,7 @@ static int tensor_by_place(const void *a, const void *b) {
   return x->order < y->order ? -1 : 1;
 }
 
-/* The data must be covered once, from their first byte to their last. */
+/* The tensors must cover the data exactly once, from the first byte to the last. */
 static cq_status check_cover(const struct reader *r, const struct entry *entries, size_t n) {
   uint64_t data_start = 8 + (uint64_t)r->header_n, at = 0;
   for (size_t i = 0; i < n; i++) {
@@ -343,7 +343,7 @@ cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, co
 
 /* ---- writing ---- */
 
-/* A shape's bytes, by the same rule as in reading: even an empty tensor's other dimensions must give a valid size. */
+/* A tensor's size in bytes, as in reading: even an empty tensor's other dimensions must give a valid size. */
 static cq_status bytes_of_tensor(size_t *n_bytes, const cq_stored_tensor *t, const char *path, cq_error *error) {
   bool good = cq_dtype_size(t->dtype) > 0 && t->n_dims >= 0 && t->n_dims <= 8, empty = false;
   *n_bytes = cq_dtype_size(t->dtype);
@@ -378,8 +378,8 @@ static cq_status describe_tensor(json_t *header, uint64_t *at, const cq_stored_t
              : CQ_OK;
 }
 
-/* Wider types first, else the order given: so each tensor's offset is a multiple of its type's size, which readers that
- * reinterpret a byte buffer rely on. */
+/* Wider types first, otherwise in the given order: each tensor's offset is then a multiple of its type's size. Some
+ * readers rely on this and reinterpret a byte buffer. */
 static void order_by_width(const cq_stored_tensor **out, const cq_stored_tensor *tensors, size_t n) {
   static const size_t widths[] = {8, 4, 2, 1, 0};
   size_t k = 0;

@@ -1,4 +1,4 @@
-/* Tensors divided over several files: the index is checked against what the files have. See sharded.h. */
+/* Tensors in several files: checks the index against the contents of the files. See sharded.h. */
 #include "format/sharded.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ typedef struct sharding {
   cq_safetensors *file;          /* the view that is made */
   const char *names[MAX_SHARDS]; /* of its parts, borrowed from the index */
   const json_t *places;          /* the index's weight_map */
-  int64_t n_bytes;               /* of all tensors, as far as their types' sizes are known */
+  int64_t n_bytes;               /* total of all tensors whose type has a known size */
   bool all_sized;
   open_fn *open;
   cq_error *error;
@@ -65,7 +65,7 @@ static cq_status open_parts(sharding *s) {
   return CQ_OK;
 }
 
-/* Takes over one part's tensors, each of which the index must place there. */
+/* Adds one part's tensors, after checking that the index names this part for each of them. */
 static cq_status join_part(sharding *s, size_t part) {
   cq_safetensors *file = s->file;
   const cq_safetensors *from = file->parts[part];

@@ -1,4 +1,4 @@
-/* Tensors in several files, and the index that names each tensor's file:
+/* Tensors in several files, with an index that names each tensor's file:
  *
  *   model.safetensors.index.json   {"metadata": {"total_size": bytes}, "weight_map": {"NAME": "model-00001-of-00002..."}}
  *
@@ -13,7 +13,7 @@
  * the file named by the index or not in the index, and a wrong total_size; errors of a file's own reader;
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sharded_safetensors_open(cq_safetensors **out, const char *path, cq_error *error);
-/* The same of files that torch.save wrote: pytorch_model.bin.index.json. */
+/* The same for files written by torch.save: pytorch_model.bin.index.json. */
 CQ_MUST_USE cq_status cq_sharded_torch_open(cq_safetensors **out, const char *path, cq_error *error);
 
 #endif

@@ -16,11 +16,11 @@ struct cq_safetensors {
   const char *path;
   cq_stored_tensor *tensors; /* [n], names and data borrowed from arena and mapping */
   size_t n;
-  struct cq_safetensors **parts; /* [n_parts], in the arena: files whose tensors these are (sharded.c); else none */
+  struct cq_safetensors **parts; /* [n_parts], in the arena: the files with the tensors (sharded.c); or none */
   size_t n_parts;
 };
 
-/* Makes the handle, maps the file and lets `read` fill tensors, n and by_name. */
+/* Makes the handle, maps the file and calls `read` to fill tensors, n and by_name. */
 CQ_MUST_USE cq_status cq_stored_file_open(cq_safetensors **out, const char *path,
                                           cq_status (*read)(cq_safetensors *file, cq_error *error), cq_error *error);
 

@@ -1,4 +1,4 @@
-/* Decoding Thrift's compact protocol, as far as Parquet uses it. See thrift.h. */
+/* Decodes the parts of Thrift's compact protocol that Parquet uses. See thrift.h. */
 #include "format/thrift.h"
 
 enum { T_STOP, T_TRUE, T_FALSE, T_I8, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_LIST, T_SET, T_MAP, T_STRUCT };
@@ -103,7 +103,7 @@ static void skip_elements(cq_thrift *t, uint64_t n, const int types[2], int n_ty
     for (int i = 0; i < n_types; i++) skip_value(t, types[i], false, depth);
 }
 
-/* Every element has a byte at least, so a long list ends with the bytes. */
+/* Every element has at least one byte, so a list with a false length stops at the end of the bytes. */
 static void skip_value(cq_thrift *t, int type, bool is_in_field, int depth) {
   cq_thrift_field field = {0};
   int types[2] = {type, 0};

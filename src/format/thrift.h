@@ -1,12 +1,12 @@
-/* Thrift's compact protocol, as far as Parquet uses it: structs of numbered fields, read in the order in which they
- * come; what is not known is skipped.
+/* The parts of Thrift's compact protocol that Parquet uses: structs of numbered fields, read in file order; unknown
+ * fields are skipped.
  *
  *   struct   field... 0                       field   difference of ids (4 bits) | type (4 bits), value
  *   number   zigzag varint                            0 | type, id as a zigzag varint, value
  *   bytes    length as a varint, the bytes    list    n (4 bits; 15: a varint follows) | type of all, elements
- *   boolean  in a field its type, in a list a byte
+ *   boolean  in a field: its type; in a list: a byte
  *
- * The first problem stays: afterwards every number is 0 and there are no more fields, so it is enough to look at `why`
+ * The first problem is kept: after it, every number is 0 and there are no more fields. So it is enough to check `why`
  * at the end.
  *
  * Source: Apache Thrift, doc/specs/thrift-compact-protocol.md. */
@@ -29,17 +29,17 @@ typedef struct cq_thrift_field {
 
 void cq_thrift_fail(cq_thrift *t, const char *why);
 
-/* The next field of a struct whose last one was *field, {0} at first; false: it has no more. */
+/* The next field of a struct; *field is the previous one, {0} at first. False: there are no more. */
 bool cq_thrift_next(cq_thrift_field *field, cq_thrift *t);
 
-/* A field's value. One that has another type than this is a problem. */
+/* A field's value. A field of another type sets a problem. */
 int64_t cq_thrift_number(cq_thrift *t, cq_thrift_field field);
 int32_t cq_thrift_number32(cq_thrift *t, cq_thrift_field field); /* another problem: it needs more bits */
 bool cq_thrift_boolean(cq_thrift *t, cq_thrift_field field);
 cq_slice cq_thrift_bytes(cq_thrift *t, cq_thrift_field field); /* borrowed */
 /* Its fields follow. */
 bool cq_thrift_struct(cq_thrift *t, cq_thrift_field field);
-/* How many structs follow; not more than there are bytes, since each has at least one. */
+/* The number of structs that follow; at most the number of bytes left, since each takes at least one. */
 size_t cq_thrift_structs(cq_thrift *t, cq_thrift_field field);
 void cq_thrift_skip(cq_thrift *t, cq_thrift_field field);
 

@@ -1,4 +1,4 @@
-/* The archive, entries stored:
+/* The archive; its entries are not compressed:
  *
  *   NAME/data.pkl    the pickle
  *   NAME/data/KEY    the bytes of storage KEY
@@ -6,8 +6,8 @@
  *
  * The pickle, once run, is {tensor name: _rebuild_tensor_v2(storage, offset, shape, stride, ...)}, where a storage is a
  * persistent id ("storage", torch.FloatStorage, KEY, device, elements). A stack machine with a memo runs it; its values
- * are the eleven kinds below. Containers are shared by reference, as in Python, so nothing is ever copied deeply.
- * Sources: Python's pickletools; torch/serialization.py. */
+ * have the eleven kinds below. Containers are shared by reference, as in Python, so nothing is deep-copied. Sources:
+ * Python's pickletools; torch/serialization.py. */
 #include "format/torch_zip.h"
 
 #include "base/error.h"
@@ -22,7 +22,7 @@ enum kind { NOTHING, MARK, BOOLEAN, INTEGER, REAL, STRING, LIST, DICTIONARY, GLO
 enum global { ORDERED_DICT, REBUILD_TENSOR, REBUILD_PARAMETER, SIZE, STORAGE_TYPE };
 
 static const struct known_global {
-  const char *name; /* module and name with a space between, as the pickle holds them */
+  const char *name; /* module and name with a space between them, as in the pickle */
   enum global global;
   const char *dtype_text;
   cq_dtype dtype;
@@ -49,7 +49,7 @@ struct value {
   union {
     int64_t integer; /* BOOLEAN, INTEGER; REAL: not kept, nothing needs it */
     cq_slice string;
-    struct list *list; /* LIST: also tuples; DICTIONARY: keys and values in turn */
+    struct list *list; /* LIST: also tuples; DICTIONARY: alternating keys and values */
     const struct known_global *global;
     const struct storage *storage;
     const cq_stored_tensor *tensor;
@@ -127,7 +127,7 @@ static cq_status append_items(struct machine *m, struct list *list, const struct
   return CQ_OK;
 }
 
-/* Replaces the n topmost values by one container of them. */
+/* Replaces the n topmost values by one container that holds them. */
 static cq_status push_container(struct machine *m, enum kind kind, size_t n) {
   struct list *list = cq_arena_alloc(&m->file->arena, sizeof *list);
   if (!list) return no_memory(m);
@@ -138,7 +138,7 @@ static cq_status push_container(struct machine *m, enum kind kind, size_t n) {
   return status ? status : push_value(m, (struct value){.kind = kind, .as.list = list});
 }
 
-/* The number of values above the topmost MARK, which is removed. */
+/* The number of values above the topmost MARK; removes the mark. */
 static cq_status above_mark(size_t *n, struct machine *m) {
   size_t i = m->n_stack;
   while (i > 0 && m->stack[i - 1].kind != MARK) i--;
@@ -276,7 +276,7 @@ static cq_status rebuild_tensor(struct machine *m, const struct list *args) {
   if (shape->n > sizeof t->shape / sizeof *t->shape) return refuse_pickle(m, "a tensor of more than 8 dimensions");
   t->n_dims = (int)shape->n;
   bool empty = false, contiguous = true;
-  for (size_t i = shape->n; i > 0; i--) { /* from the innermost: its stride is 1, the next one's its size, ... */
+  for (size_t i = shape->n; i > 0; i--) { /* from the last dimension: stride 1, then the last one's size, ... */
     const struct value *size = &shape->items[i - 1], *step = &stride->items[i - 1];
     if (size->kind != INTEGER || step->kind != INTEGER || size->as.integer < 0)
       return fail_pickle(m, "a shape of no whole numbers");
@@ -298,7 +298,7 @@ static cq_status rebuild_tensor(struct machine *m, const struct list *args) {
   return push_value(m, (struct value){.kind = TENSOR, .as.tensor = t});
 }
 
-/* Calls the global below the argument tuple: one of the four that are known. */
+/* Calls the global below the argument tuple: one of the four supported ones. */
 static cq_status reduce_call(struct machine *m) {
   struct value args = {0}, global = {0};
   cq_status status = pop_value(&args, m);
@@ -373,7 +373,7 @@ static cq_status run_opcode(struct machine *m, unsigned char code) {
     return status ? status : push_global(m, module, name);
   case 'Q': return load_storage(m);
   case 'R': return reduce_call(m);
-  case 'b': /* BUILD: a state dict's own notes (versions of its modules), which nothing here needs */
+  case 'b': /* BUILD: a state dict's own metadata (versions of its modules), which is not needed here */
     if ((status = pop_value(&v, m))) return status;
     if (m->n_stack == 0 || m->stack[m->n_stack - 1].kind != DICTIONARY)
       return refuse_pickle(m, "an object with a state");

@@ -1,11 +1,11 @@
-/* Read from the end:
+/* A zip archive is read from the end:
  *
  *   ... entry: "PK\3\4" header, name, extra | data ...
- *   directory: "PK\1\2", sizes, name, where the entry's header is        one record an entry
+ *   directory: "PK\1\2", sizes, name, offset of the entry's header        one record per entry
  *   [zip64 end "PK\6\6", its locator "PK\6\7"]                           when a number exceeds its field
- *   end "PK\5\6": how many entries, where the directory is, a comment
+ *   end "PK\5\6": number of entries, offset of the directory, a comment
  *
- * Source: PKWARE's APPNOTE.TXT 6.3, section 4.3. Checksums of entries are not compared: writers may leave them out. */
+ * Source: PKWARE's APPNOTE.TXT 6.3, section 4.3. Checksums of entries are not verified: writers may leave them out. */
 #include "format/zip.h"
 
 #include "base/error.h"
@@ -23,7 +23,7 @@ static uint64_t read_zip_number(const unsigned char *p, int n_bytes) {
   return x;
 }
 
-/* The record of n bytes at `at`, when it lies in the archive and begins with the signature; else NULL. */
+/* The record of n bytes at `at`, if it is within the archive and begins with the signature; else NULL. */
 static const unsigned char *find_zip_record(const struct zip *z, uint64_t at, size_t n, uint32_t signature) {
   if (at > z->n || z->n - at < n) return NULL;
   const unsigned char *p = z->bytes + at;
@@ -34,7 +34,7 @@ static cq_status fail_zip(const struct zip *z, uint64_t at, const char *problem)
   return cq_fail_byte(z->error, CQ_ERR_FORMAT, z->path, at < z->n ? at : z->n, "broken zip archive: %s", problem);
 }
 
-/* Finds the directory: its place and number of records. */
+/* Finds the directory: its offset and number of records. */
 static cq_status find_directory(uint64_t *at, uint64_t *n_records, const struct zip *z) {
   const unsigned char *end = NULL;
   size_t place = z->n;
@@ -55,7 +55,7 @@ static cq_status find_directory(uint64_t *at, uint64_t *n_records, const struct 
   return CQ_OK;
 }
 
-/* Replaces the fields that say 0xFFFFFFFF by those of the zip64 extra field, which come in this order. */
+/* Replaces each field that is 0xFFFFFFFF by the next value of the zip64 extra field, in this order. */
 static void widen_zip64(uint64_t *fields[3], const unsigned char *extra, size_t n) {
   for (size_t at = 0; n - at >= 4; at += 4 + (size_t)read_zip_number(extra + at + 2, 2)) {
     size_t length = (size_t)read_zip_number(extra + at + 2, 2), used = 0;
@@ -70,7 +70,7 @@ static void widen_zip64(uint64_t *fields[3], const unsigned char *extra, size_t 
   }
 }
 
-/* Reads the directory's record at *at and moves on to the next. */
+/* Reads the directory's record at *at and advances *at to the next one. */
 static cq_status read_zip_entry(cq_zip_entry *out, uint64_t *at, const struct zip *z) {
   const unsigned char *p = find_zip_record(z, *at, 46, 0x02014B50);
   if (!p) return fail_zip(z, *at, "expected an entry of the directory");

@@ -1,4 +1,4 @@
-/* Zip archives whose entries are stored, not compressed: then an entry is a run of bytes of the file. */
+/* Zip archives with uncompressed entries, so that each entry is a range of bytes of the file. */
 #ifndef FORMAT_ZIP_H
 #define FORMAT_ZIP_H
 
@@ -16,7 +16,7 @@ typedef struct cq_zip_entry {
 
 /* Reads the directory of an archive in memory, checking every offset.
  *   entries  in the arena
- *   path     what errors call the archive
+ *   path     the archive's name in errors
  * Errors: CQ_ERR_FORMAT with the byte; CQ_ERR_UNSUPPORTED for a compressed or encrypted entry (named); CQ_ERR_MEMORY.
  */
 CQ_MUST_USE cq_status cq_zip_read(cq_zip_entry **entries, size_t *n_entries, cq_arena *arena,

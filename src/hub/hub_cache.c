@@ -1,4 +1,4 @@
-/* The paths of the cache that Hugging Face's own tools share: see hub_cache.h for its layout. */
+/* The paths of the cache shared with Hugging Face's own tools: see hub_cache.h for its layout. */
 #include "hub/hub_cache.h"
 
 #include "base/file.h"
@@ -74,7 +74,7 @@ bool cq_hub_folder(char *out, size_t size, const char *kind, const char *organiz
   return n + 2 < size;
 }
 
-/* The only folder in snapshots/ if there is no refs/main. */
+/* The only folder in snapshots/, if there is no refs/main. */
 static bool only_entry(char *out, size_t size, const char *directory) {
   DIR *d = opendir(directory);
   int found = 0;

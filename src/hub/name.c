@@ -1,4 +1,4 @@
-/* Splits ORG/NAME@REVISION, and refuses names that would lead out of the cache. */
+/* Splits ORG/NAME@REVISION, and refuses names that point outside the cache. */
 #include "hub/name.h"
 
 #include "base/error.h"

@@ -10,7 +10,7 @@ typedef struct cq_hub_name {
   char revision[256];           /* "main" when there is none */
 } cq_hub_name;
 
-/* Whether the hub can have a repository of that name: one slash at most, letters, digits and -_. */
+/* Whether a repository may have that name: at most one slash, letters, digits and -_. */
 bool cq_hub_is_name(const char *name);
 
 /* Errors: CQ_ERR_ARGUMENT for an invalid name or revision. */

@@ -1,7 +1,7 @@
-/* Which segments become one. A segment's level is the logarithm of its size; a smaller one in front of a larger one
- * counts as of the larger one's level, so that levels only fall. Fewer than MERGED segments stay of each level, hence
- * O(log n) in all. Eight of a level make one of the next, so that a document is written about once a level; of the
- * lowest level, of small commits, more often, but these are soon written.
+/* Chooses the segments to merge. A segment's level is the logarithm of its size; a smaller one before a larger one
+ * counts as having the larger one's level, so that levels only fall. Each level keeps fewer than MERGED segments, O(log
+ * n) in all. Eight segments of a level make one of the next, so a document is written about once per level; more often
+ * at the lowest level, of small commits, but these are quick to write.
  * Source: Lucene's LogMergePolicy. */
 #include "lexical/growing.h"
 

@@ -12,12 +12,12 @@ typedef struct tuple {
   uint32_t term, document, frequency;
 } tuple;
 
-/* One thread's data. Its analysis has its own numbers for terms; `shared` maps them to the common ones. */
+/* One thread's data. Its analysis has its own term numbers; `shared` maps them to the common ones. */
 typedef struct worker {
   cq_analysis *analysis;
   uint32_t *shared;
   size_t n_shared, shared_capacity;
-  uint32_t *seen;  /* by own number: the tuple of the current document, plus one */
+  uint32_t *seen;  /* by own number: one plus the tuple of the current document */
   uint32_t *count; /* by own number, of a batch; zero between batches */
   size_t seen_capacity, count_capacity;
   tuple *tuples;
@@ -94,7 +94,7 @@ void cq_batch_free(cq_batch *b) {
   cq_free(b);
 }
 
-/* Grows an array by own number to the vocabulary's size, with zeros. */
+/* Grows an array indexed by own number to the vocabulary's size, with zeros. */
 static bool by_term(uint32_t **array, size_t *capacity, size_t n) {
   const size_t before = *capacity;
   if (n <= before) return true;
@@ -133,7 +133,7 @@ static bool share_terms(cq_inverter *v, worker *w) {
   return ok;
 }
 
-/* Tuples by document to postings by term: a counting sort. `seen` serves as the places. */
+/* Turns tuples by document into postings by term: a counting sort, with `seen` as the array of positions. */
 static bool group_by_term(cq_batch *b, cq_inverter *v, worker *w) {
   uint32_t n_terms = 0, at = 0;
   if (!share_terms(v, w)) return false;
@@ -167,7 +167,7 @@ static void forget_tuples(worker *w) {
   w->n_tuples = 0;
 }
 
-/* The worker's analysis is opened when it is first needed: a small commit takes one worker, however many there are. */
+/* A worker's analysis is opened when first needed: a small commit needs only one worker, however many there are. */
 static cq_status start_batch(cq_batch *b, cq_inverter *v, worker *w, cq_error *error) {
   w->n_tuples = 0;
   b->ids = cq_alloc_array_zeroed(b->n, sizeof *b->ids);
@@ -223,7 +223,7 @@ cq_status cq_batch_invert_texts(cq_batch *b, cq_inverter *v, int at, const cq_sl
 /* --- the segment --- */
 
 typedef struct sorted_term {
-  uint64_t prefix; /* its first eight bytes, so that few comparisons go further */
+  uint64_t prefix; /* the term's first eight bytes, which decide most comparisons */
   uint32_t term;
   uint32_t n_documents;
 } sorted_term;
@@ -260,14 +260,14 @@ static uint64_t prefix_of(cq_slice term) {
   return prefix;
 }
 
-/* qsort has no context: the prefixes are compared here, and runs of equal ones are sorted further. */
+/* qsort has no context: only prefixes are compared here, and runs of equal ones are then sorted separately. */
 static int by_prefix(const void *a, const void *b) {
   const sorted_term *p = a, *q = b;
   return (p->prefix > q->prefix) - (p->prefix < q->prefix);
 }
 
 static void sort_run(sorted_term *run, size_t n, const cq_slice *terms) {
-  /* Few and short: terms of one prefix. A heap sort, which is safe for any number. */
+  /* Terms with the same prefix are few and short. Heap sort is safe for any number of them. */
   for (size_t start = n / 2 + 1, end = n; end > 1;) {
     if (start > 1) {
       start--;
@@ -292,7 +292,7 @@ static void sort_terms(sorted_term *items, size_t n, const cq_slice *terms) {
   }
 }
 
-/* Chains each term's postings through the batches, and counts its documents. */
+/* Links each term's postings through the batches, and counts its documents. */
 static cq_status link_terms(writing *w, cq_error *error) {
   const uint32_t n_known = w->inverter->terms.n;
   size_t n_links = 0, n = 0;

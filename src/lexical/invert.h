@@ -1,9 +1,9 @@
-/* Documents to a segment, in memory and by many threads.
+/* Turns documents into a segment, in memory and by many threads.
  *
  *   batch of documents ──worker──▶ its terms, each with its postings                      (any batch by any thread)
  *   batches of a segment ──▶ terms sorted ──▶ each term's postings, batch after batch, compressed        (ranges of terms)
  *
- * A segment is the same whatever the number of threads. */
+ * A segment does not depend on the number of threads. */
 #ifndef LEXICAL_INVERT_H
 #define LEXICAL_INVERT_H
 
@@ -22,7 +22,7 @@ void cq_inverter_free(cq_inverter *inverter);
 typedef struct cq_batch {
   cq_raw_document *raw; /* [n], `bytes` in raw_bytes */
   uint32_t *begins;     /* [n] where in raw_bytes */
-  uint32_t n, first;    /* first: the number of its first document in the segment */
+  uint32_t n, first;    /* first: the segment's number for the batch's first document */
   cq_builder raw_bytes;
   size_t capacity, begins_capacity;
   /* after cq_batch_invert */
@@ -36,10 +36,10 @@ typedef struct cq_batch {
 } cq_batch;
 
 CQ_MUST_USE cq_status cq_batch_add(cq_batch *batch, const cq_raw_document *raw, cq_error *error);
-/* One worker at a time. Errors: those of cq_document_read; CQ_ERR_MEMORY. */
+/* Not for two threads with the same worker at once. Errors: those of cq_document_read; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_batch_invert(cq_batch *batch, cq_inverter *inverter, int worker, const char *const *fields,
                                       size_t n_fields, cq_error *error);
-/* The same of n texts, which have empty ids, in a batch that has only `first` set. */
+/* The same for n texts, which have empty ids, in a batch with only `first` set. */
 CQ_MUST_USE cq_status cq_batch_invert_texts(cq_batch *batch, cq_inverter *inverter, int worker, const cq_slice *texts,
                                             uint32_t n, cq_error *error);
 void cq_batch_free(cq_batch *batch);

@@ -1,7 +1,7 @@
-/* A lexical index on disk: a directory of segments and what was done to their text.
+/* A lexical index on disk: a directory of segments and a description of their text analysis.
  *
- *   DIR/manifest.json   the language, whether words were stemmed, the stop words, how many segments
- *   DIR/segment-1 ...   see segment.h; a document's number is its place in its segment, plus those of the
+ *   DIR/manifest.json   the language, whether words were stemmed, the stop words, the number of segments
+ *   DIR/segment-1 ...   see segment.h; a document's number is its position in its segment, plus the sizes of the
  *                       segments before */
 #ifndef LEXICAL_LEXICAL_INDEX_H
 #define LEXICAL_LEXICAL_INDEX_H
@@ -20,7 +20,7 @@ struct cq_lexical {
   cq_lexical_info about;
 };
 
-/* The manifest of an index whose segments are in the directory already. */
+/* Writes the manifest of an index whose segments already are in the directory. */
 CQ_MUST_USE cq_status cq_lexical_write_manifest(const char *directory, const cq_analyzer *analyzer, size_t n_segments,
                                                 cq_error *error);
 /* "DIR/segment-N", N from 1 on. */

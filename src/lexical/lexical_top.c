@@ -1,15 +1,15 @@
-/* The best k documents of a query, exactly, without looking at every posting.
+/* Finds the exact best k documents of a query without reading every posting.
  *
- * Documents are taken in windows of 4,096. In each window
+ * Documents are processed in windows of 4,096. In each window
  *
- *   a term's bound     the best score that any of its blocks there can give (from the bounds in their entries)
+ *   a term's bound     the highest score that any of its blocks there can give (bounds in their entries)
  *   non-essential      the terms with the lowest bounds, whose sum does not exceed the k-th best score so far
  *   essential          the others: their postings are added, term by term, to an array of the window's scores
- *   candidates         documents that could still exceed that score; if they are few, the non-essential terms are looked up
- *                      for them alone, and only in blocks with a candidate
+ *   candidates         documents that could still exceed that score; if they are few, the non-essential terms are
+ *                      looked up only for them
  *
  * Scores are exact sums (score.h), so the order in which terms are added does not matter.
- * Source: Turtle & Flood 1995 (MaxScore), with bounds by block as Ding & Suel 2011, and by windows as Lucene 9 does. */
+ * Source: Turtle & Flood 1995 (MaxScore), bounds by block as in Ding & Suel 2011, and by window as in Lucene 9. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/heap.h"
@@ -23,7 +23,7 @@
 
 enum {
   WINDOW = 4096,
-  GROUP = 64, /* documents that are scanned together when the window's scores are read */
+  GROUP = 64, /* number of documents scanned together when the window's scores are read */
   GROUPS = WINDOW / GROUP,
   FEW = 48, /* candidates; for more, adding up every posting is faster than looking them up */
 };
@@ -35,7 +35,7 @@ typedef struct cursor {
   cq_postings postings;
   const uint32_t *lengths;
   uint32_t block, last; /* the current block, its last document */
-  uint32_t n, at;       /* its number of postings and the next one; n 0: not unpacked */
+  uint32_t n, at;       /* the number of its postings, and the next one; n 0: not unpacked */
   double bound;         /* of the current block */
   double window_bound;  /* of its blocks in the window */
   uint32_t n_documents; /* of the segment */
@@ -105,10 +105,9 @@ typedef struct searching {
   size_t n_cursors, capacity, by_bound_capacity;
   cq_lexical_hit *heap; /* the worst of the best k on top */
   size_t n_heap;
-  double
-      scores[WINDOW]; /* minus zero: the document has not been met (a sum with anything added is plus zero, if zero) */
+  double scores[WINDOW];     /* minus zero: the document has not occurred (no sum is ever minus zero) */
   unsigned char met[GROUPS]; /* groups with documents that have */
-  uint32_t *terms;           /* [n_segments, n] of the current query, in each segment */
+  uint32_t *terms;           /* [n_segments, n] the current query's terms in each segment */
   size_t terms_capacity;
 } searching;
 
@@ -125,7 +124,7 @@ static void offer_hit(searching *s, double score, uint64_t document) {
     cq_heap_push(s->heap, s->n_heap++, sizeof it, &it, is_worse);
 }
 
-/* The score that a document must exceed; documents come in ascending order, so a tie does not suffice. */
+/* The score that a document must exceed; documents come in ascending order, so a tie is not enough. */
 static double score_threshold(const searching *s) {
   return s->n_heap < s->options->k ? -INFINITY : s->heap[0].score;
 }
@@ -160,7 +159,7 @@ static void add_term(searching *s, cursor *c, uint32_t from, uint32_t to) {
   }
 }
 
-/* The same for candidates, of which there are few: places in the window, ascending. Blocks without one are not
+/* The same for the few candidates: their positions in the window, ascending. Blocks without a candidate are not
  * unpacked. */
 static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint16_t *places, size_t n) {
   for (size_t i = 0; i < n && !c->ended; i++) {
@@ -174,7 +173,7 @@ static void add_to_candidates(searching *s, cursor *c, uint32_t from, const uint
   }
 }
 
-/* The places of documents found so far with scores over `min_score`; returns how many, at most max + 1. */
+/* The positions of documents found so far with scores above `min_score`; returns how many, at most max + 1. */
 static size_t find_candidates(uint16_t *places, const searching *s, double min_score, size_t max) {
   size_t n = 0;
   for (uint32_t g = 0; g < GROUPS; g++) {

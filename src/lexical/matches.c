@@ -1,4 +1,4 @@
-/* The words of a text that a query has found, for highlighting, and their weight. */
+/* The words of a text that match a query, for highlighting, and their weight. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lexical/growing.h"
@@ -15,7 +15,7 @@ cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyz
   *out = NULL, *n = 0;
   cq_status status = cq_analysis_open(&analysis, analyzer, error);
   if (!status) status = cq_analysis_run(&ids, &n_ids, analysis, query, error);
-  /* The terms known now are the query's: they have the lowest numbers. */
+  /* So far, the analysis knows only the query's terms: they have the lowest numbers. */
   const uint32_t n_terms = status ? 0 : cq_analysis_terms(analysis)->n;
   if (!status) status = cq_analysis_run_spans(&ids, &spans, &n_ids, analysis, text, error);
   if (!status && !(*out = cq_alloc_array(n_ids, sizeof **out))) status = cq_fail_memory(error, "matches");
@@ -25,7 +25,7 @@ cq_status cq_lexical_matches(cq_span **out, size_t *n, const cq_analyzer *analyz
   return status;
 }
 
-/* Sums are in the order of the query's terms, so that texts with the same ones weigh the same. */
+/* Sums are in the order of the query's terms, so that texts with the same terms get the same weight. */
 static cq_status weigh_text(double *weight, cq_analysis *analysis, cq_slice text, const double *idf, bool *has,
                             uint32_t n_terms, cq_error *error) {
   const uint32_t *ids;

@@ -1,10 +1,10 @@
-/* Segments to one, without their text.
+/* Merges segments without their text.
  *
- *   segments' terms, sorted ──heap──▶ each distinct term, in order ──▶ its postings of every segment, the live ones, numbered
- *   anew ──▶ compressed
+ *   segments' terms, sorted ──heap──▶ each distinct term, in order ──▶ its live postings of every segment, renumbered
+ *   ──▶ compressed
  *
- * What is made waits in three temporary files until the counts are known that stand in front of it: postings, records,
- * and where a term can be read. In memory are one term's postings, and the documents' lengths. */
+ * The output waits in three temporary files (postings, records, and where each term can be read) until the counts that
+ * come before it in the segment are known. Only one term's postings and the documents' lengths are in memory. */
 #include "base/error.h"
 #include "base/heap.h"
 #include "base/memory.h"
@@ -85,7 +85,7 @@ static cq_status prepare_merge(merging *m, const char *path, cq_error *error) {
   return status;
 }
 
-/* The live postings of a segment's term, after those of the segments before. */
+/* Appends the live postings of a segment's term to those of earlier segments. */
 static cq_status add_postings(merging *m, const next_term *t, cq_error *error) {
   const cq_open_segment *segment = m->segments[t->segment];
   const cq_segment *s = &segment->file;

@@ -1,11 +1,11 @@
-/* Compresses postings in blocks of 128, and reads them. Four values are unpacked at once, by the compiler's vectors.
+/* Compresses postings in blocks of 128, and reads them. Unpacks four values at once with the compiler's vector types.
  * See postings.h. */
 #include "lexical/postings.h"
 
 enum { LANES = 4, ROWS = CQ_BLOCK / LANES };
 
-/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; a lane's 32-bit words lie 4 apart ---
- * */
+/* --- packing: value i is in lane i % 4, b bits at bit (i / 4) * b of the lane; 32-bit words of a lane are 4 apart
+ * --- */
 
 static int bits_for(uint32_t max) {
   return max ? 32 - __builtin_clz(max) : 0;
@@ -116,13 +116,13 @@ void cq_bound_pairs_add(cq_bound_pair pairs[CQ_MAX_PAIRS], uint32_t frequency, u
     if (pair_covers(pairs[i], it)) return;
     if (!pair_covers(it, pairs[i])) kept[n++] = pairs[i];
   }
-  /* None covers another, so by ascending frequency lengths ascend too. */
+  /* No pair dominates another, so lengths ascend with frequencies. */
   int at = n++;
   while (at > 0 && kept[at - 1].frequency > frequency) kept[at] = kept[at - 1], at--;
   kept[at] = it;
   if (n > CQ_MAX_PAIRS) {
-    /* One pair too many: merges the two neighbors with the lowest frequencies, which matter least, into one that covers
-     * both. */
+    /* One pair too many: merges the two neighbors with the lowest frequencies, which matter least, into a pair that
+     * bounds both. */
     kept[1].length = kept[0].length;
     memmove(kept, kept + 1, (size_t)--n * sizeof *kept);
   }
@@ -185,7 +185,7 @@ cq_block_entry cq_postings_entry(const cq_postings *p, uint32_t block) {
   return entry;
 }
 
-/* Where the bytes after the full blocks begin; NULL: the entries are wrong. */
+/* The start of the bytes after the full blocks; NULL: the entries are invalid. */
 static const unsigned char *block_at(int *gap_bits, int *frequency_bits, const cq_postings *p, size_t at) {
   const size_t n = (size_t)(p->end - p->bytes);
   if (at + 2 > n) return NULL;

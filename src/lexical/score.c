@@ -1,4 +1,4 @@
-/* Scores of a term. The part that depends on a document's length is looked up in a table, which all terms share. */
+/* A term's scores. The part that depends on a document's length is looked up in a table shared by all terms. */
 #include "lexical/score.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { MAX_LENGTHS = 1 << 20 }; /* in the table; for longer documents it is computed each time */
+enum { MAX_LENGTHS = 1 << 20 }; /* lengths in the table; for longer documents, the part is computed each time */
 
 /* Adding and subtracting 1.5 * 2^20 rounds to a multiple of 2^-32. */
 static inline double round_score(double score) {
@@ -90,7 +90,7 @@ void cq_term_scoring_set(cq_term_scoring *t, const cq_scoring *s, double weight,
   case CQ_DIRICHLET_LUCENE: t->factor = (s->counts.n_occurrences + 1) / (s->mu * (f + 1)); break;
   case CQ_BM25: t->factor = log(1 + (all - n + 0.5) / (n + 0.5)); break;
   default:
-    /* Terrier's query-term frequency saturates: (k3 + 1) qtf / (k3 + qtf). */
+    /* The term's frequency in the query saturates as in Terrier: (k3 + 1) qtf / (k3 + qtf). */
     t->factor = log2((all - n + 0.5) / (n + 0.5)) * (s->k1 + 1);
     t->weight = 9 * weight / (8 + weight);
   }

@@ -1,4 +1,4 @@
-/* The score of a term in a document, by every model; see calque/lexical.h for the formulas. */
+/* The score of a term in a document, for every model; see calque/lexical.h for the formulas. */
 #ifndef LEXICAL_SCORE_H
 #define LEXICAL_SCORE_H
 
@@ -20,7 +20,7 @@ typedef struct cq_scoring {
   uint32_t n_lengths;
 } cq_scoring;
 
-/* max_length: the longest document's. Errors: CQ_ERR_MEMORY. */
+/* max_length: the length of the longest document. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_scoring_open(cq_scoring *out, const cq_lexical_options *options, cq_collection_counts counts,
                                       uint32_t max_length, cq_error *error);
 void cq_scoring_free(cq_scoring *scoring);

@@ -1,5 +1,5 @@
-/* Reads and writes a segment. All numbers of a file are compared with its size before they are used, so that any
- * bytes are safe to open. See segment.h for the parts. */
+/* Reads and writes a segment. All numbers in a file are checked against its size before they are used, so any bytes are
+ * safe to open. See segment.h for the parts. */
 #include "lexical/segment.h"
 
 #include "base/error.h"

@@ -1,15 +1,15 @@
 /* A segment of a lexical index: a file that is written once and then mapped.
  *
- *   header      magic, counts, where each part begins
+ *   header      magic, counts, offset of each part
  *   lengths     [n_documents] u32, in terms
  *   id_starts   [n_documents + 1] u64 into ids
  *   ids         the documents' names, end to end
  *   term_starts [n_terms + 1] u64 into terms
  *   terms       in bytewise order, end to end
- *   records     [n_terms] of each term: in how many documents, how often in all, where its postings begin
+ *   records     [n_terms] per term: number of documents, total frequency, offset of its postings
  *   postings    see postings.h
- *   check       of all before the postings, compared when the file is opened; each term's record has one of its postings,
- *               compared when they are first read
+ *   check       of everything before the postings, verified on opening; each term's record has a check of its postings,
+ *               verified when they are first read
  *
  * Numbers are little-endian; parts begin at multiples of eight. */
 #ifndef LEXICAL_SEGMENT_H
@@ -30,9 +30,9 @@ typedef struct cq_segment {
   const uint32_t *lengths;
   const uint64_t *id_starts, *term_starts;
   const char *ids, *terms;
-  const cq_term_record *records; /* [n_terms + 1]: the last one says where the postings end */
+  const cq_term_record *records; /* [n_terms + 1]: the last one has the end of the postings */
   const unsigned char *postings;
-  _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] postings that have been compared */
+  _Atomic unsigned char *sound; /* [(n_terms + 7) / 8] a bit per term: its postings have been verified */
 } cq_segment;
 
 /* Errors: CQ_ERR_FORMAT for another format, a truncated file or impossible parts; CQ_ERR_IO. */
@@ -50,7 +50,7 @@ bool cq_segment_postings(cq_postings *out, const cq_segment *segment, uint32_t t
 typedef struct cq_segment_part {
   const char *postings;
   size_t n_bytes;
-  const cq_term_record *records; /* [n_terms], `at` from the beginning of the part's postings; `check` is not read */
+  const cq_term_record *records; /* [n_terms], `at` relative to the part's postings; `check` is not used */
   size_t n_terms;
 } cq_segment_part;
 

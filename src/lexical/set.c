@@ -1,4 +1,4 @@
-/* Segments that are searched as one collection: documents are numbered through, and a term's counts are of all
+/* Segments that are searched as one collection: documents are numbered consecutively, and a term's counts cover all
  * segments. */
 #include "lexical/set.h"
 
@@ -35,7 +35,7 @@ static cq_status open_segment(cq_open_segment **out, const char *path, cq_error 
 }
 
 /* A set's segment for a path, shared with one more set; NULL: none. A commit appends, so a path is usually near its old
- * place: searched from *at on, wrapping around. */
+ * position: the search begins at *at and wraps around. */
 static cq_open_segment *share_segment(const cq_lexical_set *set, const char *path, size_t *at) {
   const size_t n = set ? set->n_segments : 0;
   for (size_t i = 0; i < n; i++) {

@@ -18,7 +18,7 @@ typedef struct cq_open_segment {
 struct cq_lexical_set {
   const cq_analyzer *analyzer;
   cq_open_segment **segments;
-  uint64_t *first; /* [n_segments + 1] the number of each one's first document; the last: all documents */
+  uint64_t *first; /* [n_segments + 1] the number of each segment's first document; last: the number of all documents */
   size_t n_segments;
   uint64_t n_occurrences, n_terms; /* n_terms: summed over the segments */
   uint32_t max_length;             /* the longest document's, in terms */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Heads of other tasks and buffers, which do not affect the token vectors. */
+/* Buffers and heads of other tasks, which do not affect the token vectors. */
 static const char *const ignored_tensors[] = {"pooler.",
                                               "bert.pooler.",
                                               "roberta.pooler.",
@@ -52,7 +52,7 @@ typedef struct taker {
   cq_error *error;
 } taker;
 
-/* The tensor "STEM SUFFIX", also under the task prefix; LayerNorm's under their old names too. */
+/* The tensor "STEM SUFFIX", also under the task prefix; LayerNorms also under their old names. */
 static cq_status take_any(taker *k, cq_param **out, const char *stem, const char *suffix, const char *old_suffix,
                           int64_t rows, int64_t cols, bool may_be_narrow) {
   char *names[5] = {cq_arena_printf(k->arena, "%s%s", stem, suffix),

@@ -1,4 +1,4 @@
-/* BERT's line: the table of architectures, and config.json -> sizes. */
+/* BERT-like encoders: the table of architectures, and config.json -> sizes. */
 #include "base/error.h"
 #include "format/json.h"
 #include "model/bert.h"

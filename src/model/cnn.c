@@ -1,4 +1,4 @@
-/* CNN: convolutions of several widths over tokens' vectors, their outputs side by side.
+/* CNN: convolutions of several widths over tokens' vectors, with concatenated outputs.
  *
  *   cnn_config.json    {"in_embedding_dimension" | "in_word_embedding_dimension", "out_channels", "kernel_sizes",
  *                       "stride_sizes"}
@@ -6,8 +6,8 @@
  *
  *   y[t, o] = bias[o] + sum over c, d of weight[o, c, d] x[t + d - (width - 1) / 2, c],   zeros outside of the sentence
  *
- * which is a linear layer on windows of the sentence, [n_tokens, in * width]. Other sentences of the batch have
- * no influence: sentence-transformers gives the same result if the batch has no padding. */
+ * This is a linear layer on windows of the sentence, [n_tokens, in * width]. Other sentences in the batch have no
+ * influence: the result equals that of sentence-transformers for a batch without padding. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

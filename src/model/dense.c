@@ -15,7 +15,7 @@
 
 typedef struct dense {
   cq_module base;
-  cq_weights *weights; /* the mapping that the parameters are borrowed from; NULL for a fresh module */
+  cq_weights *weights; /* the mapped file that the parameters borrow from; NULL for a new module */
   cq_param params[2];
   cq_linear linear;
   const struct activation_name *activation;
@@ -41,7 +41,7 @@ static const struct activation_name *activation_of(const char *path) {
   return NULL;
 }
 
-/* Keys newer versions write, which we take at their defaults only. */
+/* Keys that newer versions write; only their default values are accepted. */
 static cq_status check_other_keys(json_t *config, const char *path, cq_error *error) {
   static const char *const known[] = {"in_features", "out_features", "bias", "activation_function"};
   const char *key;
@@ -84,7 +84,7 @@ cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim, cq_activati
   *weight = (cq_param){.name = "linear.weight", .rows = out_dim, .cols = in, .n_dims = 2, .decay = true};
   *bias = (cq_param){.name = "linear.bias", .rows = 1, .cols = out_dim, .n_dims = 1};
   cq_status status;
-  double bound = 1.0 / sqrt((double)in); /* PyTorch's start of a Linear: both uniform in +-1 / sqrt(in) */
+  double bound = 1.0 / sqrt((double)in); /* PyTorch's initialization of a Linear: both uniform in +-1 / sqrt(in) */
   if ((status = cq_param_uniform(weight, bound, random, arena, error)) ||
       (status = cq_param_uniform(bias, bound, random, arena, error)))
     return status;

@@ -1,4 +1,4 @@
-/* Telling what is in an encoder: its sizes, its description, its identity. */
+/* Describes an encoder: its sizes, its description, its identity. */
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -131,9 +131,9 @@ static void include_bytes(cq_identity *id, const void *bytes, size_t n) {
   *id = cq_hash128_add(*id, bytes, n);
 }
 
-/* Normalizers, pre-tokenizers and merges are identified by how they split this text; a list of them would depend on
- * their file. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a long
- * word. */
+/* Normalizers, pre-tokenizers and merges are identified by how they split this text, since listing them would depend on
+ * the file format. Case, accents, compatibility forms, digits, punctuation, spaces, scripts with and without them, a
+ * long word. */
 static const char probe[] =
     "The Quick  brown\tfox's 1,234.50 na\xC3\xAFve caf\x65\xCC\x81 re-entered; \xEF\xAC\x81ve \xE2\x85\xA7 \xC2\xBD! "
     "\xC3\x9C"

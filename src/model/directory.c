@@ -1,13 +1,13 @@
 /* Opening a model directory.
  *
- *   modules.json                      [{"idx", "name", "path", "type"}]: the stages and where each keeps its files
+ *   modules.json                      [{"idx", "name", "path", "type"}]: the stages and the directory of each
  *   config_sentence_transformers.json prompts, similarity
  *   sentence_bert_config.json         max_seq_length, do_lower_case (beside the first module's files)
  *   config.json, model.safetensors, tokenizer files    the Transformer's, in the root
  *   1_Pooling/config.json, 2_Dense/...                 the other stages
  *
- * A directory with config.json alone is a plain Hugging Face encoder: a Transformer and mean pooling. One in a model's
- * `languages` is that model with another vocabulary (language.h). */
+ * A directory with only config.json is a plain Hugging Face encoder: a Transformer and mean pooling. A directory in a
+ * model's `languages` is that model with another vocabulary (model_language.h). */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -105,7 +105,7 @@ cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
 
 /* --- the small configuration files --- */
 
-/* Reads directory/name if it exists and holds an object; otherwise *out stays NULL. */
+/* Reads directory/name if it exists; it must hold an object. Otherwise *out stays NULL. */
 static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
                                cq_error *error) {
   cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
@@ -198,7 +198,7 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
 
 /* --- the modules --- */
 
-/* Every id the tokenizer may give must be a row of the module's table. */
+/* Every id that the tokenizer may produce must be a row of the module's table. */
 static cq_status check_table_rows(const cq_module *module, const char *directory, cq_error *error) {
   const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
   for (size_t i = 0; i < module->n_params; i++) {
@@ -263,7 +263,7 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (!type->has_body) return CQ_OK;
 
-  /* From the configuration, else the tokenizer; never more than the positions. */
+  /* The length comes from the configuration, else from the tokenizer, and never exceeds the number of positions. */
   if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
   if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
   if (length > INT32_MAX) length = 0;
@@ -311,7 +311,7 @@ static cq_status open_router(cq_encoder *e, const char *path, const cq_encoder_o
   return status;
 }
 
-/* kwargs ["task"] of jina-embeddings-v3's own module: it takes the task, as our modules do at opening. */
+/* kwargs ["task"] of jina-embeddings-v3's own module: the task is an argument, as it is for our modules on opening. */
 static bool is_task_argument(const char *type, const json_t *extra) {
   return !strcmp(type, "custom_st.Transformer") && json_array_size(extra) == 1 &&
          is_text(json_array_get(extra, 0), "task");
@@ -349,7 +349,7 @@ static cq_status open_listed(cq_encoder *e, const json_t *list, const char *list
   return CQ_OK;
 }
 
-/* model2vec's own configuration: whether vectors are scaled to length 1. *is_one: it is such a file. */
+/* model2vec's own configuration: whether vectors are scaled to length 1. *is_one: the file is one. */
 static cq_status read_model2vec_config(bool *is_one, bool *normalize, const char *path, cq_error *error) {
   json_t *config;
   cq_status status = cq_json_read(&config, path, error);
@@ -437,7 +437,7 @@ static bool has_adapters(const cq_encoder *e) {
   return e->modules[0]->type->has_body && ((const cq_transformer *)e->modules[0])->has_adapters;
 }
 
-/* A model with the weights of one task has only that task's prompt, by default: saved, it is a model of that task. */
+/* A model with one task's weights keeps only that task's prompt, as its default: saved, it is a model for that task. */
 static cq_status keep_prompt(cq_encoder *e, cq_error *error) {
   const char *name = e->task_prompt_name;
   json_t *kept = json_object();
@@ -450,8 +450,8 @@ static cq_status keep_prompt(cq_encoder *e, cq_error *error) {
   return CQ_OK;
 }
 
-/* The modules or weights are the task's already, where they depend on it; then names of other tasks than
- * sentence-transformers' two are the model's own. */
+/* Task-specific modules and weights are already chosen. Models that have them may define other tasks than "query" and
+ * "document". */
 static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
   if (!e->has_routes && strcmp(task, "query") != 0 && strcmp(task, "document") != 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the task is '%s', expected query or document", task);

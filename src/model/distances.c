@@ -1,4 +1,4 @@
-/* Reading DeBERTa's distances between tokens from config.json. See distances.h. */
+/* Reads DeBERTa's distance settings from config.json. See distances.h. */
 #include "model/distances.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A DeBERTa's settings for the distances between tokens, in config.json. */
+/* DeBERTa's settings in config.json for the distances between tokens. */
 #ifndef MODEL_DISTANCES_H
 #define MODEL_DISTANCES_H
 
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 typedef struct cq_distance_sizes {
-  bool positions_in_input; /* the tokens' places are added to the word embeddings, as in BERT */
+  bool positions_in_input; /* position embeddings are added to the word embeddings, as in BERT */
   bool relative;           /* the distances have vectors */
   bool c2p, p2c;           /* the terms of a score, see nn/disentangled.h */
   bool shared;             /* the projections of contents serve for distances too */

@@ -1,4 +1,4 @@
-/* Dropout on sentence vectors: nothing while a model only runs.
+/* Dropout on sentence vectors: no effect outside training.
  *
  *   config.json  {"dropout": 0.2} */
 #include "base/error.h"
@@ -49,7 +49,7 @@ static void dropout_set(cq_module *module, double rate) {
   if (rate >= 0) ((dropout *)module)->rate = rate;
 }
 
-/* Rows of sentence vectors in place, forward and backward alike. */
+/* Applies dropout to rows of sentence vectors in place, both forward and backward. */
 static void drop_rows(cq_worker *worker, const dropout *d, const cq_batch *batch, cq_tensor x) {
   for (int64_t s = 0; s < x.rows; s++) {
     const cq_dropout how = {(float)d->rate, cq_dropout_key(batch->keys[s], SITE)};

@@ -1,7 +1,7 @@
 /* Running an encoder: ids (token_ids.c) -> blocks of whole sequences -> vectors.
  *
- * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens, fewer where threads would idle. One worker
- * takes a block through all modules: no barrier inside the stack, and a sentence's arithmetic is the same in every
+ * Sequences are divided, in order, into blocks of about BLOCK_TOKENS tokens, or fewer if threads would be idle. One
+ * worker runs a block through all modules: the stack has no barriers, and a sentence's arithmetic is the same in every
  * block. */
 #include "base/context.h"
 #include "base/error.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define BLOCK_TOKENS     256
-#define MIN_BLOCK_TOKENS 64 /* fewer are not worth a second thread: most of their time is reading the weights */
+#define MIN_BLOCK_TOKENS 64 /* fewer are not worth a second thread, which would mostly read the weights */
 
 static void free_worker(void *object) {
   cq_worker *w = object;
@@ -21,7 +21,7 @@ static void free_worker(void *object) {
   cq_free(w);
 }
 
-/* Workers are kept with the context from call to call: a call that finds some allocates nothing. */
+/* Workers are kept with the context between calls: a call that finds enough of them allocates nothing. */
 static const cq_spare_kind worker_kind = {free_worker};
 
 /* NULL: out of memory. */
@@ -36,21 +36,21 @@ static void put_worker(cq_context *ctx, cq_worker *w) {
   if (w) cq_context_put(ctx, &worker_kind, w, sizeof *w + cq_workspace_bytes(&w->workspace));
 }
 
-/* One call's state, in the calling thread's workspace. Items of the first round are runs of sentences to tokenize,
- * those of the second are blocks to compute. */
+/* One call's state, in the calling thread's workspace. The first round's items are runs of sentences to tokenize, the
+ * second round's are blocks to compute. */
 typedef struct encoding {
   const cq_encoder *encoder;
   cq_encode_options options;
   const cq_slice *sentences;
   size_t n;
   cq_context *ctx;
-  /* The calling thread's, worker 0; other workers take theirs for each item. */
+  /* the calling thread's worker, worker 0; other workers are taken for each item */
   cq_worker *worker;
   cq_text_memory *text;
   cq_slice prompt;
   int32_t n_prompt; /* tokens pooling leaves out; 0: none */
 
-  cq_ids *ids; /* one a run of sentences; those of the first are text->ids */
+  cq_ids *ids; /* one per run of sentences; the first run's are text->ids */
   int64_t *lengths;
   bool *truncated;
 
@@ -62,7 +62,7 @@ typedef struct encoding {
   cq_tensor states; /* data NULL: not wanted */
   int64_t dim;
 
-  cq_status *status; /* one an item: the first in order is reported, whichever thread met it */
+  cq_status *status; /* one per item: the first failure in item order is reported, whichever thread hit it */
   cq_error *errors;  /* one a worker */
   size_t *error_items;
 } encoding;
@@ -146,7 +146,7 @@ static void run_block(void *context, size_t item, int worker) {
   if (status) fail_item(e, item, worker, status, &error);
 }
 
-/* A small number of blocks is a multiple of the threads; otherwise all would wait for one thread's last block. */
+/* A small number of blocks is a multiple of the threads; otherwise, all would wait for one thread's last block. */
 static int64_t count_blocks(int64_t n_tokens, int64_t n_threads) {
   const int64_t n = n_tokens > BLOCK_TOKENS ? (n_tokens + BLOCK_TOKENS - 1) / BLOCK_TOKENS : 1;
   if (n >= 4 * n_threads) return n;

@@ -1,4 +1,4 @@
-/* The encoder from inside: its modules, parameters, and running them on a batch of ids. The public side is
+/* The encoder's internals: its modules and parameters, and running them on a batch of ids. The public interface is
  * calque/encoder.h. */
 #ifndef MODEL_ENCODER_H
 #define MODEL_ENCODER_H
@@ -10,7 +10,7 @@
 
 struct cq_encoder {
   char *directory; /* of the modules */
-  char *language;  /* directory of another tokenizer and word embeddings (model/model_language.h); NULL: its own */
+  char *language;  /* directory of a language's tokenizer and word embeddings (model/model_language.h); or NULL */
   cq_arena arena;
   cq_module *modules[CQ_MAX_MODULES];
   size_t n_modules;
@@ -23,8 +23,8 @@ struct cq_encoder {
   json_t *config;  /* the whole file, owns what follows; NULL: none */
   json_t *prompts; /* object name -> text; NULL: none */
   const char *default_prompt_name;
-  const char *task_prompt_name; /* of the task that it was opened for; NULL: the default */
-  bool has_routes;              /* and its modules (Router) or weights (LoRA) are those of one task */
+  const char *task_prompt_name; /* the prompt of the task that it was opened for; NULL: the default */
+  bool has_routes;              /* and its modules (Router) or weights (LoRA) are specific to that task */
   const char *similarity;
   int64_t truncate_dim; /* for the vectors returned by encoding; 0: none */
   bool include_prompt;  /* pooling sees the prompt's tokens */
@@ -32,7 +32,7 @@ struct cq_encoder {
   void *notice_context;
 };
 
-/* Dimensions of the last module's output, before any truncation, as used in training. */
+/* Dimensions of the last module's output before truncation, as in training. */
 static inline int cq_encoder_full_dim(const cq_encoder *e) {
   return (int)e->modules[e->n_modules - 1]->output_dim;
 }
@@ -43,13 +43,13 @@ bool cq_encoder_has_tasks(const cq_encoder *encoder);
 /* Reports to notice (if not NULL) that n_truncated of n sentences were truncated. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
 
-/* The directory of a model's name: the name itself if it is a directory, else its snapshot in the local Hugging Face
- * cache. / */
+/* The directory for a model's name: the name itself if it is a directory, else its snapshot in the local Hugging Face
+ * cache. */
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
-/* Assembling an encoder, as cq_encoder_open does: cq_encoder_new, modules made in its arena and appended in order,
- * cq_encoder_pack. An appended module belongs to the encoder. Appending to a whole encoder (a Dense after a student) is
- * legal until its parameters are made trainable. */
+/* Assembles an encoder, as cq_encoder_open does: call cq_encoder_new, make modules in its arena and append them in
+ * order, then call cq_encoder_pack. An appended module belongs to the encoder. Modules may be appended to a complete
+ * encoder (a Dense after a student) until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
 
@@ -58,8 +58,7 @@ CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, 
 CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                        const char *card, cq_error *error);
 
-/* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT when the model has fewer
- * positions. */
+/* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT if the model has fewer positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);
 
 /* Freezes all parameters except the tables of word embeddings; call before they are made trainable. */
@@ -70,12 +69,12 @@ static inline const cq_module *cq_encoder_text_module(const cq_encoder *e) {
   return e->modules[0];
 }
 
-/* The table of word embeddings, the first of the module's: id i has row row_of[i], or i where *row_of is NULL. row_of
- * NULL: a table where id i has row i. NULL: none. */
+/* The table of word embeddings, the module's first: id i has row row_of[i], or row i if *row_of is NULL. With row_of
+ * NULL, only a table where id i has row i is returned. NULL: none. */
 cq_param *cq_encoder_word_table(const int32_t **row_of, const cq_encoder *encoder);
 
-/* Puts another tokenizer and its rows [vocab_size, width of the table], which are copied, under the model. The
- * tokenizer becomes the model's on success only. Errors: CQ_ERR_MEMORY. */
+/* Replaces the model's tokenizer and word embeddings; the rows [vocab_size, width of the table] are copied. The model
+ * takes ownership of the tokenizer only on success. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_put_vocabulary(cq_encoder *encoder, cq_tokenizer *tokenizer, const float *rows,
                                                 cq_error *error);
 
@@ -90,18 +89,18 @@ typedef struct cq_text_memory {
 cq_text_memory *cq_text_memory_take(cq_context *ctx); /* NULL: out of memory */
 void cq_text_memory_put(cq_context *ctx, cq_text_memory *memory);
 
-/* The options, or the defaults if NULL, checked for this encoder. */
+/* The options, or the defaults if NULL, validated for this encoder. */
 CQ_MUST_USE cq_status cq_encoder_take_options(cq_encode_options *taken, const cq_encoder *encoder,
                                               const cq_encode_options *options, cq_error *error);
-/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8, with its number in error->line. */
+/* Errors: CQ_ERR_FORMAT for a sentence that is not UTF-8; its number is in error->line. */
 CQ_MUST_USE cq_status cq_check_sentences(const cq_slice *sentences, size_t n, cq_error *error);
 
 /* Appends the ids of one sentence, truncated to the model's length. memory: as cq_tokenizer_encode's. */
 CQ_MUST_USE cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory,
                                           cq_slice sentence, bool *truncated, cq_error *error);
 
-/* The prompt of every sentence, from the options or the model ("": none), and how many leading tokens pooling then
- * leaves out (0: none). Errors: CQ_ERR_ARGUMENT for an unknown prompt_name, CQ_ERR_MEMORY. */
+/* The prompt for every sentence, from the options or the model ("": none), and the number of leading tokens that
+ * pooling then leaves out. Errors: CQ_ERR_ARGUMENT for an unknown prompt_name, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_encoder_prompt(cq_slice *out, int32_t *n_left_out, const cq_encoder *encoder,
                                         const cq_encode_options *options, cq_text_memory *memory, cq_error *error);
 /* Puts the prompt before the text, in memory. */
@@ -110,7 +109,7 @@ CQ_MUST_USE cq_status cq_prepend_prompt(cq_slice *text, cq_text_memory *memory, 
 /* --- running the modules --- */
 
 /* Sentence vectors of a batch: *y [n_seqs, dim] in the worker's workspace. saved: [n_modules] tapes for backward, with
- * inputs [n_modules]; NULL when not training. */
+ * inputs [n_modules]; NULL outside training. */
 typedef struct cq_tape {
   void *saved[CQ_MAX_MODULES];
   cq_tensor inputs[CQ_MAX_MODULES];
@@ -121,15 +120,15 @@ CQ_MUST_USE cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *en
 CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
                                           cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);
 
-/* cq_encoder_encode, plus the `states` of each sentence, [n, cq_encoder_states_width] dense (data NULL: not wanted);
+/* cq_encoder_encode, plus the `states` of each sentence, [n, cq_encoder_states_width] dense (data NULL: not needed);
  * see lab/autoencode/states.h. */
 CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,
                                                const cq_encoder *encoder, const cq_slice *sentences, size_t n,
                                                const cq_encode_options *options, cq_context *ctx, cq_error *error);
 
-/* Makes the parameters writable (copied out of the mapping) and packs for backward too. An encoder in bf16 is trained
- * with products of both passes in bf16, and everything else, parameters included, in f32. One in int8 is trained in
- * f32. / */
+/* Makes the parameters writable (copied from the mapped file) and packs the weights for backward, too. An encoder in
+ * bf16 is trained with the products of both passes in bf16, and everything else, including parameters, in f32. An
+ * encoder in int8 is trained in f32. */
 CQ_MUST_USE cq_status cq_encoder_make_trainable(cq_encoder *encoder, cq_context *ctx, cq_error *error);
 /* Packs all weights again after an update of the parameters. */
 CQ_MUST_USE cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error);

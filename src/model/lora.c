@@ -1,4 +1,4 @@
-/* Adding LoRA adapters to the weights they were trained for. See lora.h. */
+/* Adds LoRA adapters to the weights that they were trained for. See lora.h. */
 #include "model/lora.h"
 
 #include "base/arena.h"
@@ -95,7 +95,7 @@ static void add_product(float *weight, const float *left, const float *right, in
   }
 }
 
-/* A factor of all tasks, [n_tasks, rows, cols] in f32. */
+/* A factor for all tasks, [n_tasks, rows, cols] in f32. */
 static cq_status take_factor(const float **out, cq_weights *w, const char *original, const char *factor, int64_t rows,
                              int64_t cols, const cq_lora *lora, cq_arena *arena, cq_error *error) {
   char name[MAX_NAME];

@@ -1,10 +1,10 @@
-/* LSTM: tokens' vectors to tokens' vectors, layer upon layer.
+/* LSTM: maps tokens' vectors to tokens' vectors, in one or more layers.
  *
  *   lstm_config.json   {"embedding_dimension" | "word_embedding_dimension", "hidden_dim", "num_layers", "dropout",
  *                       "bidirectional"}
  *   model.safetensors  encoder.{weight_ih, weight_hh, bias_ih, bias_hh}_l<layer>[_reverse]
  *
- * dropout works between layers, as in PyTorch; the states that a layer ends in, if they are wanted, are before it.
+ * Dropout applies between layers, as in PyTorch; a layer's final states, if requested, are taken before dropout.
  */
 #include "nn/lstm.h"
 
@@ -34,7 +34,7 @@ static void lstm_free(cq_module *module) {
   cq_weights_close(l->weights);
 }
 
-/* Reserves room for everything and connects the layers to their (still empty) parameters: four per direction. */
+/* Reserves room for everything and connects the layers to their (still empty) parameters, four per direction. */
 static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirectional, float dropout, cq_arena *arena) {
   lstm *l = cq_arena_alloc(arena, sizeof *l);
   const int n_directions = bidirectional ? 2 : 1;
@@ -202,7 +202,7 @@ typedef struct lstm_tape {
   cq_lstm_saved *layers; /* [n_layers] */
 } lstm_tape;
 
-/* Room for one layer's part of `states`, rows of a batch's; data NULL when there are none. */
+/* Room for one layer's part of `states`, which has the batch's rows; data NULL if there are none. */
 static cq_status make_state_room(cq_lstm_state *out, cq_worker *worker, const lstm *l, cq_tensor states,
                                  cq_error *error) {
   *out = (cq_lstm_state){{0}, {0}};

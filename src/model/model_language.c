@@ -1,4 +1,4 @@
-/* Opening, adding and saving a language's embeddings and tokenizer beside a model's files. See model_language.h. */
+/* Opens, adds and saves a language's embeddings and tokenizer next to a model's files. See model_language.h. */
 #include "model/model_language.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* The table of modules, and opening a list of them. See module.h. */
+/* The table of modules, and opening a list of modules. See module.h. */
 #include "model/module.h"
 
 #include "base/error.h"
@@ -15,10 +15,10 @@ static const cq_module_type *const types[] = {
 };
 
 const cq_module_type *cq_module_type_find(const char *type) {
-  /* Published models say sentence_transformers.models.Pooling, newer ones
-   * sentence_transformers.sentence_transformer.modules.pooling.Pooling; classes of other packages are not guessed. */
+  /* Published models have sentence_transformers.models.Pooling, newer ones
+   * sentence_transformers.sentence_transformer.modules.pooling.Pooling. Classes of other packages are not accepted. */
   static const char package[] = "sentence_transformers.";
-  /* A Transformer with its own code, which chooses an adaptation (jina-embeddings-v3). */
+  /* A Transformer with custom code that chooses an adapter (jina-embeddings-v3). */
   if (strcmp(type, "custom_st.Transformer") == 0) return &cq_transformer_type;
   if (strncmp(type, package, sizeof package - 1) != 0) return NULL;
   const char *last = strrchr(type, '.') + 1;

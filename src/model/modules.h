@@ -1,5 +1,5 @@
-/* Making modules that no directory holds: for a plain Hugging Face directory, and for new students. Each is made in the
- * arena, its parameters too; `path` is what modules.json will say ("1_Pooling") and is borrowed. */
+/* Makes modules without files: for a plain Hugging Face directory, and for new students. Each module and its parameters
+ * are made in the arena; `path` is the path for modules.json ("1_Pooling") and is borrowed. */
 #ifndef MODEL_MODULES_H
 #define MODEL_MODULES_H
 
@@ -8,19 +8,19 @@
 
 CQ_MUST_USE cq_status cq_pooling_new(cq_module **out, int64_t dim, cq_pooling_mode mode, const char *path,
                                      cq_arena *arena, cq_error *error);
-/* Weight and bias drawn as PyTorch's Linear draws them: uniform in +-1 / sqrt(in). */
+/* Weight and bias initialized like PyTorch's Linear: uniform in +-1 / sqrt(in). */
 CQ_MUST_USE cq_status cq_dense_new(cq_module **out, int64_t in, int64_t out_dim, cq_activation activation,
                                    const char *path, cq_random *random, cq_arena *arena, cq_error *error);
 CQ_MUST_USE cq_status cq_normalize_new(cq_module **out, int64_t dim, const char *path, cq_arena *arena,
                                        cq_error *error);
 
-/* The tokenizer becomes the module's once the call succeeds. Rows are drawn from N(0, 1), as PyTorch's EmbeddingBag. */
+/* The module takes ownership of the tokenizer on success. Rows are drawn from N(0, 1), like PyTorch's EmbeddingBag. */
 CQ_MUST_USE cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, const char *path,
                                     cq_random *random, cq_arena *arena, cq_error *error);
 /* The same for the first stage of a BiLSTM; max_seq_length counts special tokens. */
 CQ_MUST_USE cq_status cq_word_embeddings_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, int max_seq_length,
                                              const char *path, cq_random *random, cq_arena *arena, cq_error *error);
-/* All parameters uniform in +-1 / sqrt(dim), as PyTorch's LSTM. */
+/* All parameters uniform in +-1 / sqrt(dim), like PyTorch's LSTM. */
 CQ_MUST_USE cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
                                          double dropout, const char *path, cq_random *random, cq_arena *arena,
                                          cq_error *error);
@@ -32,7 +32,7 @@ typedef struct cq_lstm_sizes {
 } cq_lstm_sizes;
 cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module);
 
-/* --- values for fresh parameters: memory from the arena --- */
+/* --- values for new parameters: memory from the arena --- */
 
 CQ_MUST_USE cq_status cq_param_uniform(cq_param *p, double bound, cq_random *random, cq_arena *arena, cq_error *error);
 CQ_MUST_USE cq_status cq_param_normal(cq_param *p, double deviation, cq_random *random, cq_arena *arena,

@@ -1,5 +1,5 @@
-/* Normalize: each sentence vector scaled to length 1. Its directory is often empty, and then often missing altogether.
- */
+/* Normalize: scales each sentence vector to length 1. Its directory is often empty, and often missing for that
+ * reason. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

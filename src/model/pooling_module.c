@@ -1,4 +1,4 @@
-/* Pooling: a sentence's vector from its tokens' vectors, one or more modes side by side.
+/* Pooling: a sentence's vector from its tokens' vectors, by one or more concatenated modes.
  *
  *   x [n_tokens, dim] -> y [n_seqs, n_modes * dim]
  *
@@ -7,7 +7,7 @@
  *   new  {"embedding_dimension": 384, "pooling_mode": "mean" | ["cls", "max"]}       modes in the list's order
  * All readers know the old format, so we write it, unless it cannot express the order of the modes.
  *
- * A sentence without tokens (or with none but its prompt's, when that is left out) gets zeros. */
+ * A sentence without tokens (or with only prompt tokens that are left out) gets zeros. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
@@ -71,7 +71,7 @@ static cq_status read_modes(pooling *p, const json_t *config, const char *path, 
   return CQ_OK;
 }
 
-/* An unknown key may change the vector, so it is an error. */
+/* An unknown key is an error because it may change the vector. */
 static cq_status refuse_unknown_keys(json_t *config, const char *path, cq_error *error) {
   static const char *const known[] = {"word_embedding_dimension", "embedding_dimension", "pooling_mode",
                                       "include_prompt"};
@@ -87,7 +87,7 @@ static cq_status refuse_unknown_keys(json_t *config, const char *path, cq_error 
   return CQ_OK;
 }
 
-/* The module from its settings; cq_pooling_new is the same for a directory that has no Pooling. */
+/* Makes the module from its settings; cq_pooling_new does so for a directory without a Pooling. */
 static pooling *pooling_make(cq_arena *arena, const char *path) {
   pooling *p = cq_arena_alloc(arena, sizeof *p);
   if (!p) return NULL;
@@ -187,10 +187,10 @@ static cq_status pooling_describe(const cq_module *module, json_t *object, cq_er
 /* --- running --- */
 
 typedef struct pooling_saved {
-  int32_t *argmax; /* [n_seqs, dim]; filled if a maximum is among the modes */
+  int32_t *argmax; /* [n_seqs, dim]; filled if max pooling is one of the modes */
 } pooling_saved;
 
-/* Rows [first, first + n) of a sequence are pooled; `skipped` rows of it lie before them. */
+/* Rows [first, first + n) of a sequence are pooled; `skipped` rows of the sequence come before them. */
 typedef struct span {
   int64_t first, n, skipped;
 } span;
@@ -201,7 +201,7 @@ static span span_of(const pooling *p, const cq_batch *batch, int64_t s) {
   return (span){batch->starts[s] + skip, length - skip, skip};
 }
 
-/* A weighted mean whose weights begin at k + 1 instead of 1, since left-out tokens keep their places in the count:
+/* A weighted mean with weights from k + 1 on instead of 1, because tokens that are left out still count as positions:
  *   sum (k + i + 1) x_i / sum (k + i + 1) = share * weighted mean + (1 - share) * mean,
  *   share = sum (i + 1) / sum (k + i + 1). */
 static double share_of_weighted(span r) {

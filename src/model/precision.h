@@ -1,4 +1,4 @@
-/* The row of an option that chooses the precision of a model. */
+/* The option row for a model's precision. */
 #ifndef MODEL_PRECISION_H
 #define MODEL_PRECISION_H
 

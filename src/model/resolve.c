@@ -1,7 +1,7 @@
-/* Which directory a model's name means: itself, one that calque ships, or one in the cache of Hugging Face.
+/* Resolves a model's name to a directory: itself, a model shipped with calque, or one in the Hugging Face cache.
  *
- *   share/calque/models/NAME                          beside the library's lib/; CALQUE_MODELS, if it is set
- *   models/NAME                                       beside a static program
+ *   share/calque/models/NAME                          next to the library's lib/; or CALQUE_MODELS, if it is set
+ *   models/NAME                                       next to a static program
  *
  *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h) */
 #include "base/error.h"
@@ -20,10 +20,10 @@ static bool has_modules(char *out, size_t size, const char *models, const char *
   return snprintf(path, sizeof path, "%s/modules.json", out) < (int)sizeof path && cq_file_exists(path);
 }
 
-/* A model that is installed with the library, wherever that is. */
+/* A model that is installed with the library, wherever the library is. */
 static bool find_shipped(char *out, size_t size, const char *name) {
   static const char *const beside[] = {
-      "../share/calque/models", /* of bin/calque, and of the library where it was built */
+      "../share/calque/models", /* relative to bin/calque, and to the library in the build folder */
       "../../share/calque/models",
       "share/calque/models", /* of the program where it was built */
 #ifdef CQ_STATIC             /* as its archive has them, side by side */

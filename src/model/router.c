@@ -1,4 +1,4 @@
-/* Router: the modules that replace it for a task. See router.h. */
+/* Router: finds the modules that replace it for a task. See router.h. */
 #include "model/router.h"
 
 #include "base/error.h"
@@ -100,7 +100,7 @@ cq_status cq_router_open(json_t **out, const char **route, const char *directory
     }
     cq_json_push(&list, json_pack("{s:s, s:s}", "path", id, "type", type));
   }
-  /* The JSON list owns the name, as an extra member of its first module. */
+  /* The JSON list owns the name: it is an extra member of the list's first module. */
   json_t *first = list ? json_array_get(list, 0) : NULL;
   if (!first || json_object_set_new(first, "route", json_string(*route))) {
     status = cq_fail_memory(error, "modules of a route");

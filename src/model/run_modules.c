@@ -1,4 +1,4 @@
-/* A batch through all modules, forward and backward, and their weights in the kernels' layout. */
+/* Runs a batch through all modules, forward and backward, and packs their weights in the kernels' layout. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -21,7 +21,7 @@ cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *encoder, const
 
 /* Signals that the module's gradients are complete. */
 static void pass_module(const cq_module *module, const cq_gradients *gradients) {
-  for (size_t i = 0; i < module->n_params; i++) { /* in the order of the file: the first has the lowest offset */
+  for (size_t i = 0; i < module->n_params; i++) { /* in file order: the first has the lowest offset */
     const cq_param *p = &module->params[i];
     if (p->frozen || p->table) continue;
     cq_gradients_pass(gradients, &p, 1);
@@ -49,7 +49,7 @@ cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, cons
 
 /* ---- weights ---- */
 
-/* All parts of all modules, numbered through; each has its own place for a failure. */
+/* All parts of all modules, numbered consecutively; each has its own slot for a failure. */
 typedef struct packing {
   cq_encoder *encoder;
   cq_packing how;

@@ -1,4 +1,4 @@
-/* Writing a model directory in sentence-transformers' layout (see directory.c). */
+/* Writes a model directory in sentence-transformers' layout (see directory.c). */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -10,7 +10,7 @@
 
 #define MAX_PATH 4096
 
-/* Where a module goes: a Transformer's files lie in the root, where every other tool looks for them. */
+/* The path of a module: a Transformer's files are in the root, where every other tool expects them. */
 static void module_path(char *out, size_t size, const cq_encoder *e, size_t index) {
   if (index == 0 && cq_is_transformer(e->modules[0]))
     out[0] = '\0';

@@ -1,17 +1,17 @@
-/* StaticEmbedding: a sentence is the mean of its tokens' rows, without special tokens; only what the tokenizer's own
- * truncation says limits its length.
+/* StaticEmbedding: a sentence's vector is the mean of its tokens' rows, without special tokens; only the tokenizer's
+ * own truncation limits its length.
  *
  *   tokenizer.json     the directory's own
  *   model.safetensors  embedding.weight [vocab, dim]
  *
  * model2vec's files have other names, and may share rows among tokens (vocabulary quantization):
  *
- *   embeddings [rows, dim], also in 8 bits without scales
+ *   embeddings [rows, dim], may have 8 bits, without scales
  *   mapping    [vocab] a token's row
- *   weights    [vocab] by which its row is multiplied
+ *   weights    [vocab] a token's factor for its row
  *
- * The vectors are those that sentence-transformers makes of such a directory. model2vec's own library leaves unknown
- * tokens out, which drop_unknown does here. No tokens: zeros. */
+ * The vectors are the same as sentence-transformers' for such a directory. model2vec's own library leaves out unknown
+ * tokens; here, drop_unknown does. A text without tokens gives zeros. */
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
@@ -23,7 +23,7 @@
 typedef struct static_embedding {
   cq_module base;
   cq_weights *weights; /* NULL for a fresh module */
-  cq_param params[2];  /* the table; each token's weight, which stays as it is */
+  cq_param params[2];  /* the table; each token's weight, which is never trained */
   bool drop_unknown;
 } static_embedding;
 
@@ -59,7 +59,7 @@ static void static_free(cq_module *module) {
   cq_tokenizer_free(module->tokenizer);
 }
 
-/* Weights without a mapping are multiplied into the rows, and then dropped. */
+/* Multiplies weights without a mapping into the rows, and drops them. */
 static cq_status fold_weights(cq_param *table, const cq_param *weights, cq_arena *arena, cq_error *error) {
   float *made, *rows = cq_arena_array(arena, (size_t)cq_param_floats(table), sizeof *rows);
   const float *value = rows ? cq_param_f32(&made, table) : NULL;
@@ -148,7 +148,7 @@ static cq_status static_tokenize(cq_ids *out, const cq_module *module, cq_token_
   return CQ_OK;
 }
 
-/* A batch's rows in the table: its ids, or what they are mapped to, in the worker's workspace. NULL: no memory. */
+/* A batch's rows in the table: its ids, or what they map to, in the worker's workspace. NULL: out of memory. */
 static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, const cq_batch *batch) {
   if (!m->base.row_of) return batch->ids;
   const int64_t n = cq_batch_tokens(batch);
@@ -157,7 +157,7 @@ static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, cons
   return rows;
 }
 
-/* Rows of x times their tokens' weights, if there are some. */
+/* Multiplies the rows of x by their tokens' weights, if there are any. */
 static void weigh_rows(cq_worker *worker, const static_embedding *m, const cq_batch *batch, cq_tensor x) {
   if (m->base.n_params < 2) return;
   for (int64_t i = 0; i < x.rows; i++) {

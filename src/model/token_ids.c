@@ -1,4 +1,4 @@
-/* Token ids from text: the options of encoding, the prompt before a text, truncation or windows. */
+/* Token ids from text: encoding options, the prompt before a text, and truncation or windows. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -92,13 +92,13 @@ cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_m
   return tokenize(out, encoder, memory, sentence, (size_t)encoder->max_seq_length, truncated, error);
 }
 
-/* Whether ids end with the closing special token, which is put after every text. */
+/* Whether ids end with the closing special token, which follows every text. */
 static bool is_closed(const cq_ids *ids, const cq_module *text) {
   const int32_t sep = text->add_special ? cq_tokenizer_describe(text->tokenizer)->sep_id : -1;
   return ids->n && sep >= 0 && ids->ids[ids->n - 1] == sep;
 }
 
-/* Tokens at a sequence's start that are the prompt's: its own ids, the closing special token not counted. */
+/* The number of prompt tokens at a sequence's start, without the closing special token. */
 static cq_status count_prompt(int32_t *out, const cq_encoder *encoder, cq_slice prompt, cq_text_memory *m,
                               cq_error *error) {
   bool truncated;
@@ -152,7 +152,7 @@ cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_
   return CQ_OK;
 }
 
-/* Splits a text's untruncated ids into windows, each with the special tokens of a sequence. */
+/* Splits a text's untruncated ids into windows, each with a sequence's special tokens. */
 static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
                                 size_t n_tail, cq_error *error) {
   const size_t max = (size_t)encoder->max_seq_length;

@@ -1,5 +1,5 @@
-/* The Transformer module: choosing what opens a config.json, running and training it, its vocabulary, saving it.
- * BERT-like models are opened by bert.c, all later families by families/. Forward and backward are in nn. */
+/* The Transformer module: chooses the reader of a config.json, runs and trains the module, replaces its vocabulary,
+ * saves it. bert.c opens BERT-like models, families/ all later ones. Forward and backward are in nn. */
 #include "model/transformer_module.h"
 
 #include "base/error.h"
@@ -92,7 +92,7 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
     json_object_del(t->config, "eos_token_id");
     return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
   }
-  /* first_position stays: RoBERTa's positions begin after the pad id that the table of positions was made for. */
+  /* first_position stays: RoBERTa's positions begin after the pad id for which the position table was made. */
   if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
     failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
   if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
@@ -154,7 +154,7 @@ typedef struct tape {
   cq_stack_saved stack;
 } tape;
 
-/* Adds the share of a layer's output to the mixture, when there is one; index 0 is the embeddings'. */
+/* Adds the weighted output of a layer to the mixture, if there is one; index 0 is the embeddings' output. */
 static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor mixture, cq_tensor scaled,
                            cq_tensor output, int64_t index) {
   const cq_layer_mixture *m = &t->mixture;
@@ -195,7 +195,7 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
   return CQ_OK;
 }
 
-/* Weights that are packed separately: the layers', the embedding's projection, and those of distances. */
+/* Weights that are packed separately: the layers', the embedding projection, and the projections of distances. */
 static cq_linear *part_of(cq_transformer *t, size_t part) {
   if (t->is_stack) {
     cq_block *b = &t->stack.blocks[part / PARTS_PER_BLOCK];
@@ -245,7 +245,7 @@ static cq_status transformer_forward(cq_worker *worker, const cq_module *module,
         cq_embedding_forward(worker, &t->embedding, batch, *y, 0, record ? &record->embedding : NULL, error);
     return status ? status : cq_stack_forward(worker, &t->stack, batch, y, 1, record ? &record->stack : NULL, error);
   }
-  /* Two buffers take turns as input and output; when training every layer's input is kept instead. */
+  /* Two buffers alternate as input and output; in training, every layer's input is kept instead. */
   cq_tensor now = cq_workspace_f32(w, n, t->dim), next = cq_workspace_f32(w, n, t->dim);
   if (!now.data || !next.data) return cq_fail_memory(error, "transformer");
   cq_tensor mixture = {0}, scaled = {0};

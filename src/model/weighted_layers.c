@@ -1,10 +1,10 @@
-/* WeightedLayerPooling: a token's vector is a weighted mean of what a Transformer's layers give for it.
+/* WeightedLayerPooling: a token's vector is a weighted mean of the outputs of a Transformer's layers.
  *
  *   config.json        {"embedding_dimension" | "word_embedding_dimension", "layer_start", "num_hidden_layers"}
- *   model.safetensors  layer_weights [num_hidden_layers + 1 - layer_start]: of the embeddings (0) and the layers (1...)
+ *   model.safetensors  layer_weights [num_hidden_layers + 1 - layer_start]: for embeddings (0) and layers (1...)
  *
- * The Transformer before it makes the mean while it goes from layer to layer, so that not all have to be kept. It is
- * for encoding; there is no gradient. */
+ * The Transformer before it computes the mean layer by layer, so that not all outputs must be kept. For encoding only;
+ * there is no gradient. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"

@@ -1,6 +1,6 @@
-/* A model.safetensors (or pytorch_model.bin, where that is all there is; whole, or as an index and its files) as the
- * module types see it: they take tensors by name and shape, and what none has taken is found out. Values stay in the
- * mapping when they are f32 there, and matrices whose readers take narrow rows; other half precision is widened. */
+/* A model.safetensors (or, if missing, a pytorch_model.bin; in one file, or as an index and its files) as the module
+ * types use it: they take tensors by name and shape, and tensors that were not taken are detected. f32 values stay in
+ * the mapped file, and so do narrow matrices whose readers accept them; other half-precision values are widened. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -21,14 +21,14 @@ struct cq_weights {
 
 #define MAX_PATH 4096
 
-/* The formats weights come in, best first; those without a reader are known by name only. */
+/* The formats of weights, best first; formats without a reader are only recognized by name. */
 static const struct {
   const char *name;
   cq_status (*open)(cq_safetensors **out, const char *path, cq_error *error);
 } formats[] = {
     {"model.safetensors", cq_safetensors_open},
     {"model-int8.safetensors",
-     cq_safetensors_open}, /* calque's own: other readers would read its numbers as the weights */
+     cq_safetensors_open}, /* calque's own format: other readers would take its numbers for the weights */
     {"model.safetensors.index.json", cq_sharded_safetensors_open},
     {"pytorch_model.bin", cq_torch_zip_open},
     {"pytorch_model.bin.index.json", cq_sharded_torch_open},
@@ -98,7 +98,7 @@ static void write_shape(char *out, size_t size, int n_dims, const int64_t *shape
   if (n < size) snprintf(out + n, size - n, "]");
 }
 
-/* The first of the names that the file has, in the shape that is wanted; depth 0: of two dimensions at most. */
+/* The first of the names that the file has, with the expected shape; depth 0: at most two dimensions. */
 static cq_status find_shaped(const cq_stored_tensor **out, const cq_weights *w, const char *const *names, int64_t rows,
                              int64_t cols, int64_t depth, cq_error *error) {
   const char *path = cq_safetensors_path(w->file);
@@ -138,7 +138,7 @@ static cq_status begin_param(cq_param *p, const cq_stored_tensor *tensor, const 
   return p->name ? CQ_OK : cq_fail_memory(error, "a tensor's name");
 }
 
-/* The tensor's values in f32, borrowed if they are f32 already. */
+/* The tensor's values in f32, borrowed if they already are f32. */
 static cq_status take_found(cq_param *p, cq_weights *w, const cq_stored_tensor *tensor, const char *name,
                             cq_arena *arena, cq_error *error) {
   cq_status status = begin_param(p, tensor, name, arena, error);
@@ -305,7 +305,7 @@ static void set_shape(cq_stored_tensor *t, const cq_param *p) {
   t->shape[2] = p->n_dims == 3 ? depth : 0;
 }
 
-/* A parameter as tensors of its own in the arena: one, or a matrix in 8 bits and its scales. Returns how many; 0: no
+/* A parameter as one tensor in the arena, or as two: a matrix in 8 bits, and its scales. Returns how many; 0: out of
  * memory. */
 static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
   const size_t n = (size_t)cq_param_floats(p), n_rows = (size_t)p->rows;

@@ -1,4 +1,4 @@
-/* sentence-transformers' WhitespaceTokenizer: words between blanks, stop words left out. See whitespace.h. */
+/* sentence-transformers' WhitespaceTokenizer: words between blanks, without stop words. See whitespace.h. */
 #include "model/whitespace.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* sentence-transformers' WhitespaceTokenizer: words between white space, looked up as they stand, then without the
+/* sentence-transformers' WhitespaceTokenizer: words between white space, looked up unchanged, then without the
  * punctuation around them, then in lower case; stop words and unknown words are dropped.
  *
  *   whitespacetokenizer_config.json   {"vocab": [word, ...], "stop_words": [...], "do_lower_case": false} */

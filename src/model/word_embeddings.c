@@ -1,11 +1,11 @@
-/* WordEmbeddings: a table of vectors under an LSTM, and the tokenizer that finds their rows.
+/* WordEmbeddings: a table of vectors as the input of an LSTM, with the tokenizer that finds its rows.
  *
  *   wordembedding_config.json  {"tokenizer_class", "update_embeddings", "max_seq_length"}
  *   model.safetensors          emb_layer.weight [vocab, dim]
- *   ...TransformersTokenizerWrapper: a Hugging Face tokenizer's files, special tokens and all
+ *   ...TransformersTokenizerWrapper: a Hugging Face tokenizer's files, with special tokens
  *   ...WhitespaceTokenizer:          whitespacetokenizer_config.json
  *
- * Ids are truncated at max_seq_length as they come: here a truncated sentence loses its closing special token. */
+ * Ids are simply truncated at max_seq_length: here, a truncated sentence loses its closing special token. */
 #include "base/error.h"
 #include "base/file.h"
 #include "format/json.h"
@@ -19,7 +19,7 @@ typedef struct word_embeddings {
   cq_module base;
   cq_weights *weights;  /* NULL for a fresh module */
   cq_whitespace *words; /* instead of base.tokenizer */
-  bool frozen;          /* update_embeddings false: training leaves the table alone */
+  bool frozen;          /* update_embeddings false: training does not change the table */
   cq_param table;
 } word_embeddings;
 

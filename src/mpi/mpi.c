@@ -43,8 +43,8 @@ static void interrupt(void *context) {
 
 /* NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): it does not know that MPI_Test ends a request. */
 
-/* Waits for a message without keeping a core busy, which others of this machine may need: at first it looks again and
- * again, then it sleeps in between. */
+/* Waits for a message without keeping a core busy, which other processes may need: polls at first, then sleeps between
+ * polls. */
 static int wait_for(MPI_Request *request, MPI_Status *status, char *message, size_t size) {
   enum { SPINS = 200, NANOSECONDS = 50000 };
   for (int i = 0, done = 0;; i++) {

@@ -1,5 +1,4 @@
-/* Multi-head self-attention, sequence by sequence: forward, and backward from the saved probabilities. See
- * attention.h. */
+/* Multi-head self-attention, sequence by sequence: forward and backward. See attention.h. */
 #include "nn/attention.h"
 
 #include "base/error.h"
@@ -51,7 +50,8 @@ static float *take_attention_scratch(cq_worker *worker, int64_t (*scratch)(int64
   return cq_workspace_take(&worker->workspace, (size_t)scratch(longest_of(batch), head_dim) * sizeof(float));
 }
 
-/* The products of queries, keys and values in a layer below f32: bf16, even if its weights have 8 bits. NULL: f32. */
+/* The attention products (queries with keys, weights with values) of a layer below f32: bf16, even if its weights have
+ * 8 bits. NULL: f32. */
 static const cq_products *narrow_attention(const cq_worker *worker, const cq_attention *l, const void *saved) {
   const cq_linear *first = l->fused.weight ? &l->fused : &l->query;
   if (saved || first->packed.products->precision == CQ_PRECISION_F32) return NULL;
@@ -61,7 +61,7 @@ static const cq_products *narrow_attention(const cq_worker *worker, const cq_att
 
 /* ---- norms and rotation of queries and keys ---- */
 
-/* One token's heads at a time: their columns lie apart from the next token's. */
+/* Normalizes one token's heads at a time: the next token's heads are a stride away. */
 static cq_status norm_heads(cq_worker *worker, const cq_norm *l, cq_tensor x, int64_t head_dim, cq_norm_saved *saved,
                             cq_error *error) {
   if (!l->gamma) return CQ_OK;

@@ -1,5 +1,5 @@
-/* One block of the encoders that came after BERT: norms, attention and a feed-forward layer in the order that its
- * data says. See block.h. */
+/* One block of later encoders: norms, attention and a feed-forward layer in the order that its data specify. See
+ * block.h. */
 #include "nn/block.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ static void copy(cq_worker *worker, cq_tensor to, cq_tensor from) {
   worker->kernels->scale(cq_f32(to), cq_f32(from), 1.0f, from.rows * from.cols);
 }
 
-/* y = x + branch(norm x) with the norms of the half; y must not alias x or the branch's memory. */
+/* y = x + branch(norm x) with the half's norms; y must not alias x or the branch's memory. */
 static cq_status forward_half(cq_worker *worker, const half *h, const cq_batch *batch, cq_tensor y, cq_tensor x,
                               const cq_block_inputs *inputs, cq_half_saved *saved, cq_block_saved *all,
                               cq_error *error) {
@@ -74,7 +74,7 @@ cq_status cq_block_forward(cq_worker *worker, const cq_block *l, const cq_batch 
   return status;
 }
 
-/* Replaces dy, the gradient with respect to the half's output, by that with respect to its input. */
+/* Replaces dy, the gradient with respect to the half's output, by the gradient with respect to its input. */
 static cq_status backward_half(cq_worker *worker, const half *h, const cq_batch *batch, cq_gradients *gradients,
                                cq_tensor dy, const cq_block_inputs *inputs, const cq_half_saved *saved,
                                const cq_block_saved *all, cq_error *error) {

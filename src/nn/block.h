@@ -1,10 +1,10 @@
-/* One block of later encoders: attention and a feed-forward layer, each a branch beside the residual.
+/* One block of later encoders: attention and a feed-forward layer, each a branch around which the residual passes.
  *
  *   x -> before_attention -> attention -> dropout -> after_attention -> + x -> h
  *   h -> before_ffn -> feed-forward -> dropout -> after_ffn -> + h -> y
  *
- * Every norm is optional (gamma NULL). Pre-norm has the first of each branch; sandwich norms are all four; post-norm
- * (post) has the last ones, which normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
+ * Every norm is optional (gamma NULL). Pre-norm uses the first norm of each branch, sandwich norm all four; post-norm
+ * (post) uses the last ones, which normalize the sum with the residual. Source: Xiong et al. 2020, figure 1. */
 #ifndef NN_BLOCK_H
 #define NN_BLOCK_H
 
@@ -41,8 +41,8 @@ typedef struct cq_block_saved {
   cq_feed_forward_saved ffn;
 } cq_block_saved;
 
-/* y [n_tokens, dim]; not x. first_site: CQ_SITES_PER_BLOCK are the block's. saved NULL: not training.
- * Errors: CQ_ERR_MEMORY. */
+/* y [n_tokens, dim] must not be x. The block uses CQ_SITES_PER_BLOCK dropout sites from first_site on. saved NULL: not
+ * training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_block_forward(cq_worker *worker, const cq_block *l, const cq_batch *batch, cq_tensor y,
                                        cq_tensor x, const cq_block_inputs *inputs, uint32_t first_site,
                                        cq_block_saved *saved, cq_error *error);
@@ -50,7 +50,7 @@ CQ_MUST_USE cq_status cq_block_forward(cq_worker *worker, const cq_block *l, con
 CQ_MUST_USE cq_status cq_block_backward(cq_worker *worker, const cq_block *l, const cq_batch *batch,
                                         cq_gradients *gradients, cq_tensor dy, const cq_block_inputs *inputs,
                                         uint32_t first_site, const cq_block_saved *saved, cq_error *error);
-/* Call after its backward pass: its gradients are complete (cq_gradients_pass). */
+/* Call after the block's backward pass: its gradients are then complete (cq_gradients_pass). */
 void cq_block_pass(const cq_block *l, const cq_gradients *gradients);
 void cq_block_free(cq_block *l);
 

@@ -1,4 +1,4 @@
-/* Disentangled attention: scores of content with content, content with position and position with content. See
+/* Disentangled attention: content-to-content, content-to-position and position-to-content scores. See
  * disentangled.h. */
 #include "nn/disentangled.h"
 
@@ -53,7 +53,7 @@ cq_status cq_distance_rows_make(cq_distance_rows *out, cq_worker *worker, const 
   return status;
 }
 
-/* out [length, n_rows]: each content with each distance, of one head. */
+/* out [length, n_rows]: each token's content times each distance's vector, for one head. */
 static void multiply(float *out, cq_worker *worker, cq_tensor content, cq_tensor rows, int64_t head, int64_t head_dim,
                      float *packed) {
   const cq_kernels *k = worker->kernels;

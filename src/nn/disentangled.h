@@ -1,10 +1,10 @@
-/* Disentangled attention: besides the contents of query and key, their distance bears on a score, through what the
- * query's content makes of the distance (c2p) and what the key's does (p2c).
+/* Disentangled attention: a score depends on the contents of query and key, and on their distance: by the product of
+ * the query's content with the distance (c2p), and of the key's content with the distance (p2c).
  *
  *   score(i, j) = (q_i . k_j + q_i . K[r] + k_j . Q[r]) / sqrt(head_dim * n_terms),  r = span + bucket(i - j)
  *
- * K and Q are projections of one table of vectors, a row a bucket of distances, which all layers share.
- * Source: He et al. 2021, section 3.1; DeBERTa V3's buckets are logarithmic beyond half their number. */
+ * K and Q are projections of one table of vectors, with one row per bucket of distances. All layers share the table.
+ * Source: He et al. 2021, section 3.1; the upper half of DeBERTa V3's buckets is logarithmic. */
 #ifndef NN_DISENTANGLED_H
 #define NN_DISENTANGLED_H
 
@@ -16,19 +16,19 @@ typedef struct cq_distances {
   cq_param *table; /* [2 span, dim] */
   cq_norm norm;    /* of its rows; gamma NULL: none */
   int64_t span;    /* buckets on either side */
-  int64_t max;     /* distances from here on share the last bucket; 0: one bucket per distance */
+  int64_t max;     /* larger distances share the last bucket; 0: one bucket per distance */
 } cq_distances;
 
 typedef struct cq_disentangled {
   const cq_distances *distances;
-  const cq_linear *key, *query; /* of the distances, for c2p and p2c; NULL: the term is left out */
+  const cq_linear *key, *query; /* projections of the distances, for c2p and p2c; NULL: the term is left out */
   int n_terms;                  /* of the score */
 } cq_disentangled;
 
-/* The bucket of a query `distance` places after its key: -span to span. */
+/* The bucket of a query that is `distance` positions after its key: -span to span. */
 int64_t cq_distance_bucket(const cq_distances *distances, int64_t distance);
 
-/* A layer's projections of the distances that a batch has. */
+/* A layer's projections of the distances that occur in a batch. */
 typedef struct cq_distance_rows {
   cq_tensor key, query; /* [n_rows, dim]; data NULL: none */
   int64_t n_rows, longest;

@@ -19,7 +19,7 @@ cq_status cq_embedding_forward(cq_worker *worker, const cq_embedding *l, const c
   memset(type_ids, 0, (size_t)n * sizeof *type_ids);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     assert(!l->positions || l->first_position + cq_batch_length(batch, s) <= l->positions->rows);
-    /* RoBERTa's family counts only tokens other than padding: a pad token in the text has the row before the first. */
+    /* RoBERTa models count only non-padding tokens: a pad token in the text gets the row before the first. */
     const int32_t pad_id = (int32_t)l->first_position - 1;
     int32_t next = (int32_t)l->first_position;
     for (int64_t t = batch->starts[s]; t < batch->starts[s + 1]; t++)

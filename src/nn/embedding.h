@@ -1,5 +1,5 @@
-/* The transformer's first layer: word + position + type, normalized; if word embeddings are narrower than the
- * layers, projected to their width. Later families have only words, scaled. */
+/* The transformer's first layer: word + position + type, normalized; if word embeddings are narrower than the layers,
+ * they are projected to the layers' width. Later families have only word embeddings, scaled. */
 #ifndef NN_EMBEDDING_H
 #define NN_EMBEDDING_H
 
@@ -9,13 +9,13 @@
 typedef struct cq_embedding {
   cq_param *words;        /* [vocab, embedding_dim], a table */
   cq_param *positions;    /* [n_positions, embedding_dim]; NULL: none */
-  cq_param *types;        /* [n_types, embedding_dim], of which row 0 is used; NULL: none */
+  cq_param *types;        /* [n_types, embedding_dim]; only row 0 is used; NULL: none */
   cq_param *tasks;        /* the same for ERNIE's types of task */
-  cq_linear projection;   /* [dim, embedding_dim]; weight NULL: none, the two are equal */
+  cq_linear projection;   /* [dim, embedding_dim]; weight NULL: no projection, the widths are equal */
   cq_norm norm;           /* gamma NULL: none */
   float scale;            /* of the words' rows; 0: 1 */
-  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa's line, where
-                           * the id before it is the pad token, which counts for no position */
+  int64_t first_position; /* the first token's row of positions: 0, or 2 (padding_idx + 1) in RoBERTa models, where
+                           * first_position - 1 is the pad token's id; a pad token does not advance the position */
   float dropout;
 } cq_embedding;
 

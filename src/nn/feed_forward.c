@@ -8,7 +8,7 @@ static bool is_gated(const cq_feed_forward *l) {
   return l->gate.weight || l->fused.weight;
 }
 
-/* The columns of the gate and of the values that it multiplies. */
+/* The columns of the gate, and of the values that the gate multiplies. */
 static cq_tensor gate_of(const cq_feed_forward *l, cq_tensor both) {
   return cq_tensor_columns(both, l->fused.weight && l->up_first ? l->dim : 0, l->dim);
 }

@@ -45,7 +45,7 @@ void cq_linear_free(cq_linear *l) {
 
 /* --- products --- */
 
-/* x in the form of the products' left side: x itself, or converted in the workspace; NULL when out of memory. */
+/* x as the products' left side: x itself, or converted in the workspace; NULL when out of memory. */
 static const void *left_side(cq_worker *worker, const cq_products *products, cq_tensor x) {
   if (!products->convert) return cq_f32(x);
   void *left = cq_workspace_take(&worker->workspace, products->left_bytes(x.rows, x.cols));
@@ -64,7 +64,7 @@ static cq_status multiply(cq_worker *worker, const cq_packed *packed, cq_tensor 
   return CQ_OK;
 }
 
-/* The product with a weight that is not packed: some of its rows at a time are. */
+/* The product with an unpacked weight: packs some of its rows at a time. */
 static cq_status multiply_narrow(cq_worker *worker, const cq_linear *l, cq_tensor y, cq_tensor x,
                                  const cq_epilogue *epilogue, cq_error *error) {
   enum { PANEL = 256 };

@@ -33,7 +33,7 @@ void cq_lstm_free(cq_lstm *l) {
 static void order_sequences(int32_t *order, int64_t *n_running, const cq_batch *batch, int64_t n_steps) {
   memset(n_running, 0, (size_t)(n_steps + 1) * sizeof *n_running);
   for (int64_t s = 0; s < batch->n_seqs; s++) n_running[cq_batch_length(batch, s)]++;
-  /* n_running[l] counts those of length l; turn it into the place of the first of them, longest first. */
+  /* n_running[l] is the number of sequences of length l; make it the position of the first of them, longest first. */
   int64_t place = 0;
   for (int64_t l = n_steps; l >= 0; l--) {
     int64_t n = n_running[l];
@@ -41,7 +41,7 @@ static void order_sequences(int32_t *order, int64_t *n_running, const cq_batch *
     place += n;
   }
   for (int64_t s = 0; s < batch->n_seqs; s++) order[n_running[cq_batch_length(batch, s)]++] = (int32_t)s;
-  /* n_running[l] is now the end of length l, that is how many are at least l long: shift by one for "longer than". */
+  /* n_running[l] is now the number of sequences at least l long: shift by one for "longer than". */
   for (int64_t t = 0; t < n_steps; t++) n_running[t] = n_running[t + 1];
 }
 
@@ -87,7 +87,7 @@ static int64_t rows_of_step(const cq_lstm_plan *plan, int64_t t) {
   return plan->first[t + 1] - plan->first[t];
 }
 
-/* --- states: rows by falling length while at work, [n_seqs, dim] a direction --- */
+/* --- states: rows in order of descending length internally, [n_seqs, dim] per direction --- */
 
 static bool is_state_of(cq_tensor t, const cq_lstm *l, const cq_lstm_plan *plan) {
   return !t.data || (cq_is_dense(t) && t.rows == plan->n_seqs && t.cols == l->n_directions * l->dim);
@@ -101,7 +101,7 @@ static void clear_tensor(cq_tensor t) {
   if (t.data) memset(t.data, 0, (size_t)(t.rows * t.cols) * sizeof(float));
 }
 
-/* Direction d of a state in the batch's order (data NULL: zeros) as rows by falling length. */
+/* Copies direction d of a state from the batch's order (data NULL: zeros) to rows of descending length. */
 static void read_state(const cq_kernels *k, cq_tensor rows, cq_tensor state, const cq_lstm_plan *plan, int d) {
   if (state.data)
     k->gather(cq_f32(rows), cq_f32(state), plan->state_of + d * plan->n_seqs, plan->n_seqs, rows.cols, false);
@@ -109,14 +109,14 @@ static void read_state(const cq_kernels *k, cq_tensor rows, cq_tensor state, con
     clear_tensor(rows);
 }
 
-/* Rows [first, first + n) by falling length added to direction d of a state in the batch's order (data NULL: not
- * wanted). */
+/* Adds rows [first, first + n), in order of descending length, to direction d of a state in the batch's order (data
+ * NULL: not needed). */
 static void add_to_state(const cq_kernels *k, cq_tensor state, const float *rows, const cq_lstm_plan *plan, int d,
                          int64_t first, int64_t n, int64_t dim) {
   if (state.data) k->scatter_add(cq_f32(state), rows, plan->state_of + d * plan->n_seqs + first, n, dim);
 }
 
-/* All directions of `state` into the workspace; data NULL stays NULL. */
+/* Copies all directions of `state` to the workspace; data NULL stays NULL. */
 static cq_status keep_state(cq_tensor *out, cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan,
                             cq_tensor state, cq_error *error) {
   *out = (cq_tensor){0};
@@ -128,7 +128,7 @@ static cq_status keep_state(cq_tensor *out, cq_worker *worker, const cq_lstm *l,
   return CQ_OK;
 }
 
-/* The first row of direction d of a kept state, NULL for zeros. */
+/* The first row of direction d of a kept state; NULL: zeros. */
 static const float *kept_rows(cq_tensor state, const cq_lstm_plan *plan, int d) {
   return state.data ? cq_f32(state) + d * plan->n_seqs * state.cols : NULL;
 }
@@ -188,7 +188,7 @@ cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pla
     }
     if (status) return status;
   }
-  /* y as [n_directions n_tokens] rows of dim: a token's directions lie side by side. */
+  /* y as [n_directions n_tokens] rows of dim: a token's directions are adjacent. */
   k->gather(cq_f32(y), cq_f32(keep.hidden), plan->row_of, l->n_directions * n, dim, false);
   if (saved)
     *saved = keep;
@@ -203,7 +203,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
   const cq_kernels *k = worker->kernels;
   cq_workspace *w = &worker->workspace;
   const int64_t n = plan->n_tokens, dim = l->dim, m = plan->n_steps > 0 ? rows_of_step(plan, 0) : 0;
-  /* Rows with a previous hidden state: all except step 0's, and step 0's too with an initial state. */
+  /* Rows with a previous hidden state: all except step 0's; with an initial state, step 0's as well. */
   const int64_t unseeing = saved->first.hidden.data ? 0 : m, seeing = n - unseeing;
   assert(cq_is_dense(dx) && dx.cols == l->in && (!dy.data || (cq_is_dense(dy) && dy.cols == l->n_directions * dim)));
   assert(are_states_of(dinitial, l, plan) && are_states_of(dfinal, l, plan));
@@ -246,7 +246,7 @@ cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_pl
     if (status) return status;
     add_to_state(k, to.hidden, cq_f32(dstep), plan, d, 0, plan->n_seqs, dim);
     add_to_state(k, to.cell, cq_f32(dcell), plan, d, 0, plan->n_seqs, dim);
-    /* Steps 1 ... each saw the hidden state of the step before. */
+    /* At steps 1 ..., the previous step's hidden state is the input. */
     if (first_hidden) memcpy(before.data, first_hidden, (size_t)(m * dim) * sizeof(float));
     k->gather(cq_f32(before) + (m - unseeing) * dim, cq_f32(saved->hidden) + d * n * dim, plan->before, n - m, dim,
               false);

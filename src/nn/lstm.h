@@ -1,17 +1,17 @@
 /* A long short-term memory over whole sequences, in one or both directions.
  *
- * Tokens lie sentence after sentence; a recurrent step wants the t-th token of every sentence side by side. So each
- * direction works on a time-major copy: sentences by falling length, then step by step those that are still running.
+ * Tokens are stored sentence after sentence, but a recurrent step needs the t-th tokens of all sentences together. So
+ * each direction works on a time-major copy: sentences by descending length, step by step those still running.
  *
  *     sentences  a0 a1 a2 | b0 | c0 c1        forward rows   a0 c0 b0 | a1 c1 | a2
  *                                             reverse rows   a2 c1 b0 | a1 c0 | a0
  *
  * The product with the inputs is one large product over all rows; a step then adds the recurrent product of its rows,
- * which are a prefix of the step before. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and with its
- * two biases.
+ * which are a prefix of the previous step's rows. Source: Hochreiter & Schmidhuber 1997, gates in PyTorch's order and
+ * with its two biases.
  *
- * A decoder begins where an encoder ended: initial states are given before the first step, final states returned after
- * each sequence's last. Generating goes step by step, and gives the bits that the whole sequence would have given. */
+ * A decoder begins with the final states of an encoder: initial states are passed in, and final states returned.
+ * Generation runs step by step, with the same bits as a pass over the whole sequence. */
 #ifndef NN_LSTM_H
 #define NN_LSTM_H
 
@@ -34,26 +34,26 @@ typedef struct cq_lstm {
 CQ_MUST_USE cq_status cq_lstm_pack(cq_lstm *l, int direction, const cq_packing *packing, cq_error *error);
 void cq_lstm_free(cq_lstm *l);
 
-/* The time-major place of each token; one plan serves all layers of a batch. In the worker's workspace. */
+/* The time-major position of each token; one plan serves all layers of a batch. In the worker's workspace. */
 typedef struct cq_lstm_plan {
   int64_t n_tokens, n_seqs, n_steps;
   int64_t *first;    /* [n_steps + 1] first row of each step */
   int32_t *token_of; /* [n_directions, n_tokens] the token of a row */
   int32_t *row_of;   /* [n_tokens, n_directions] a token's row, counted over both directions */
-  int32_t *before;   /* [n_tokens - rows of step 0] the row of the step before, for the rows of steps 1 ... */
-  int32_t *state_of; /* [n_directions, n_seqs] the sequences by falling length: rows of a state as [.., dim] */
+  int32_t *before;   /* [n_tokens - rows of step 0] the previous step's row, for the rows of steps 1 ... */
+  int32_t *state_of; /* [n_directions, n_seqs] the sequences by descending length: rows of a state as [.., dim] */
 } cq_lstm_plan;
 
 CQ_MUST_USE cq_status cq_lstm_plan_make(cq_lstm_plan *plan, cq_worker *worker, const cq_batch *batch, int n_directions,
                                         cq_error *error);
 
-/* What runs along a sequence: [n_seqs, n_directions * dim] each, dense, in the batch's order of sequences. data NULL:
- * zeros where it is read, not wanted where it is written. */
+/* The recurrent state, hidden and cell: [n_seqs, n_directions * dim] each, dense, in the batch's order of sequences.
+ * data NULL: zeros as input, not needed as output. */
 typedef struct cq_lstm_state {
   cq_tensor hidden, cell;
 } cq_lstm_state;
 
-/* Layer l's columns of rows that hold the states of all layers, one row a sequence:
+/* Layer l's columns of rows that hold the states of all layers, one row per sequence:
  *
  *     hidden of layer 0 | ... | hidden of layer L - 1 | cell of layer 0 | ... | cell of layer L - 1        2 L dim */
 static inline cq_lstm_state cq_lstm_state_of_layer(cq_tensor rows, int64_t n_layers, int64_t l) {
@@ -68,16 +68,16 @@ typedef struct cq_lstm_saved {
   cq_tensor gates[2];  /* activated, [n_tokens, 4 dim] */
   cq_tensor cells;     /* [n_directions * n_tokens, dim] */
   cq_tensor hidden;    /* the same */
-  cq_lstm_state first; /* the initial states, [n_directions * n_seqs, dim] by falling length; data NULL: zeros */
+  cq_lstm_state first; /* the initial states, [n_directions * n_seqs, dim] by descending length; data NULL: zeros */
 } cq_lstm_saved;
 
-/* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. Each direction begins with `initial` and leaves
- * in `final` what it has after its last token, of an empty sequence its initial state; either may be NULL (zeros, and
- * not wanted). saved NULL: not training. Errors: CQ_ERR_MEMORY. */
+/* y [n_tokens, n_directions * dim] from x [n_tokens, in], both dense. Each direction begins with `initial` and writes
+ * its state after the last token to `final` (for an empty sequence, the initial state). initial NULL: zeros; final
+ * NULL: not needed. saved NULL: not training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lstm_forward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan, cq_tensor y,
                                       const cq_lstm_state *final, cq_tensor x, const cq_lstm_state *initial,
                                       cq_lstm_saved *saved, cq_error *error);
-/* dx [n_tokens, in] and dinitial (NULL: not wanted) are written; dy (data NULL: zeros) and dfinal (NULL: zeros) are
+/* dx [n_tokens, in] and dinitial (NULL: not needed) are written; dy (data NULL: zeros) and dfinal (NULL: zeros) are
  * only read. */
 CQ_MUST_USE cq_status cq_lstm_backward(cq_worker *worker, const cq_lstm *l, const cq_lstm_plan *plan,
                                        cq_gradients *gradients, cq_tensor dx, const cq_lstm_state *dinitial,

@@ -1,4 +1,4 @@
-/* Layer normalization with the residual sum folded in, and its gradient. See norm.h. */
+/* Layer normalization fused with the residual sum, and its gradient. See norm.h. */
 #include "nn/norm.h"
 
 #include "base/error.h"

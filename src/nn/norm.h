@@ -1,4 +1,4 @@
-/* Layer normalization with the residual sum folded in: y = LN(x + residual); or RMSNorm, which takes no residual. */
+/* Layer normalization fused with the residual sum: y = LN(x + residual); or RMSNorm, without a residual. */
 #ifndef NN_NORM_H
 #define NN_NORM_H
 
@@ -21,11 +21,11 @@ typedef struct cq_norm_saved {
 /* y may be x or residual (residual.data NULL: none). saved NULL: not training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_norm_forward(cq_worker *worker, const cq_norm *l, cq_tensor y, cq_tensor x, cq_tensor residual,
                                       cq_norm_saved *saved, cq_error *error);
-/* dx, the gradient of the sum: of x before its dropout is undone, and of the residual; may be dy. */
+/* dx is the gradient of the sum, i.e. of the residual, and of x before its dropout is undone; may be dy. */
 void cq_norm_backward(cq_worker *worker, const cq_norm *l, cq_gradients *gradients, cq_tensor dx, cq_tensor dy,
                       const cq_norm_saved *saved);
 
-/* Dropout of each sequence's rows in place, forward and backward alike; nothing when the batch has no keys. */
+/* Applies dropout to each sequence's rows in place, forward or backward; does nothing if the batch has no keys. */
 void cq_dropout_apply(cq_worker *worker, const cq_batch *batch, cq_tensor x, float rate, uint32_t site);
 
 #endif

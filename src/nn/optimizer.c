@@ -1,5 +1,5 @@
-/* AdamW. Rows of sparse tables are updated when they occur, with the result of having updated them at every step. See
- * optimizer.h. */
+/* AdamW. Rows of sparse tables are updated only when they occur, with the same result as updating them at every step.
+ * See optimizer.h. */
 #include "nn/optimizer.h"
 
 #include "base/error.h"
@@ -69,8 +69,8 @@ static cq_adamw adamw_of_step(const cq_optimizer *o, uint64_t t, bool table, boo
 
 /* ---- tables ---- */
 
-/* A row's pending updates by two optimizers are applied in their original order: the last steps of both are one turn,
- * and so on back. Turns are counted by the second one's steps. */
+/* A row's pending updates by two optimizers are applied in their original order: the last steps of both form one turn,
+ * and so on backwards. The second optimizer's steps count the turns. */
 typedef struct catching_up {
   cq_optimizer *o[2]; /* in the order of a turn; the first may be NULL */
   int64_t ahead[2];   /* their steps less turns */
@@ -131,7 +131,7 @@ static void catch_up_distinct(catching_up *c, cq_context *ctx) {
     const int64_t turn = turn_of_row(c, row_at(c, i));
     if (turn < oldest) oldest = turn;
   }
-  /* A few hundred steps at a time: rows catch up in stages of bounded memory. */
+  /* A few hundred steps at a time, so that rows catch up in stages of bounded memory. */
   enum { STAGE = 512 };
   cq_adamw steps[2][STAGE];
   c->steps[0] = steps[0], c->steps[1] = steps[1];
@@ -161,7 +161,7 @@ cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const in
     cq_free(kept);
     return cq_fail_memory(error, "rows of a table");
   }
-  /* Each row once, since two workers must not share one: a listed row has a step from the future. */
+  /* Keeps each row once, since two workers must not share one: a listed row is marked by a future step. */
   for (int64_t i = 0; i < n; i++) {
     if (ids[i] < first || ids[i] >= end) continue;
     if (row_steps[ids[i]] > o->step || turn_of_row(&c, ids[i]) >= (int64_t)o->step) continue;

@@ -2,11 +2,11 @@
  * operations.
  *
  * Tables are updated lazily and exactly: a row that a step does not touch still owes that step's decay and momentum; it
- * is caught up, step by step with the same arithmetic, before it is next read (cq_optimizer_catch_up) and before the
+ * catches up, step by step with the same arithmetic, before it is next read (cq_optimizer_catch_up) and before the
  * model is evaluated or saved (cq_optimizer_flush). The result is bit for bit that of updating every row at every step.
  *
- * Two optimizers may update the same parameters in turn, each with a state of its own. The one that comes first in each
- * turn is the other's `before`, and the other, which may have more parameters, catches rows up with both. */
+ * Two optimizers with separate states may take turns to update the same parameters. The one that comes first in each
+ * turn is the other's `before`. The other, which may have more parameters, applies the pending steps of both. */
 #ifndef NN_OPTIMIZER_H
 #define NN_OPTIMIZER_H
 
@@ -25,7 +25,7 @@ typedef struct cq_optimizer_options {
   int part, n_parts;
 } cq_optimizer_options;
 
-/* The rows of a table that part `part` of n_parts has: *first to, but not including, *end. */
+/* The rows of a table that belong to part `part` of n_parts: *first to, but not including, *end. */
 static inline void cq_table_part(int64_t *first, int64_t *end, const cq_param *table, int part, int n_parts) {
   *first = n_parts ? table->rows * part / n_parts : 0;
   *end = n_parts ? table->rows * (part + 1) / n_parts : table->rows;
@@ -37,18 +37,18 @@ typedef struct cq_optimizer {
   const cq_kernels *kernels;
   uint64_t step;               /* updates done */
   int64_t n_floats;            /* of all values, tables included */
-  float *m, *v;                /* [n_floats], dense ones at their offsets, then tables: as params->own of all */
+  float *m, *v;                /* [n_floats], dense parameters at their offsets, then tables: like params->own */
   int64_t *table_at;           /* [n_tables] where in m and v */
   uint32_t **row_steps;        /* [n_tables][rows]: the step a row is up to date with */
   double *partial_sums;        /* of the norm, one a chunk */
-  struct cq_optimizer *before; /* updates the first of the same parameters ahead of this one; NULL: none */
+  struct cq_optimizer *before; /* optimizer that updates the same parameters before this one in each turn; NULL: none */
 } cq_optimizer;
 
 CQ_MUST_USE cq_status cq_optimizer_new(cq_optimizer *out, cq_params *params, const cq_kernels *kernels,
                                        const cq_optimizer_options *options, cq_error *error);
 void cq_optimizer_free(cq_optimizer *o);
 
-/* Brings rows ids [n] of a table up to date (an id may repeat). Call it before the first update of a turn; before the
+/* Brings rows ids [n] of a table up to date (an id may repeat). Call it before a turn's first update; before its
  * second, with the rows that the first has not touched. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_optimizer_catch_up(cq_optimizer *o, const cq_param *table, const int32_t *ids, int64_t n,
                                             cq_context *ctx, cq_error *error);
@@ -59,13 +59,13 @@ void cq_optimizer_flush(cq_optimizer *o, cq_context *ctx);
 CQ_MUST_USE cq_status cq_gradients_reduce(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
                                           cq_context *ctx, cq_error *error);
 
-/* The two halves of it: floats first to first + n of the dense gradients, and all tables. */
+/* The two parts of this: floats first to first + n of the dense gradients, and all tables. */
 void cq_gradients_reduce_dense(cq_gradients *shards, int n_shards, int64_t first, int64_t n, const cq_kernels *kernels);
 CQ_MUST_USE cq_status cq_gradients_reduce_tables(cq_gradients *shards, int n_shards, const cq_kernels *kernels,
                                                  cq_error *error);
 
-/* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Rows of tables in the
- * gradient must have been caught up. *norm: the gradients' length after `scale`, before clipping. */
+/* One update from the gradients, each multiplied by `scale` first (1 / accumulated batches). Table rows in the gradient
+ * must be up to date. *norm: the gradient norm after `scale`, before clipping. */
 void cq_optimizer_update(cq_optimizer *o, const cq_gradients *gradients, double scale, cq_context *ctx, double *norm);
 
 #endif

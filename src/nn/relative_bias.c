@@ -1,4 +1,4 @@
-/* MPNet's relative position bias: a number for each head and bucket of distances, and its gradient. See
+/* MPNet's relative position bias: one number per head and bucket of distances, and its gradient. See
  * relative_bias.h. */
 #include "nn/relative_bias.h"
 
@@ -15,12 +15,12 @@ int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets) {
     n = -n;
   }
   if (n < exact) return bucket + n;
-  /* Beyond: logarithmic up to 128, in single precision as the original computes it. */
+  /* Larger distances: logarithmic up to 128, in single precision like the original. */
   int64_t far = exact + (int64_t)(logf((float)n / (float)exact) / logf(128.0f / (float)exact) * (float)(half - exact));
   return bucket + (far < half - 1 ? far : half - 1);
 }
 
-/* Element (head, query, key) takes table element bucket * n_heads + head. */
+/* The table element for each (head, query, key): bucket * n_heads + head. */
 static int32_t *bias_indices(cq_worker *worker, const cq_relative_bias *l, int64_t length) {
   const int64_t n_heads = l->table->cols;
   int32_t *ids = cq_workspace_take(&worker->workspace, (size_t)(n_heads * length * length) * sizeof *ids);

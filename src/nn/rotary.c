@@ -1,4 +1,4 @@
-/* Rotary positions: pairs of dimensions turned by an angle that grows with the position. See rotary.h. */
+/* Rotary positions: rotates pairs of dimensions by an angle that grows with the position. See rotary.h. */
 #include "nn/rotary.h"
 
 #include <math.h>

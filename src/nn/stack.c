@@ -1,4 +1,4 @@
-/* The blocks of an encoder in order, forward and backward, with the tables they share. See stack.h. */
+/* The blocks of an encoder in order, forward and backward, with their shared tables. See stack.h. */
 #include "nn/stack.h"
 
 #include "base/error.h"
@@ -29,7 +29,7 @@ cq_status cq_stack_forward(cq_worker *worker, const cq_stack *l, const cq_batch 
     saved->blocks = cq_workspace_take(w, (size_t)l->n_blocks * sizeof *saved->blocks);
     if (!saved->blocks) return cq_fail_memory(error, "transformer");
   }
-  /* Two buffers take turns as input and output; when training every block's input is kept instead. */
+  /* Two buffers alternate as input and output; in training, every block's input is kept instead. */
   cq_tensor now = *x, next = cq_workspace_f32(w, now.rows, now.cols);
   if (!next.data) return cq_fail_memory(error, "transformer");
   const cq_mark mark = cq_workspace_mark(w);

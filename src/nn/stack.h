@@ -1,4 +1,4 @@
-/* The blocks of an encoder one after the other, with what they share: rotary positions, a relative bias, a last norm. */
+/* The blocks of an encoder in order, with their shared parts: rotary positions, a relative bias, a last norm. */
 #ifndef NN_STACK_H
 #define NN_STACK_H
 
@@ -21,8 +21,8 @@ typedef struct cq_stack_saved {
   cq_norm_saved last_norm;
 } cq_stack_saved;
 
-/* *x [n_tokens, dim] becomes the stack's output, in the same memory or other of the workspace. first_site:
- * n_blocks * CQ_SITES_PER_BLOCK are the stack's. saved NULL: not training. Errors: CQ_ERR_MEMORY. */
+/* *x [n_tokens, dim] becomes the stack's output, in the same or other workspace memory. The stack uses n_blocks *
+ * CQ_SITES_PER_BLOCK dropout sites from first_site on. saved NULL: not training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_stack_forward(cq_worker *worker, const cq_stack *l, const cq_batch *batch, cq_tensor *x,
                                        uint32_t first_site, cq_stack_saved *saved, cq_error *error);
 /* dy becomes the gradient of the stack's input. */

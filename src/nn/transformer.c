@@ -38,7 +38,7 @@ cq_status cq_transformer_forward(cq_worker *worker, const cq_transformer_layer *
   return CQ_OK;
 }
 
-/* The gradient that flows into a branch whose dropout is undone on a copy; the residual keeps d as it is. */
+/* The gradient that flows into a branch, with dropout undone on a copy; the residual keeps d unchanged. */
 static cq_tensor branch_gradient(cq_worker *worker, const cq_batch *batch, cq_tensor d, float rate, uint32_t site) {
   if (!batch->keys || rate <= 0) return d;
   cq_tensor copy = cq_workspace_f32(&worker->workspace, d.rows, d.cols);
@@ -56,7 +56,7 @@ cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer 
   cq_tensor dinner = cq_workspace_f32(&worker->workspace, n, ffn);
   if (!dinner.data) return cq_fail_memory(error, "transformer layer");
 
-  /* dy becomes, in place, the gradient of the sum, then of h, and so on down to x. */
+  /* dy is replaced, in place, by the gradient of the sum, then of h, and so on down to x. */
   cq_norm_backward(worker, &l->output_norm, gradients, dy, dy, &saved->output_norm);
   cq_tensor branch = branch_gradient(worker, batch, dy, l->output_dropout, first_site + 2);
   if (!branch.data) return cq_fail_memory(error, "transformer layer");
@@ -67,7 +67,7 @@ cq_status cq_transformer_backward(cq_worker *worker, const cq_transformer_layer 
   if (status) return status;
 
   cq_norm_backward(worker, &l->attention_norm, gradients, dy, dy, &saved->attention_norm);
-  /* attention adds to dy while it reads its own gradient: that needs a copy even without dropout. */
+  /* attention adds to dy while it reads its own gradient, which therefore needs a copy even without dropout. */
   cq_tensor dattention = cq_workspace_f32(&worker->workspace, dy.rows, dy.cols);
   if (!dattention.data) return cq_fail_memory(error, "transformer layer");
   worker->kernels->scale(cq_f32(dattention), cq_f32(dy), 1.0f, dy.rows * dy.cols);

@@ -24,8 +24,8 @@ typedef struct cq_transformer_saved {
   cq_tensor before, inner; /* [n_tokens, ffn] around the activation */
 } cq_transformer_saved;
 
-/* y [n_tokens, dim]; not x. first_site: this and the next two sites are the layer's.
- * saved NULL: not training. Errors: CQ_ERR_MEMORY. */
+/* y [n_tokens, dim] must not be x. first_site: the layer uses this dropout site and the next two. saved NULL: not
+ * training. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_forward(cq_worker *worker, const cq_transformer_layer *l, const cq_batch *batch,
                                              cq_tensor y, cq_tensor x, const float *const *bias, uint32_t first_site,
                                              cq_transformer_saved *saved, cq_error *error);
@@ -35,7 +35,7 @@ CQ_MUST_USE cq_status cq_transformer_backward(cq_worker *worker, const cq_transf
                                               float *const *dbias, uint32_t first_site,
                                               const cq_transformer_saved *saved, cq_error *error);
 
-/* Call after the backward pass of a layer that is used only once: its gradients are complete (cq_gradients_pass). */
+/* Call after the backward pass of a layer used only once: its gradients are then complete (cq_gradients_pass). */
 void cq_transformer_pass(const cq_transformer_layer *l, const cq_gradients *gradients);
 void cq_transformer_free(cq_transformer_layer *l);
 

@@ -18,7 +18,7 @@ void cq_pg_put_64(cq_builder *b, uint64_t value) {
   cq_builder_bytes(b, (const char *)&big, sizeof big);
 }
 
-/* One dimension, no nulls, indices from 1; an empty array has no dimension. */
+/* One dimension, no nulls, indices from 1; an empty array has no dimensions. */
 void cq_pg_put_array(cq_builder *b, uint32_t type, size_t n) {
   cq_pg_put_32(b, n ? 1 : 0);
   cq_pg_put_32(b, 0);

@@ -22,7 +22,7 @@ static PGresult *unwrap(const cq_pg_result *result) {
   return (PGresult *)(uintptr_t)result;
 }
 
-/* The first line without a newline; "ERROR:  x" as it is. */
+/* Takes the first line without a newline; "ERROR: x" stays unchanged. */
 static void take_line(char *out, size_t size, const char *text) {
   snprintf(out, size, "%.*s", (int)strcspn(text, "\n"), text);
 }
@@ -35,7 +35,7 @@ static int explain(cq_pg *pg, const PGresult *result, cq_pg_problem *problem) {
   const bool is_fatal = severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0);
   *problem = (cq_pg_problem){.is_lost = is_fatal || PQstatus(pg->it) != CONNECTION_OK};
   if (code) snprintf(problem->sqlstate, sizeof problem->sqlstate, "%s", code);
-  /* without the detail, which may contain the row: messages go to clients that may not see the document */
+  /* without the detail, which may contain the row: messages go to clients that are not allowed to see the document */
   take_line(problem->message, sizeof problem->message, primary ? primary : PQerrorMessage(pg->it));
   if (!problem->message[0]) snprintf(problem->message, sizeof problem->message, "the connection was lost");
   return 1;
@@ -71,8 +71,8 @@ static int check_address(const char *address, cq_pg_problem *problem) {
   return 0;
 }
 
-/* libpq's messages about options quote their values, which may be a part of a password that was not escaped. Those
- * about the network, the server's own, and those about services do not. */
+/* libpq's messages about options quote values, which may be part of an unescaped password. Messages about the network
+ * or services, and the server's own, do not. */
 static bool may_be_shown(const char *message) {
   static const char *const known[] = {"connection to server",
                                       "could not connect",
@@ -89,8 +89,8 @@ static bool may_be_shown(const char *message) {
 }
 
 static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *problem) {
-  /* If a name appears twice, the last one counts: the address goes before the first and is overruled by the last. A
-   * server that is cut off from the network is noticed within seconds. */
+  /* If a name appears twice, the last one counts: the address overrides options before it, and those after it override
+   * the address. A server that is cut off from the network is detected within seconds. */
   const char *limit = getenv("PGCONNECT_TIMEOUT");
   const char *const names[] = {"connect_timeout",  "keepalives_idle",  "keepalives_interval",
                                "keepalives_count", "tcp_user_timeout", "fallback_application_name",
@@ -108,7 +108,7 @@ static int open_connection(cq_pg *pg, const char *address, cq_pg_problem *proble
   return 1;
 }
 
-/* A server that ends a connection sends a message or closes it, so there is unexpected data to read. */
+/* A server that ends a connection sends a message or closes it, so unexpected data can be read. */
 static bool is_alive(cq_pg *pg) {
   struct pollfd p = {.fd = PQsocket(pg->it), .events = POLLIN};
   return PQstatus(pg->it) == CONNECTION_OK && poll(&p, 1, 0) == 0;
@@ -142,12 +142,12 @@ static PGresult *take_result(cq_pg *pg) {
   return last;
 }
 
-/* The result of the next statement; preparations before it are not results. */
+/* The result of the next statement; skips the results of preparations before it. */
 static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   int code = 0;
   for (*out = NULL; pg->n_received < pg->n_sent;) {
     const int slot = pg->sent[pg->n_received++];
-    cq_pg_problem ignored; /* of a statement skipped because its preparation failed */
+    cq_pg_problem ignored; /* for a statement that was skipped because its preparation failed */
     const int failed = finish_result(out, pg, take_result(pg), code ? &ignored : problem);
     code |= failed;
     if (slot == STATEMENT) break;
@@ -161,7 +161,7 @@ static int receive_one(cq_pg_result **out, cq_pg *pg, cq_pg_problem *problem) {
   return code;
 }
 
-/* Receives everything left; then other functions may be called. */
+/* Receives all remaining results; after that, other functions may be called. */
 static void drop_sent(cq_pg *pg) {
   cq_pg_problem ignored;
   cq_pg_result *result;
@@ -185,7 +185,7 @@ static int receive(cq_pg_result **results, cq_pg *pg, size_t n, cq_pg_problem *p
   return code;
 }
 
-/* *slot: the number of the kept statement, prepared if necessary; -1: no room for it. */
+/* *slot: the number of the kept statement, which is prepared if necessary; -1: no free slot. */
 static int keep(int *slot, cq_pg *pg, const cq_pg_statement *s, cq_pg_problem *problem) {
   char name[16];
   int i = 0, unused = -1;
@@ -225,7 +225,7 @@ static int send_all(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_p
   if (n > CQ_PG_MAX_STATEMENTS) return say(problem, TOO_MUCH, "too many statements");
   int code = PQenterPipelineMode(pg->it) ? 0 : explain(pg, NULL, problem);
   for (size_t i = 0; !code && i < n; i++) code = send_statement(pg, &statements[i], problem);
-  /* always: it makes the server answer everything sent so far; without it, receiving might wait forever */
+  /* always: it makes the server reply to everything sent so far; otherwise, receiving might wait forever */
   if (!PQpipelineSync(pg->it)) {
     if (!code) code = explain(pg, NULL, problem);
     problem->is_lost = true;
@@ -285,7 +285,7 @@ static cq_status status_of(const cq_pg_problem *p) {
       {"55P03", CQ_ERR_UNAVAILABLE}, /* a lock was not available in time */
       {"40", CQ_ERR_UNAVAILABLE},    /* serialization, deadlock */
       {"58", CQ_ERR_IO},
-      {"42", CQ_ERR_IO}, /* missing or foreign tables, permissions: not the document's fault */
+      {"42", CQ_ERR_IO}, /* missing or foreign tables, permissions: not a problem of the document */
       {"0A", CQ_ERR_UNSUPPORTED},
       {"", CQ_ERR_ARGUMENT},
   };

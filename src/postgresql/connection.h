@@ -1,4 +1,4 @@
-/* One connection, from inside: what a pool of them does with it. Its statements are those of postgresql.h. */
+/* The internals of a connection, for the pool. postgresql.h has the functions for its statements. */
 #ifndef POSTGRESQL_CONNECTION_H
 #define POSTGRESQL_CONNECTION_H
 
@@ -20,14 +20,14 @@ struct cq_pg {
   cq_pg *next;      /* of those that wait to be taken */
   PGconn *it;
   char *kept[CQ_PG_MAX_KEPT]; /* texts of the statements that are prepared as "s0", "s1", ...; NULL: free */
-  /* Sent and not received yet, in order: a statement, or the preparation of kept[]. */
+  /* Sent but not yet received, in order: a statement, or the preparation of kept[]. */
   int sent[2 * CQ_PG_MAX_STATEMENTS];
   int n_sent, n_received;
   bool is_lost;
   char sqlstate[6];
 };
 
-/* Connects to the database of that name, and runs `begin` (NULL: nothing). Fills *problem if the server refused. */
+/* Connects to the database, called `name` in messages, and runs `begin` (may be NULL). Fills *problem if refused. */
 CQ_MUST_USE cq_status cq_pg_connect(cq_pg **out, const char *name, const char *address, const char *begin,
                                     cq_pg_problem *problem, cq_error *error);
 void cq_pg_close(cq_pg *pg);

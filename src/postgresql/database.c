@@ -1,4 +1,4 @@
-/* An index in PostgreSQL, as backend.h has it: opening, reading, what waits for a commit. */
+/* An index in PostgreSQL, the functions of backend.h: opening, reading, pending changes. */
 #include "postgresql/database.h"
 
 #include "base/document.h"
@@ -17,7 +17,7 @@ static cq_status fail_place(const cq_pg_pool *pool, cq_status status, const char
   return cq_fail_file(error, status, cq_pg_pool_name(pool), "%s", reason);
 }
 
-/* Checks name and version first: a newer version may have other columns. */
+/* Checks name and version first, because a newer version may have different columns. */
 static cq_status check_format(bool *is_there, cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
   cq_pg_result *r = NULL;
   cq_builder sql = {0};
@@ -57,7 +57,7 @@ static cq_status need_index(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) 
                       cq_pg_pool_schema(pool));
 }
 
-/* Whether its schema contains an index. Errors: CQ_ERR_FORMAT for another program's table, or a newer calque's. */
+/* Whether its schema contains an index. Errors: CQ_ERR_FORMAT for another program's or a newer calque's table. */
 static cq_status has_index(bool *out, const char *address, cq_error *error) {
   cq_pg_pool *pool;
   cq_pg *pg = NULL;
@@ -92,7 +92,7 @@ static cq_status read_shape(cq_index *index, cq_pg *pg, cq_error *error) {
   return status;
 }
 
-/* The column itself, whatever calque_index says of it. */
+/* Checks the column itself, regardless of calque_index. */
 static cq_status check_dimension(const cq_index *index, cq_pg *pg, cq_error *error) {
   cq_pg_result *r;
   cq_status status = cq_pg_run(
@@ -336,9 +336,9 @@ static cq_status remove_documents(cq_index *index, const cq_slice *ids, size_t n
   return CQ_OK;
 }
 
-/* Nothing is kept for later after a failure either. The next commit may be of another client, and by then another
- * server may have written the same documents; and a document that the database refuses for good would fail every commit
- * from then on. */
+/* Even after a failure, no changes are kept for later. The next commit may come from another client, and another server
+ * may meanwhile have written the same documents. Also, a document that the database always refuses would make every
+ * later commit fail. */
 static cq_status commit_changes(cq_index *index, cq_error *error) {
   cq_index_database *db = index->database;
   const size_t dim = (size_t)index->dim;

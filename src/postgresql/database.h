@@ -1,20 +1,20 @@
-/* An index in a database, from inside: what opening, writing, copying and searching it share.
+/* The internals of an index in a database, shared by opening, writing, copying and searching.
  *
- * Its tables are in a schema of their own, "calque" unless the address has schema=NAME:
+ * Its tables are in a separate schema, "calque" unless the address has schema=NAME:
  *
- *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, how vectors are kept,
- *                  how much there is, the next numbers, how far a copy has come, and whether it is whole: a first
- *                  copy makes indexes of tables, and counts terms, at its end
+ *   calque_index   one row: name and version of the format, the model and its fingerprint, dim, the format of vectors,
+ *                  totals, the next numbers, the progress of a copy, and whether it is complete: a first copy indexes
+ *                  tables and counts terms at its end
  *   document       number, id, language, title, url, text, metadata (jsonb)
  *   passage        number, document, position in it, starts and ends in its text (bytes), embedding (vector or halfvec,
  *                  of length 1)
- *   words          passage, document, length in terms, terms (bigint[]: a hash each, ascending, as often as they
- *                  occur), which an index finds, and forward (bytea: the same, packed as below),
- *                  which a search reads: a server sends an array, and a row, element by element, but bytes as they are
+ *   words          passage, document, length in terms, terms (bigint[]: a hash per occurrence, ascending) for the
+ *                  index, and forward (bytea: the same, packed as below) for searches: a server sends arrays and rows
+ *                  element by element, but bytes as a block
  *   term           hash, n_passages, n_occurrences
  *
- * A change is one transaction, whose first statement locks the row of calque_index: one writer at a time, and numbers
- * and counts are right at any commit. Searches read one snapshot of the database, and wait for nobody. */
+ * A change is one transaction. Its first statement locks the row of calque_index: there is one writer at a time, and
+ * numbers and counts are correct after every commit. Searches read one snapshot of the database and never wait. */
 #ifndef POSTGRESQL_DATABASE_H
 #define POSTGRESQL_DATABASE_H
 
@@ -38,7 +38,7 @@ typedef struct cq_index_database {
   atomic_bool has_hnsw;  /* when counts were read */
   pthread_mutex_t mutex; /* guards what follows */
   cq_index_counts counts;
-  int64_t next_document; /* when counts were read: a document that replaces another changes no count */
+  int64_t next_document; /* when counts were read: a document that replaces another one changes no count */
   /* with index->shared->writing: */
   cq_database_waiting *waiting;
   size_t n_waiting, waiting_capacity;
@@ -57,7 +57,7 @@ typedef struct cq_database_batch {
   int64_t copied_until;
 } cq_database_batch;
 
-/* The terms of a text as hashes, ascending; *terms[*n] valid until the next call with the same room. */
+/* The terms of a text as ascending hashes; *terms[*n] is valid until the next call with the same room. */
 typedef struct cq_database_terms {
   int64_t *items;
   size_t capacity;
@@ -66,9 +66,9 @@ CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq
                                           cq_error *error);
 int64_t cq_database_hash(cq_slice term);
 
-/* A passage's entry in a forward index: its number and its document's, 8 bytes each, how many terms it has and how many
- * of them are distinct, 4 bytes each, then 8 bytes for each of these, in the order of the hashes: the first 48 bits of
- * the hash, and how often it occurs, at most 65,535 times. Big-endian. */
+/* A passage's entry in the forward index: its number and its document's, 8 bytes each; its numbers of terms and of
+ * distinct terms, 4 bytes each; then 8 bytes per distinct term, in order of hashes: the first 48 bits of the hash, and
+ * the term's count, at most 65,535. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */
 
 /* How the counts of a term change. */
@@ -76,7 +76,7 @@ typedef struct cq_database_term_change {
   int64_t hash, n_passages, n_occurrences;
 } cq_database_term_change;
 
-/* A batch in the written form; the batch must outlive its sending. Start from {0}; reusable for further batches. */
+/* A batch in the format for writing; the batch must outlive its sending. Start from {0}; reusable for more batches. */
 typedef struct cq_database_writing {
   cq_index *index;
   cq_pg *pg;
@@ -94,22 +94,22 @@ typedef struct cq_database_writing {
   cq_builder text;
 } cq_database_writing;
 
-/* Rows with the numbers that the database probably has next; if not, they are made again under its lock. One thread may
- * prepare a batch while another sends one. */
+/* Makes rows with the database's probable next numbers; if these are wrong, the rows are made again under its lock. One
+ * thread may prepare a batch while another sends one. */
 CQ_MUST_USE cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_database_batch *batch,
                                           int64_t next_document, int64_t next_passage, cq_error *error);
-/* The transaction. A failed one has changed nothing, unless the connection was lost at its very end. */
+/* Runs the transaction. If it fails, nothing has changed, unless the connection was lost at its very end. */
 CQ_MUST_USE cq_status cq_database_send(cq_database_writing *w, cq_error *error);
 void cq_database_writing_free(cq_database_writing *w);
 /* Both. */
 CQ_MUST_USE cq_status cq_database_write(cq_index *index, const cq_database_batch *batch, cq_error *error);
 
-/* The last part of a first copy: counts of terms, and the tables' indexes. Does nothing if that was done. */
+/* The last part of a first copy: counts terms and makes the tables' indexes. Does nothing if this was already done. */
 CQ_MUST_USE cq_status cq_database_make_whole(cq_index *index, cq_error *error);
 
-/* A vector in PostgreSQL's binary format, of length 1; bytes is room for 4 + 4 dim. Returns how many it has. */
+/* A vector of length 1 in PostgreSQL's binary format; bytes must have room for 4 + 4 dim. Returns its size. */
 size_t cq_database_put_vector(unsigned char *bytes, const float *vector, size_t dim, bool is_half);
-/* Errors: CQ_ERR_FORMAT for a vector of another dimension. */
+/* Errors: CQ_ERR_FORMAT for a vector with other dimensions. */
 CQ_MUST_USE cq_status cq_database_get_vector(float *out, const cq_index *index, cq_slice bytes, cq_error *error);
 
 /* SQL: whether this schema's passages have an HNSW index (other schemas use the same name). */
@@ -122,12 +122,12 @@ CQ_MUST_USE cq_status cq_database_read_counts(cq_index *index, cq_pg *pg, cq_err
 /* Refuses what PostgreSQL cannot store: CQ_ERR_FORMAT for NUL characters, CQ_ERR_ARGUMENT for an id that is empty, and
  * an id or a language that is too long, CQ_ERR_LIMIT for other fields from 1 GB on. */
 CQ_MUST_USE cq_status cq_database_check_document(const cq_document *document, cq_error *error);
-/* Finds pgvector's version and schema; from then on the pool's connections find its operators. Errors:
+/* Finds pgvector's version and schema; after that, the pool's connections find its operators. Errors:
  * CQ_ERR_UNSUPPORTED without it, and for one before 0.8. */
 CQ_MUST_USE cq_status cq_database_find_pgvector(cq_pg *pg, cq_pg_pool *pool, cq_error *error);
-/* Makes the HNSW index, afresh or only if it is missing, or drops it. */
+/* Makes the HNSW index, always or only if it is missing, or drops it. */
 CQ_MUST_USE cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error);
-/* Makes the tables of a new index, and their indexes as well, unless it is for a copy (cq_database_make_whole). */
+/* Makes the tables of a new index, and also their indexes, unless it is for a copy (cq_database_make_whole). */
 CQ_MUST_USE cq_status cq_database_create(const char *address, const cq_index_making *making, cq_error *error);
 
 /* --- copying: database_copy.c --- */

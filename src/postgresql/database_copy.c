@@ -1,5 +1,5 @@
-/* An index of files into a database, batch by batch, a transaction each. A copy that was cut off continues after
- * its last transaction: calque_index says what it is a copy of, and the first record that is not there yet. */
+/* Copies an index of files into a database, one transaction per batch. An interrupted copy resumes after its last
+ * transaction: calque_index has the copy's source and the first record that is not yet copied. */
 #include "postgresql/database.h"
 
 #include "base/document.h"
@@ -56,7 +56,7 @@ typedef struct filling {
   batch *b;
 } filling;
 
-/* The document and its passages, which follow its first record. */
+/* Adds the document and its passages, which begin at its first record. */
 static cq_status add_document(void *context, int64_t first, const cq_document *borrowed, cq_error *error) {
   const filling *f = context;
   const copying *c = f->c;
@@ -86,7 +86,7 @@ static cq_status add_document(void *context, int64_t first, const cq_document *b
   return cq_database_check_document(d, error);
 }
 
-/* Documents from c->record on; a range of n records begins at most n documents. */
+/* Reads documents from c->record on; a range of n records contains the start of at most n documents. */
 static cq_status fill_batch(batch *b, copying *c, cq_error *error) {
   filling f = {c, b};
   cq_status status = CQ_OK;
@@ -106,7 +106,7 @@ static void clear_batch(batch *b) {
   cq_arena_free(&b->arena);
 }
 
-/* A batch that is read and turned into rows while the previous one is sent. */
+/* A batch that is read and converted to rows while the previous one is sent. */
 typedef struct step {
   copying *c;
   batch b;
@@ -141,7 +141,7 @@ static cq_status send_step(step *s, copying *c, cq_error *error) {
   return cq_fail(error, CQ_ERR_STOPPED, "stopped; what was copied stays, and the same call continues after it");
 }
 
-/* steps[0] is sent while steps[1] is prepared, then vice versa. c->record belongs to the preparing thread. */
+/* steps[0] is sent while steps[1] is prepared, then the other way round. c->record belongs to the preparing thread. */
 static cq_status copy_steps(step steps[2], copying *c, cq_error *error) {
   cq_status status = CQ_OK;
   int at = 0;
@@ -199,7 +199,7 @@ static cq_status finish_copy(copying *c, cq_error *error) {
 cq_status cq_database_copy(cq_index *to, const cq_index *from, const cq_index_snapshot *snapshot,
                            const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error) {
   copying c = {.from = from, .to = to, .o = options, .snapshot = snapshot, .info = cq_index_snapshot_info(snapshot)};
-  /* records keep their numbers while these stay the same: compacting writes other files */
+  /* records keep their numbers as long as these values do not change: compaction writes new files */
   snprintf(c.source, sizeof c.source, "%s %" PRId64 " %" PRId64 " %" PRId64, c.info.identity, c.info.files, c.info.n,
            c.info.n_live);
   cq_status status = find_place(&c, error);

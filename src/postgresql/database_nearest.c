@@ -1,6 +1,6 @@
-/* Passages by their vectors: candidates by pgvector (HNSW if there is one, else all), in order of its inner products
- * ──▶ their vectors ──▶ cosines in double precision. A hybrid ranking, which needs no more than ranks of a long list,
- * keeps pgvector's order; its hits get their cosines later. With `exact` no index of vectors is used. */
+/* Finds passages by their vectors: candidates from pgvector (by HNSW if it exists, otherwise all) by inner product ──▶
+ * their vectors ──▶ cosines in double precision. A hybrid ranking, which needs only the ranks of a long list, keeps
+ * pgvector's order; its hits get cosines later. With `exact`, no vector index is used. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 16 }; /* more neighbors than requested: f32 sums may order the last ones differently */
+enum { MARGIN = 16 }; /* extra neighbors, because f32 sums may order the last ones differently */
 
 typedef cq_database_search searching;
 typedef cq_index_candidate candidate;
@@ -75,8 +75,8 @@ static cq_status has_hnsw(bool *out, cq_pg *pg, cq_error *error) {
   return status;
 }
 
-/* pgvector ends a scan after hnsw.max_scan_tuples, 20,000 by default. With a filter that few pass, or many deleted
- * rows, it then returns too few. In that case all are compared. */
+/* pgvector ends a scan after hnsw.max_scan_tuples, 20,000 by default. With a selective filter or many deleted rows, it
+ * may return too few; then all passages are compared. */
 static cq_status find_neighbors(candidates *list, const cq_index_searching *of, const float *query, size_t k,
                                 float *vector, cq_error *error) {
   searching *s = of->state;

@@ -36,7 +36,7 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }
 
-/* A scan that needs more candidates starts again, so request more at once if a filter drops some. */
+/* A scan that needs more candidates starts again, so request more at once if a filter removes some. */
 static void set_effort(searching *s, const cq_search_options *o) {
   const size_t wanted = o->ranking == CQ_RANK_HYBRID ? cq_hybrid_depth(o) : o->k;
   const size_t effort = o->effort ? o->effort : s->condition.n ? CQ_DATABASE_FILTERED * wanted : wanted;

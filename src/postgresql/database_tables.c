@@ -1,4 +1,4 @@
-/* The tables of an index in a database, and their indexes: made, made whole after a copy, and HNSW's. */
+/* The tables of an index in a database and their indexes: making them, completing them after a copy, and HNSW. */
 #include "postgresql/database.h"
 
 #include "base/error.h"
@@ -58,7 +58,7 @@ static const char tables[] =
     "CREATE TABLE term (hash bigint PRIMARY KEY, n_passages bigint NOT NULL, n_occurrences bigint NOT NULL) WITH "
     "(fillfactor = 70);";
 
-/* Terms ascend: the first of equals counts its passage. */
+/* Terms ascend: only the first of equal terms counts the passage. */
 static const char rest[] =
     "INSERT INTO term SELECT h, count(*) FILTER (WHERE terms[i - 1] IS DISTINCT FROM h), count(*) FROM words, "
     "unnest(terms) WITH ORDINALITY AS u(h, i) GROUP BY h;"
@@ -119,7 +119,7 @@ cq_status cq_database_create(const char *address, const cq_index_making *making,
   cq_status status = cq_pg_pool_open(&pool, address, 1, error);
   if (status) return status;
   status = cq_pg_take(&pg, pool, error);
-  /* without permission, it must exist already: find_pgvector reports that */
+  /* without permission, it must already exist: find_pgvector reports that */
   if (!status) (void)!cq_pg_run_all(NULL, pg, "CREATE EXTENSION IF NOT EXISTS vector", &ignored);
   if (!status) status = cq_database_find_pgvector(pg, pool, error);
   if (!status) status = cq_pg_run_all(NULL, pg, "BEGIN", error);
@@ -138,8 +138,8 @@ static cq_status drop_hnsw(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
-/* Under the lock of writers, who must wait for an index to be made anyway: of two processes, the second finds it made.
- * The first may have been killed while the server still executes its statement. */
+/* Holds the writers' lock, since writers must wait for the index anyway: of two processes, the second finds it already
+ * made. The first may have been killed while the server still executes its statement. */
 cq_status cq_database_approximate(cq_index *index, bool is_wanted, bool only_missing, cq_error *error) {
   cq_index_database *db = index->database;
   cq_pg *pg;

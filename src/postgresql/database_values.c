@@ -1,5 +1,5 @@
-/* Values as a database has them: vectors, terms as hashes, the counts of an index, and statements with the values of a
- * filter. */
+/* Values in the database's formats: vectors, terms as hashes, the counts of an index, and statements with a filter's
+ * values. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"

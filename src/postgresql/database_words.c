@@ -1,6 +1,6 @@
-/* Passages by their words: those that have any of the query's rarest terms, ten times as many as the list may have;
- * those of more terms while there are too few ──▶ their terms ──▶ scores by all of the query's terms, as
- * lexical/score.h has them. With `exact` passages with any of the query's terms are scored. */
+/* Finds passages by their words: those with any of the query's rarest terms, up to ten times the list's length; while
+ * there are too few, those with more frequent terms ──▶ their terms ──▶ scores by all of the query's terms
+ * (lexical/score.h). With `exact`, all passages with any of the query's terms are scored. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"
@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum {
-  MIN_CANDIDATES = 2000, /* for a ranking by words alone: max passages of the terms that are read together */
+  MIN_CANDIDATES = 2000, /* for a purely lexical ranking: maximum passages of terms that are read together */
   MAX_OF_ONE = 50000,    /* passages read for a single term */
   OF_A_ROW = 1000,       /* passages in a row of an answer, whose limit is 1 GB */
-  LENGTHS = 1024,        /* in the table of scores; longer passages are computed */
+  LENGTHS = 1024,        /* lengths in the table of scores; scores of longer passages are computed */
 };
 
 typedef cq_database_search searching;
@@ -86,7 +86,7 @@ void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_r
 
 /* --- passages --- */
 
-/* A passage's terms, n of 8 bytes, and the query's both ascend. */
+/* A passage's n terms of 8 bytes, and the query's terms, are both ascending. */
 static double score_terms(const cq_database_query *query, const char *at, size_t n, uint32_t length) {
   double score = 0;
   for (size_t t = 0, i = 0; t < query->n; t++) {
@@ -103,9 +103,9 @@ static double score_terms(const cq_database_query *query, const char *at, size_t
   return score;
 }
 
-/* Passages are read in rounds, rarest terms first. A round takes terms while they have no more than `max` passages
- * together, and at least one that has any. by_rarity orders terms; returns the round's end, *sum the passages of its
- * terms. */
+/* Passages are read in rounds, rarest terms first. A round takes terms as long as they have at most `max` passages in
+ * total, and at least one term with passages. terms are in order of rarity. Returns the round's end; *sum: the passages
+ * of its terms. */
 static size_t choose_terms(int64_t *sum, const query_term *terms, size_t first, size_t n, int64_t max) {
   size_t end = first;
   *sum = 0;
@@ -119,7 +119,7 @@ static void put_hashes(cq_builder *b, const query_term *terms, size_t n) {
 }
 
 /* Begins the second connection's transaction in the first one's snapshot, and sends a statement. *begun false, with any
- * error: the second connection cannot be used. */
+ * error: the second connection is unusable. */
 static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, const cq_pg_statement *statement,
                                cq_error *error) {
   enum { N_BEGIN = 3 };
@@ -138,7 +138,7 @@ static cq_status run_on_second(bool *begun, cq_pg_result **out, searching *s, co
   return status ? status : cq_pg_receive(out, 1, s->second, error);
 }
 
-/* If the second connection cannot be used (it was lost while idle, or leads to another server), the first one is. */
+/* If the second connection is unusable (lost while idle, or to another server), uses the first one. */
 static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_statement *statement, cq_error *error) {
   if (s->second) {
     cq_error e = {0};
@@ -156,8 +156,8 @@ static cq_status run_round(cq_pg_result **out, searching *s, const cq_pg_stateme
   return status ? status : cq_pg_run_statement(out, s->pg, statement, error);
 }
 
-/* The forward entries of passages that have any of terms[first..end) and none of terms[0..first), which earlier rounds
- * have read; many entries in each row. limit 0: all of them. */
+/* The forward entries of passages with any of terms[first..end) and none of terms[0..first), which earlier rounds have
+ * read; many entries per row. limit 0: no limit. */
 static cq_status read_round(cq_pg_result **out, searching *s, const query_term *terms, size_t first, size_t end,
                             size_t limit, cq_error *error) {
   cq_builder sql = {0}, wanted = {0}, done = {0};
@@ -170,7 +170,7 @@ static cq_status read_round(cq_pg_result **out, searching *s, const query_term *
                     s->condition.n ? " JOIN document d ON d.number = w.document" : "", s->values.n + 1);
   if (first) cq_builder_printf(&sql, " AND NOT w.terms && $%zu::bigint[]", s->values.n + 2);
   if (s->condition.n) cq_builder_printf(&sql, " AND (%s)", s->condition.data);
-  /* ordered, so that a search is reproducible; + 0 keeps the planner from reading the whole table by number */
+  /* ordered, so that a search is reproducible; + 0 prevents the planner from scanning the whole table by number */
   if (limit) cq_builder_printf(&sql, " ORDER BY w.passage + 0 LIMIT %zu", limit);
   cq_builder_printf(&sql, ") x GROUP BY x.passage / %d", OF_A_ROW);
   const cq_pg_value values[] = {cq_pg_value_of(&wanted), cq_pg_value_of(&done)};
@@ -217,7 +217,7 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
   const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
-  /* Passages with only more common words would fill the end of a hybrid ranking's list. */
+  /* Passages with only more common words would merely fill the end of a hybrid ranking's list. */
   const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
   const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
   scored found = {0};

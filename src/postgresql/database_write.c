@@ -1,10 +1,10 @@
 /* A transaction of an index in a database:
  *
- *   lock the row of calque_index ──▶ delete what is replaced or removed ──▶ COPY document, passage, words
+ *   lock the row of calque_index ──▶ delete replaced and removed documents ──▶ COPY document, passage, words
  *     ──▶ counts of terms ──▶ counts and next numbers ──▶ COMMIT
  *
- * Numbers are given here, under the lock, so that all three tables are filled by COPY without asking what the others
- * got. */
+ * Numbers are assigned here, under the lock, so COPY can fill all three tables without querying the numbers of the
+ * others. */
 #include "postgresql/database.h"
 
 #include "base/error.h"
@@ -57,7 +57,7 @@ cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
   return has_escaped_zero(d->metadata) ? fail_zero(d, "metadata", error) : CQ_OK;
 }
 
-/* A field of COPY: the entry of database.h, its length before it. terms ascend. */
+/* A field of COPY: the entry described in database.h, after its length. terms ascend. */
 static void put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n) {
   size_t n_distinct = 0;
   for (size_t i = 0; i < n; i++) n_distinct += i == 0 || terms[i] != terms[i - 1];
@@ -235,7 +235,7 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   cq_pg_put_field_32(b, p->begin);
   cq_pg_put_field_32(b, p->end);
   cq_pg_put_field(b, bytes, cq_database_put_vector(bytes, vector, (size_t)w->index->dim, w->index->database->is_half));
-  cq_builder_clear(&w->text); /* a passage with its document's title, as write_words.c has it */
+  cq_builder_clear(&w->text); /* a passage with its document's title, as in write_words.c */
   cq_builder_bytes(&w->text, d->title.data, d->title.n);
   cq_builder_char(&w->text, '\n');
   cq_builder_bytes(&w->text, d->text.data + p->begin, p->end - p->begin);

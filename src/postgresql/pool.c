@@ -22,8 +22,8 @@ struct cq_pg_pool {
   cq_pg *idle;
   int n_open;
   int n_waiting;
-  uint64_t pause_ms, again_ms; /* again_ms: earliest time of the next attempt to connect; 0: none has failed */
-  uint64_t full_until_ms;      /* the server refused another connection: use the existing ones */
+  uint64_t pause_ms, again_ms; /* again_ms: the earliest time of the next connection attempt; 0: none has failed */
+  uint64_t full_until_ms;      /* the server refused another connection: until then, use the existing ones */
   char reason[CQ_PG_PROBLEM];
 };
 
@@ -69,8 +69,8 @@ static bool has_bad_port(cq_slice hosts) {
   return false;
 }
 
-/* The start of the host: after the first @, if it comes before a slash, as in libpq. A malformed host is refused
- * without showing it: it may be part of a password. */
+/* The start of the host: after the first @ that comes before a slash, as in libpq. The error for a malformed host does
+ * not show it, because it may be part of a password. */
 static cq_status find_host(const char **host, const char *address, cq_error *error) {
   const char *begin = strstr(address, "://") + 3, *end = begin + strcspn(begin, "@/");
   *host = *end == '@' ? end + 1 : begin;
@@ -85,7 +85,7 @@ static cq_status find_host(const char **host, const char *address, cq_error *err
   return CQ_OK;
 }
 
-/* "schema" is ours, and libpq must not see it; what is shown has neither user nor password nor options. */
+/* "schema" is ours, so it is removed for libpq; the address shown in messages has no user, password or options. */
 static cq_status read_address(cq_pg_pool *pool, const char *address, cq_error *error) {
   cq_builder rest = {0}, name = {0};
   const char *place;
@@ -202,7 +202,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
     pool->full_until_ms = now_ms() + FULL_MS;
     return status;
   }
-  /* threads that tried at the same time saw the same failure: the pause doubles once */
+  /* threads that tried at the same time had the same failure: double the pause only once */
   if (pool->again_ms == again_before) {
     pool->again_ms = now_ms() + pool->pause_ms;
     pool->pause_ms = 2 * pool->pause_ms < MAX_PAUSE_MS ? 2 * pool->pause_ms : MAX_PAUSE_MS;
@@ -212,7 +212,7 @@ static cq_status open_one(cq_pg **out, cq_pg_pool *pool, cq_error *error) {
   return status;
 }
 
-/* The connection returned last whose transaction has ended. Called with the mutex held, which is released meanwhile. */
+/* Takes the last returned connection whose transaction has ended. Releases the caller's mutex meanwhile. */
 static cq_pg *take_waiting(cq_pg_pool *pool) {
   for (cq_pg *pg; (pg = pool->idle);) {
     pool->idle = pg->next;
@@ -290,11 +290,11 @@ cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void 
   return status;
 }
 
-/* Does not wait for the end of the transaction: take_waiting() does, when it is long over. */
+/* Does not wait for the end of the transaction; take_waiting() does so later. */
 void cq_pg_give(cq_pg *pg) {
   if (!pg) return;
   cq_pg_pool *pool = pg->pool;
-  /* outside of a transaction this only gives a notice, which is ignored */
+  /* outside a transaction, this only causes a notice, which is ignored */
   const bool is_fine = cq_pg_send_rollback(pg);
   pthread_mutex_lock(&pool->mutex);
   if (is_fine) {

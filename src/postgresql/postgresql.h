@@ -5,14 +5,15 @@
  *   cq_pg_run(&result, pg, "SELECT ... WHERE id = $1", values, 1, &err);
  *   cq_pg_result_free(pg, result), cq_pg_give(pg);   // an open transaction is rolled back
  *
- * Passwords: an address is shown without its user, its password and its options (cq_pg_pool_name). A database that goes
- * away is tried again, after pauses from 0.1 to 5 seconds; meanwhile cq_pg_take fails at once, with the reason.
+ * Passwords: an address is shown without user, password and options (cq_pg_pool_name). If the database becomes
+ * unavailable, connecting is retried after pauses of 0.1 to 5 seconds; meanwhile, cq_pg_take fails at once with the
+ * reason.
  *
- * Errors of all that talks to the server: CQ_ERR_UNAVAILABLE when it does not answer, or not in time, or only reads;
- * CQ_ERR_IO when it refuses for want of room, rights or tables; CQ_ERR_ARGUMENT for data that it does not take;
- * CQ_ERR_MEMORY and CQ_ERR_LIMIT before it is asked.
+ * Errors of all functions that contact the server: CQ_ERR_UNAVAILABLE if it does not reply in time or is read-only;
+ * CQ_ERR_IO if it lacks space, permissions or tables; CQ_ERR_ARGUMENT for data that it does not accept; CQ_ERR_MEMORY
+ * and CQ_ERR_LIMIT before anything is sent.
  *
- * Threads: a pool is for all, what is taken from it for one. */
+ * Threads: all threads may use a pool; a connection or result belongs to one. */
 #ifndef POSTGRESQL_POSTGRESQL_H
 #define POSTGRESQL_POSTGRESQL_H
 
@@ -38,31 +39,31 @@ typedef struct cq_pg_statement {
   const char *sql;
   const cq_pg_value *values; /* $1, $2, ... */
   size_t n_values;
-  bool is_kept;   /* repeated with the same text: prepared once for each connection */
+  bool is_kept;   /* repeated with the same text: prepared once per connection */
   bool is_needed; /* its result is sent at once, without waiting for the statements after it */
 } cq_pg_statement;
 
-/* Does not connect yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, of 64 bytes or more, or has a
- * NUL. */
+/* Does not connect yet. Errors: CQ_ERR_ARGUMENT for an address whose "schema" is empty, has 64 bytes or more, or
+ * contains a NUL. */
 CQ_MUST_USE cq_status cq_pg_pool_open(cq_pg_pool **out, const char *address, int max_connections, cq_error *error);
 void cq_pg_pool_close(cq_pg_pool *pool);             /* no connection may be in use */
 const char *cq_pg_pool_name(const cq_pg_pool *pool); /* for messages: "postgresql://host/news?schema=calque" */
 const char *cq_pg_pool_schema(const cq_pg_pool *pool);
 /* The schema's name in SQL: in quotation marks. */
 const char *cq_pg_pool_quoted(const cq_pg_pool *pool);
-/* SQL that each connection begins with, from the next one on. Errors: CQ_ERR_MEMORY. */
+/* SQL that new connections run first. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pg_pool_begin_with(cq_pg_pool *pool, const char *sql, cq_error *error);
 
 CQ_MUST_USE cq_status cq_pg_take(cq_pg **out, cq_pg_pool *pool, cq_error *error);
-/* An extra connection, only if one is idle or can be opened and nobody is waiting; NULL otherwise. It may turn out to
- * be lost. */
+/* An extra connection, only if one is idle or can be opened and no thread is waiting; NULL otherwise. The connection
+ * may turn out to be lost. */
 cq_pg *cq_pg_take_idle(cq_pg_pool *pool);
 /* A connection on which begin() has begun a transaction. If an idle connection turns out to be lost, begin() is called
- * again, with another. */
+ * again with another one. */
 typedef cq_status (*cq_pg_begin_fn)(void *context, cq_pg *pg, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_begin(cq_pg **out, cq_pg_pool *pool, cq_pg_begin_fn begin, void *context, cq_error *error);
-/* Returns a connection to the pool. Sends ROLLBACK without waiting; the next cq_pg_take waits for its reply. Waits here
- * only for a statement whose result was not received. NULL is legal. */
+/* Returns a connection to the pool. Sends ROLLBACK without waiting; the next cq_pg_take waits for its reply. Waits only
+ * for a statement whose result was not received. NULL is legal. */
 void cq_pg_give(cq_pg *pg);
 
 /* --- statements --- */
@@ -74,16 +75,16 @@ CQ_MUST_USE cq_status cq_pg_run_kept(cq_pg_result **out, cq_pg *pg, const char *
                                      size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_run_statement(cq_pg_result **out, cq_pg *pg, const cq_pg_statement *statement,
                                           cq_error *error);
-/* At most CQ_PG_MAX_STATEMENTS in one message, and their results, some or all at a time; those received together come
- * all or none (then results are NULL). Meanwhile the server works. A new request drops results that are not received
- * yet. Statements after a failed one are not run. */
+/* Sends at most CQ_PG_MAX_STATEMENTS in one message, and receives their results, some or all at a time; of those
+ * received together, either all or none are returned (then results are NULL). The server works in the meantime. A new
+ * request drops results not yet received. Statements after a failed one are not run. */
 CQ_MUST_USE cq_status cq_pg_send(cq_pg *pg, const cq_pg_statement *statements, size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_receive(cq_pg_result **results, size_t n, cq_pg *pg, cq_error *error);
-/* Several statements without values; the last one's rows as text. out may be NULL. */
+/* Runs several statements without values; returns the last one's rows as text. out may be NULL. */
 CQ_MUST_USE cq_status cq_pg_run_all(cq_pg_result **out, cq_pg *pg, const char *sql, cq_error *error);
 CQ_MUST_USE cq_status cq_pg_copy(cq_pg *pg, const char *sql, const cq_builder *rows, cq_error *error);
 bool cq_pg_is_lost(const cq_pg *pg); /* the last request may or may not have been carried out */
-/* The SQLSTATE of the statement that failed last: "42P01". */
+/* The SQLSTATE of the last failed statement: "42P01". */
 const char *cq_pg_sqlstate(const cq_pg *pg);
 
 size_t cq_pg_n_rows(const cq_pg_result *result);
@@ -98,7 +99,7 @@ void cq_pg_result_free(cq_pg_result *result);                                   
 void cq_pg_put_16(cq_builder *b, uint16_t value);
 void cq_pg_put_32(cq_builder *b, uint32_t value);
 void cq_pg_put_64(cq_builder *b, uint64_t value);
-/* An array of n elements of a type, which follow, each with its length before it. */
+/* An array of n elements of a type; the elements must follow, each after its length. */
 enum { CQ_PG_INT8 = 20, CQ_PG_TEXT = 25 };
 void cq_pg_put_array(cq_builder *b, uint32_t type, size_t n);
 void cq_pg_put_int8s(cq_builder *b, const int64_t *values, size_t n); /* the whole array */

@@ -1,10 +1,10 @@
-/* The same conditions as document_select.c has for SQLite. */
+/* The same conditions as in document_select.c for SQLite. */
 #include "postgresql/postgresql_select.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 
-/* Text that is a number counts as one, since tables have only text. Numbers are compared in decimal, as written. */
+/* Text that is a number is compared as one, since tables contain only text: in decimal, as written. */
 #define TEXT_AS_NUMBER                                                                                                 \
   "(CASE WHEN %s ~ '^[-+.0-9eE]*$' AND %s ~ '[0-9]' THEN coalesce(substring(%s from "                                  \
   "'^[-+]?(?:[0-9]+[.]?[0-9]*|[.][0-9]+)(?:[eE][-+]?[0-9]{1,3}(?![0-9]))?')::numeric, 0) END)"

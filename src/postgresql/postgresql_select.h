@@ -1,5 +1,5 @@
-/* Filters (store/document_filter.h) as SQL of PostgreSQL over the table `document`, called d; values are bound, never
- * written. */
+/* Filters (store/document_filter.h) as PostgreSQL SQL over the table `document`, called d; values are bound, never
+ * inserted into the text. */
 #ifndef POSTGRESQL_POSTGRESQL_SELECT_H
 #define POSTGRESQL_POSTGRESQL_SELECT_H
 
@@ -15,7 +15,7 @@ typedef struct cq_pg_values {
   size_t n, capacity;
   cq_arena arena; /* has their bytes, if nothing else owns them */
 } cq_pg_values;
-/* The number of a new value, whose bytes are copied. Errors: CQ_ERR_MEMORY; CQ_ERR_LIMIT for more than
+/* Adds a value, whose bytes are copied, and returns its number. Errors: CQ_ERR_MEMORY; CQ_ERR_LIMIT for more than
  * CQ_PG_MAX_VALUES. */
 CQ_MUST_USE cq_status cq_pg_add_value(size_t *number, cq_pg_values *values, const void *data, size_t n,
                                       cq_error *error);

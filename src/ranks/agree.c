@@ -24,7 +24,7 @@ void cq_agree_options(cq_builder *lines, const cq_option_group *group, const voi
   if (!cq_options_each(group, options, agree_option, lines)) lines->failed = true;
 }
 
-/* Takes the first line off a text and splits it into name and value; name.data NULL: no line left. */
+/* Takes the first line off a text and splits it into name and value; sets name.data to NULL when no line is left. */
 static cq_slice take_agreed_line(cq_slice *value, cq_slice *text) {
   *value = (cq_slice){"", 0};
   if (text->n == 0) return (cq_slice){NULL, 0};

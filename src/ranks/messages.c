@@ -1,4 +1,4 @@
-/* Sends and receives bytes, and walks the tree of ranks: rank r gives to r - step, where step is the lowest bit of r.
+/* Sends and receives bytes, and walks the tree of ranks: rank r sends to r - step, where step is the lowest bit of r.
  * See messages.h. */
 #include "ranks/messages.h"
 
@@ -23,7 +23,7 @@ cq_status cq_messages_receive(cq_messages *m, int from, void *bytes, size_t n, c
 
 /* --- along the tree --- */
 
-/* The rank that this one gives to, and how far it is away; rank 0 has none: -1. */
+/* The rank that this one sends to, and the distance to it; -1 for rank 0. */
 static int parent_of(const cq_transport *t, int *step) {
   for (*step = 1; *step < t->n_ranks; *step *= 2)
     if (t->rank % (2 * *step) == *step) return t->rank - *step;
@@ -101,7 +101,7 @@ cq_status cq_messages_share(cq_messages *m, void *bytes, const size_t *ends, cq_
   for (int i = 0; !status && i < n - 1; i++) {
     const int given = (rank - i + n) % n, taken = (given - 1 + n) % n;
     const size_t give = part_begin(ends, given), take = part_begin(ends, taken);
-    /* Even ranks give first, odd ones take first: none waits for one that waits for it. */
+    /* Even ranks send first, odd ones receive first: no two ranks wait for each other. */
     if (rank % 2) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);
     if (!status) status = cq_messages_send(m, next, at + give, ends[given] - give, error);
     if (!status && rank % 2 == 0) status = cq_messages_receive(m, last, at + take, ends[taken] - take, error);

@@ -17,7 +17,7 @@ typedef struct cq_mpi_plugin {
   int (*receive)(void *context, int from, void *bytes, size_t n, char *message, size_t size);
   void (*interrupt)(void *context); /* ranks/messages.h */
   void (*finish)(void);             /* waits for the other ranks */
-  void (*end_all)(int code);        /* ends all ranks, this one as well, with that exit code */
+  void (*end_all)(int code);        /* ends all ranks, including this one, with that exit code */
 } cq_mpi_plugin;
 
 #endif

@@ -1,4 +1,4 @@
-/* Approximate search: FAISS names candidates, whose cosines are then computed exactly. See approximate.h. */
+/* Approximate search: FAISS finds candidates, and calque computes their exact cosines. See approximate.h. */
 #include "search/approximate.h"
 
 #include "base/error.h"
@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum { BLOCK = 65536, CANDIDATES_FOR_ONE = 8, MIN_CANDIDATES = 64, MANY_CANDIDATES = 256 };
-/* FAISS ends the process if one of its threads lacks memory, so it is called only if there is room for what it needs. A
- * vector takes a byte for each number, twice while arrays grow, and its links; a search takes a byte for each vector,
- * and the candidates that it keeps. */
+/* FAISS aborts the process if one of its threads runs out of memory, so it is called only if the estimated memory is
+ * available. A vector takes a byte per number, twice while arrays grow, plus its links; a search takes a byte per
+ * vector, plus its candidates. */
 enum { FAISS_BYTES = 8 << 20, FAISS_LINK_BYTES = 512, FAISS_CANDIDATE_BYTES = 32 };
 
 struct cq_approximate {
@@ -137,7 +137,7 @@ static bool is_candidate_allowed(const void *context, size_t row) {
   return !v->allowed || v->allowed(v->context, v->first + row);
 }
 
-/* Puts the results of one query into its list; row i is rows[i] or, without rows, first + i. */
+/* Puts the results of one query into its list; row i is rows[i] or, if rows is NULL, first + i. */
 static void take_over(cq_neighbors *out, size_t q, const cq_neighbors *found, size_t from, const int64_t *rows,
                       size_t first) {
   for (size_t at = from * found->k; at < (from + 1) * found->k && found->index[at] != UINT32_MAX; at++) {
@@ -151,8 +151,8 @@ static int ascending_rows(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* One query's candidates, rows [n] of those covered (a file is not trusted to know): the allowed ones by their exact
- * cosines. False in *enough: too few were allowed. */
+/* Scores one query's candidates: the allowed ones among rows [n], by their exact cosines. Row numbers from the file are
+ * checked. *enough is false if too few were allowed. */
 static cq_status look_at(cq_neighbors *out, bool *enough, size_t q, int64_t *rows, size_t n, size_t n_covered,
                          const float *query, const float *documents, size_t dim, const cq_top_facts *facts,
                          const view *v, cq_context *ctx, cq_error *error) {
@@ -180,8 +180,8 @@ static cq_status look_at(cq_neighbors *out, bool *enough, size_t q, int64_t *row
   return status;
 }
 
-/* Few results need many times as many candidates, some of which are not allowed; for the deep lists of a hybrid ranking
- * that would take too long. */
+/* A few results need several times as many candidates, because some are not allowed; for the long lists of a hybrid
+ * ranking, that would take too long. */
 static size_t candidates_for(size_t k) {
   const size_t wanted = k * CANDIDATES_FOR_ONE, enough = 2 * k > MANY_CANDIDATES ? 2 * k : MANY_CANDIDATES;
   return wanted < MIN_CANDIDATES ? MIN_CANDIDATES : cq_min(wanted, enough);
@@ -198,7 +198,7 @@ cq_status cq_approximate_top(cq_neighbors *out, const cq_approximate *a, const f
   if (of_behind.lengths) of_behind.lengths += a->n;
   cq_neighbors found = {0};
   char message[512];
-  /* The rows that are not covered come first: this checks the arguments and makes the lists. */
+  /* Rows without an approximation come first: this call checks the arguments and makes the lists. */
   cq_status status = cq_top_csls(out, queries, n_queries, documents + a->n * dim, n - a->n, dim, k, &of_behind,
                                  is_candidate_allowed, &behind, ctx, error);
   if (status) return status;

@@ -1,6 +1,6 @@
 /* Communities from near pairs.
  *
- *   pairs ──▶ each row's near rows, by cosine ──▶ rows by how many they have ──▶ taken greedily, no row twice */
+ *   pairs ──▶ each row's near rows, by cosine ──▶ rows by number of near rows ──▶ taken greedily, no row twice */
 #include "base/error.h"
 #include "base/memory.h"
 #include "calque/cluster.h"
@@ -26,8 +26,7 @@ static cq_status graph_new(graph *g, const cq_near_pair *pairs, size_t n_pairs, 
   g->starts = cq_alloc_array_zeroed(n + 2, sizeof *g->starts);
   g->near = cq_alloc_array(2 * n_pairs, sizeof *g->near);
   if (!g->starts || !g->near) return cq_fail_memory(error, "near rows");
-  size_t *next =
-      g->starts + 1; /* counted one place further on, filled from there: then each start is where it belongs */
+  size_t *next = g->starts + 1; /* counts are stored one position too far, and filling in the rows corrects this */
   for (size_t i = 0; i < n_pairs; i++) {
     const cq_near_pair *p = &pairs[i];
     if (p->row >= n || p->other >= n)
@@ -70,7 +69,7 @@ static bool take_community(cq_member *members, size_t *n_members, bool *taken, c
   return true;
 }
 
-/* Fills `members` [rows] and `found` with what is taken, in that order; returns how many communities. */
+/* Fills `members` [rows] and `found` with the communities in the order in which they are taken; returns how many. */
 static size_t take_communities(cq_member *members, span *found, span *centers, bool *taken, const graph *g,
                                size_t min_size) {
   size_t n = 0, n_members = 0;

@@ -1,9 +1,9 @@
 /* Lists that a pass over all cosines fills (pass.c).
  *
- * All threads share the lists, each guarded by one of some locks. A list's bound is its lowest cosine, so
- * that what is kept is exact whatever the order of the work; it rises so fast that a row of a million has only
- * some dozens of relevant columns. Adversarial input (all rows alike) costs time, never exactness. Within one matrix a
- * pair is offered to both its rows. */
+ * All threads share the lists; a small set of locks guards them. A list's bound is its lowest cosine, so its contents
+ * are exact whatever the order of the work. The bound rises fast: of a million columns, only some dozens are relevant
+ * for a row. Adversarial input (all rows alike) costs time, never exactness. Within one matrix, a pair is offered to
+ * both its rows. */
 #include "search/fill.h"
 
 #include "base/error.h"
@@ -59,7 +59,7 @@ static void renew_bounds(const fill *s, side *to) {
   for (size_t i = 0; i < to->lists->n; i++) renew_bound(s, to, i);
 }
 
-/* Chunk by chunk; without places in the lists, or rows, there is nothing to find. */
+/* Chunk by chunk; lists without places, or no rows, need no search. */
 static cq_status run_fill(fill *s, const cq_filling *f, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;
   size_t done = f->done;

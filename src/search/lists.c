@@ -1,4 +1,4 @@
-/* Lists of the k best, sorted by insertion: k is small, and most documents are turned away by the last entry. */
+/* Lists of the k best, sorted by insertion: k is small, and the last entry's cosine rules out most documents. */
 #include "search/lists.h"
 
 #include "base/error.h"

@@ -1,9 +1,9 @@
-/* Margins, and the choice of pairs by them.
+/* Computes margins and chooses pairs by them.
  *
  *   score(x, y) = margin(cos(x, y), (mean cosine of x's k nearest + mean cosine of y's k nearest) / 2)
  *
- * A candidate's own cosine is among the means it is compared with. Candidates of a row are its k nearest neighbors:
- * what is farther has a lower cosine, though not always a lower margin, which is the method's approximation.
+ * A candidate's own cosine is part of the means that it is compared with. A row's candidates are its k nearest
+ * neighbors. Rows farther away have a lower cosine, but not always a lower margin: this is the method's approximation.
  *
  * Source: Artetxe & Schwenk 2019, equations 1 to 4; retrieval as in section 3.2. */
 #include "calque/mine.h"
@@ -98,7 +98,7 @@ static cq_status add_candidates(pairs *out, const cq_neighbors *neighbors, const
   return CQ_OK;
 }
 
-/* Keeps forward candidates that are also the best of their target. Both lists have at most one pair a row. */
+/* Keeps forward candidates that are also the best of their target. Both lists have at most one pair per row. */
 static void intersect_pairs(pairs *p, size_t n_forward, uint32_t *best_source, size_t n_target) {
   size_t n = 0;
   for (size_t j = 0; j < n_target; j++) best_source[j] = UINT32_MAX;
@@ -108,7 +108,7 @@ static void intersect_pairs(pairs *p, size_t n_forward, uint32_t *best_source, s
   p->n = n;
 }
 
-/* Sorted candidates of both sides: each is taken unless one of its rows is. */
+/* Takes the sorted candidates of both sides one by one, unless one of the two rows is already taken. */
 static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {
@@ -120,7 +120,7 @@ static void take_greedily(pairs *p, bool *source_taken, bool *target_taken) {
   p->n = n;
 }
 
-/* Drops chosen pairs whose cosine is too low; pairs with lower scores do not replace them. */
+/* Drops chosen pairs with too low a cosine; they are not replaced by pairs with lower scores. */
 static void drop_below(pairs *p, const cq_margin_options *o) {
   size_t n = 0;
   while (p->n > 0 && !(p->items[p->n - 1].score >= o->threshold)) p->n--; /* sorted */
@@ -129,8 +129,8 @@ static void drop_below(pairs *p, const cq_margin_options *o) {
   p->n = n;
 }
 
-/* How many of a row's neighbors are candidates. Times the number of rows this cannot overflow: the lists are as
- * long. */
+/* How many of a row's neighbors are candidates. The product with the number of rows cannot overflow: the lists have
+ * that length. */
 static size_t candidates_of(const cq_margin_options *o, const cq_neighbors *lists) {
   return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }
@@ -166,7 +166,7 @@ static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_
 
 /* --- within one matrix --- */
 
-/* Each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
+/* Keeps each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
 static void unite_pairs(pairs *p, bool mutual) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {

@@ -49,7 +49,7 @@ static bool numbers_differ(cq_slice a, cq_slice b, bool *failed) {
 
 /* --- links --- */
 
-/* Characters that a URL or an address is made of; scripts without spaces end it like a blank does. */
+/* Characters of a URL or an address; scripts without spaces end it as a blank does. */
 static bool is_link_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
          (c && strchr("-._~:/?#@!$&*+,;=%", c));
@@ -95,7 +95,7 @@ static bool links_spoil(cq_slice a, cq_slice b) {
   size_t links_a, links_b, others_a, others_b;
   count_links(&links_a, &others_a, a);
   count_links(&links_b, &others_b, b);
-  enum { LITTLE = 8 }; /* bytes next to a link that carry no meaning: "see:", "URL =" */
+  enum { LITTLE = 8 }; /* up to this many bytes next to a link carry no meaning: "see:", "URL =" */
   return links_a != links_b || (links_a && (others_a < LITTLE || others_b < LITTLE));
 }
 

@@ -1,5 +1,5 @@
-/* All pairs above a cosine: the pass of pass.c with one bound for all rows. Each thread keeps what it finds; sorting
- * brings it into an order that does not depend on them. */
+/* All pairs above a cosine: the pass of pass.c with one bound for all rows. Each thread keeps its own results; sorting
+ * makes their order independent of the threads. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"

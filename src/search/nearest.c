@@ -1,5 +1,5 @@
 /* Nearest neighbors: lists of the best k by (cosine, index), filled by one pass over all cosines for both sides
- * (fill.c), whose state is saved to disk on the way. Several ranks: ring.c. */
+ * (fill.c). The state is regularly saved to disk. Several ranks: ring.c. */
 #include "calque/nearest.h"
 
 #include "base/clock.h"
@@ -33,8 +33,7 @@ const cq_option_group cq_group_nearest = {
 
 /* --- the search --- */
 
-/* Within one matrix later rows have fewer pairs: converts the first `done` rows to the equivalent number of average
- * rows. */
+/* Within one matrix, later rows have fewer pairs: converts the first `done` to a number of average rows. */
 static size_t work_done(const cq_filling *of, size_t done) {
   const double left = of->within && of->y.n ? 1 - (double)done / (double)of->y.n : 0;
   return of->within ? of->y.n - (size_t)(left * left * (double)of->y.n) : done;
@@ -54,7 +53,7 @@ static cq_status chunk_done(void *context, size_t done, cq_error *error) {
   cq_status status = CQ_OK;
   const bool stop = o->progress && !o->progress(o->progress_context, work_done(f, done), f->y.n);
   if (o->checkpoint && done < f->y.n && (stop || cq_seconds(CLOCK_MONOTONIC) - s->saved >= o->checkpoint_every_s)) {
-    /* If the disk is full the search continues; only a run that is stopped now loses its progress. */
+    /* If the disk is full, the search continues; its progress is lost only if it is stopped now. */
     const cq_status kept = cq_search_save(o->checkpoint, s->key, done, f->of_x, f->of_y, stop ? error : NULL);
     if (stop) status = kept;
     s->saved = cq_seconds(CLOCK_MONOTONIC);

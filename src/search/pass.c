@@ -1,17 +1,17 @@
 /* The blocked pass.
  *
- *                        y, in chunks of some MiB: scaled to length 1 and packed once
+ *                        y, in chunks of a few MiB: scaled to length 1 and packed once
  *                       +-------------------------------+
  *                       | panel | panel | panel |       |   a panel is COLUMNS columns
  *                       +-------------------------------+
  *   x, in blocks    +---+-------+
  *   of ROWS rows,   |   |scores |   PART_ROWS x COLUMNS at a time, scanned at once and never stored
- *   one a worker    +---+-------+
+ *   one per worker  +---+-------+
  *
  * A score bounds the true cosine from above: an f32 product of unit rows plus the maximum error, or an int8
- * product plus its quantization error (tensor/int8.h), which is coarser and four times as fast. Only where the score
- * reaches the bound of its row or its column is the cosine computed, in double precision. Bounds only rise: workers
- * scan scores with copies made at the beginning of their block, and check the current bound before computing. */
+ * product plus its quantization error (tensor/int8.h), which is coarser and four times as fast. The cosine is computed,
+ * in double precision, only if the score reaches the bound of its row or column. Bounds only rise: workers scan scores
+ * with copies made at the start of their block, and check the current bound before computing. */
 #include "search/pass.h"
 
 #include "base/context.h"
@@ -26,9 +26,9 @@
 enum { ROWS = 96, PART_ROWS = 24, COLUMNS = 64, WAITING = 32, CHUNK_BYTES = 16 << 20, CACHE_LINE = 64 };
 
 static const double CHUNK_WORK =
-    4e13; /* operations: progress and checkpoints come between chunks, every few minutes at worst */
+    4e13; /* operations per chunk: progress and checkpoints come between chunks, at least every few minutes */
 
-/* A place whose score may matter: row i of x, row j of y. */
+/* A pair whose score may matter: row i of x, row j of y. */
 typedef struct place {
   uint32_t i, j;
   float score;
@@ -37,11 +37,11 @@ typedef struct place {
 /* One worker's memory. */
 typedef struct worker {
   float *unit;   /* [ROWS, dim] */
-  uint8_t *left; /* the same in 8 bits, [ROWS, row bytes], and what stands beside each row */
+  uint8_t *left; /* the same in 8 bits, [ROWS, row bytes], and the terms of each row */
   cq_int8_terms terms[ROWS];
   float scores[PART_ROWS * COLUMNS];
   uint32_t hits[PART_ROWS * COLUMNS];
-  float row_bounds[ROWS]; /* of the block's rows and the chunk's columns, as of its beginning or newer */
+  float row_bounds[ROWS]; /* bounds of the block's rows and the chunk's columns, read at its beginning or later */
   float *column_bounds;
   place waiting[WAITING]; /* for y's row to come from memory */
   size_t n_waiting;
@@ -140,7 +140,7 @@ static void wait_for(const cq_pass *p, int number, size_t start, place at) {
 
 /* --- the pass --- */
 
-/* The block of n rows from start on with one panel: columns from `first` of the chunk on. */
+/* The block of n rows from `start` on against one panel: columns of the chunk from `first` on. */
 static void match_panel(const cq_pass *p, int number, size_t start, size_t n, size_t first) {
   worker *w = &p->workers[number];
   const size_t width = cq_min(COLUMNS, p->n_columns - first);
@@ -158,7 +158,7 @@ static void match_panel(const cq_pass *p, int number, size_t start, size_t n, si
   }
 }
 
-/* Within one matrix, blocks above the chunk's first row have no pairs to look at. */
+/* Within one matrix, blocks before the chunk's first row have no pairs to compare. */
 static size_t first_row(const cq_pass *p) {
   return p->of.within ? p->chunk / ROWS * ROWS : 0;
 }
@@ -198,8 +198,8 @@ static bool worker_new(worker *w, const cq_pass *p) {
 static bool allocate_pass(cq_pass *p, cq_context *ctx) {
   p->kernels = cq_kernels_best();
   p->int8 = p->of.first_pass == CQ_FIRST_INT8 && p->dim <= CQ_INT8_MAX_DIM ? cq_int8_best() : NULL;
-  /* Two unit vectors rounded to f32, a sum of dim products, each within a relative 2^-24, and a little for the
-   * rounding of the bounds themselves. Sums of 8-bit products are exact. */
+  /* Two unit vectors rounded to f32 and a sum of dim products, each with a relative error of 2^-24, plus a little for
+   * the rounding of the bounds. Sums of 8-bit products are exact. */
   p->slack = (double)(p->int8 ? 16 : p->dim + 8) * 0x1p-24;
   p->panel_bytes = p->int8 ? cq_int8_packed_bytes(COLUMNS, (int64_t)p->dim)
                            : (size_t)p->kernels->packed_floats((int64_t)p->dim, COLUMNS) * sizeof(float);

@@ -1,20 +1,20 @@
-/* How many of the mined pairs are translations, without a gold standard: by decoys.
+/* Estimates how many of the mined pairs are translations, without a gold standard, by means of decoys.
  *
  *   source with source ──the same choice──▶ decoys ──┐
  *   target with target ──the same choice──▶ decoys ──┴─▶ false pairs of each score
  *
- * The nearest other sentence of its own language is not a translation of a sentence, but found in the same way: pairs
- * within a text score as the false pairs between texts do. So, going down in score, a row that is in no pair yet comes
- * into a false one about as often as one within a text into a decoy:
+ * A sentence's nearest neighbor in its own language is not a translation, but is found in the same way: such pairs, the
+ * decoys, score like the false pairs between texts. So, in order of descending score, a row without a pair gets a false
+ * pair about as often as a row within a text gets a decoy:
  *
  *   F(s), the false pairs of score s or more:   dF = (m - T(s)) (1 + 2 D(s)/n) dD / (n - 2 D(s))
  *
  *   T  pairs of score s or more, true and false; m  the rows of the smaller side
  *   D  decoys of score s or more, of two rows each; n  the rows of their text
  *
- * of which the side that gives less counts. A row has half as many partners within a text as two rows have between
- * texts, so that false pairs are twice as frequent as decoys where most rows are in one; but at high scores, where few
- * are, a text repeats itself, and half of the decoys are that. There F is m/n of the decoys, the target-decoy estimate
+ * The smaller estimate of the two sides counts. A row has half as many partners within a text as two rows have between
+ * texts, so false pairs are twice as frequent as decoys once most rows are in pairs. At high scores, where few rows are
+ * in pairs, half of the decoys are repetitions within a text. There F is m/n of the decoys, the target-decoy estimate
  * of false discovery rates (Elias & Gygi 2007). */
 #include "calque/mine.h"
 
@@ -37,7 +37,7 @@ static void count_to(side *s, double score, double free_rows) {
 
 void cq_margin_precision(double *precision, const cq_mined_pair *pairs, size_t n, const cq_decoys decoys[2]) {
   const size_t rows = decoys[0].n_rows < decoys[1].n_rows ? decoys[0].n_rows : decoys[1].n_rows;
-  const size_t max_pairs = n > rows ? n : rows; /* a row may be in several, by forward and backward retrieval */
+  const size_t max_pairs = n > rows ? n : rows; /* a row may be in several pairs, from forward and backward retrieval */
   side sides[2] = {{.decoys = &decoys[0]}, {.decoys = &decoys[1]}};
   for (size_t i = 0; i < n; i++) {
     double n_false = HUGE_VAL;

@@ -1,5 +1,4 @@
-/* The finished rows of a long search, on disk with a checksum, so that a killed search continues there. See
- * resume.h. */
+/* The finished rows of a long search, on disk with a checksum, so that a killed search resumes. See resume.h. */
 #include "search/resume.h"
 
 #include "base/error.h"

@@ -1,20 +1,20 @@
-/* A search for neighbors by several ranks, which stand in a ring. Each keeps a block of x; the blocks of y travel,
- * with the lists of their rows, so that what is compared later knows what was found before.
+/* Nearest-neighbor search by several ranks in a ring. Each keeps a block of x. The blocks of y travel together with the
+ * lists of their rows, so that later comparisons use the bounds found earlier.
  *
  *   step    rank 0      rank 1      rank 2
- *    0      X0 . Y0     X1 . Y1     X2 . Y2        then each gives its block of y and the block's lists to the rank
+ *    0      X0 . Y0     X1 . Y1     X2 . Y2        then each sends its block of y and the block's lists to the rank
  *    1      X0 . Y1     X1 . Y2     X2 . Y0        before it
  *    2      X0 . Y2     X1 . Y0     X2 . Y1
  *
- * Lists keep the best by (cosine, index), whatever the order in which neighbors are offered: they are those of one
- * process, ties included. Within one matrix y is x, and each pair of blocks meets once: X0 . X0 is searched within, the
- * ring ends halfway round, and of the two ranks that then have the same pair of blocks, which happens where their
- * number is even, one takes the first half of the lower block's rows, the other the second.
+ * Lists keep the best by (cosine, index), whatever the order of the offers: they equal those of one process, including
+ * ties. Within one matrix, y is x and each pair of blocks meets once: X0 . X0 is searched within, and the ring ends
+ * halfway round. With an even number of ranks, two ranks then have the same pair of blocks: one takes the first half of
+ * the lower block's rows, the other the second half.
  *
- * Rank 0 has the rows: it sends each rank its blocks before the first step, and takes all lists after the last.
+ * Rank 0 has the rows: it sends each rank its blocks before the first step, and receives all lists after the last.
  *
- * On disk each rank keeps what it has: both lists, as they are in a step, in a file of the step. Ranks resume together
- * from a step that all have; a step's file goes when all have the next one. */
+ * On disk, each rank keeps its state: both lists at the start of a step, in a file per step. Ranks resume together from
+ * a step that all have; a step's file is removed once all have the next one. */
 #include "search/ring.h"
 
 #include "base/clock.h"
@@ -51,7 +51,7 @@ typedef struct ring {
   size_t step, n_steps;
   size_t done;                /* rows of y in this step */
   cq_row_set x;               /* the block that stays */
-  float *kept, *room[2];      /* x's rows, except on rank 0; those of the present block of y, and of the next */
+  float *kept, *room[2];      /* x's rows, except on rank 0; rows of the current block of y, and of the next */
   cq_neighbors of_x, of_y[2]; /* of x; of the block of y here, and of the next */
   double saved;               /* when */
 } ring;
@@ -160,7 +160,7 @@ static void clear_lists(ring *r, size_t step) {
   cq_lists_clear(&r->of_y[0], 0, n_y);
 }
 
-/* Each rank's block of x, and the block of y that it has in the first step. */
+/* Sends each rank its block of x and the block of y for its first step. */
 static cq_status hand_out(ring *r, const cq_filling *f, cq_error *error) {
   size_t n_x, n_y;
   cq_status status = CQ_OK;
@@ -222,7 +222,7 @@ static void remove_steps(const ring *r, size_t from, size_t to) {
     if (state_path(path, r, step)) remove(path);
 }
 
-/* If another number of ranks began this search, its work would be lost. */
+/* Fails if a different number of ranks began this search, since its work would be lost. */
 static cq_status refuse_others(const ring *r, cq_error *error) {
   char directory[PATH_MAX];
   if (!r->o->checkpoint || !cq_path_parent(directory, sizeof directory, r->o->checkpoint)) return CQ_OK;
@@ -288,7 +288,7 @@ static cq_status ring_chunk_done(void *context, size_t done, cq_error *error) {
                  r->n_steps);
 }
 
-/* Rank r's block of x with the block of y that is here. */
+/* Searches rank r's block of x with the block of y that this rank has now. */
 static cq_status fill_step(ring *r, cq_context *ctx, cq_error *error) {
   const int block = block_at(r, r->rank, r->step);
   size_t n_y;
@@ -333,7 +333,7 @@ static cq_status send_block(ring *r, cq_error *error) {
   return status || !r->wants_y ? status : send_lists(r, to, &r->of_y[0], error);
 }
 
-/* Sends the block of y on and receives the next. Sending may block until the receiver is ready, so one rank of two
+/* Passes the block of y on and receives the next one. Sending may block until the receiver is ready, so one of two
  * neighbors sends first. */
 static cq_status turn_ring(ring *r, cq_error *error) {
   const bool gives_first = r->rank % 2 == 0;
@@ -347,7 +347,7 @@ static cq_status turn_ring(ring *r, cq_error *error) {
   return status;
 }
 
-/* When one rank's save is due, all ranks save the step that begins; the previous files are removed once all have
+/* When one rank's save is due, all ranks save the step that begins now; the previous files are removed once all have
  * saved. */
 static cq_status save_together(ring *r, cq_error *error) {
   bool it_is_time = r->o->checkpoint && cq_seconds(CLOCK_MONOTONIC) - r->saved >= r->plan.checkpoint_every_s;

@@ -1,4 +1,4 @@
-/* Rows of f32 numbers where they lie: a matrix, or some of a larger one's rows, none of them copied. */
+/* Rows of f32 numbers, not copied: all rows of a matrix, or some of them. */
 #ifndef SEARCH_ROWS_H
 #define SEARCH_ROWS_H
 

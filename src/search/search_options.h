@@ -1,4 +1,4 @@
-/* Groups of options, and the order of mined pairs, which other folders use as well. */
+/* Groups of options, and the order of mined pairs, for other folders. */
 #ifndef SEARCH_SEARCH_OPTIONS_H
 #define SEARCH_SEARCH_OPTIONS_H
 

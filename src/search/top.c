@@ -1,6 +1,6 @@
-/* Few queries against many documents: bound by reading the documents, so each is read once, scored in f32 with all
- * queries (by a product unless they are very few), and only where that score may reach a query's list its cosine is
- * computed in double precision (see nearest.c). With hubness, lists hold 2 cos - mean, and so does the bound. The
+/* Few queries against many documents: the time is spent on reading the documents, so each is read once and scored in
+ * f32 with all queries (by a product, unless there are very few queries). The cosine is computed in double precision
+ * only if the score may enter a query's list (see nearest.c). With hubness, lists and bounds use 2 cos - mean. The
  * documents are the product's left side in place: nothing is copied or packed. */
 #include "search/top.h"
 
@@ -94,7 +94,7 @@ static void workers_free(top *t) {
   cq_free(t->packed);
 }
 
-/* One round of queries, into out's lists from `first` on. */
+/* Runs one round of queries; the results go into out's lists from `first` on. */
 static void run_round(top *t, cq_neighbors *out, size_t first, cq_context *ctx) {
   t->kernels->pack(t->packed, t->queries, 1, (int64_t)t->dim, (int64_t)t->dim, (int64_t)t->n_queries);
   for (size_t i = 0; i < t->n_workers; i++) cq_lists_clear(&t->workers[i].lists, 0, t->n_queries);

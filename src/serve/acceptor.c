@@ -1,4 +1,4 @@
-/* Accepts with poll: the listening socket beside a pipe that ends the thread; see acceptor.h for why. */
+/* Accepts connections with poll on the listening socket and on a pipe that ends the thread; acceptor.h explains why. */
 #include "serve/acceptor.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 enum {
-  PAUSE_MS = 20, /* between checks for room, if there are too many connections or open files */
+  PAUSE_MS = 20, /* wait between checks for room, if there are too many connections or open files */
 };
 
 struct serve_acceptor {
@@ -22,7 +22,7 @@ struct serve_acceptor {
   pthread_t thread;
 };
 
-/* False: connections may wait that cannot be accepted now, for lack of room, open files or memory. */
+/* False: waiting connections cannot be accepted now, for lack of room, open files or memory. */
 static bool accept_waiting(const serve_acceptor *a) {
   const serve_acceptor_hooks *h = &a->hooks;
   while (h->has_room(h->context)) {

@@ -62,7 +62,7 @@ static bool has_key(const serve_access *a, const char *authorization) {
   return found;
 }
 
-/* "localhost", "127.0.0.1:8080", "[::1]": not a name that an attacker's DNS server can resolve (DNS rebinding). */
+/* "localhost", "127.0.0.1:8080", "[::1]": not names that an attacker's DNS server can resolve (DNS rebinding). */
 static bool is_local_host(const char *host) {
   const size_t n = strcspn(host, ":");
   if (host[0] == '[') return true;

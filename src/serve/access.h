@@ -1,4 +1,4 @@
-/* Who may ask: API keys, and what keeps a web page of somebody else's from asking a server on this machine. */
+/* Access control: API keys, and protection against requests from other sites' web pages to a server on this machine. */
 #ifndef SERVE_ACCESS_H
 #define SERVE_ACCESS_H
 
@@ -7,11 +7,11 @@
 typedef struct serve_access {
   char **keys;
   size_t n_keys;
-  bool checks_host; /* the Host must be an address or localhost: a name may be rebound to this machine */
+  bool checks_host; /* the Host must be an address or localhost: other names may be rebound to this machine */
 } serve_access;
 
-/* Keys from a file, one a line, or NULL, and from a text, or NULL. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file without
- * any; CQ_ERR_MEMORY. */
+/* Reads keys from a file, one per line, and from a text; both may be NULL. Errors: CQ_ERR_IO; CQ_ERR_FORMAT for a file
+ * without keys; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_access_open(serve_access *out, const char *file, const char *key, cq_error *error);
 void serve_access_close(serve_access *access);
 

@@ -1,4 +1,4 @@
-/* The tables of routes. Nothing below the server knows them: it is handed this list. */
+/* The tables of routes. Lower layers do not depend on them: the server receives this list. */
 #include "serve/route.h"
 
 const serve_route *const serve_all_routes[] = {serve_openai_routes,

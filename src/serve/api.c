@@ -1,4 +1,4 @@
-/* calque's own interface: what is served, similarity, mining, a map. Unknown fields are refused, by name. */
+/* calque's own interface: the served model, similarity, mining, a map. Unknown fields are errors that name them. */
 #include "serve/plane.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_SIDE = 2000 }; /* texts: similarities and neighbors cost the product of both sides */
+enum { MAX_SIDE = 2000 }; /* texts per side: similarities and neighbors cost the product of both sides */
 
 /* ---- two lists of texts ---- */
 
@@ -28,7 +28,7 @@ static void free_sides(void *state) {
   free(s);
 }
 
-/* Makes a work item of both lists of texts. NULL: the request has failed. */
+/* Makes one work item for both lists of texts. NULL: the request has failed. */
 static sides *take_sides(serve_request *r, const char *const *fields, const char *const *known) {
   sides *s = calloc(1, sizeof *s);
   const serve_input_options o = {0};

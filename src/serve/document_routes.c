@@ -1,4 +1,5 @@
-/* Routes of an index's documents: one by its id, or many of a body of any format. What is answered is on disk. */
+/* Routes of an index's documents: one document by its id, or many in a body of any format. Replies come after changes
+ * are on disk. */
 #include "serve/route.h"
 
 #include <errno.h>
@@ -55,10 +56,10 @@ static void delete_document(serve_request *r) {
 
 /* --- adding --- */
 
-/* A compressed body may expand a thousandfold: its documents may have this many times --max-body. */
+/* A compressed body may expand a thousandfold: its documents may have this multiple of --max-body. */
 enum { MAX_EXPANSION = 8 };
 
-/* Documents of a body, all of them before any is added: a bad one adds nothing. */
+/* A body's documents, which are all read before any is added: a bad one adds nothing. */
 typedef struct batch {
   cq_document *documents, **blocks; /* [n]; blocks have their texts */
   size_t n, capacity, n_blank, n_bytes;
@@ -137,7 +138,7 @@ static void put_document(serve_request *r) {
   free_batch(&b);
 }
 
-/* Reads the documents of a temporary file, whose directory is removed from ids and messages. */
+/* Reads the documents of a temporary file; its directory is removed from ids and messages. */
 static bool read_file(serve_request *r, batch *b, const char *path, size_t n_directory) {
   cq_documents_options o = cq_documents_default_options();
   cq_documents *in;
@@ -174,7 +175,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   return r->code == 0;
 }
 
-/* The name is the last component of the client's file name; its extension decides the format. */
+/* The name is the last component of the client's file name; its extension determines the format. */
 static const char *name_of_upload(const serve_request *r) {
   const char *name = r->argument(r, "name");
   const char *slash = name ? strrchr(name, '/') : NULL;

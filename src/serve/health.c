@@ -1,4 +1,4 @@
-/* Asking a server whether it is ready, for the health checks of containers that have no other program. */
+/* Checks whether a server is ready, for container health checks without another program. */
 #include "serve/health.h"
 
 #include "base/clock.h"
@@ -20,14 +20,14 @@ static cq_status fail_health(cq_error *error, const char *host, int port, const 
   return cq_fail(error, CQ_ERR_IO, "%.200s, port %d: %s", host, port, why);
 }
 
-/* The wildcard address can be listened on, but not connected to. */
+/* A server can listen on the wildcard address, but a client cannot connect to it. */
 static const char *reachable(const char *host) {
   if (!strcmp(host, "0.0.0.0")) return "127.0.0.1";
   return strcmp(host, "::") ? host : "::1";
 }
 
-/* The beginning of the answer's first line, up to size - 1 bytes; false: errno says why not. The limit is for all of it:
- * a server may send a byte at a time. */
+/* The beginning of the reply's first line, up to size - 1 bytes; false: see errno. The time limit covers everything: a
+ * server may send one byte at a time. */
 static bool ask(char *answer, size_t size, int fd, const char *host) {
   const int64_t end = (int64_t)cq_now_ms() + TIMEOUT_S * 1000;
   char request[512];

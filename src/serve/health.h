@@ -4,8 +4,8 @@
 
 #include "calque/status.h"
 
-/* CQ_OK if the server there answers GET /health with 200; host may be the address that the server listens on. Errors:
- * CQ_ERR_IO, with the actual answer. */
+/* CQ_OK if the server replies to GET /health with 200; host may be the address that it listens on. Errors: CQ_ERR_IO,
+ * with the actual reply. */
 CQ_MUST_USE cq_status serve_health(const char *host, int port, cq_error *error);
 
 #endif

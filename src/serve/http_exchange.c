@@ -1,8 +1,8 @@
-/* Requests on their way, and the connections that they come by.
+/* Requests in progress, and their connections.
  *
- * A connection is suspended from the moment that its request is whole until there is an answer: meanwhile it costs no
- * thread. A body is read into memory up to the limit; what is beyond is read and dropped, so that the client gets to
- * see the answer 413 instead of a reset. */
+ * A connection is suspended from the moment its request is complete until there is a response: meanwhile, it needs no
+ * thread. A body is read into memory up to the limit; the rest is read and dropped, so that the client receives the
+ * response 413 instead of a reset. */
 #include "serve/http_exchange.h"
 #include "serve/route.h"
 
@@ -15,11 +15,11 @@
 #include <sys/socket.h>
 
 enum {
-  SMALL_BODY = 4096,          /* bytes: its texts are tokenized on the connection's thread */
-  SMALL_ANSWER = 4096,        /* numbers: up to this many are printed on the dispatcher's thread */
+  SMALL_BODY = 4096,          /* bytes: texts of up to this size are tokenized on the connection's thread */
+  SMALL_ANSWER = 4096,        /* numbers: up to this many are formatted on the dispatcher's thread */
   ANSWER_S = 600,             /* to read an answer */
   MAX_BODY_BYTES = 512 << 20, /* of all requests together */
-  MAX_DROPPED = 256 << 20     /* of a body that is too large: a client that sends more sees a reset */
+  MAX_DROPPED = 256 << 20     /* bytes dropped of a body that is too large: a client that sends more gets a reset */
 };
 
 /* A request, and this file's data about it. */
@@ -31,7 +31,7 @@ typedef struct exchange {
   serve_connection *of;
   char method[16], *path;
   uint64_t begun_us;
-  size_t n_body, n_reserved; /* bytes received, dropped ones included; those counted in body_bytes */
+  size_t n_body, n_reserved; /* bytes received, including dropped ones; bytes counted in body_bytes */
   bool is_whole, is_done;
 } exchange;
 
@@ -78,8 +78,8 @@ void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **ow
   }
 }
 
-/* Whether the client has closed its side, seen in three consecutive polls. A single poll may come between the reading
- * of a request's last bytes and serve_handle(). */
+/* Whether the client has closed its side, in three consecutive polls. A single poll may happen between the reading of a
+ * request's last bytes and serve_handle(). */
 static bool is_closed_by_client(serve_connection *c) {
   char byte;
   const bool is_closed = !c->is_answered && recv(c->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
@@ -87,9 +87,9 @@ static bool is_closed_by_client(serve_connection *c) {
   return c->n_closed_looks >= 3;
 }
 
-/* Ends connections whose clients take too long or, with `looks`, have closed their side before a request was whole:
- * the library misses that where the end comes together with the last bytes. Their threads notice that the socket is
- * shut. */
+/* Ends connections whose clients take too long or, with `looks`, have closed their side before the request was
+ * complete: the library misses this if the end arrives with the last bytes. Their threads notice that the socket is
+ * shut down. */
 void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
   pthread_mutex_lock(&s->mutex);
   for (serve_connection *c = s->connections; c; c = c->next)
@@ -128,7 +128,7 @@ static void answer_later(void *context) {
   resume(x);
 }
 
-/* Called by the dispatcher, or by the thread that finds the deadline passed. */
+/* Called by the dispatcher, or by the thread that notices the expired deadline. */
 static void work_is_done(void *context) {
   exchange *x = context;
   const serve_work *w = x->request.work;
@@ -214,7 +214,7 @@ static void fail_large_body(exchange *x) {
              x->server->options.max_body);
 }
 
-/* Receives a part of the body. False: too long even to be dropped. */
+/* Receives a part of the body. False: too long even for dropping. */
 static bool take_body(exchange *x, const char *data, size_t n) {
   serve_server *s = x->server;
   serve_request *r = &x->request;
@@ -240,7 +240,7 @@ static bool take_body(exchange *x, const char *data, size_t n) {
 
 static void add_header(struct MHD_Response *response, const char *name, const char *value) {
   (void)!MHD_add_response_header(response, name,
-                                 value); /* fails only for lack of memory: an answer with fewer headers */
+                                 value); /* fails only when out of memory: the response then has fewer headers */
 }
 
 static enum MHD_Result send_answer(exchange *x) {
@@ -301,7 +301,7 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
     x->of = info ? info->socket_context : NULL;
     begin_request(x, path, method);
     if (!x->request.code && length && strtoull(length, NULL, 10) > s->options.max_body) fail_large_body(x);
-    /* A client that waits before sending the body (Expect) learns of errors in the headers first. */
+    /* A client that waits before sending the body (Expect) gets errors in the headers first. */
     return x->request.code && expect ? send_answer(x) : MHD_YES;
   }
   if (*n_data) {
@@ -317,7 +317,7 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
   pthread_mutex_unlock(&s->mutex);
   if (!x->is_whole) return MHD_NO;
   MHD_suspend_connection(mhd);
-  /* A search, or adding documents, would hold up the thread's other connections. */
+  /* A search, or adding documents, would block the thread's other connections. */
   const serve_route *route = x->request.route;
   const bool is_short = route->answer && !(route->flags & SERVE_LONG_ANSWER) && x->request.body.n <= SMALL_BODY;
   if (route->flags & SERVE_INLINE || is_short) {

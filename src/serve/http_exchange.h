@@ -1,5 +1,5 @@
-/* A server from inside: what its connections, and the exchanges of a request and an answer on them, share with the rest
- * of it. This and its two users are what knows the HTTP library (GNU libmicrohttpd). */
+/* A server's internals: the data that its connections, and exchanges of a request and a response, share with the rest
+ * of it. Only this header and its two users depend on the HTTP library (GNU libmicrohttpd). */
 #ifndef SERVE_HTTP_EXCHANGE_H
 #define SERVE_HTTP_EXCHANGE_H
 
@@ -38,15 +38,16 @@ struct serve_server {
   serve_connection *connections;
   unsigned n_connections, n_handed_over; /* begun, and accepted but not begun */
   unsigned wishes;
-  bool is_closing;            /* no request may become whole: the library must have no connection suspended */
-  size_t n_requests, n_whole; /* from their headers, and from their last byte, to the end of their answers */
+  bool is_closing;            /* no request may become complete: the library must not have suspended connections */
+  size_t n_requests, n_whole; /* requests from their headers, and from their last byte, to the end of their responses */
   unsigned n_ticks;           /* serve_run's */
   atomic_size_t body_bytes;
   atomic_bool is_draining;
 };
 
-/* The library's callbacks, whose context is the server: a connection came or went; before the headers of a request; its
- * headers, parts and end, and again when it is resumed; the answer is sent, or the connection lost. */
+/* The library's callbacks; their context is the server. They are called when a connection begins or ends; before a
+ * request's headers; for its headers, parts and end, and again when it is resumed; when the response is sent or the
+ * connection lost. */
 void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **own,
                             enum MHD_ConnectionNotificationCode what);
 void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd);

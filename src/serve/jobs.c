@@ -1,4 +1,4 @@
-/* A first-in, first-out list of jobs, which a few threads take from until it is closed and empty. */
+/* A first-in, first-out list of jobs; several threads take jobs until it is closed and empty. */
 #include "serve/jobs.h"
 
 #include "base/error.h"

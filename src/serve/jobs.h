@@ -1,5 +1,5 @@
-/* Threads that prepare and answer requests, first come, first served, so that long work does not block the thread that
- * serves connections. There are never more jobs than connections. */
+/* Threads that prepare and answer requests in order of arrival, so that long work does not block the threads of
+ * connections. There are never more jobs than connections. */
 #ifndef SERVE_JOBS_H
 #define SERVE_JOBS_H
 

@@ -1,4 +1,4 @@
-/* Opens a listening socket, or takes the one that systemd passes, and notifies systemd. */
+/* Opens a listening socket, or uses one from systemd, and notifies systemd. */
 #include "serve/listen.h"
 
 #include "base/error.h"

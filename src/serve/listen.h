@@ -1,4 +1,4 @@
-/* The socket that is listened on, and notifications to systemd. */
+/* The listening socket, and notifications to systemd. */
 #ifndef SERVE_LISTEN_H
 #define SERVE_LISTEN_H
 
@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The socket that the system hands over (systemd's LISTEN_FDS and LISTEN_PID); -1: none. */
+/* The socket passed by the system (systemd's LISTEN_FDS and LISTEN_PID); -1: none. */
 int serve_listen_inherited(void);
 /* Errors: CQ_ERR_IO, with the address and the reason. */
 CQ_MUST_USE cq_status serve_listen(int *out, const char *host, int port, cq_error *error);
-/* Whether a host is this machine alone: 127.0.0.0/8, ::1, localhost. */
+/* Whether a host is a loopback address: 127.0.0.0/8, ::1, localhost. */
 bool serve_is_loopback(const char *host);
 /* "http://[::1]:8080" of a socket. */
 void serve_listen_address(char *out, size_t n, int fd);

@@ -1,5 +1,4 @@
-/* The access log: a line of JSON for each request, without texts, queries or keys.
- * Threads: any thread may write. */
+/* The access log: one line of JSON per request, without texts, queries or keys. Threads: any thread may write. */
 #ifndef SERVE_LOG_H
 #define SERVE_LOG_H
 
@@ -17,9 +16,9 @@ typedef struct serve_log_line {
   size_t n_in, n_out; /* bytes of the bodies */
 } serve_log_line;
 
-/* path "-": standard output; NULL: there is no log, and *out is NULL. Errors: CQ_ERR_IO; CQ_ERR_MEMORY. */
+/* path "-": standard output; NULL: no log, and *out is NULL. Errors: CQ_ERR_IO; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_log_open(serve_log **out, const char *path, cq_error *error);
-void serve_log_reopen(serve_log *log); /* after the file was moved away; keeps the old one on failure */
+void serve_log_reopen(serve_log *log); /* reopens the path after the file was moved; on failure, keeps the old file */
 void serve_log_write(serve_log *log, const serve_log_line *line);
 void serve_log_close(serve_log *log);
 

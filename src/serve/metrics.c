@@ -1,4 +1,4 @@
-/* Counters by route and code, and the text that Prometheus reads of them. */
+/* Counters by route and status code, and their text for Prometheus. */
 #include "serve/metrics.h"
 #include "serve/route.h"
 

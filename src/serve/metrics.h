@@ -1,4 +1,4 @@
-/* Counters of what was answered, as Prometheus reads them (text format 0.0.4).
+/* Counters of responses, in Prometheus's format (text format 0.0.4).
  *
  * Threads: any thread may count and print. */
 #ifndef SERVE_METRICS_H

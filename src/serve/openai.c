@@ -1,5 +1,5 @@
-/* OpenAI's interface: /v1/embeddings and /v1/models. What theirs ignores or lacks: unknown fields are ignored,
- * "on_long" is ours, and an answer has {"calque": {"truncated": n}} besides. */
+/* OpenAI's interface: /v1/embeddings and /v1/models. Unknown fields are ignored. Our additions: the field "on_long",
+ * and {"calque": {"truncated": n}} in responses. */
 #include "base/base64.h"
 #include "serve/request_input.h"
 #include "serve/route.h"

@@ -76,7 +76,7 @@ static void put_operation(cq_builder *b, const serve_route *r) {
                     r->style == SERVE_OPENAI ? "OpenAIError" : "Error");
 }
 
-/* Whether an earlier row has the same path: then it was described there. */
+/* Whether an earlier row has the same path and was already described with it. */
 static bool is_described(const serve_route *const *tables, size_t i) {
   for (size_t k = 0; k < i; k++)
     if (!strcmp(serve_route_at(tables, k)->path, serve_route_at(tables, i)->path)) return true;

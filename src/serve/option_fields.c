@@ -1,4 +1,4 @@
-/* Reads fields of a request as options by name, and describes them: both from the rows of the library's groups. */
+/* Reads a request's fields as options by name, and describes them, both from the rows of the library's groups. */
 #include "serve/option_fields.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Fields of a request that are options of the library: what type they have, and what they mean, their rows say. */
+/* Fields of a request that are library options: their rows define type and meaning. */
 #ifndef SERVE_OPTION_FIELDS_H
 #define SERVE_OPTION_FIELDS_H
 
@@ -7,10 +7,10 @@
 #include "calque/options.h"
 
 struct serve_field {
-  const char *name, *row; /* in a request; in the group. A name of NULL ends a list */
+  const char *name, *row; /* name in a request; name in the group. A NULL name ends a list */
   const cq_option_group *group;
-  long min, max;            /* for a number: the part of the row's range that is served */
-  const char *const *words; /* other names of the row's choices, in their order; NULL: none */
+  long min, max;            /* for a number: the allowed part of the row's range */
+  const char *const *words; /* other names for the row's choices, in the same order; NULL: none */
   const char *initial;      /* a default other than the row's; NULL: none */
 };
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether an Accept-Encoding accepts gzip (not with q=0). */
+/* Whether an Accept-Encoding header accepts gzip (without q=0). */
 static bool accepts_gzip(const char *header) {
   for (const char *at = header; at && *at; at += *at == ',') {
     const size_t n = strcspn(at, ",");
@@ -36,7 +36,7 @@ static void prepare_page(serve_request *r) {
     r->etag = bytes->etag, r->content_type = p->content_type;
     r->constant = bytes->data, r->n_constant = bytes->n;
     r->code = 200;
-    /* A list of ETags, weak ones of a proxy among them: an ETag's quotation marks keep it apart. */
+    /* A list of ETags, possibly with weak ones from a proxy: the quotation marks make an ETag unambiguous. */
     if (r->if_none_match && strstr(r->if_none_match, bytes->etag)) r->code = 304, r->n_constant = 0;
     return;
   }

@@ -1,4 +1,4 @@
-/* The files of the page, which the build puts into the program (cmake/embed.cmake makes the table of web/). */
+/* The files of the page, which the build embeds in the program (cmake/embed.cmake makes the table from web/). */
 #ifndef SERVE_PAGES_H
 #define SERVE_PAGES_H
 

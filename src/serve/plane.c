@@ -37,8 +37,8 @@ static serve_plane *copy_plane(const serve_plane *from) {
   return p;
 }
 
-/* Places are the centered vectors' coordinates along the directions, so each direction is the sum of the centered
- * vectors weighted by their places, divided by the sum of the places' squares. */
+/* Places are the centered vectors' coordinates along the directions. So each direction is the sum of the centered
+ * vectors, weighted by their places, divided by the sum of the squared places. */
 static void find_directions(serve_plane *p, const double *places, const float *vectors, size_t n) {
   for (size_t i = 0; i < n; i++)
     for (size_t d = 0; d < p->dim; d++) p->mean[d] += vectors[i * p->dim + d] / (double)n;

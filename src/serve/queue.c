@@ -1,4 +1,4 @@
-/* Admission, batches and deadlines of the queue, and the thread that encodes. */
+/* The queue's admission, batches and deadlines, and the thread that encodes. */
 #include "serve/queue.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 /* A run of a work's sequences in a batch. */
 typedef struct piece {
   serve_work *work;
-  size_t first, n, out; /* out: the place of its vectors in the batch, in sequences */
+  size_t first, n, out; /* first and n: its sequences; out: the position of its vectors in the batch */
   bool is_encoded;
   cq_status status;
   cq_error error;
@@ -40,7 +40,7 @@ struct serve_queue {
   serve_work *first, *last; /* waiting: work items with sequences not sent yet */
   bool is_ending;
   serve_queue_stats stats;
-  batch batch; /* the dispatcher's; its pieces' works are looked at by serve_queue_expire, too */
+  batch batch; /* owned by the dispatcher; serve_queue_expire also looks at its pieces' work */
 };
 
 /* ---- admission ---- */
@@ -87,7 +87,7 @@ static bool is_in_batch(const serve_queue *q, const serve_work *w) {
 void serve_queue_expire(serve_queue *q, uint64_t now_ms) {
   serve_work *over = NULL;
   pthread_mutex_lock(&q->mutex);
-  /* Requests of the current batch are answered now; their vectors will be dropped. */
+  /* The current batch's requests get a reply now; their vectors will be dropped. */
   for (size_t i = 0; i < q->batch.n_pieces; i++) {
     serve_work *w = q->batch.pieces[i].work;
     if (w->is_over || w->deadline_ms > now_ms || w->n_sent < w->ids.n) continue;
@@ -130,7 +130,7 @@ static bool is_alike(const serve_work *a, const serve_work *b) {
   return !strcmp(a->prompt_name, b->prompt_name);
 }
 
-/* Takes sequences of w for the batch until it has share tokens more; at least one. False: out of memory. */
+/* Takes sequences of w, at least one, until the batch has `share` more tokens. False: out of memory. */
 static bool take_share(batch *b, serve_work *w, size_t share) {
   const size_t *starts = w->ids.starts;
   size_t end = w->n_sent + 1;
@@ -149,7 +149,7 @@ static bool take_share(batch *b, serve_work *w, size_t share) {
   return true;
 }
 
-/* With the mutex held: makes a batch of what waits, from the front; what is left of a work goes to the end of the
+/* With the mutex held: makes a batch from the front of the queue; the rest of a work item goes to the end of the
  * queue. */
 static void make_batch(serve_queue *q) {
   batch *b = &q->batch;
@@ -204,7 +204,7 @@ static void encode_batch(serve_queue *q) {
   }
 }
 
-/* Gives a piece's vectors to its work. True: that was the last of it. */
+/* Copies a piece's vectors to its work item. True: it is now complete. */
 static bool give_back(serve_queue *q, const piece *p) {
   serve_work *w = p->work;
   const size_t dim = w->model->dim;
@@ -271,11 +271,11 @@ static void *dispatch_batches(void *context) {
     while (!q->first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
     const bool is_over = !q->first;
     if (!is_over) make_batch(q);
-    /* With no memory for any batch, the first of the queue fails. */
+    /* If there is no memory for any batch, the first work item of the queue fails. */
     serve_work *failed = NULL;
     if (!is_over && q->batch.n_pieces == 0) {
       failed = q->first;
-      assert(failed); /* it is there: sequences that no batch took stay in the queue */
+      assert(failed); /* there is one: sequences that no batch took stay in the queue */
       take_out(q, failed);
       snprintf(failed->error.message, sizeof failed->error.message, "out of memory for a batch");
       failed->error.status = CQ_ERR_MEMORY;

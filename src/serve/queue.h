@@ -1,11 +1,11 @@
-/* The queue of texts to encode, and the one thread that takes from it.
+/* The queue of texts to encode, and its single dispatcher thread.
  *
  *   request ──ids──▶ work ──admission: a budget of tokens──▶ queue
- *   dispatcher: all that waits, up to a batch of tokens ──▶ one cq_encoder_encode_ids ──▶ vectors ──▶ done()
+ *   dispatcher: waiting work, up to a batch of tokens ──▶ one cq_encoder_encode_ids ──▶ vectors ──▶ done()
  *
- * Nothing waits for a batch to fill: a request that comes alone is encoded at once, and what comes meanwhile is the
- * next batch. Each waiting work gets a share of a batch, so a large one does not hold up the small ones after it. A
- * vector's bits do not depend on who else is in its batch, since calque has no padding.
+ * Batches are not delayed until they are full: a single request is encoded at once, and requests that arrive meanwhile
+ * form the next batch. Each waiting work item gets a share of a batch, so a large one does not delay small ones after
+ * it. A vector's bits do not depend on the rest of its batch, since calque has no padding.
  *
  * Threads: all functions may be called by any thread. */
 #ifndef SERVE_QUEUE_H
@@ -25,12 +25,12 @@ typedef enum serve_outcome {
   SERVE_FAILED,  /* error says why */
 } serve_outcome;
 
-/* Texts of one request. Its maker fills in the first part. */
+/* The texts of one request. Its maker fills in the first part. */
 struct serve_work {
   serve_model *model; /* used by the work until it is freed */
   cq_token_ids ids;
   size_t n_texts;
-  size_t *text_starts;         /* [n_texts + 1] sequences of each text; NULL: text i is sequence i */
+  size_t *text_starts;         /* [n_texts + 1] start of each text's sequences; NULL: text i is sequence i */
   size_t n_truncated;          /* texts */
   char *prompt_name;           /* that the ids were made with; NULL: the model's */
   uint64_t deadline_ms;        /* on cq_now_ms's clock */
@@ -40,20 +40,20 @@ struct serve_work {
 
   serve_outcome outcome;
   cq_error error;
-  float *vectors; /* [ids.n, dim], from its maker; then [n_texts, dim], not normalized, except means of windows */
+  float *vectors; /* [ids.n, dim], made by its maker; then [n_texts, dim], only means of windows normalized */
 
   /* the queue's */
   serve_work *next;
-  size_t n_sent, n_back; /* sequences that went into batches, and that came back */
+  size_t n_sent, n_back; /* number of sequences that went into batches, and that are done */
   bool is_over;          /* done() has been or is being called */
   int n_users;
 };
 
 serve_work *serve_work_new(serve_model *model); /* NULL: out of memory */
-/* A work has two owners, its request and the queue. The second to call this frees it. NULL is legal. */
+/* A work item has two owners, its request and the queue. The second to call this frees it. NULL is legal. */
 void serve_work_free(serve_work *work);
 size_t serve_work_n_tokens(const serve_work *work);
-/* The vectors of a text's windows become their mean, weighted by their tokens. */
+/* Replaces the vectors of a text's windows by their mean, weighted by numbers of tokens. */
 void serve_work_join_windows(serve_work *work);
 
 typedef struct serve_queue_options {
@@ -73,10 +73,10 @@ CQ_MUST_USE cq_status serve_queue_open(serve_queue **out, const serve_queue_opti
 /* Nothing may be waiting. */
 void serve_queue_free(serve_queue *queue);
 
-/* Admits a work item, or not: then *retry_s is when there may be room. One that exceeds the budget on its own is
- * admitted if nothing waits. */
+/* Admits a work item; false: *retry_s is the time until there may be room. An item that alone exceeds the budget is
+ * admitted if the queue is empty. */
 bool serve_queue_submit(serve_queue *queue, serve_work *work, double *retry_s);
-/* Ends work past its deadline; call it from time to time. */
+/* Ends work past its deadline; call it regularly. */
 void serve_queue_expire(serve_queue *queue, uint64_t now_ms);
 void serve_queue_read_stats(serve_queue_stats *out, serve_queue *queue);
 

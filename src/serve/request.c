@@ -1,4 +1,4 @@
-/* A request's errors, each in the words of its interface, and reading JSON fields with messages that name them. */
+/* A request's errors, each in its interface's format, and reading JSON fields with messages that name them. */
 #include "serve/request.h"
 #include "serve/route.h"
 

@@ -1,10 +1,10 @@
-/* A request from its first header to its answer, without the HTTP library: what handlers see, and tests and fuzz
- * targets make themselves.
+/* A request from its first header to its response, independent of the HTTP library: handlers use it, and tests and fuzz
+ * targets make it directly.
  *
- *   prepare: body ──▶ an answer, or work for the queue          any thread
- *   answer:  vectors ──▶ an answer                              any thread, once the work is done
+ *   prepare: body ──▶ a response, or work for the queue          any thread
+ *   answer:  vectors ──▶ a response                               any thread, once the work is done
  *
- * Errors are JSON in the manner of the interface that the route belongs to:
+ * Errors are JSON in the format of the route's interface:
  *   /v1        {"error": {"message", "type", "param", "code"}}         OpenAI's
  *   all others {"error": "message", "error_type": "validation"}        TEI's */
 #ifndef SERVE_REQUEST_H
@@ -69,7 +69,7 @@ struct serve_request {
 
 void serve_request_clear(serve_request *request); /* all but the struct */
 
-/* Answers a request with an error, in place of any other answer. */
+/* Sets an error as the request's response, instead of any other. */
 typedef enum serve_mistake {
   SERVE_INVALID,      /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,    /* 400: no JSON */
@@ -98,15 +98,15 @@ void serve_answer(serve_request *request);
 
 /* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
 json_t *serve_body_json(serve_request *request);
-/* False: the field has another type; the request has failed. A null counts as missing. */
+/* False: the field has another type, and the request has failed. A null counts as missing. */
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,
                    int64_t max);
-/* *out: the index of the word; stays if there is none. words: NULL-terminated. */
+/* *out: the index of the word, unchanged if the field is missing. words: NULL-terminated. */
 bool serve_get_choice(int *out, serve_request *request, const json_t *object, const char *field,
                       const char *const *words);
 bool serve_get_text(const char **out, serve_request *request, const json_t *object, const char *field);
-/* False: there is another field than these (NULL-terminated); the request has failed. */
+/* False: there is a field besides these (NULL-terminated), and the request has failed. */
 bool serve_check_fields(serve_request *request, const json_t *object, const char *const *known);
 
 #endif

@@ -19,7 +19,7 @@ static bool begin_work(serve_request *r, const serve_input_options *o) {
   return r->work;
 }
 
-/* Which sequences are the last text's; room for them doubles. */
+/* Records which sequences belong to the last text; doubles the array if it is full. */
 static bool end_text(serve_request *r, bool has_windows) {
   serve_work *w = r->work;
   const size_t n = ++w->n_texts;

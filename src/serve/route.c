@@ -1,4 +1,4 @@
-/* Finding a request's route: the rows of all tables are one list, looked through from its beginning. */
+/* Finds a request's route: the rows of all tables form one list, which is searched from the beginning. */
 #include "serve/route.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ const serve_route *serve_route_find(const serve_route *const *tables, const char
   for (size_t i = 0; serve_route_at(tables, i); i++) {
     const serve_route *r = serve_route_at(tables, i);
     if (!is_on_route(r, path, rest)) continue;
-    /* A path that no other route matches is a file of the page. */
+    /* A path that matches no other route is a file of the page. */
     const bool is_below_root = !r->path[1] && **rest;
     if (is_below_root && (*other_method || strcmp(r->method, "GET") != 0 || strcmp(method, "GET") != 0)) continue;
     if (!strcmp(method, r->method)) return r;

@@ -11,20 +11,20 @@ enum {
   SERVE_INLINE = 2,       /* so fast that the connection's thread runs it */
   SERVE_HIDDEN = 4,       /* not in the description */
   SERVE_FILE = 8,         /* its body is a file of documents */
-  SERVE_LONG_ANSWER = 16, /* which would block a connection's thread or the queue's */
+  SERVE_LONG_ANSWER = 16, /* the response would block a connection's thread or the queue's */
 };
 
 struct serve_route {
   const char *method; /* "GET"; HEAD goes to it, too */
-  const char *path;   /* one that ends in a slash: all below it, the rest being the route's to read */
+  const char *path;   /* a path that ends in a slash matches everything below it; the route reads the rest */
   serve_style style;
   unsigned flags;
   void (*prepare)(serve_request *request);
   void (*answer)(serve_request *request); /* for encoded work; NULL: never any */
   const char *summary;
-  const serve_field *fields; /* options of the library, of the query or the body besides the next two; NULL: none */
+  const serve_field *fields; /* library options in the query or the body, besides the next two; NULL: none */
   const char *arguments;     /* names of query arguments, separated by blanks, "*" after a required one; NULL: none */
-  const char *body;          /* JSON schema of the request's properties, in braces; NULL: it has none */
+  const char *body;          /* JSON schema of the request's properties, in braces; NULL: no body */
   const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
@@ -33,14 +33,14 @@ enum { SERVE_MAX_ROUTES = 48 };
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
     serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
 
-/* A server's tables, in the order of the search. NULL-terminated. */
+/* A server's tables in search order, NULL-terminated. */
 extern const serve_route *const serve_all_routes[];
 
 /* The i-th route of tables; NULL beyond the last. */
 const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
 size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
-/* NULL if there is none; then *other_method says whether another method has one. *rest: the path after a
- * route that ends in a slash. */
+/* The matching route, or NULL; then *other_method is true if another method has one. *rest: the path after a route that
+ * ends in a slash. */
 const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
                                     const char **rest, bool *other_method);
 

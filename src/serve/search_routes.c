@@ -89,7 +89,7 @@ static asked *begin_search(serve_request *r) {
   return a;
 }
 
-/* The queue has already encoded the query, except for lexical searches and for models with a separate query route. */
+/* The queue has already encoded the query, except for lexical searches and models with a separate query route. */
 static void answer_search(serve_request *r) {
   const asked *a = r->state;
   const cq_slice query = {a->query, a->n_query};
@@ -200,7 +200,7 @@ static void prepare_info(serve_request *r) {
 
 enum { MAP_LABEL = 160, MAP_LABEL_WORD = 24 };
 
-/* The beginning of a text: whole characters, and whole words if there are blanks. */
+/* The beginning of a text: whole characters, and whole words if it has blanks. */
 static void put_label(cq_builder *b, cq_slice text) {
   static const char ellipsis[] = "\xe2\x80\xa6";
   char label[MAP_LABEL + sizeof ellipsis];

@@ -1,4 +1,4 @@
-/* A model and its index, counted by their users: a reload replaces it, and the last request frees the old one. */
+/* A reference-counted model and its index: a reload replaces it, and the last request frees the old one. */
 #include "serve/served_model.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* "sentence-transformers/all-MiniLM-L6-v2" of a path that ends so; slashes at the end do not count. */
+/* "sentence-transformers/all-MiniLM-L6-v2" for a path with this ending; ignores slashes at the end. */
 static char *last_component(const char *path) {
   size_t end = strlen(path);
   while (end > 1 && path[end - 1] == '/') end--;

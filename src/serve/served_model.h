@@ -1,5 +1,5 @@
-/* The model that is served, and its index if there is one. Both are opened together, and again on SIGHUP; a request
- * keeps those of its beginning, and the last request to end frees them. */
+/* The served model and its optional index. Both are opened together, and again on SIGHUP; a request keeps the ones it
+ * began with, and the last request frees them. */
 #ifndef SERVE_SERVED_MODEL_H
 #define SERVE_SERVED_MODEL_H
 
@@ -13,7 +13,7 @@ typedef struct serve_model {
   const cq_encoder *encoder; /* the index's, if there is one */
   cq_encoder *own;           /* NULL: it is the index's */
   cq_index *index;           /* NULL: none */
-  bool is_shared;            /* the index is in a database, where others may change it */
+  bool is_shared;            /* the index is in a database, so others may change it */
   uint64_t directory[2];     /* device and inode of the index's; 0 in a database */
   char *name;                /* as clients call it: the last component of the path */
   char fingerprint[33];
@@ -29,17 +29,17 @@ typedef struct serve_model {
 typedef struct serve_model_options {
   const char *model; /* NULL: the index's */
   const char *index; /* a directory, or a database's address; NULL: none */
-  const char *task;  /* of a model without an index, as cq_encoder_options'; NULL: the model's defaults */
+  const char *task;  /* the task of a model without an index, as in cq_encoder_options; NULL: the model's default */
   cq_precision precision;
   bool writable;
   cq_notice_fn notice;
 } serve_model_options;
 
-/* *out has one user. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
+/* *out has one reference. Errors: those of opening a model and an index; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status serve_model_open(serve_model **out, const serve_model_options *options, cq_error *error);
 /* Opens the files that are now at the same paths. An index that this process writes is locked, so no other process can
- * have changed it: unless it was replaced, *out is the old one, with one more user. Errors: as above, and CQ_ERR_IO if
- * the index no longer exists. */
+ * have changed it: unless it was replaced, *out is the old one, with one more reference. Errors: as above, and
+ * CQ_ERR_IO if the index no longer exists. */
 CQ_MUST_USE cq_status serve_model_reopen(serve_model **out, serve_model *old, const serve_model_options *options,
                                          cq_error *error);
 serve_model *serve_model_use(serve_model *model); /* one user more */

@@ -1,4 +1,4 @@
-/* The server: opening, running until a signal, reopening, closing. */
+/* The server: opens, runs until a signal, reloads, closes. */
 #include "serve/acceptor.h"
 
 #include "base/error.h"
@@ -106,7 +106,7 @@ void serve_run(serve_server *s) {
   atomic_store(&s->is_draining, true);
   serve_acceptor_close(s->acceptor);
   s->acceptor = NULL;
-  /* A socket from systemd stays open: new connections wait in it for the next server. */
+  /* A socket from systemd stays open: new connections wait in its queue for the next server. */
   if (!s->is_inherited) shutdown(s->fd, SHUT_RD);
   const uint64_t begun = cq_now_ms();
   while (is_busy(s, cq_now_ms() - begun)) next_wishes(s), tick(s);
@@ -118,7 +118,7 @@ static void drop_message(void *context, const char *format, va_list list) {
   (void)context, (void)format, (void)list;
 }
 
-/* The maximum number of connections: the limit of open files, with a reserve. */
+/* The maximum number of connections: the limit of open files, minus a reserve. */
 static unsigned connection_limit(unsigned wanted) {
   struct rlimit files;
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return wanted;
@@ -129,8 +129,8 @@ static unsigned connection_limit(unsigned wanted) {
   return wanted < room ? wanted : (unsigned)room;
 }
 
-/* Connections that were handed over and that the library's threads have not begun count as well. One that it drops for
- * lack of memory never begins: such connections are forgotten while there is no room. */
+/* Connections handed over to the library also count before its threads have begun them. Those dropped for lack of
+ * memory never begin, so they are no longer counted once there is no room. */
 static bool has_room(void *context) {
   serve_server *s = context;
   pthread_mutex_lock(&s->mutex);
@@ -152,7 +152,7 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
   const unsigned flags =
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   s->max_connections = connection_limit(s->options.max_connections);
-  /* The library's own limit must not be reached: its thread would then wait for a lock that it has itself. */
+  /* The library's own limit must not be reached: its thread would then wait for a lock that it holds itself. */
   s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
                                MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
                                serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,

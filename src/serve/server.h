@@ -1,14 +1,14 @@
-/* The HTTP service: a model, and an index, through the routes of serve/route.h.
+/* The HTTP server: a model and an index, through the routes of serve/route.h.
  *
- *   acceptor ──▶ threads of connections: read, write, with epoll; a client that is slow holds none of them
- *     └─ a whole request ──▶ jobs (serve/jobs.h) ──▶ queue (serve/queue.h) ──▶ jobs ──▶ the answer
+ *   acceptor ──▶ connection threads: read and write with epoll; slow clients do not block a thread
+ *     └─ a complete request ──▶ jobs (serve/jobs.h) ──▶ queue (serve/queue.h) ──▶ jobs ──▶ the response
  *
  *   serve_open(&server, &options, &err);
  *   printf("%s\n", serve_address(server));
  *   serve_run(server);                       // until serve_ask(server, SERVE_STOP), from any thread
  *   serve_close(server);
  *
- * Limits of connections: each has `receive_s` from its beginning or its last answer to bring a whole request. */
+ * Limits of connections: each must deliver a complete request within `receive_s` of its start or its last response. */
 #ifndef SERVE_SERVER_H
 #define SERVE_SERVER_H
 
@@ -33,14 +33,14 @@ typedef struct serve_options {
   void (*note)(const char *text); /* reports events; any thread may call it */
 } serve_options;
 
-/* Opens the model and listens, on the socket that the system hands over (LISTEN_FDS) if there is one. Errors: those of
- * opening a model; CQ_ERR_ARGUMENT for a host that is not this machine's own without a key; CQ_ERR_IO if the address is
- * not available. */
+/* Opens the model and listens, on the socket passed by the system (LISTEN_FDS) if there is one. Errors: those of
+ * opening a model; CQ_ERR_ARGUMENT for a host other than loopback without a key; CQ_ERR_IO if the address is not
+ * available. */
 CQ_MUST_USE cq_status serve_open(serve_server **out, const serve_options *options, cq_context *ctx, cq_error *error);
 const char *serve_address(const serve_server *server); /* "http://127.0.0.1:8080" */
 
 typedef enum serve_wish {
-  SERVE_STOP = 1,   /* no new connections; what is in progress is answered; then serve_run returns */
+  SERVE_STOP = 1,   /* accepts no new connections; finishes requests in progress; then serve_run returns */
   SERVE_RELOAD = 2, /* open the model and the index again, and the log */
 } serve_wish;
 void serve_ask(serve_server *server, serve_wish wish);

@@ -1,4 +1,4 @@
-/* Appends a line to the access log in one write, so that the lines of threads do not mix. */
+/* Appends a line to the access log in one write, so that lines of several threads are not interleaved. */
 #include "base/json_writer.h"
 
 #include "base/error.h"
@@ -75,7 +75,7 @@ void serve_log_write(serve_log *log, const serve_log_line *line) {
                     line->n_truncated);
   if (!b.failed) {
     pthread_mutex_lock(&log->mutex);
-    /* One write per line; on a full disk lines are lost, but no request waits. */
+    /* One write per line; if the disk is full, lines are lost, but no request waits. */
     if (write(log->fd, b.data, b.n) < 0) errno = 0;
     pthread_mutex_unlock(&log->mutex);
   }

@@ -1,4 +1,4 @@
-/* The interface of text-embeddings-inference: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
+/* The text-embeddings-inference interface: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
  * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
 #include "serve/request_input.h"
 #include "serve/route.h"
@@ -136,7 +136,7 @@ static void prepare_info(serve_request *r) {
   serve_answer(r);
 }
 
-/* A health check encodes a text and, for an index in a database, queries it. A recent success counts, so that many
+/* A health check encodes a text and, for an index in a database, queries it. A recent success is reused, so that many
  * checks cost no more than one. */
 static void prepare_health(serve_request *r) {
   const uint64_t last = atomic_load(&r->shared->healthy_ms), now = cq_now_ms();
@@ -188,7 +188,7 @@ const serve_route serve_tei_routes[] = {
              "\"normalize\":{\"type\":\"boolean\",\"default\":true},\"dimensions\":{\"type\":\"integer\"}," ON_LONG "}",
      .answer_schema = "[]"},
     {.method = "POST",
-     .path = "/", /* where huggingface_hub's client asks, given the server's address alone */
+     .path = "/", /* huggingface_hub's client sends requests here if it has only the server's address */
      .style = SERVE_TEI,
      .flags = SERVE_HIDDEN,
      .prepare = prepare_embed,

@@ -1,4 +1,4 @@
-/* A work's memory, and one vector for each of its texts. */
+/* A work item's memory, and one vector for each of its texts. */
 #include "serve/queue.h"
 
 #include "calque/embedding.h"

@@ -1,4 +1,4 @@
-/* Conditions on documents: words of the language, then recursive descent. */
+/* A parser for conditions on documents: a tokenizer, then recursive descent. */
 #include "store/document_filter.h"
 
 #include "base/error.h"
@@ -75,7 +75,7 @@ static char lower_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Words of the language may be in capitals, as in SQL. */
+/* Keywords may be in capitals, as in SQL. */
 static bool is_word(const parser *p, const char *word) {
   if (p->is_quoted || p->word.n != strlen(word)) return false;
   for (size_t i = 0; i < p->word.n; i++)

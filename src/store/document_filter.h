@@ -1,4 +1,4 @@
-/* Conditions on documents: what a user writes, as a tree.
+/* Conditions on documents: parses a user's text into a tree.
  *
  *   lang in [de, fr] and year >= 2020 and not (source = "wire" or draft = true)
  *
@@ -6,9 +6,9 @@
  *   and, or, not, parentheses; "and" binds closer than "or"
  *
  * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them. A
- * list in the metadata fulfils a condition when one of its elements does. A value is a word, a number, true, false, or
- * text in quotation marks ("..." or '...', with \ before a mark that is meant). Numbers are compared as numbers, also
- * with metadata that are digits in a text; all else as text, bytewise. A document without the field fulfils only "!="
+ * list in the metadata meets a condition if one of its elements does. A value is a word, a number, true, false, or text
+ * in quotation marks ("..." or '...', with \ before a literal mark). Numbers are compared as numbers, also with
+ * metadata that is a string of digits; everything else as text, bytewise. A document without the field meets only "!="
  * and "not in". */
 #ifndef STORE_DOCUMENT_FILTER_H
 #define STORE_DOCUMENT_FILTER_H
@@ -52,8 +52,8 @@ typedef struct cq_filter {
   cq_arena arena;
 } cq_filter;
 
-/* Errors: CQ_ERR_ARGUMENT with the place, counted in bytes from 1, and what was expected; for more than 64 levels,
- * 200 conditions or 1,000 values; CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_ARGUMENT with the position (in bytes, from 1) and what was expected, or for more than 64 levels, 200
+ * conditions or 1,000 values; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_filter_parse(cq_filter *out, cq_slice text, cq_error *error);
 void cq_filter_free(cq_filter *filter);
 

@@ -1,4 +1,4 @@
-/* Filters as SQL. Metadata are a JSON object: json_each gives a member's value, or a list's elements. */
+/* Filters as SQL. Metadata is a JSON object: json_each returns a member's value, or a list's elements. */
 #include "store/document_store.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* Texts of digits count as numbers: tables have only text. */
+/* Strings of digits count as numbers, since tables contain only text. */
 #define AS_NUMBER                                                                                                      \
   "(CASE WHEN %s IN ('integer', 'real') THEN %s WHEN %s GLOB '*[0-9]*' AND NOT %s GLOB '*[^-+.0-9eE]*' THEN "          \
   "CAST(%s AS REAL) END)"
@@ -31,8 +31,8 @@ static const char *column_of(cq_slice field) {
   return NULL;
 }
 
-/* a.b as $."a"."b". SQLite's JSON paths have no escapes: a field with a quotation mark or a control character is not
- * found. */
+/* Writes a.b as $."a"."b". SQLite's JSON paths have no escapes, so a field with a quotation mark or a control character
+ * is never found. */
 static cq_status add_path(cq_sql *sql, cq_slice field, cq_error *error) {
   cq_builder path = {0};
   cq_builder_text(&path, "$.\"");
@@ -49,7 +49,7 @@ static cq_status add_path(cq_sql *sql, cq_slice field, cq_error *error) {
   return copy ? add_text(sql, (cq_slice){copy, n}, error) : cq_fail_memory(error, "filter");
 }
 
-/* `value` compared by `sign`; type: an SQL expression of its JSON type. */
+/* Compares `value` by the operator `sign`; type: an SQL expression for the value's JSON type. */
 static cq_status add_comparison(cq_sql *sql, const char *value, const char *type, const char *sign,
                                 const cq_filter_value *with, cq_error *error) {
   switch (with->type) {

@@ -83,7 +83,7 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   pthread_mutex_init(&s->mutex, NULL);
   s->path = cq_strdup(path ? path : "documents in memory");
   cq_status status = s->path ? CQ_OK : cq_fail_memory(error, "documents");
-  /* A reader, too, may have to roll back a killed writer's transaction; without write permission, SQLite only reads. */
+  /* A reader may also have to roll back a killed writer's transaction; without write permission, SQLite only reads. */
   const int flags = SQLITE_OPEN_READWRITE | (writing || !path ? SQLITE_OPEN_CREATE : 0);
   if (!status) {
     const int code = sqlite3_open_v2(path ? path : ":memory:", &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -237,7 +237,7 @@ cq_status cq_document_store_read(cq_document *out, cq_arena *arena, cq_document_
   return status;
 }
 
-/* The record of a row: callers look it up in tables of n_records. */
+/* Reads a row's record number; callers use it as an index into tables of n_records. */
 static cq_status take_record(int64_t *first, const cq_document_store *s, sqlite3_stmt *row, int column_of_record,
                              int64_t from, int64_t n_records, cq_error *error) {
   *first = sqlite3_column_int64(row, column_of_record);
@@ -334,8 +334,7 @@ static cq_status visit_row(void *context, cq_document_store *s, sqlite3_stmt *ro
   return status ? status : to->visit(to->context, first, &document, error);
 }
 
-/* A read transaction keeps another process's commit waiting, so it ends after some rows: nothing before them
- * changes. */
+/* A read transaction blocks another process's commit, so it ends after some rows: rows already read do not change. */
 cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to, cq_visit_document_fn visit,
                                   void *context, cq_error *error) {
   sqlite3_stmt *statement = NULL;

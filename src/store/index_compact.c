@@ -1,4 +1,4 @@
-/* Compaction: the next generation of all files, without what is deleted. */
+/* Compaction: the next generation of all files, without deleted records. */
 #include "store/index_writer.h"
 
 #include "base/error.h"
@@ -52,7 +52,7 @@ static cq_status compact_document(void *context, int64_t first, const cq_documen
   return status;
 }
 
-/* The files of a new generation; an earlier attempt may have left some. */
+/* Creates the files of a new generation, replacing any left by an earlier attempt. */
 static cq_status begin_files(compacting *c, int64_t generation, cq_error *error) {
   static const char *const files[] = {"documents", "passages", "vectors", "checks"};
   char path[PATH_MAX];
@@ -82,7 +82,7 @@ static cq_status write_generation(compacting *c, int64_t generation, int64_t hub
   return status ? status : cq_sync_name(path, error);
 }
 
-/* An empty list of deletions, of the next generation: readers of the old manifest must not find a list of another
+/* An empty list of deletions in the next generation: readers of the old manifest must not find the list of another
  * generation. */
 static cq_status begin_deleted(cq_index_manifest *next, const char *directory, cq_error *error) {
   char path[PATH_MAX];

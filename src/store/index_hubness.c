@@ -1,9 +1,9 @@
-/* Hubness as it is written: the queries once, a number for each record, appended. See index_store.h.
+/* Writes hubness: the queries once, and a number per record, appended. See index_store.h.
  *
- *   hubness-H    a cq_index_hub a record, appended as records are
+ *   hubness-H    a cq_index_hub per record, appended with the records
  *   queries-H    [n_queries, dim] f32, written whole, with a check in the manifest
  *
- * Other queries make the next generation H of both. */
+ * Setting other queries starts the next generation H of both. */
 #include "store/index_writer.h"
 
 #include "base/error.h"

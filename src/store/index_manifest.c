@@ -1,4 +1,4 @@
-/* The manifest of an index: the valid sizes of its files, and the checks of those that are written whole. */
+/* The manifest of an index: the valid sizes of its files, and the checks of files that are written as a whole. */
 #include "store/index_snapshot.h"
 
 #include "base/error.h"
@@ -77,7 +77,7 @@ static json_t *pack_words(const cq_index_manifest *m) {
   return list;
 }
 
-/* Only if there is one: older versions read the others. */
+/* Only if there is hubness: older versions then still read the manifest. */
 static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
   char check[CHECK_HEX];
   if (!json || !m->hubness) return json;

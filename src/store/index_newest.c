@@ -3,7 +3,7 @@
 
 #include "base/error.h"
 
-/* A file may have been replaced since the manifest was read: then there is a newer manifest. */
+/* If a file was replaced since the manifest was read, there is a newer manifest. */
 cq_status cq_index_read_newest(cq_index_snapshot **out, const char *directory, const cq_index_snapshot *before,
                                cq_error *error) {
   cq_index_manifest m, newer;

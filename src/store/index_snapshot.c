@@ -1,4 +1,4 @@
-/* Reading an index: what its manifest counts, compared with the checks of it. */
+/* Reads the part of an index that its manifest counts, and verifies it against its checks. */
 #include "store/index_snapshot.h"
 
 #include "base/context.h"
@@ -68,7 +68,7 @@ static cq_status know_again(const cq_index_snapshot *s, const char *directory, c
   return CQ_OK;
 }
 
-/* Takes over the verified checks and vector lengths of an earlier snapshot. */
+/* Reuses the verified checks and vector lengths of an earlier snapshot. */
 static cq_status remember_sound(cq_index_snapshot *s, const cq_index_snapshot *before, cq_error *error) {
   s->sound = cq_alloc_zeroed(cq_index_bytes_of_bits(s->m.n));
   s->lengths = cq_alloc_array_zeroed((size_t)s->m.n + 1, sizeof *s->lengths);
@@ -229,7 +229,7 @@ static cq_status select_records(cq_index_selection *out, const cq_index_snapshot
   return status;
 }
 
-/* The cached entry of a filter; else the least recently used one, emptied. */
+/* The cached entry of a filter; if there is none, the least recently used entry, emptied. */
 static cq_index_selection *place_of_filter(cq_index_snapshot *s, const char *filter) {
   cq_index_selection *oldest = s->selections;
   for (int i = 0; i < CQ_INDEX_N_SELECTIONS; i++) {
@@ -364,7 +364,7 @@ static void compare_part(void *context, size_t part, int thread) {
   }
 }
 
-/* Every document is where its first record says, and all records belong to one. */
+/* Verifies that every document is at its first record, and that each record belongs to one document. */
 typedef struct walking {
   const cq_index_snapshot *s;
   int64_t next; /* record */

@@ -14,14 +14,14 @@
 /* The contents of the manifest. */
 typedef struct cq_index_manifest {
   char *model, *fingerprint;
-  char identity[CQ_IDENTITY_HEX]; /* of the index, whatever becomes of it */
-  bool tasks;                     /* documents and queries are encoded with the model's prompts and routes for them */
-  int64_t dim, n, n_documents;    /* records; documents that are not deleted */
-  int64_t files;                  /* generation of vectors, passages, checks and documents */
-  int64_t generation;             /* of deleted-G */
-  int64_t n_deleted_bytes;        /* of it */
+  char identity[CQ_IDENTITY_HEX];            /* of the index, whatever becomes of it */
+  bool tasks;                                /* documents and queries use the model's prompts and routes for them */
+  int64_t dim, n, n_documents;               /* records; documents that are not deleted */
+  int64_t files;                             /* generation of vectors, passages, checks and documents */
+  int64_t generation;                        /* of deleted-G */
+  int64_t n_deleted_bytes;                   /* of it */
   int64_t approximate, n_approximate;        /* its generation, and how many records it covers */
-  int64_t hubness, n_queries, k;             /* generation of hubness-H and queries-H; queries, 0: none; nearest ones */
+  int64_t hubness, n_queries, k;             /* generation of hubness-H and queries-H; queries, 0: none; k nearest */
   uint64_t queries_check;                    /* of the whole file */
   uint64_t deleted_check, approximate_check; /* of the whole files; 0: none */
   cq_index_words *words;                     /* [n_words], in the order of their records */
@@ -63,7 +63,7 @@ struct cq_index_snapshot {
   cq_document_store *documents;
   unsigned char *deleted; /* [(n + 7) / 8] */
   int64_t n_deleted;
-  _Atomic unsigned char *sound;                   /* [(n + 7) / 8] records that have been compared with their checks */
+  _Atomic unsigned char *sound;                   /* [(n + 7) / 8] a bit per record: it has been verified */
   _Atomic double *lengths;                        /* [n] of the vectors; 0: not known */
   char *vectors_path, *passages_path, *hubs_path; /* for messages */
   pthread_mutex_t selecting;                      /* of what follows */
@@ -71,7 +71,7 @@ struct cq_index_snapshot {
   uint64_t n_uses;
 };
 
-/* A snapshot of the manifest's state, with one user.
+/* A snapshot of the manifest's state, with one reference.
  *   deleted  its list of deletions; NULL: the one on disk
  *   before   an earlier snapshot, whose unchanged parts are reused; may be NULL
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT; CQ_ERR_ARGUMENT if `before` belongs to another index. */

@@ -1,4 +1,4 @@
-/* Changes of an index: appended to the valid records, and made valid by the next manifest. */
+/* Changes of an index: appended after the valid records, and made valid by the next manifest. */
 #include "store/index_writer.h"
 
 #include "base/error.h"
@@ -72,7 +72,7 @@ cq_status cq_index_files_write(const cq_index_files *f, int64_t n, const cq_inde
   return status;
 }
 
-/* Truncates data that was written but never committed: by a killed process, or before the disk was full. */
+/* Truncates data that was written but never committed, by a killed process or before the disk was full. */
 static cq_status truncate_tail(const cq_index_store *s, cq_error *error) {
   const cq_index_manifest *m = &s->newest->m;
   const int64_t n = m->n + s->n_new;
@@ -153,7 +153,7 @@ cq_status cq_index_prepare_writing(cq_index_store *s, cq_error *error) {
 
 /* --- changes --- */
 
-/* Marks a live document as deleted; false: it is deleted already, or does not exist. */
+/* Marks a live document as deleted; false if it is already deleted or does not exist. */
 static bool delete_document(cq_index_store *s, int64_t first) {
   const cq_index_snapshot *newest = s->newest;
   if (first < 0 || first >= newest->m.n || cq_index_bit(s->deleted, first)) return false;
@@ -167,7 +167,7 @@ typedef struct addition_rows {
   cq_index_passage *passages; /* [n_records] */
   cq_document *documents;
   int64_t *firsts;
-  int64_t *replaced; /* all [n]; the record that has a document's id now, or -1 */
+  int64_t *replaced; /* all [n]; the current record of the document with the same id, or -1 */
   size_t n_records;
 } addition_rows;
 
@@ -309,7 +309,7 @@ cq_status cq_index_store_set_words(cq_index_store *s, const cq_index_words *word
 
 /* --- committing --- */
 
-/* The manifest to come, except for the list of deletions; its strings are borrowed. */
+/* The next manifest, except for the list of deletions; its strings are borrowed. */
 static cq_index_manifest next_manifest(const cq_index_store *s) {
   cq_index_manifest next = s->newest->m;
   next.n += s->n_new, next.n_documents = s->n_documents;

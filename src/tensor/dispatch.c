@@ -1,4 +1,4 @@
-/* Which level runs: detected once, then remembered. Compiled without any level's flags. */
+/* Chooses the level that runs: detected once, then cached. Compiled without any level's flags. */
 #include "tensor/levels.h"
 
 #include "base/processor.h"
@@ -86,7 +86,7 @@ static bool has_avx512_bf16(void) {
 static bool has_avx512_vnni(void) {
   return has_avx512() && __builtin_cpu_supports("avx512vnni");
 }
-/* Tested directly: current compilers have no name for it. */
+/* Tested directly: the compilers' feature tests do not know it yet. */
 static bool has_avxvnni(void) {
   unsigned eax, ebx, ecx, edx;
   return has_avx2() && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) && (eax & 1u << 4);
@@ -94,7 +94,7 @@ static bool has_avxvnni(void) {
 #endif
 
 #ifdef CQ_AMX
-/* Bits of what the processor and the system let run: 1 of tiles in bf16, 2 in 8 bits. */
+/* Bits for the tiles that the processor and the system allow: 1 for bf16, 2 for 8 bits. */
 static int amx_abilities(void) {
   static atomic_int known = -1; /* two threads that meet here compute the same */
   int abilities = atomic_load_explicit(&known, memory_order_relaxed);

@@ -1,5 +1,5 @@
-/* A level's f32 kernels as one of several precisions: f32_products, of the functions named. For files with a table of
- * kernels. */
+/* A level's f32 kernels as one of several precisions: f32_products, built from the named functions. For files with a
+ * table of kernels. */
 #define F32_PRODUCTS(level, floats_of, packs, multiplies, multiplies_transposed)                                       \
   static size_t f32_packed_bytes(int64_t k, int64_t n) {                                                               \
     return (size_t)floats_of(k, n) * sizeof(float);                                                                    \

@@ -1,17 +1,17 @@
-/* The kernel table: every arithmetic loop of calque, one table a level.
+/* The kernel table: every arithmetic loop of calque, one table per level.
  *
  *   const cq_kernels *k = cq_kernels_best();
  *   k->pack(packed, weight, 1, in, in, out);                  // B[k][n] = weight[n * in + k]: y = x W^T
  *   k->product(y, out, x, in, packed, n_tokens, out, in, &(cq_epilogue){.bias = bias});
  *
  * Levels: "reference" (ref/: plain loops, the specification), "portable" (any processor), "neon", "avx2", "avx512".
- * All pointers are to the process's memory, and layers also read and write elements themselves where a loop is no
- * arithmetic worth a kernel (gathering rows, copying states, positions). Matrices are row-major; a "stride" is the
- * distance of two rows in elements. int64_t sizes may be 0 (then nothing is done; a product with k 0 is the epilogue
- * of zeros). NaN and infinities pass through as in IEEE arithmetic, never hidden.
+ * All pointers are to host memory. Layers also read and write elements directly where a loop is too simple for a kernel
+ * (gathering rows, copying states, positions). Matrices are row-major; a "stride" is the distance between two rows in
+ * elements. int64_t sizes may be 0 (then nothing happens; a product with k 0 applies the epilogue to zeros). NaN and
+ * infinities propagate as in IEEE arithmetic.
  *
- * A product's element is summed over k in one order that depends on k alone: a row's result does not depend on m or
- * on the row's place, so a sentence's vector does not depend on its neighbors. */
+ * The summation order of a product's element depends on k alone: a row's result does not depend on m or on the row's
+ * position, so a sentence's vector does not depend on its neighbors. */
 #ifndef TENSOR_KERNELS_H
 #define TENSOR_KERNELS_H
 
@@ -34,7 +34,7 @@ typedef enum cq_activation {
 typedef struct cq_epilogue {
   const float *bias;        /* [n], added to each row; NULL: none */
   cq_activation activation; /* applied after the bias */
-  float *before;   /* [m, n] of stride c_stride: the value before the activation, kept for backward; NULL: not kept */
+  float *before;   /* [m, n] with stride c_stride: the value before the activation, kept for backward; NULL: not kept */
   bool accumulate; /* C += instead of C = (then no bias, no activation) */
 } cq_epilogue;
 
@@ -56,19 +56,19 @@ static inline uint32_t cq_dropout_bits(uint64_t key, uint32_t i) {
 /* One sequence's attention: n_heads heads of head_dim columns side by side. */
 typedef struct cq_attention_shape {
   int64_t n_tokens, n_heads, head_dim;
-  int64_t stride;     /* of q, k, v and their gradients, e.g. 3 * n_heads * head_dim when they lie in one matrix */
+  int64_t stride;     /* row stride of q, k, v and their gradients, e.g. 3 * n_heads * head_dim if in one matrix */
   int64_t out_stride; /* of out and its gradient */
   float scale;        /* of the scores, usually 1 / sqrt(head_dim) */
   const float *bias;  /* [n_heads, n_tokens, n_tokens] added to the scores; NULL: none */
-  cq_dropout dropout; /* of the probabilities; element (head * n_tokens + row) * n_tokens + column */
+  cq_dropout dropout; /* dropout of the probabilities; the element is (head * n_tokens + row) * n_tokens + column */
   /* Features of later encoders; 0 is BERT's attention. */
-  int64_t n_kv_heads;  /* heads of k and v, each shared by n_heads / n_kv_heads of q one after the other; 0: n_heads */
-  int64_t window;      /* row i sees column j only where |i - j| < window; 0: everywhere */
+  int64_t n_kv_heads;  /* heads of k and v; n_heads / n_kv_heads adjacent heads of q share each; 0: n_heads */
+  int64_t window;      /* row i attends to column j only if |i - j| < window; 0: no limit */
   bool causal;         /* and only where j <= i */
   const float *slopes; /* [n_heads]: slopes[head] |i - j| is subtracted from the scores (ALiBi); NULL: nothing */
 } cq_attention_shape;
 
-/* How a sentence's vector comes from its tokens' vectors; the order is the order in which several are concatenated. */
+/* How tokens' vectors are pooled into a sentence's vector. Several results are concatenated in this order. */
 typedef enum cq_pooling_mode {
   CQ_POOL_CLS,           /* the first */
   CQ_POOL_MAX,           /* the maximum of each dimension */
@@ -79,11 +79,11 @@ typedef enum cq_pooling_mode {
 } cq_pooling_mode;
 #define CQ_N_POOLING_MODES 6
 
-/* Doubles, because 1 - beta2 of a float 0.999 is wrong in the fifth digit; the elements are worked on in f32. */
+/* Doubles, because as a float, 1 - 0.999 is wrong in the fifth digit; the elements are computed in f32. */
 typedef struct cq_adamw {
   double learning_rate, beta1, beta2, eps, weight_decay;
   double correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
-  float gradient_scale;            /* multiplied into every gradient first: clipping, and 1 / accumulated batches */
+  float gradient_scale;            /* multiplied into every gradient first: clipping times 1 / accumulated batches */
 } cq_adamw;
 
 typedef struct cq_products cq_products; /* tensor/products.h */
@@ -102,8 +102,8 @@ typedef struct cq_kernels {
   /* C [m, n] = epilogue(A [m, k] B [k, n]). C must not overlap A. */
   void (*product)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed, int64_t m,
                   int64_t n, int64_t k, const cq_epilogue *epilogue); /* epilogue NULL: none */
-  /* C [m, n] += A^T B with A [k, m] and B [k, n] as they lie: a weight's gradient, k counting tokens.
-   * scratch: packed_floats(k, n) floats. */
+  /* C [m, n] += A^T B with unpacked A [k, m] and B [k, n]: a weight's gradient, where k counts tokens. scratch:
+   * packed_floats(k, n) floats. */
   void (*product_transposed)(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,
                              int64_t b_stride, int64_t m, int64_t n, int64_t k, float *scratch);
   /* sum [n] += column sums of a [m, n]: a bias's gradient. */
@@ -112,13 +112,14 @@ typedef struct cq_kernels {
   /* ---- search ---- */
 
   /* Lists the elements of scores [m, n] that are at least their row's or their column's bound, row after row: hits[i]
-   * is row << 16 | column, and the number of hits is returned. m, n <= 65535; hits: room for m * n. NaN is no hit. */
+   * is row << 16 | column; returns the number of hits. m, n <= 65535; hits: room for m * n. NaN is never a hit. */
   int64_t (*at_least)(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                       const float *column_bounds, int64_t m, int64_t n);
-  /* The sum of x y [n] in f32: for the few rows that a product is not worth packing for. */
+  /* The dot product of x and y [n] in f32: for a few rows, which are not worth packing. */
   float (*dot)(const float *x, const float *y, int64_t n);
-  /* The sum of x y [n] in double precision, in which each product is exact: 16 partial sums, of i mod 16, of whole
-   * sixteens; what is left and then the partial sums are added in order. The same bits at every level. */
+  /* The dot product of x and y [n] in double precision, in which each product is exact: 16 partial sums, by i mod 16,
+   * over whole groups of 16; then the remaining products and the partial sums, in order. The same bits at every
+   * level. */
   double (*exact_dot)(const float *x, const float *y, int64_t n);
 
   /* ---- elementwise ---- */
@@ -146,21 +147,21 @@ typedef struct cq_kernels {
    * Source: Ba et al. 2016, eq. 4. */
   void (*layer_norm)(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                      const float *beta, float eps, int64_t rows, int64_t dim);
-  /* dx [rows, dim] (may be dy), dgamma [dim] and dbeta [dim] added to; NULL: not wanted. */
+  /* dx [rows, dim] is written (may be dy); dgamma [dim] and dbeta [dim] are added to; NULL: not needed. */
   void (*layer_norm_backward)(float *dx, float *dgamma, float *dbeta, const float *dy, const float *xhat,
                               const float *rstd, const float *gamma, int64_t rows, int64_t dim);
   /* y = (offset + gamma) xhat with xhat = x rstd, rstd = 1 / sqrt(mean x^2 + eps) per row; y may be x.
-   *   offset  0, or 1 where gamma is stored as what it differs from 1 by
+   *   offset  0, or 1 if gamma is stored minus 1
    * Source: Zhang & Sennrich 2019, eq. 4. */
   void (*rms_norm)(float *y, float *xhat, float *rstd, const float *x, const float *gamma, float offset, float eps,
                    int64_t rows, int64_t dim);
-  /* dx [rows, dim] (may be dy), dgamma [dim] added to; NULL: not wanted. */
+  /* dx [rows, dim] is written (may be dy); dgamma [dim] is added to; NULL: not needed. */
   void (*rms_norm_backward)(float *dx, float *dgamma, const float *dy, const float *xhat, const float *rstd,
                             const float *gamma, float offset, int64_t rows, int64_t dim);
-  /* Turns the pairs (j, n_turned / 2 + j) of each of n_heads heads of head_dim columns side by side, row i of x by the
-   * angles whose cosines and then sines [n_turned / 2] are row i of `turns`: x_j' = x_j cos - x_k sin, x_k' = x_k cos +
-   * x_j sin. back: by the opposite angles, which is the gradient. In place. Source: Su et al. 2021, section 3.2, with
-   * the halves of a head as pairs. */
+  /* Rotates the pairs (j, k = n_turned / 2 + j) of each of n_heads adjacent heads of head_dim columns, in place. Row i
+   * of `turns` has the cosines [n_turned / 2], then the sines, of the angles for row i of x: x_j' = x_j cos - x_k sin,
+   * x_k' = x_k cos + x_j sin. back: rotates by the opposite angles, for the gradient. Source: Su et al. 2021, section
+   * 3.2, with a pair's elements in different halves of a head. */
   void (*rotate)(float *x, int64_t stride, const float *turns, bool back, int64_t rows, int64_t n_heads,
                  int64_t head_dim, int64_t n_turned);
   /* y = x / length with length = max(|x|, 1e-12) per row; length [rows] kept for backward, may be NULL; y may be x. */
@@ -169,7 +170,7 @@ typedef struct cq_kernels {
   void (*normalize_backward)(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
                              int64_t dim);
 
-  /* ---- pooling: one sequence's rows to one row; rows are tokens[0 .. n_tokens) ---- */
+  /* ---- pooling: the rows of one sequence, tokens[0 .. n_tokens), to one row ---- */
 
   /* y [dim] from tokens [n_tokens, dim]; n_tokens >= 1. argmax [dim] is kept for CQ_POOL_MAX's backward; NULL: not
    * kept. */
@@ -187,8 +188,8 @@ typedef struct cq_kernels {
    * Source: Vaswani et al. 2017, eq. 1. */
   void (*attention)(float *out, float *log_sum, const float *q, const float *k, const float *v,
                     const cq_attention_shape *shape, float *scratch);
-  /* Gradients of q, k, v (written, not added). dbias [n_heads, n_tokens, n_tokens] is added to; NULL: not wanted.
-   * The probabilities are computed again from q, k and log_sum. Source: Dao et al. 2022, appendix B.2. */
+  /* Gradients of q, k, v (written, not added). dbias [n_heads, n_tokens, n_tokens] is added to; NULL: not needed. The
+   * probabilities are recomputed from q, k and log_sum. Source: Dao et al. 2022, appendix B.2. */
   void (*attention_backward)(float *dq, float *dk, float *dv, float *dbias, const float *dout, const float *out,
                              const float *log_sum, const float *q, const float *k, const float *v,
                              const cq_attention_shape *shape, float *scratch);
@@ -197,23 +198,23 @@ typedef struct cq_kernels {
 
   /* One step for rows sequences. gates [rows, 4 dim] holds the pre-activations in PyTorch's order i, f, g, o and is
    * replaced by the activated values; c = f c_before + i g; h = o tanh(c). c_before may be NULL (zeros). c may be
-   * c_before. Source: Hochreiter & Schmidhuber 1997, as PyTorch's LSTM. */
+   * c_before. Source: Hochreiter & Schmidhuber 1997, in PyTorch's variant. */
   void (*lstm_cell)(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                     int64_t dim);
   /* dgates [rows, 4 dim] from dh [rows, dim] and dc [rows, dim]; dc becomes the gradient of c_before. */
   void (*lstm_cell_backward)(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
                              const float *c_before, int64_t rows, int64_t dim);
 
-  /* ---- tokens: rows of logits, n of them one vocabulary; n >= 1 ---- */
+  /* ---- tokens: rows of logits, one vocabulary of n per row; n >= 1 ---- */
 
-  /* y = x - log sum exp x by rows; y [rows, n] may be x. -inf stays, its probability being 0; a row with NaN or +inf in
-   * it, or with nothing but -inf, becomes NaN. */
+  /* y = x - log sum exp x by rows; y [rows, n] may be x. -inf stays: its probability is 0. A row that contains NaN or
+   * +inf, or only -inf, becomes NaN. */
   void (*log_softmax)(float *y, int64_t y_stride, const float *x, int64_t x_stride, int64_t rows, int64_t n);
   /* The sum over rows of -log p(id) under softmax(logits), in double precision. With smoothing s the target is
-   * (1 - s) onehot(id) + s / n instead of onehot(id): Szegedy et al. 2016, section 7, as PyTorch has it.
-   *   gradient  [rows, n] of the logits' stride = factor * (softmax - target); may be the logits; NULL: not wanted
+   * (1 - s) onehot(id) + s / n instead of onehot(id): Szegedy et al. 2016, section 7, as in PyTorch.
+   *   gradient  [rows, n] with the logits' stride = factor * (softmax - target); may be the logits; NULL: not needed
    *   ids       [rows] in [0, n)
-   * Numbers that are not finite pass as in log_softmax. */
+   * Non-finite numbers are handled as in log_softmax. */
   double (*cross_entropy)(float *gradient, const float *logits, int64_t stride, const int32_t *ids, float factor,
                           float smoothing, int64_t rows, int64_t n);
 
@@ -224,27 +225,27 @@ typedef struct cq_kernels {
   double (*sum_squares)(const float *x, int64_t n);
   /* Decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2), in PyTorch's order of operations:
    * p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
-   * g NULL stands for a zero gradient. */
+   * g NULL means a zero gradient. */
   void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step);
 
   /* ---- word vectors ---- */
 
-  /* One input x [dim] against n rows of outputs, the first the positive and the others negatives, by gradient ascent
-   * on log s(x o_0) + sum of log s(-x o_i), s the logistic function: with f_i = x o_i and g_i = rate (1 - s(f_0)) or
-   * -rate s(f_i), 0 where |f_i| >= 6, row after row
+  /* One input x [dim] against n rows of outputs: the first is the positive, the others are negatives. Gradient ascent
+   * on log s(x o_0) + sum of log s(-x o_i), where s is the logistic function. With f_i = x o_i, and g_i = rate (1 -
+   * s(f_0)) for the positive or -rate s(f_i) for a negative (0 if |f_i| >= 6), row after row
    *   dx = sum of g_i o_i (written), o_i += g_i x
-   * so that a repeated row is read as updated.
-   *   outputs  rows of dim floats, `stride` apart; rows [n] are the numbers of the rows used
+   * so that a repeated row is read after its update.
+   *   outputs  rows of dim floats, `stride` apart; rows [n] are the indices of the rows used
    * Source: Mikolov et al. 2013, eq. 4; the limit of 6 is gensim's. */
   void (*negative_sampling)(float *dx, const float *x, float *outputs, int64_t stride, const uint32_t *rows, int64_t n,
                             float rate, int64_t dim);
 } cq_kernels;
 
-/* The best level this processor runs, lowered by CALQUE_SIMD=reference|portable|avx2|avx512 in the environment. */
+/* The best level that this processor supports, or a lower one if CALQUE_SIMD=reference|portable|avx2|avx512 is set. */
 const cq_kernels *cq_kernels_best(void);
 /* A level by name; NULL when unknown or when this processor lacks it. */
 const cq_kernels *cq_kernels_named(const char *name);
-/* All levels this processor runs, best first; returns how many. */
+/* All levels that this processor supports, best first; returns how many. */
 size_t cq_kernels_all(const cq_kernels **out, size_t max);
 
 #endif

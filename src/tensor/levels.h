@@ -1,5 +1,4 @@
-/* The tables behind dispatch.c, and the few numbers that every level must agree on to the bit. Private to src/tensor/.
- */
+/* The tables for dispatch.c, and the few numbers with the same bits at every level. Private to src/tensor/. */
 #ifndef TENSOR_LEVELS_H
 #define TENSOR_LEVELS_H
 
@@ -31,7 +30,7 @@ extern const cq_products cq_products_bf16_avx512, cq_products_int8_avx512, cq_pr
 extern const cq_products cq_products_bf16_amx, cq_products_int8_amx;
 #endif
 
-/* The nearest bf16, ties to even, subnormal numbers to zero: as AVX512-BF16 has it. */
+/* Rounds to the nearest bf16, ties to even, subnormal numbers to zero, like AVX512-BF16. */
 static inline uint16_t cq_bf16_of(float x) {
   uint32_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -44,7 +43,7 @@ static inline uint16_t cq_bf16_of(float x) {
 void cq_int8_quantize_left(uint8_t *a, cq_int8_terms *terms, const float *x, int64_t m, int64_t dim);
 void cq_int8_quantize_right(void *packed, const float *y, int64_t n, int64_t dim);
 
-/* An element is kept when its bits are at least `threshold`, and then multiplied by `factor`. */
+/* An element is kept if its bits are at least `threshold`; it is then multiplied by `factor`. */
 typedef struct cq_dropout_rule {
   uint32_t threshold;
   float factor; /* 0 when nothing is kept */

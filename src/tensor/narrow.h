@@ -1,4 +1,4 @@
-/* Rows of 16 and 8 bits as in files, and the conversion to them. */
+/* Rows of 16-bit and 8-bit elements, as in files, and the conversion to them. */
 #ifndef TENSOR_NARROW_H
 #define TENSOR_NARROW_H
 
@@ -16,7 +16,7 @@ typedef struct cq_narrow_rows {
   const float *scales;
 } cq_narrow_rows;
 
-/* A row or column shorter than this is one of zeros: the inverse of its scale would not be finite. */
+/* A row or column with a smaller range counts as zeros: the inverse of its scale would not be finite. */
 #define CQ_INT8_MIN_RANGE 1e-30f
 
 /* The scale of a row or column of a weight, from its largest magnitude; NaN if an element is not finite. */

@@ -1,11 +1,11 @@
 /* Principal components by subspace iteration on the covariance C:
  *
- *   basis V [m, dim], orthonormal ──C──▶ W ──▶ V Wᵀ [m, m] ──Jacobi──▶ variances, V and W turned to them
+ *   basis V [m, dim], orthonormal ──C──▶ W ──▶ V Wᵀ [m, m] ──Jacobi──▶ variances, V and W rotated to them
  *        ▲                                                                │ C v = variance v for the first? done
  *        └──────────────────────── W made orthonormal ◀───────────────────┘
  *
- * m is greater than the number of components, so that a direction is found as fast as its variance exceeds the m-th;
- * with m = dim the first round is exact. */
+ * m is greater than the number of components: the more a direction's variance exceeds the m-th, the faster it is found.
+ * With m = dim, the first round is exact. */
 #include "calque/extra/pca.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -60,7 +60,7 @@ static void covariance_row(void *context, size_t r, int worker) {
 
 /* --- directions --- */
 
-/* Orthogonalizes v against the k directions before it, twice because of rounding, and normalizes it. */
+/* Orthogonalizes v against the k directions before it, twice because of rounding errors, and normalizes it. */
 static bool make_orthogonal(double *v, const double *before, size_t k, size_t dim) {
   for (int pass = 0; pass < 2; pass++) {
     const double length = sqrt(dot_rows(v, v, dim));
@@ -93,7 +93,7 @@ static void apply_covariance(void *context, size_t k, int worker) {
     a->w[k * a->dim + d] = dot_rows(a->covariance + d * a->dim, a->v + k * a->dim, a->dim);
 }
 
-/* Eigenvalues of a symmetric s [m, m] to its diagonal, eigenvectors to the rows of u, by Jacobi's rotations. */
+/* Eigenvalues of a symmetric s [m, m] on its diagonal, and eigenvectors in the rows of u, by Jacobi rotations. */
 static void jacobi_eigen(double *s, double *u, size_t m) {
   double max = 0;
   for (size_t i = 0; i < m * m; i++) u[i] = i % (m + 1) == 0, max = fmax(max, fabs(s[i]));
@@ -137,7 +137,7 @@ static void swap_rows(double *x, size_t i, size_t j, size_t width) {
   }
 }
 
-/* Turns the basis to directions of falling variance, and writes the variances to the diagonal of `small`. */
+/* Rotates the basis to the directions of descending variance, and writes the variances to the diagonal of `small`. */
 static void rotate_basis(analysis *a) {
   const size_t m = a->m;
   for (size_t i = 0; i < m; i++)
@@ -214,7 +214,7 @@ static void free_pca(analysis *a) {
   cq_free(a->row);
 }
 
-/* The first k directions, in the rows of a->v; free_pca in any case. */
+/* Finds the first k directions, the rows of a->v; call free_pca even after an error. */
 static cq_status analyze(analysis *a, double *shares, const float *vectors, size_t n, int dim, int n_components,
                          cq_context *ctx, cq_error *error) {
   cq_status status = cq_points_check(vectors, n, dim, error);

@@ -10,7 +10,7 @@
 
 enum { CQ_MIN_POINTS = 3 }; /* two lie on a line however they are laid out */
 
-/* vectors [n, dim]. Errors: CQ_ERR_ARGUMENT for too few, for dim < 1 and for a number that is not finite. */
+/* vectors [n, dim]. Errors: CQ_ERR_ARGUMENT for too few vectors, dim < 1, or a number that is not finite. */
 CQ_MUST_USE cq_status cq_points_check(const float *vectors, size_t n, int dim, cq_error *error);
 
 /* The eigenvectors of a symmetric matrix [dim, dim] without negative eigenvalues: axes [n, dim], orthonormal rows, those of

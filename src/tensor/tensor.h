@@ -1,5 +1,5 @@
 /* A tensor is a view of a matrix in memory: shape and element type travel with the pointer. Layers slice views and hand them
- * to kernels; where they read elements themselves, cq_f32 asserts the type. */
+ * to kernels; code that reads elements directly uses cq_f32, which asserts the type. */
 #ifndef TENSOR_TENSOR_H
 #define TENSOR_TENSOR_H
 

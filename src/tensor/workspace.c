@@ -10,7 +10,7 @@ struct cq_workspace_chunk {
   size_t size;
 };
 
-/* Makes chunk number index hold n_bytes; later chunks stay. */
+/* Ensures that chunk number index has at least n_bytes; later chunks are kept. */
 static bool provide_chunk(cq_workspace *w, size_t index, size_t n_bytes) {
   if (index < w->n_chunks && w->chunks[index].size >= n_bytes) return true;
   size_t size = n_bytes > CHUNK_BYTES ? n_bytes : CHUNK_BYTES;

@@ -1,11 +1,11 @@
-/* A worker's memory: a stack of tensors that grows while layers run and falls back at once.
+/* A worker's memory: a stack of tensors that grows while layers run and is released in one step.
  *
  *   cq_mark before = cq_workspace_mark(w);
  *   cq_tensor h = cq_workspace_f32(w, n_tokens, dim);       // .data NULL when out of memory
  *   ...
  *   cq_workspace_release(w, before);
  *
- * Memory is kept for the next round: after the first few blocks nothing is allocated any more. */
+ * Memory is kept for the next round: after the first few blocks, nothing more is allocated. */
 #ifndef TENSOR_WORKSPACE_H
 #define TENSOR_WORKSPACE_H
 

@@ -1,4 +1,4 @@
-/* Text to terms. What each chunk between blanks gave is remembered, since most occur again. See analyzer.h. */
+/* Text to terms. The terms of each chunk between blanks are cached, since most chunks occur again. See analyzer.h. */
 #include "text/analyzer.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@
 #include <libstemmer.h>
 
 enum {
-  MAX_KEPT_BYTES = 64, /* longer chunks (a sentence of Chinese) hardly ever occur again */
+  MAX_KEPT_BYTES = 64, /* longer chunks (a sentence of Chinese) rarely occur again */
   MAX_KEPT = 4 << 20,  /* chunks */
   MAX_WORDS = 16,      /* of one stop word */
 };
@@ -28,7 +28,7 @@ bool cq_has_stemmer(const char *text) {
   return text && cq_language_code(code, text) && stems_words(cq_language_of(code));
 }
 
-/* The next run of bytes between ASCII blanks, taken off the text; false: none is left. */
+/* Takes the next run of bytes between ASCII blanks off the text; false: none is left. */
 static bool next_chunk(cq_slice *out, cq_slice *text) {
   while (text->n && cq_is_blank(*text->data)) text->data++, text->n--;
   *out = (cq_slice){text->data, 0};
@@ -173,15 +173,15 @@ struct cq_analysis {
   const cq_analyzer *analyzer;
   struct sb_stemmer *stemmers[CQ_N_SCRIPTS]; /* by script; of most languages the first alone */
   cq_intern terms;
-  cq_map seen; /* chunk ──▶ the place of its terms in kept, and how many they are */
+  cq_map seen; /* chunk ──▶ the position of its terms in kept, and their number */
   cq_u32_array kept, text;
   cq_builder normal, scratch;
   cq_splitter words; /* of a chunk */
   size_t max_joined;
-  cq_places places; /* where the normal form at hand comes from, while spans are requested */
+  cq_places places; /* where the current normal form comes from, while spans are requested */
   cq_span *spans;
   size_t n_spans, spans_capacity;
-  cq_u32_array ends; /* [terms, 2] of what was joined: its first and its last word, or CQ_INTERN_NONE */
+  cq_u32_array ends; /* [terms, 2] the first and last word of a joined word, or CQ_INTERN_NONE */
 };
 
 static cq_status open_stemmers(cq_analysis *a, cq_error *error) {
@@ -229,7 +229,7 @@ const cq_intern *cq_analysis_terms(const cq_analysis *a) {
   return &a->terms;
 }
 
-/* *n: how many of a chunk's words, from the i-th on, are one stop word, the longest match; 0: they are none. */
+/* *n: the number of a chunk's words, from the i-th on, that form the longest matching stop word; 0: none matches. */
 static bool find_stopped(size_t *n, cq_analysis *a, size_t i) {
   for (*n = cq_min(a->analyzer->max_words, a->words.n - i); *n > 0; --*n) {
     const cq_slice name = *n == 1 ? a->words.items[i] : joined_words(&a->scratch, a->words.items + i, *n);
@@ -243,7 +243,7 @@ static struct sb_stemmer *stemmer_of(const cq_analysis *a, cq_slice word) {
   return a->stemmers[a->analyzer->language.rules & CQ_STEM_BY_SCRIPT ? cq_script_of(word) : 0];
 }
 
-/* A word in normal form: its stem's number appended to the text's. */
+/* Takes a word in normal form and appends its stem's number to the text's terms. */
 static bool add_analyzed_word(cq_analysis *a, cq_slice word) {
   struct sb_stemmer *const stemmer = stemmer_of(a, word);
   if (stemmer) {
@@ -266,7 +266,7 @@ static bool put_ends(cq_analysis *a, uint32_t first, uint32_t last) {
   return ok;
 }
 
-/* The i-th word together with those that follow it without a gap, two words to max_joined of them. */
+/* Adds the i-th word joined with the words that follow it without a gap: two words, three, up to max_joined. */
 static bool add_joined_words(cq_analysis *a, size_t i) {
   const cq_slice *w = a->words.items;
   const uint32_t first = cq_intern_find(&a->terms, w[i]);

@@ -55,9 +55,8 @@ bool cq_char_is_word(uint32_t c) {
          c == 0x200D || (c >= 0x24B6 && c <= 0x24E9); /* joiners; circled letters are alphabetic */
 }
 
-/* The tokenizers that BERT models are used with know characters as of Unicode 8: marks, punctuation and format
- * characters that came (or were moved) later are plain characters to them, and so they must be here for the ids to be
- * the same. */
+/* BERT models' tokenizers use the characters of Unicode 8. They treat marks, punctuation and format characters that
+ * were added (or moved) later as plain characters. We must do the same to get the same ids. */
 static const struct {
   uint32_t low, high;
 } after_unicode_8[] = {
@@ -125,7 +124,7 @@ int cq_char_lower(uint32_t out[2], uint32_t c) {
     out[0] = c >= 'A' && c <= 'Z' ? c + 32 : c;
     return 1;
   }
-  if (c == 0x130) { /* the one character whose lower case is two: i and a dot above */
+  if (c == 0x130) { /* the only character with two characters in lower case: i and a dot above */
     out[0] = 'i';
     out[1] = 0x307;
     return 2;

@@ -13,7 +13,7 @@
 /* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
 bool cq_encoding_is_known(const char *encoding);
 
-/* The encoding that bytes which are not UTF-8 most likely have; false: nobody could tell. */
+/* Guesses the encoding of bytes that are not UTF-8; false: no guess. */
 enum { CQ_ENCODING_NAME = 64 };
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
 
@@ -21,9 +21,9 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error);
 
-/* A file's bytes as UTF-8. The input is taken over, even if this fails. What the source reads may be: CQ_ERR_FORMAT
- * with the byte (of the decompressed file) for what is not of the encoding. The encoding is known. Errors:
- * CQ_ERR_MEMORY. */
+/* A file's bytes as UTF-8. Takes ownership of the input, even if this fails. Reading from the source gives
+ * CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in the encoding. The encoding
+ * must be a known one. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
 
 #endif

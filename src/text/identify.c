@@ -1,4 +1,4 @@
-/* Language identification: text to the languages it may be in, and the languages that tags name. See identify.h. */
+/* Language identification: the languages that a text may be in, and the languages that tags name. See identify.h. */
 #include "calque/language.h"
 
 #include "text/identify.h"
@@ -21,7 +21,7 @@ static bool find_script(cq_language_view *out, int script) {
   return false;
 }
 
-/* Sums of weights by language, and how many n-grams were found. */
+/* Sums the weights by language; returns the number of n-grams that the model has. */
 static size_t add_weights(int64_t sums[CQ_LANGUAGES_MAX], const cq_language_view *v, cq_slice text) {
   cq_ngram_words words = {.text = text, .script = (int)v->head.script};
   uint32_t hashes[CQ_NGRAM_HASHES];
@@ -58,7 +58,7 @@ cq_language_guess cq_language_identify(cq_slice text) {
   return 1 / total < LEAST_PROBABILITY ? undetermined : (cq_language_guess){v.codes[best], 1 / total};
 }
 
-/* The one after the codes that are smaller: there are few, and no order need be kept. */
+/* Finds each next code by comparing all of them: there are few, so no sorted order is kept. */
 const char *cq_language_known(size_t index) {
   cq_language_view v;
   const char *last = "";

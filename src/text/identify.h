@@ -2,7 +2,7 @@
 #ifndef TEXT_IDENTIFY_H
 #define TEXT_IDENTIFY_H
 
-/* Its code, or NULL. Script, region and case are ignored: "pt-BR" is "pt". Deprecated codes become their
+/* The language's code, or NULL. Script, region and case are ignored: "pt-BR" is "pt". Deprecated codes become their
  * replacements ("iw" is "he"), and "no" is "nb". */
 const char *cq_language_known_as(const char *tag);
 

@@ -1,4 +1,4 @@
-/* Reading the model of language identification that is built into the library. See language_model.h. */
+/* Reads the language identification model that is built into the library. See language_model.h. */
 #include "text/language_model.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #error "the model of language identification is little-endian"
 #endif
 
-/* The file's bytes. CMake names the file, and compiles this again when it changes. */
+/* The file's bytes. CMake sets the file's name and recompiles this file when the model changes. */
 __asm__(".section .rodata\n"
         ".balign 8\n"
         ".hidden cq_language_model_bytes\n"

@@ -1,7 +1,7 @@
-/* The model of language identification: a file that the library carries, language.model, made by
- * scripts/make-language-model.
+/* The language identification model: the file language.model, which is built into the library.
+ * scripts/make-language-model writes it.
  *
- *   8 bytes "CQLANG1\n", uint32 number of scripts; then for each script, from a multiple of 4 bytes on
+ *   8 bytes "CQLANG1\n", uint32 number of scripts; then for each script, at a multiple of 4 bytes
  *
  *   header       cq_language_script
  *   codes        [n_languages][8]              padded with zeros
@@ -10,8 +10,8 @@
  *   tags         [n_ngrams] uint16             the hash's last 16 bits
  *   weights      [n_ngrams][n_languages] int8
  *
- * The score of a language is  bias + scale * (sum of the weights of the text's n-grams) / sqrt(number of them)  over the
- * n-grams that are there; the probabilities are the softmax of the scores. Numbers are little-endian. */
+ * The score of a language is  bias + scale * (sum of the weights of the text's n-grams) / sqrt(number of them)  over
+ * the n-grams that the model has; the probabilities are the softmax of the scores. Numbers are little-endian. */
 #ifndef TEXT_LANGUAGE_MODEL_H
 #define TEXT_LANGUAGE_MODEL_H
 
@@ -44,7 +44,7 @@ typedef struct cq_language_view {
 /* The bytes of a script's part. */
 size_t cq_language_script_size(const cq_language_script *head);
 
-/* The part of the library's own model by its number; false: there are no more. */
+/* The part of the built-in model with this index; false: there are no more. */
 bool cq_language_view_at(cq_language_view *out, size_t index);
 
 /* A row of weights; NULL: the model does not have that n-gram. */

@@ -1,4 +1,4 @@
-/* The table of languages' rules of writing: how text takes its normal form, and which stemmer its words have. See
+/* The table of languages' writing rules: how text is put into normal form, and which stemmer is used. See
  * language_rules.h. */
 #include "text/language_rules.h"
 
@@ -69,8 +69,8 @@ bool cq_language_code(char out[CQ_LANGUAGE_CODE], const char *text) {
   return *text == '\0';
 }
 
-/* For words of any language: English's removes little but endings (s, es, ed) that are also common in other languages
- * in Latin letters. */
+/* For words of any language: English's stemmer removes little except endings (s, es, ed) that are also common in other
+ * languages in Latin letters. */
 static const struct {
   uint32_t letter;
   const char *stemmer;
@@ -95,11 +95,11 @@ enum {
   FIRST_VOWEL_SIGN = 0x64b, /* fathatan ... sukun */
   LAST_VOWEL_SIGN = 0x652,
   SUPERSCRIPT_ALIF = 0x670,
-  FIRST_MARK = 0x300, /* of those that small letters of Latin and Greek are composed with */
+  FIRST_MARK = 0x300, /* the first of the marks that compose with small letters of Latin and Greek */
   LAST_MARK = 0x36f,
 };
 
-/* The letter for which c may be written; 0: it is left out. */
+/* The letter that replaces c; 0: c is removed. */
 static uint32_t arabic_form(uint32_t c) {
   if (c == TATWEEL || c == SUPERSCRIPT_ALIF || (c >= FIRST_VOWEL_SIGN && c <= LAST_VOWEL_SIGN)) return 0;
   if (c == 0x622 || c == 0x623 || c == 0x625) return 0x627; /* alif with madda or hamza: alif */
@@ -107,13 +107,13 @@ static uint32_t arabic_form(uint32_t c) {
   return c == 0x629 ? 0x647 : c;                            /* ta marbuta: ha */
 }
 
-/* Thai's and Lao's vowel am, which NFKC takes apart and ICU's dictionaries know whole; 0: these two are none. */
+/* The Thai or Lao vowel am, which NFKC splits and ICU's dictionaries contain whole; 0: these two are not one. */
 static uint32_t vowel_am(uint32_t nikhahit, uint32_t aa) {
   if (nikhahit == 0xe4d && aa == 0xe32) return 0xe33;
   return nikhahit == 0xecd && aa == 0xeb2 ? 0xeb3 : 0;
 }
 
-/* In text of several languages: common substitutes for letters that not every keyboard has, if they change no word. */
+/* For several languages: replaces common substitutes for letters that keyboards may lack, if no word changes. */
 static uint32_t alike_form(uint32_t c) {
   if (c == 0x130) return 'i';
   if (c == 0x451) return 0x435; /* yo: ie */
@@ -155,7 +155,7 @@ void cq_language_normal_form(cq_builder *out, cq_builder *scratch, cq_slice text
   cq_builder_clear(out);
   cq_text_lower(out, (cq_slice){scratch->data, scratch->n});
   if (has_marks && !out->failed) {
-    /* A small letter may compose with a mark with which the capital did not. */
+    /* A mark may compose with a small letter even if it does not with the capital. */
     cq_builder_clear(scratch);
     cq_text_normal_form(scratch, (cq_slice){out->data, out->n}, CQ_NFC);
     failed |= scratch->failed;

@@ -8,9 +8,9 @@ static bool is_kept(uint32_t c, bool marks) {
   return cq_char_is_letter(c) || cq_char_is_number(c) || (marks && cq_char_is_mark(c));
 }
 
-/* Whether NFKC has nothing to do with a character nor with what it folds to, whatever stands beside it in a text of
- * such, or turns it into what is left out like itself: the letters, signs and punctuation of most text in Latin, Greek,
- * Russian, Chinese, Japanese and Korean. */
+/* True if NFKC leaves a character and its folded form unchanged in any text of such characters, or if both the
+ * character and its NFKC form are left out: the letters, signs and punctuation of most text in Latin, Greek, Russian,
+ * Chinese, Japanese and Korean. */
 static bool is_plain(uint32_t c) {
   static const uint16_t ranges[][2] = {
       {0x00, 0xa7},     {0xa9, 0xa9},     {0xab, 0xae},     {0xb0, 0xb1},     {0xb6, 0xb7},     {0xbb, 0xbb},

@@ -4,8 +4,8 @@
 
 #include "base/slice.h"
 
-/* Appends the letters and numbers of a text, and their marks if these are wanted, in compatibility form (NFKC), their
- * case folded. A failed allocation sets out->failed. */
+/* Appends the letters and numbers of a text in compatibility form (NFKC), case-folded, with their marks if `marks` is
+ * set. A failed allocation sets out->failed. */
 void cq_text_letters(cq_builder *out, cq_slice text, bool marks);
 
 #endif

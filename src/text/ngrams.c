@@ -5,7 +5,7 @@
 #include "text/script.h"
 #include "text/unicode.h"
 
-/* A letter's script; CQ_SCRIPT_NONE with *is_mark for a mark that goes with any, and without for all else. */
+/* A letter's script; otherwise CQ_SCRIPT_NONE, with *is_mark true for a mark that any script may use. */
 static int letter_script(bool *is_mark, uint32_t c) {
   *is_mark = false;
   if (c < 0x80) return cq_char_script(c);

@@ -7,7 +7,7 @@
  *
  * A word is a run of letters and marks of one script, in lower case, with a blank at both ends:
  *
- *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and, when it is longer than those, the word
+ *   " haus "  ──▶  h a u s   _h ha au us s_   _ha hau aus us_   ...   and the word, if it is longer than these
  *
  * Runs longer than CQ_NGRAM_WORD, as in scripts without spaces, are cut into several words. */
 #ifndef TEXT_NGRAMS_H
@@ -37,8 +37,8 @@ bool cq_ngram_next(cq_ngram_words *words);
 /* The hashes of the word's n-grams; returns how many. None is 0. */
 size_t cq_ngram_hashes(uint32_t out[CQ_NGRAM_HASHES], const cq_ngram_words *words);
 
-/* The script that most bytes of the text's letters are in: a character of Chinese says more than one of English, and
- * has more bytes. CQ_SCRIPT_NONE: it has no letters. */
+/* The script with the most bytes among the text's letters. A Chinese character carries more information than an English
+ * one, and has more bytes. CQ_SCRIPT_NONE: no letters. */
 int cq_ngram_script(cq_slice text);
 
 #endif

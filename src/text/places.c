@@ -6,7 +6,7 @@
 #include "text/language_rules.h"
 #include "text/unicode.h"
 
-/* Thai's and Lao's aa, which may make one vowel with what is in front of it. */
+/* The Thai and Lao aa, which may form one vowel with the character before it. */
 enum { THAI_AA = 0xe32, LAO_AA = 0xeb2 };
 
 static bool begins_piece(uint32_t c) {
@@ -41,7 +41,7 @@ bool cq_places_set(cq_places *p, cq_slice text, cq_slice normal, unsigned rules)
     if (p->normal.failed) return false;
     at += piece.n, n_normal += p->normal.n;
   }
-  /* Should pieces ever not add up, the whole is one: too much is shown, nothing is out of place. */
+  /* If the pieces do not add up, the whole text becomes one piece: a span is then too long, but never wrong. */
   if (n_normal != normal.n) {
     p->n = 0;
     if (!add_piece(p, 0, 0)) return false;
@@ -64,7 +64,7 @@ static size_t piece_from(const cq_places *p, size_t at) {
 
 cq_span cq_places_find(const cq_places *p, size_t begin, size_t end) {
   if (p->is_same || end <= begin) return (cq_span){begin, end};
-  /* From the piece that byte `begin` is in: the last one that does not begin after it. */
+  /* From the piece that contains byte `begin`: the last one that does not begin after it. */
   return (cq_span){p->pieces[piece_from(p, begin + 1) - 1].text, p->pieces[piece_from(p, end)].text};
 }
 

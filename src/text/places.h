@@ -1,4 +1,4 @@
-/* Maps the bytes of a normal form back to the text, for showing which words were found. */
+/* Maps the bytes of a normal form back to the text, to show which words matched. */
 #ifndef TEXT_PLACES_H
 #define TEXT_PLACES_H
 
@@ -19,7 +19,7 @@ typedef struct cq_places {
 
 /* normal: cq_language_normal_form of the text. False: out of memory. */
 bool cq_places_set(cq_places *places, cq_slice text, cq_slice normal, unsigned rules);
-/* The bytes of the text that give these of its normal form. */
+/* The bytes of the text that produced these bytes of its normal form. */
 cq_span cq_places_find(const cq_places *places, size_t begin, size_t end);
 void cq_places_free(cq_places *places);
 

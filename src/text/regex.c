@@ -1,7 +1,7 @@
-/* ICU matches UTF-16: a text is converted, and its matches are counted back into bytes as they come.
+/* ICU matches UTF-16: a text is converted, and the positions of its matches are converted back into bytes.
  *
- * What a search writes to, the matcher and the converted text, is borrowed from a list for its duration; a thread that
- * finds the list empty makes another from the compiled pattern, which all share. */
+ * Each search borrows a matcher and a buffer for the converted text from a list. A thread that finds the list empty
+ * makes new ones from the compiled pattern, which all threads share. */
 #include "text/regex.h"
 
 #include "base/error.h"
@@ -31,7 +31,7 @@ enum {
   STACK_BYTES = 16 << 20,    /* for backtracking */
 };
 
-/* ICU's unit of time is 10,000 states saved. Patterns of real tokenizers save fewer than ten a character. */
+/* ICU's unit of time is 10,000 saved states. Patterns of real tokenizers save fewer than ten states per character. */
 static int32_t time_limit(size_t n_chars) {
   const size_t units = 100 + n_chars / 50;
   return units > INT32_MAX ? INT32_MAX : (int32_t)units;
@@ -55,7 +55,7 @@ void cq_regex_free(cq_regex *regex) {
   cq_free(regex);
 }
 
-/* Converts well-formed or mended text; the number of UTF-16 units. */
+/* Converts text that is well-formed, or was repaired; returns the number of UTF-16 units. */
 static size_t convert(UChar *out, cq_slice text) {
   size_t n = 0;
   for (size_t i = 0; i < text.n;) {
@@ -73,7 +73,7 @@ static size_t convert(UChar *out, cq_slice text) {
   return n;
 }
 
-/* The byte where UTF-16 unit `to` begins, from byte i and unit `from` before it. */
+/* The byte where UTF-16 unit `to` begins, given that unit `from` begins at byte i. */
 static size_t byte_of(cq_slice text, size_t i, size_t from, size_t to) {
   while (from < to && i < text.n) {
     if ((unsigned char)text.data[i] < 0x80) {

@@ -1,17 +1,17 @@
-/* Oniguruma's syntax (Ruby's, with additions) as ICU's. Most of it is the same; what is not:
+/* Translates Oniguruma's syntax (Ruby's, with additions) to ICU's. Most of it is the same. The differences:
  *
  *                          Oniguruma                    ICU
  *   \h \H                  hexadecimal digit            horizontal white space
  *   \v                     U+000B                       vertical white space
- *   \w \W \b \B            no joiners                   U+200C and U+200D are of words; marks do not end one
+ *   \w \W \b \B            no joiners                   U+200C and U+200D are in words; marks do not end one
  *   (?m)                   . matches any character      ^ and $ match at lines, which they always do in Oniguruma
  *   . ^ $ \Z               line feeds end lines         so do five others (with UREGEX_UNIX_LINES only for \Z)
- *   {n,m}+  {n}?           quantifiers of quantifiers   possessive, lazy
+ *   {n,m}+  {n}?           repeat the quantified part   possessive, lazy
  *   {,n}                   0 to n                       an error
  *   {  }  ]  - in classes  literal where they can be    operators
  *
- * Groups do not capture, as nothing refers back. Whatever could mean something else in ICU is refused: back-references,
- * calls, conditionals, callouts, extended syntax (?x). */
+ * Groups do not capture, because nothing refers to them. Constructs that could mean something else in ICU are refused:
+ * back-references, calls, conditionals, callouts, extended syntax (?x). */
 #include "text/regex.h"
 
 #include "base/error.h"
@@ -25,9 +25,9 @@ typedef struct translation {
   cq_slice in;
   size_t at; /* the next byte of in */
   cq_builder *out;
-  size_t atom;       /* where in out the last atom begins, which a quantifier would repeat */
+  size_t atom;       /* where the last atom begins in out; a quantifier would repeat this atom */
   bool can_repeat;   /* there is one */
-  bool may_set;      /* a group's or the pattern's begin: (?i) holds for all of it */
+  bool may_set;      /* at the start of a group or the pattern: (?i) applies to all of it */
   bool dot_all;      /* (?m): . matches line feeds */
   size_t groups[64]; /* where in out the open groups begin */
   bool is_look[64];  /* which of them are lookaheads or lookbehinds */
@@ -68,10 +68,10 @@ static void put_literal(translation *t, uint32_t c) {
 /* --- escapes and properties --- */
 
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
-/* Outside classes Latin-1's superscripts and fractions are of words too. */
+/* Outside classes, Latin-1's superscripts and fractions are word characters, too. */
 #define WORD_ALONE WORD "\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
-/* POSIX's classes, in brackets or as properties, as Oniguruma has them for Unicode; [:punct:] includes symbols. */
+/* POSIX classes, in brackets or as properties, as Oniguruma defines them for Unicode; [:punct:] includes symbols. */
 static const struct {
   const char *name, *set;
 } posix_classes[] = {
@@ -154,7 +154,7 @@ static bool read_code(uint32_t *c, translation *t, int base, int max_digits) {
 
 typedef enum escape { ESCAPE_BAD, ESCAPE_LITERAL, ESCAPE_SET, ESCAPE_ANCHOR } escape;
 
-/* An escape: a literal is left to the caller, everything else is written. */
+/* An escape: leaves a literal to the caller, and writes everything else. */
 static escape put_escape(uint32_t *literal, translation *t, bool in_class) {
   static const char letters[] = "tnrfvae", values[] = "\t\n\r\f\v\a\x1B";
   const size_t start = t->at++;

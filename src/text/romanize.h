@@ -1,4 +1,4 @@
-/* Words in Latin letters, as ICU's transliterators have them: "warsw", "te lang pu" without its blanks.
+/* Romanizes words with ICU's transliterators: "warsw", "te lang pu" without its blanks.
  *
  *   cq_romanizer *r;
  *   cq_romanizer_open(&r, error);
@@ -16,8 +16,8 @@ typedef struct cq_romanizer cq_romanizer;
 CQ_MUST_USE cq_status cq_romanizer_open(cq_romanizer **out, cq_error *error);
 void cq_romanizer_free(cq_romanizer *romanizer);
 
-/* Appends the small letters a to z that a text is written with in Latin script; other characters that ICU has no
- * Latin letters for stay, marks and punctuation do not. */
+/* Appends the text's transliteration in the small letters a to z. Characters for which ICU has no Latin letters stay;
+ * marks and punctuation are removed. */
 void cq_romanize(cq_builder *out, cq_romanizer *romanizer, cq_slice text);
 
 #endif

@@ -54,7 +54,7 @@ bool cq_scripts_of_language(cq_scripts *out, const char *language) {
   const int n = uscript_getCode(language, codes, ROOM, &error);
   *out = (cq_scripts){0};
   for (int i = 0; i < n && !U_FAILURE(error); i++) {
-    /* Simplified and traditional are variants of Han, the only script that characters have. */
+    /* Simplified and traditional are variants of Han; characters only have the script Han. */
     const bool han = codes[i] == USCRIPT_SIMPLIFIED_HAN || codes[i] == USCRIPT_TRADITIONAL_HAN;
     const int script = script_of(han ? USCRIPT_HAN : codes[i]);
     if (script != CQ_SCRIPT_NONE && !cq_scripts_have(out, script)) out->items[out->n++] = script;

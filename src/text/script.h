@@ -1,5 +1,5 @@
-/* The scripts that words are written in: Latin, Cyrillic, Devanagari and so on, as Unicode's Script property has them.
- * Japanese (Han, Hiragana, Katakana) counts as one script. */
+/* The scripts that words are written in: Latin, Cyrillic, Devanagari and so on, by Unicode's Script property. Japanese
+ * (Han, Hiragana, Katakana) counts as one script. */
 #ifndef TEXT_SCRIPT_H
 #define TEXT_SCRIPT_H
 
@@ -19,7 +19,7 @@ int cq_script_of(cq_slice text);
 /* "Latin", "Cyrillic"; "none". */
 const char *cq_script_name(int script);
 
-/* Whether words are not divided in it: Chinese, Japanese, Thai, Lao, Khmer, Burmese. */
+/* Whether the script has no spaces between words: Chinese, Japanese, Thai, Lao, Khmer, Burmese. */
 bool cq_script_has_no_spaces(int script);
 
 /* The script of a language. */

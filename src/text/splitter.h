@@ -1,10 +1,10 @@
-/* The words or the sentences of a text: what lies between Unicode's boundaries (UAX 29), as ICU has them, with
- * dictionaries for scripts without spaces. Words are without punctuation; sentences include the blanks after them, so
- * that all of them together are the text.
+/* Splits a text into words or sentences at Unicode's boundaries (UAX 29). ICU finds them, with dictionaries for scripts
+ * without spaces. Words exclude punctuation. Sentences include the blanks after them, so together they are the whole
+ * text.
  *
  *   cq_splitter words;
  *   cq_splitter_open(&words, CQ_SPLIT_WORDS, error);
- *   cq_splitter_run(&words, text);   // words.items[0] ... words.items[words.n - 1], which lie in text
+ *   cq_splitter_run(&words, text);   // words.items[0] ... words.items[words.n - 1] point into text
  *   cq_splitter_close(&words); */
 #ifndef TEXT_SPLITTER_H
 #define TEXT_SPLITTER_H
@@ -23,7 +23,7 @@ typedef struct cq_splitter {
 
 /* *out is {0} after an error. */
 CQ_MUST_USE cq_status cq_splitter_open(cq_splitter *out, cq_split what, cq_error *error);
-/* False when out of memory, and for text that is not UTF-8. */
+/* Returns false when out of memory, and for text that is not UTF-8. */
 bool cq_splitter_run(cq_splitter *splitter, cq_slice text);
 void cq_splitter_close(cq_splitter *splitter);
 

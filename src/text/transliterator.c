@@ -1,4 +1,4 @@
-/* Opening ICU's transliterators, which share state that is not safe for threads. See transliterator.h. */
+/* Opens ICU's transliterators, which share state that is not thread-safe. See transliterator.h. */
 #include "text/transliterator.h"
 
 #include "base/error.h"

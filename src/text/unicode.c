@@ -1,5 +1,5 @@
-/* Transformations of text. Most characters of most text stay what they are: runs of such are copied, ASCII without a
- * look at the property tables. */
+/* Transformations of text. Most characters of most text stay the same: runs of these are copied, ASCII without a
+ * look-up in the property tables. */
 #include "text/unicode.h"
 
 #include "base/memory.h"
@@ -25,7 +25,7 @@ static inline void put_code(cq_builder *b, uint32_t c) {
 
 /* --- character by character --- */
 
-/* Maps a character to *n_out characters, at most 3, initially itself alone; false: it stays. */
+/* Maps a character to *n_out characters, at most 3; out begins as the character itself. Returns false if it stays. */
 typedef bool (*change_fn)(uint32_t out[3], int *n_out, uint32_t c, const void *context);
 
 /* ASCII's capitals become small letters, eight bytes at a time; bytes of other characters stay. */
@@ -49,8 +49,8 @@ static inline void put_run(cq_builder *out, const char *run, size_t n, bool lowe
   if (lowercase && !out->failed) lower_ascii(out->data + at, out->n - at);
 }
 
-/* How many printable characters of ASCII text begins with: eight bytes at a time, of which none may be below a blank,
- * nor 0x7F or above. */
+/* The number of printable ASCII characters at the start of text; tests eight bytes at a time (none below a blank, none
+ * 0x7F or above). */
 static inline size_t n_printable(const char *text, size_t n) {
   const uint64_t ones = 0x0101010101010101u;
   size_t i = 0;
@@ -62,7 +62,7 @@ static inline size_t n_printable(const char *text, size_t n) {
   return i;
 }
 
-/* Appends text, changed. Printable ASCII is not shown to the change, but lower-cased if that is requested. */
+/* Appends the changed text. Printable ASCII is not passed to the change function, only lower-cased if requested. */
 static inline __attribute__((always_inline)) void put_changed(cq_builder *out, cq_slice text, bool lowercase,
                                                               change_fn change, const void *context) {
   size_t kept = 0; /* [kept, i) waits to be copied */
@@ -127,7 +127,7 @@ static bool is_cased(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & U_GC_LC_MASK) != 0;
 }
 
-/* Characters that do not end a word in the test of its neighbors' case. */
+/* Characters that the final-sigma test skips when it looks at the neighbors. */
 static bool is_case_ignorable(uint32_t c) {
   return (U_GET_GC_MASK((UChar32)c) & (U_GC_MN_MASK | U_GC_ME_MASK | U_GC_CF_MASK | U_GC_LM_MASK | U_GC_SK_MASK)) !=
              0 ||
@@ -135,7 +135,7 @@ static bool is_case_ignorable(uint32_t c) {
          c == 0x2027;
 }
 
-/* Whether the sigma at [at, at + 2) follows a letter and precedes none. */
+/* Whether the sigma at [at, at + 2) follows a letter and does not precede one. */
 static bool is_final_sigma(cq_slice text, size_t at) {
   bool behind = false;
   for (size_t i = at; i > 0;) {

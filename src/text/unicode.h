@@ -28,18 +28,18 @@ bool cq_char_is_symbol(uint32_t c);          /* S* */
 bool cq_char_is_nonspacing_mark(uint32_t c); /* Mn */
 bool cq_char_is_mark(uint32_t c);            /* M* */
 bool cq_char_is_other(uint32_t c);           /* Cc, Cf, Co */
-bool cq_char_is_word(uint32_t c);            /* what \w means: letters, marks, decimal and letter numbers, connectors */
+bool cq_char_is_word(uint32_t c);            /* matched by \w: letters, marks, decimal and letter numbers, connectors */
 bool cq_char_is_cjk(uint32_t c);             /* BERT's ideograph blocks: no kana, no hangul */
 
 /* As in BERT's tokenizers, with the tables of Unicode 8. */
-bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character that is neither letter, digit nor space */
+bool cq_char_is_bert_punctuation(uint32_t c); /* P* and every ASCII character except letters, digits and space */
 bool cq_char_is_bert_accent(uint32_t c);      /* Mn */
 bool cq_char_is_bert_control(uint32_t c);     /* Cc, Cf, Co, tab and newlines included */
 
 /* The lower-case form, one character or two (only U+0130 has two); returns how many. */
 int cq_char_lower(uint32_t out[2], uint32_t c);
 bool cq_char_is_capital(uint32_t c); /* a letter with another lower-case form */
-/* Case folding of a character (CaseFolding.txt, C and F: both sigmas are one, sharp s is ss), to one to three
+/* Case folding of a character (CaseFolding.txt, C and F: both sigmas fold to one, sharp s to ss), to one to three
  * characters; returns how many. */
 int cq_char_fold(uint32_t out[3], uint32_t c);
 
@@ -54,7 +54,7 @@ static inline bool cq_text_is_ascii(cq_slice text) {
 }
 
 void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
-/* Whether what is in front of a character and what begins with it can take their normal forms apart. */
+/* Whether the text before a character and the text that begins with it can be normalized separately. */
 bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form);
 
 /* Each character by itself. */
@@ -65,13 +65,13 @@ void cq_text_upper(cq_builder *out, cq_slice text);
  * does). */
 void cq_text_lower_in_context(cq_builder *out, cq_slice text);
 
-/* Text that is the same for all that differ in case and compatibility forms only: NFKC, each character folded, NFKC. */
+/* Texts that differ only in case and compatibility forms become equal: NFKC, case folding of each character, NFKC. */
 void cq_text_fold(cq_builder *out, cq_slice text);
 
 /* Removes marks; decompose first (CQ_NFD) to take accents off. */
 void cq_text_strip_marks(cq_builder *out, cq_slice text);
 
-/* BERT's normalization: clean; where accents are stripped, then CQ_NFD and strip. */
+/* BERT's normalization: clean; then, if accents are stripped, CQ_NFD and strip. */
 typedef struct cq_bert_rules {
   bool clean;         /* drop U+0000, U+FFFD and control characters, make every white space a space */
   bool space_cjk;     /* put spaces around ideographs */

@@ -1,4 +1,4 @@
-/* Spelling variants of a language, folded into one. See variants.h. */
+/* Unifies the spelling variants of a language. See variants.h. */
 #include "text/variants.h"
 
 #include "base/error.h"
@@ -46,7 +46,7 @@ static cq_status tell_han(cq_variant_fn each, void *context, cq_error *error) {
   bool ok = true;
   for (UChar c = FIRST_HAN; ok && c <= LAST_HAN; c++) {
     const UChar to = simplified(t, c, &code);
-    /* some simplified characters have one of their own: 著 and 着 */
+    /* some simplified characters have a simplified form themselves: 著 and 着 */
     if (to != c && simplified(t, to, &code) == to) ok = each(context, c, to);
     ok &= U_SUCCESS(code) != 0;
   }

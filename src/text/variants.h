@@ -1,4 +1,4 @@
-/* Interchangeable letters of a language, unified so that a vocabulary has a word only once:
+/* Unifies interchangeable letters of a language, so that a vocabulary has each word only once:
  *
  *   Arabic         alef with hamza or madda as alef, alef maqsura as yeh, teh marbuta as heh, hamza on its seat as the
  *                  seat; the Persian yeh and kaf as the Arabic ones; no vowel points, no tatweel
@@ -20,7 +20,7 @@
 /* A character and its replacement, in lower case if it has case; to 0: removed. False stops. */
 typedef bool (*cq_variant_fn)(void *context, uint32_t from, uint32_t to);
 
-/* All of them, each once; no `to` is a `from`. Errors: CQ_ERR_MEMORY, even when each returns false;
+/* Calls each once for every variant; no `to` is also a `from`. Errors: CQ_ERR_MEMORY, even when each returns false;
  * CQ_ERR_UNSUPPORTED when ICU's data is missing. */
 CQ_MUST_USE cq_status cq_text_each_variant(cq_variant_fn each, void *context, cq_error *error);
 

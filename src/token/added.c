@@ -1,8 +1,8 @@
-/* Added tokens: strings that are cut out of the text before anything else looks at it.
+/* Added tokens: strings that are taken out of the text before any other stage.
  *
- * Those with normalized = false are looked for in the text as it is, the others, themselves normalized, in the
- * normalized text. Where several matches begin at the first place, the longest counts. lstrip and rstrip make a
- * token swallow the white space beside it; single_word forbids word characters on both sides. */
+ * Tokens with normalized = false are searched for in the original text; the others are normalized and searched for in
+ * the normalized text. The leftmost match wins; of several that begin there, the longest. lstrip and rstrip extend a
+ * match over adjacent white space; single_word requires that no word character is next to it. */
 #include "token/tokenizer_parts.h"
 
 #include "base/error.h"
@@ -44,8 +44,7 @@ static cq_status add_token(cq_tokenizer *t, const cq_added_token *token, cq_slic
 cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error) {
   if (!list || json_is_null(list)) return CQ_OK;
   if (!json_is_array(list)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: expected an array");
-  /* An id past the vocabulary is fine as long as every one below it exists in the end, so it is bounded by their
-   * number. */
+  /* An id beyond the vocabulary is valid if in the end all lower ids exist, so ids are bounded by the total number. */
   int64_t limit = (int64_t)(t->vocab.n + json_array_size(list));
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *item = json_array_get(list, i), *content = json_object_get(item, "content");

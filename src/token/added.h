@@ -1,4 +1,4 @@
-/* Added tokens: strings that are cut out of the text before anything else looks at it. */
+/* Added tokens: strings that are taken out of the text before any other stage. */
 #ifndef TOKEN_ADDED_H
 #define TOKEN_ADDED_H
 
@@ -19,8 +19,8 @@ typedef struct cq_added {
 } cq_added;
 
 cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error);
-/* The next added token in text at or after from; false if there is none. It covers [*start, *end), including the white
- * space that it swallows. */
+/* The next added token in text at or after from; false if there is none. It covers [*start, *end), including stripped
+ * white space. */
 bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, const cq_added *added, bool normalized,
                    cq_slice text, size_t from);
 void cq_added_free(cq_added *added);

@@ -1,10 +1,10 @@
-/* Byte-pair encoding: a word's characters are merged pair by pair, the pair that was learned first going first, until
- * no pair of neighbors has a merge. Source: Sennrich et al. 2016; byte-level vocabularies: Radford et al. 2019.
+/* Byte-pair encoding: a word's characters are merged pair by pair, the earliest learned pair first, until no adjacent
+ * pair has a merge. Source: Sennrich et al. 2016; byte-level vocabularies: Radford et al. 2019.
  *
  *   merges   (left id, right id) -> (rank, merged id), open addressing
  *
- * Short words look for their best pair by going through them; long ones (a whole sentence, where the vocabulary has no
- * pre-tokenizer) keep the pairs in a heap. Both take the lowest rank and, among equals, the leftmost pair. */
+ * Short words are scanned for their best pair; long ones (a whole sentence, if there is no pre-tokenizer) keep their
+ * pairs in a heap. Both take the lowest rank and, on a tie, the leftmost pair. */
 #include "token/tokenizer_parts.h"
 
 #include "base/error.h"
@@ -183,7 +183,7 @@ static bool trace_merge(cq_ids *trace, int32_t left, int32_t right, int32_t merg
   return !trace || (cq_ids_put(trace, left) && cq_ids_put(trace, right) && cq_ids_put(trace, merged));
 }
 
-/* trace: receives the merges made; NULL: none. false: no memory for it. */
+/* trace: receives the merges that are made; NULL: not needed. False: out of memory for it. */
 static bool merge_short(symbol *s, size_t *n, const cq_merges *merges, cq_ids *trace) {
   while (*n > 1) {
     const merge *best = NULL;
@@ -216,7 +216,7 @@ static void push_pair(candidate *heap, size_t *n_heap, const symbol *s, int32_t 
   if (m) cq_heap_push(heap, (*n_heap)++, sizeof *heap, &(candidate){m->rank, at, left, right, m->merged}, is_before);
 }
 
-/* heap has room for 3 n: n - 1 pairs at first, and at most two more for each of n - 1 merges. */
+/* heap has room for 3 n: n - 1 initial pairs, and at most two more for each of n - 1 merges. */
 static bool merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *merges, cq_ids *trace) {
   size_t n_heap = 0, count = *n;
   for (size_t i = 0; i < count; i++) {
@@ -246,8 +246,8 @@ static bool merge_long(symbol *s, size_t *n, candidate *heap, const cq_merges *m
   return true;
 }
 
-/* The id of a character of a word, with the prefix inside the word and the suffix at its end, if the vocabulary has
- * them. */
+/* The id of a character of a word, with the prefix if it is inside the word and the suffix if it is at the end (where
+ * the vocabulary uses these). */
 static int32_t char_id(const cq_tokenizer *t, cq_slice c, bool first, bool last) {
   const cq_model *m = &t->model;
   const cq_trie *trie = &t->vocab.index;

@@ -128,7 +128,7 @@ bool cq_charsmap_lowers(const cq_charsmap *map) {
   return true;
 }
 
-/* key holds the n bytes that lead to a node. Untrusted rules may contain cycles, so no key is longer than MAX_KEY. */
+/* key holds the n bytes that lead to a node. Untrusted rules may contain cycles, so keys have at most MAX_KEY bytes. */
 enum { MAX_KEY = 32 };
 
 typedef struct walk {

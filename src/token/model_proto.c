@@ -1,4 +1,4 @@
-/* Reading a SentencePiece model file (protobuf), with limits on what untrusted bytes may claim. See model_proto.h. */
+/* Reads a SentencePiece model file (protobuf), with limits for untrusted bytes. See model_proto.h. */
 #include "token/model_proto.h"
 
 #include "base/error.h"
@@ -193,7 +193,7 @@ cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error
   }
 }
 
-/* Removes the bytes [from, to) of a message, whose key begins at start, and makes its length that of the rest. */
+/* Removes the bytes [from, to) of a message, whose key begins at start, and updates its length. */
 static void cut_message(char *bytes, size_t *n, size_t start, const field *message, size_t from, size_t to) {
   size_t key = 1;
   while (bytes[start + key - 1] & 0x80) key++;

@@ -1,4 +1,4 @@
-/* The normalizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat. */
+/* The normalizers of tokenizer.json: one function and one table row each. A Sequence is flattened. */
 #include "token/normalizer.h"
 
 #include "base/base64.h"

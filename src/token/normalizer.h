@@ -1,4 +1,4 @@
-/* Normalizers: rewriting the text between added tokens. */
+/* Normalizers: rewrite the text between added tokens. */
 #ifndef TOKEN_NORMALIZER_H
 #define TOKEN_NORMALIZER_H
 
@@ -25,7 +25,7 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
-/* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit. */
+/* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit bytes. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
 

@@ -1,4 +1,4 @@
-/* Opening a tokenizer: which of a directory's files says what it is, and which reader takes it. */
+/* Opens a tokenizer: finds the file of a directory that defines it, and the reader for that file. */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"
@@ -10,7 +10,7 @@
 
 /* --- files --- */
 
-/* Maps directory/name and keeps it for saving; *found false and CQ_OK when there is no such file. */
+/* Maps directory/name and keeps it for saving; *found false and CQ_OK if there is no such file. */
 static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, const char *directory, const char *name,
                            cq_error *error) {
   cq_status status = cq_path_join(path, PATH_MAX, directory, name, error);
@@ -48,8 +48,8 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* --- the choice --- */
 
-/* Llama's and Gemma's classes add the tokens that add_bos_token and add_eos_token request, whatever tokenizer.json
- * says. Nonzero: out of memory. */
+/* Llama's and Gemma's classes add the tokens requested by add_bos_token and add_eos_token, regardless of
+ * tokenizer.json. Returns nonzero when out of memory. */
 static int apply_ends(json_t *document, const json_t *config, bool gemma) {
   static const char *const switches[] = {"add_bos_token", "add_eos_token"}, *const keys[] = {"bos_token", "eos_token"},
                            *const usual[2][2] = {{"<s>", "</s>"}, {"<bos>", "<eos>"}};
@@ -75,8 +75,8 @@ static int apply_ends(json_t *document, const json_t *config, bool gemma) {
   return json_object_set_new(document, "post_processor", processor);
 }
 
-/* Some tokenizer classes override switches of tokenizer.json from tokenizer_config.json, including its defaults, when
- * they load: the model was trained with those ids. */
+/* On loading, some tokenizer classes override switches of tokenizer.json by tokenizer_config.json, including its
+ * defaults: the model was trained with the resulting ids. */
 cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error) {
   const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
   json_t *normalizer = json_object_get(document, "normalizer"), *splitter = json_object_get(document, "pre_tokenizer");
@@ -119,7 +119,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = cq_tokenizer_apply_class(document, config, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
-    /* The files that older readers use instead are copied, too. */
+    /* Files for older readers are copied, too. */
     static const char *const beside[] = {"vocab.txt",       "sentencepiece.bpe.model",
                                          "spiece.model",    "spm.model",
                                          "tokenizer.model", "vocab.json",

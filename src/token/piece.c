@@ -1,4 +1,4 @@
-/* What a piece says about words: the text without its marker, and whether it begins a word. */
+/* What a piece represents: its text without the marker, and whether it begins a word. */
 #include "token/tokenizer_parts.h"
 
 #include "base/memory.h"
@@ -6,7 +6,7 @@
 
 static const char metaspace[] = "\xE2\x96\x81"; /* U+2581 */
 
-/* Byte-level pieces are written in stand-in characters: turns them back into text once, at opening. */
+/* Byte-level pieces use stand-in characters: decodes them to text once, at opening. */
 bool cq_pieces_decode(cq_tokenizer *t) {
   if (!t->model.byte_level) return true;
   for (size_t id = 0; id < t->vocab.n; id++) {

@@ -1,6 +1,6 @@
-/* The pre-tokenizers of tokenizer.json: one function and one table row each. A Sequence is laid out flat.
+/* The pre-tokenizers of tokenizer.json: one function and one table row each. A Sequence is flattened.
  *
- * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. Split is
+ * Most of them only split words into smaller ones; two (ByteLevel, Metaspace) also rewrite the text. Split is in
  * split.c. */
 #include "token/pre_tokenizer.h"
 
@@ -142,7 +142,7 @@ static size_t gpt2_word(const char *text, size_t n) {
   uint32_t c;
   size_t i = 0, step = cq_utf8_decode(&c, text, n);
   int class = class_of(c);
-  if (c == ' ' && n > 1) { /* one space belongs to the following text, unless that is white space */
+  if (c == ' ' && n > 1) { /* one space belongs to the text after it, unless that begins with white space */
     size_t next = cq_utf8_decode(&c, text + 1, n - 1);
     if (class_of(c) != SPACE) {
       i = 1;
@@ -158,7 +158,7 @@ static size_t gpt2_word(const char *text, size_t n) {
     last = i;
     i += step;
   }
-  /* White space before a word leaves its last character to the word (which takes it if it is a space). */
+  /* White space before a word leaves its last character to the word (which includes it if it is a space). */
   if (class == SPACE && i < n && last > 0) return last;
   return i;
 }
@@ -284,7 +284,7 @@ cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_
     const bool fine = step->run(to, from, step);
     if (to->text.is_full || to->text.n > limit) return CQ_ERR_LIMIT;
     if (!fine) return to->is_stopped ? CQ_ERR_STOPPED : CQ_ERR_MEMORY;
-    if (!step->rewrites) { /* the words still point into from's text: hand it over */
+    if (!step->rewrites) { /* the words still refer to from's text, so pass it on */
       cq_builder text = from->text;
       from->text = to->text;
       to->text = text;

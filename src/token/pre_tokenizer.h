@@ -1,4 +1,4 @@
-/* Pre-tokenizers: splitting normalized text into words. */
+/* Pre-tokenizers: split normalized text into words. */
 #ifndef TOKEN_PRE_TOKENIZER_H
 #define TOKEN_PRE_TOKENIZER_H
 
@@ -39,20 +39,20 @@ typedef struct cq_pre_tokenizers {
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers);
-/* Splits words[0]; *out is whichever of the two has the result. Errors as of normalizers, and CQ_ERR_STOPPED for a
+/* Splits words[0]; *out is the one of the two with the result. Errors: as for normalizers, and CQ_ERR_STOPPED for a
  * regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], const cq_pre_tokenizers *pre_tokenizers);
 
-/* A regular expression that our own tokenizers split by: punctuation or a symbol, with the U+2581 before it. */
+/* The regular expression by which our own tokenizers split: punctuation or a symbol, with a U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
-/* The character that stands for a byte in byte-level vocabularies: itself if printable, else one from U+0100 on. */
+/* The character for a byte in byte-level vocabularies: itself if printable, otherwise one from U+0100 on. */
 uint32_t cq_byte_level_char(unsigned char byte);
 /* The byte that a character represents, or -1. */
 int cq_byte_level_byte(uint32_t c);
 
 /* --- Split (split.c): text is divided at the matches of a string or of a regular expression, and a behavior decides
- * what happens to the matches. Splits of characters of a class (Punctuation, Digits) behave the same. --- */
+ * what happens to the matches. Splits at a class of characters (Punctuation, Digits) work the same way. --- */
 
 typedef enum cq_split_behavior {
   CQ_SPLIT_REMOVED,
@@ -68,7 +68,7 @@ CQ_MUST_USE cq_status cq_split_parse_behavior(int *out, const cq_step_parser *p)
 CQ_MUST_USE cq_status cq_split_parse(cq_pre_tokenizer *step, const cq_step_parser *p);
 /* Splits each word at the characters of a class. */
 bool cq_split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior);
-/* Puts bytes [start, end) of a word, if there are any. */
+/* Appends bytes [start, end) of a word as a new word, if there are any. */
 bool cq_split_put(cq_words *out, const cq_word *word, size_t start, size_t end);
 
 #endif

@@ -1,4 +1,4 @@
-/* Writing SentencePiece's normalization rules for its trainer, spelling variants included. See rules.h. */
+/* Writes SentencePiece's normalization rules for its trainer, including spelling variants. See rules.h. */
 #include "token/rules.h"
 
 #include "base/error.h"
@@ -76,7 +76,7 @@ static bool note_variant(void *context, uint32_t from, uint32_t to) {
   return !r->failed && cq_map_put(&r->variants, key, to);
 }
 
-/* A rule of the library's, whose replacement has no variants. */
+/* A rule of the library, with spelling variants in its replacement unified. */
 static bool add_base_rule(void *context, cq_slice from, cq_slice to) {
   rules *r = context;
   cq_builder_clear(&r->text);

@@ -1,5 +1,5 @@
-/* Writing a tokenizer so that others load the same one: the files it came from as they are, tokenizer_config.json with
- * the new length, and whatever of tokenizer.json, special_tokens_map.json and tokenizer_config.json there was not. */
+/* Writes a tokenizer so that other libraries load the same one: its original files unchanged, tokenizer_config.json
+ * with the new length, and the missing ones of tokenizer.json, special_tokens_map.json and tokenizer_config.json. */
 #include "token/tokenizer_files.h"
 
 #include "base/file.h"

@@ -1,11 +1,10 @@
-/* SentencePiece models: turned into a tokenizer.json document and assembled from it, as the readers in Python do, so
- * that a directory gives the same ids whether it is opened by its .model or by the tokenizer.json that is saved beside
- * it.
+/* SentencePiece models: converted to a tokenizer.json document, from which the tokenizer is assembled, as in the Python
+ * readers. A directory thus gives the same ids whether its .model or the tokenizer.json saved next to it is opened.
  *
- *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which is what "remove extra white space" and "add a
- *                dummy prefix" come to; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
+ *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which implement "remove extra white space" and "add a
+ *                dummy prefix"; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
  *   ids          as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask>
- *   BPE          a merge for every way to make a piece of two others, best scores first */
+ *   BPE          a merge for every way to form a piece from two others, best scores first */
 #include "token/tokenizer_files.h"
 
 #include "base/base64.h"
@@ -48,7 +47,7 @@ typedef struct split {
   int32_t left, right, merged;
 } split;
 
-/* Best score first; on a tie, the longest left part; else stable. */
+/* Best score first; on a tie, the longest left part; otherwise stable. */
 static int piece_by_score(const void *a, const void *b) {
   const split *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
@@ -94,7 +93,7 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* We add XLM-R's first four tokens and its last; the id of any other is the file's plus one. */
+    /* We add XLM-R's first four tokens and its last; any other id is the file's id plus one. */
     bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
     int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
@@ -135,7 +134,7 @@ static json_t *pre_tokenizer_json(const cq_sp_model *m) {
                    sp_metaspace_json(m));
 }
 
-/* Special tokens around one sentence and around two; NULL for a side without one. */
+/* The template of special tokens around one sentence and around two; NULL: no token on that side. */
 static json_t *template_json(const cq_tokenizer *t, const char *before, const char *after, bool twice) {
   json_t *single = json_array(), *pair = json_array(), *specials = json_object();
   const char *names[] = {before, after};
@@ -252,7 +251,7 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   json_decref(model_config);
   bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
   bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
-  /* ALBERT's class lower-cases and strips accents before the model sees the text, unless both are turned off. */
+  /* ALBERT's class lower-cases the text and strips accents before the model, unless both are turned off. */
   if (class && !strncmp(class, "Albert", 6) &&
       (!json_is_false(json_object_get(config, "do_lower_case")) ||
        !json_is_true(json_object_get(config, "keep_accents"))))

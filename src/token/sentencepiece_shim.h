@@ -1,4 +1,4 @@
-/* libsentencepiece's trainer (C++), for C. Its models are read by model_proto.h, which says why. */
+/* libsentencepiece's trainer (C++), for C. model_proto.h reads its models and explains why. */
 #ifndef TOKEN_SENTENCEPIECE_SHIM_H
 #define TOKEN_SENTENCEPIECE_SHIM_H
 

@@ -1,14 +1,14 @@
-/* Split: a word is cut into segments, matches and what lies between them, and these are put together again as the
- * behavior says:
+/* Split: a word is split into segments (matches and the text between them), which are rejoined according to the
+ * behavior:
  *
  *   "a--b" by "-"          segments  a|-|-|b
  *   Removed                a b
  *   Isolated               a - - b
- *   MergedWithPrevious     a- - b       a match joins what lies before it, unless that is a match
+ *   MergedWithPrevious     a- - b       a match joins the segment before it, unless that is a match
  *   MergedWithNext         a - -b
- *   Contiguous             a -- b       neighbors of one kind
+ *   Contiguous             a -- b       adjacent segments of the same kind are joined
  *
- * invert: what lies between is taken for the matches. Source: the library tokenizers, NormalizedString::split. */
+ * invert: the text between counts as the matches. Source: the library tokenizers, NormalizedString::split. */
 #include "token/pre_tokenizer.h"
 
 #include "base/error.h"
@@ -126,7 +126,7 @@ static bool run_split_regex(cq_words *out, const cq_words *in, const cq_pre_toke
   return true;
 }
 
-/* CQ_SPLIT_PUNCTUATION, isolated: each match is a word. As the regular expression does, and faster. */
+/* CQ_SPLIT_PUNCTUATION, isolated: each match is a word. The same result as the regular expression, but faster. */
 static bool run_split_marks(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step) {
   enum { BLANK = 0x2581 };
   (void)step;

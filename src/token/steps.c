@@ -1,4 +1,4 @@
-/* What normalizers and pre-tokenizers share: parsing a step, or a Sequence of them, and the error of one that fails. */
+/* Shared by normalizers and pre-tokenizers: parsing a step or a Sequence of steps, and the error of a failed step. */
 #include "token/steps.h"
 
 #include "base/error.h"

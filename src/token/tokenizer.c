@@ -1,4 +1,4 @@
-/* What a tokenizer is made of, and encoding with it. Opening one from a directory is open_tokenizer.c. */
+/* A tokenizer's parts, and encoding with it. open_tokenizer.c opens one from a directory. */
 #include "token/tokenizer_parts.h"
 
 #include "base/error.h"
@@ -67,7 +67,7 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
   return status;
 }
 
-/* Text between added tokens of the raw kind: normalized, then searched for those of the other kind. */
+/* Encodes text between raw added tokens: normalizes it, then searches for the other added tokens. */
 static cq_status encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
                             size_t limit) {
   cq_builder_clear(&w->normal);
@@ -86,7 +86,7 @@ static cq_status encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory 
   return encode_plain(out, t, w, (cq_slice){normal.data + done, normal.n - done}, at_start && done == 0, limit);
 }
 
-/* All of a text's ids, or somewhat more than limit of them. */
+/* All of a text's ids, or slightly more than limit of them. */
 static cq_status encode_pieces(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, size_t limit) {
   const cq_added_token *token;
   size_t done = 0, start, end;

@@ -4,21 +4,21 @@
 
 #include "token/tokenizer_parts.h"
 
-/* Overrides the switches of a tokenizer.json as its class in tokenizer_config.json does. */
+/* Overrides the switches of a tokenizer.json as its class (in tokenizer_config.json) would. */
 cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error);
 
-/* Reads a tokenizer.json: t->vocab and the scores are filled where the fast reader has read them, and left out of the
- * document. */
+/* Reads a tokenizer.json. If the fast reader succeeds, it fills t->vocab and the scores, and the document lacks
+ * them. */
 cq_status cq_tokenizer_read_json(json_t **out, cq_tokenizer *t, cq_slice text, const char *path, cq_error *error);
 
-/* Builds a tokenizer from a tokenizer.json document. If document.model has no vocab, t->vocab (and the model's
- * scores or merges) are filled already. path names the file in errors. */
+/* Builds a tokenizer from a tokenizer.json document. If document.model has no vocab, t->vocab (and the model's scores
+ * or merges) must be filled already. path names the file in errors. */
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error);
 
-/* The same from t->document, with what added_tokens.json and config's added_tokens_decoder add to its added tokens. */
+/* The same from t->document, plus the added tokens of added_tokens.json and of config's added_tokens_decoder. */
 cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error);
 
-/* A token for the document's list of added tokens, and the one of the list that has a text; NULL: none. */
+/* A token for the document's list of added tokens, and the entry of the list with a given text; NULL: none. */
 json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized);
 const json_t *cq_find_added_json(const json_t *list, const char *content);
 
@@ -32,17 +32,17 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merg
                              const json_t *specials, cq_error *error);
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error);
-/* A tokenizer from a SentencePiece model's bytes. xlmr: XLM-R's ids and special tokens; else class decides the special
- * tokens of a sentence. */
+/* A tokenizer from a SentencePiece model's bytes. xlmr: XLM-R's ids and special tokens; otherwise, class determines a
+ * sentence's special tokens. */
 cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, const char *class, const json_t *config,
                                     const char *path, cq_error *error);
 
-/* The file that a tokenizer was opened from; NULL: no file has that name. */
+/* The original file with that name; NULL: the tokenizer was not opened from such a file. */
 const cq_origin_file *cq_origin_of_file(const cq_tokenizer *t, const char *name);
-/* t->document with the model's vocabulary and merges put in; NULL: out of memory. */
+/* t->document including the model's vocabulary and merges; NULL: out of memory. */
 json_t *cq_complete_document(const cq_tokenizer *t);
-/* The merges in order, as pairs of pieces; new_ids: those between pieces whose new id is not -1 (NULL: all). NULL: out
- * of memory. */
+/* The merges in order, as pairs of pieces; new_ids: only merges of pieces whose new id is not -1 (NULL: all). Returns
+ * NULL when out of memory. */
 json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids);
 
 #endif

@@ -3,7 +3,7 @@
  *   { "added_tokens": [{id, content, special, lstrip, ...}], "normalizer": {type, ...}, "pre_tokenizer": {type, ...},
  *     "model": {type, vocab, ...}, "post_processor": {type, ...}, "decoder", "truncation", "padding" }
  *
- * The decoder and padding are not read, as neither is done here. Truncation is only reported: the caller chooses the
+ * The decoder and padding are ignored, because neither is needed. Truncation is only reported: the caller chooses the
  * length. */
 #include "token/tokenizer_files.h"
 
@@ -17,7 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* A few ids may be left to added tokens, but large gaps are refused. */
+/* Limits ids: a few may be left to added tokens, but large gaps are refused. */
 static int64_t id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
@@ -61,7 +61,7 @@ static cq_status begin_vocab(void *context, size_t n, bool scored) {
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
 
-/* Leaves errors to cq_vocab_parse and Unigram's parse_vocab; ids may be in any order. */
+/* Leaves errors to cq_vocab_parse and Unigram's parse_vocab. Ids may come in any order. */
 static cq_status put_piece(void *context, const char *text, size_t n, int64_t id, double score) {
   const vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;
@@ -75,7 +75,7 @@ static cq_status put_piece(void *context, const char *text, size_t n, int64_t id
   return result == CQ_VOCAB_OK ? CQ_OK : result == CQ_VOCAB_TAKEN ? CQ_ERR_FORMAT : CQ_ERR_MEMORY;
 }
 
-/* If an object repeats a key, the last one counts, and the ids of the others are missing. */
+/* If an object repeats a key, the last value counts, and the ids of the others are missing. */
 static bool each_piece_once(const cq_vocab *vocab) {
   size_t n = 0, n_found = 0;
   for (size_t i = 0; i < vocab->n; i++) n += vocab->pieces[i].present && vocab->pieces[i].n > 0;
@@ -237,7 +237,7 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
 
 /* --- what other files add to the added tokens --- */
 
-/* Puts a token, which is taken over, into a document's list of added tokens, in place of one with the same id. */
+/* Puts a token into a document's list of added tokens and takes ownership of it; replaces a token with the same id. */
 static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
   for (size_t i = 0; token && i < json_array_size(list); i++)
     if (json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id")))

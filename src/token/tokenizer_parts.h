@@ -1,16 +1,16 @@
-/* What a tokenizer is made of: a part for each stage, in a header of its own.
+/* The parts of a tokenizer: one per stage, each with its own header.
  *
  *   text
- *    | added.c            tokens that are cut out of the text as it is
- *    | normalizer.c       the pieces between them, rewritten
- *    | added.c            tokens that are cut out of the rewritten text
- *    | pre_tokenizer.c    what is left, split into words
+ *    | added.c            takes some added tokens out of the original text
+ *    | normalizer.c       rewrites the text between them
+ *    | added.c            takes the other added tokens out of the rewritten text
+ *    | pre_tokenizer.c    splits the rest into words
  *    v wordpiece.c, unigram.c, bpe.c, word_level.c
  *   ids, special tokens around them
  *
  * The stages and their names are those of the tokenizer.json format. Every other format (vocab.txt, a SentencePiece
- * model, vocab.json + merges.txt) is turned into such a document first and assembled by the same code, so that one
- * directory gives one tokenizer whichever of its files is read. */
+ * model, vocab.json + merges.txt) is first converted to such a document and assembled by the same code, so a directory
+ * gives the same tokenizer whichever of its files is read. */
 #ifndef TOKEN_TOKENIZER_PARTS_H
 #define TOKEN_TOKENIZER_PARTS_H
 
@@ -20,8 +20,8 @@
 #include "token/pre_tokenizer.h"
 #include "token/word_model.h"
 
-/* A file of the tokenizer, saved unchanged: mapped if it came from a directory (so it takes no memory, and survives a
- * replacement of the directory), owned if it was made here. */
+/* A file of the tokenizer, saved unchanged: mapped if it came from a directory (so it takes no memory, and stays valid
+ * if the directory is replaced), owned if it was made here. */
 typedef struct cq_origin_file {
   char *name;
   cq_slice bytes;
@@ -36,13 +36,13 @@ struct cq_tokenizer {
   cq_normalizers normalizers;
   cq_pre_tokenizers pre_tokenizers;
   cq_model model;
-  size_t n_model_pieces;   /* ids below this are the model's own, the others were added */
+  size_t n_model_pieces;   /* ids below this are the model's own, all others were added */
   int32_t *before, *after; /* special tokens around a sentence; in the arena */
   size_t n_before, n_after;
-  json_t *document;         /* the tokenizer.json without model.vocab and merges, where none was read: for saving */
+  json_t *document;         /* the tokenizer.json (or its equivalent) without model.vocab and merges: for saving */
   json_t *legacy_added;     /* added_tokens.json, {"text": id}; NULL: none */
   const char *config_class; /* tokenizer_class for a new tokenizer_config.json */
-  cq_builder decoded;       /* byte-level pieces as text, one after another, and where each ends */
+  cq_builder decoded;       /* byte-level pieces as text, concatenated, and the end of each */
   size_t *decoded_ends, decoded_capacity;
   cq_origin_file *files; /* what the tokenizer was opened from */
   size_t n_files, file_capacity;
@@ -50,7 +50,7 @@ struct cq_tokenizer {
 };
 
 cq_tokenizer *cq_tokenizer_new(void); /* NULL: out of memory */
-/* Fills t->info once assembled; config and specials may be NULL. */
+/* Fills t->info after assembly; config and specials may be NULL. */
 cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
                               cq_error *error);
 

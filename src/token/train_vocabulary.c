@@ -1,7 +1,7 @@
-/* Training a SentencePiece vocabulary with libsentencepiece, in XLM-R's layout.
+/* Trains a SentencePiece vocabulary with libsentencepiece, in XLM-R's layout.
  *
- * Two things keep the result a function of text and options alone: the sample is drawn here (the library seeds its own
- * from the system), and the library always runs the same number of threads, as its sums are split by thread. */
+ * Two measures make the result depend only on text and options: the sample is drawn here (the library would seed its
+ * own from the system), and the library always runs the same number of threads, which its sums depend on. */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"
@@ -24,12 +24,12 @@
 
 #define N_THREADS "8"
 enum { MAX_SENTENCE_BYTES = 1 << 16 };
-/* The trainer's threads end the process if memory runs out, so it starts only if there is room: its stacks and arenas,
- * and its structures for each byte of text (25 bytes were measured). */
+/* The trainer's threads abort the process if memory runs out, so it starts only if there is room for its stacks and
+ * arenas, and for its data per byte of text (25 bytes were measured). */
 #define TRAINER_BYTES          ((size_t)320 << 20)
 #define TRAINER_BYTES_PER_BYTE 64
 
-/* Where sentences come from: the caller's function, or the sample drawn from it. */
+/* The source of sentences: the caller's function, or the sample drawn from it. */
 typedef struct source {
   bool (*next)(void *context, cq_slice *sentence);
   void *context;
@@ -55,7 +55,7 @@ static bool next_usable(source *s, cq_slice *sentence) {
   return false;
 }
 
-/* Algorithm R: each sentence has the same chance, in one pass. Source: Vitter 1985. */
+/* Algorithm R: each sentence has the same probability, in one pass. Source: Vitter 1985. */
 static bool draw_sample(source *s) {
   cq_random random = cq_random_seeded(0x5EED, 0);
   size_t capacity = 0;
@@ -105,8 +105,8 @@ static const char *own_message(const char *message) {
   return end ? end + 2 : message;
 }
 
-/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": that, the two that are added, and less
- * the mark. 0: the message says something else. */
+/* "... Vocabulary size too high (32000). Please set it to a value <= 26378.": returns that number plus two added
+ * tokens, minus the mark. 0: another message. */
 static int largest_vocabulary(const char *message) {
   const char *number = strstr(message, "Vocabulary size too high");
   number = number ? strstr(number, "<= ") : NULL;
@@ -114,7 +114,7 @@ static int largest_vocabulary(const char *message) {
   return n > 0 && n < 1 << 22 ? (int)n + 1 : 0;
 }
 
-/* Writes the rules to a file for the trainer: *path, until cq_temporary_release. */
+/* Writes the rules to a temporary file for the trainer: *path, to be released with cq_temporary_release. */
 static cq_status write_rules(char **path, const char *base, cq_error *error) {
   char place[4096];
   cq_builder text = {0};
@@ -126,13 +126,13 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   return status;
 }
 
-/* The estimated share of an old vocabulary's piece in text: pieces are ordered by frequency, which follows Zipf's law.
+/* The estimated frequency of a piece of an old vocabulary: pieces are ordered by frequency, which follows Zipf's law.
  * 10 is about the sum of 1 / (rank + 3) over a vocabulary. */
 static float score_by_rank(int64_t rank) {
   return (float)-log(10 * ((double)rank + 3));
 }
 
-/* Adds the old vocabulary's words that the model lacks, so that text of its language is still split as it was. */
+/* Adds the old vocabulary's words that the model lacks, so that text in its language is still split the same way. */
 static cq_status keep_words(char **model, size_t *n_bytes, const cq_tokenizer *old, bool lowercase, cq_error *error) {
   cq_sp_model m;
   cq_map pieces = {0};
@@ -185,7 +185,7 @@ static cq_status check_training(const cq_sentencepiece_training *o, cq_error *er
 static cq_status run_trainer(char **model, size_t *n_bytes, int *largest, source *s, const char *base,
                              const char *rules, const cq_sentencepiece_training *o, cq_error *error) {
   char size[16], coverage[32], longest[16], message[512] = "";
-  /* <pad> and <mask> are not in the file, and the mark between words is removed from it. */
+  /* <pad> and <mask> are not in the file, and the word mark is removed from it. */
   snprintf(size, sizeof size, "%d", o->vocab_size - 1);
   cq_snprintf(coverage, sizeof coverage, "%.10g", o->character_coverage);
   /* A mark may follow each byte. */

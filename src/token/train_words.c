@@ -1,11 +1,11 @@
-/* Training a vocabulary of whole words: what occurs most often, the rest is unknown.
+/* Trains a vocabulary of whole words: the most frequent ones; all others are unknown.
  *
  *   NFKC, one blank for any white space   Bonjour, «le  monde» !
  *   Metaspace                             ▁Bonjour,   ▁«le       ▁monde»   ▁!
  *   Split by CQ_SPLIT_PUNCTUATION         ▁Bonjour ,  ▁« le   ▁monde »     ▁!
  *
- * Words are counted by the encoder itself, under a model that counts instead of looking up, so that training splits
- * text as encoding does. */
+ * The encoder itself counts the words, with a model that counts instead of looking up, so that training splits text
+ * exactly like encoding. */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"
@@ -28,7 +28,7 @@ struct cq_word_counts {
   size_t capacity;
 };
 
-/* Anything longer is not a word; it is left out and unknown later. */
+/* Anything longer is not a word: it is left out, and unknown later. */
 static bool count_word(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   (void)out, (void)memory;
   cq_word_counts *c = t->model.counts;

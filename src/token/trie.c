@@ -12,7 +12,7 @@ static uint64_t hash_of_edge(const void *slot) {
   return cq_trie_hash((uint32_t)(*(const uint64_t *)slot >> 32));
 }
 
-/* At most three quarters full, so that a search for a missing edge soon ends at a free slot. */
+/* At most three quarters full, so that the search for a missing edge soon reaches a free slot. */
 static const cq_table_kind kind = {sizeof(uint64_t), 1024, 3, edge_is_free, hash_of_edge};
 
 static uint64_t *find_edge(const cq_trie *trie, uint32_t key) {
@@ -26,7 +26,7 @@ static bool add_node(cq_trie *trie) {
   return true;
 }
 
-/* The edge from a node by a byte, made if there was none; NULL: no room. */
+/* The edge from a node by a byte, made if missing; NULL: out of memory. */
 static uint64_t *take_edge(cq_trie *trie, uint32_t node, unsigned char byte) {
   const uint32_t key = node << 8 | byte; /* what stands above the number falls out */
   if (!cq_table_reserve((void **)&trie->edges, &trie->edge_capacity, trie->n_nodes, &kind)) return NULL;
@@ -57,7 +57,7 @@ bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value) {
 
 /* --- many strings --- */
 
-/* A step waits for memory, and each string's next step for its previous one: this many strings are walked at once. */
+/* Each step waits for memory, and depends on the string's previous step, so this many strings are walked at once. */
 enum { N_AT_ONCE = 16 };
 
 typedef struct putting {
@@ -75,7 +75,7 @@ static bool reserve_for(cq_trie *trie, size_t n) {
   return cq_reserve((void **)&trie->values, &trie->node_capacity, n_nodes, sizeof *trie->values);
 }
 
-/* The next string that is not empty; false at the end. */
+/* The next non-empty string; false at the end. */
 static bool next_string(putting *p, size_t *next, size_t n, cq_slice (*key)(const void *, size_t),
                         const void *context) {
   for (; *next < n; ++*next) {

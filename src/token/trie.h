@@ -1,9 +1,9 @@
-/* A set of byte strings with a number each, walked byte by byte: the vocabulary's index.
+/* A map from byte strings to numbers, walked byte by byte: the vocabulary's index.
  *
  *   node, byte -> node     one table of edges, eight bytes an edge
  *   node -> value          -1 where no string ends
  *
- * Building costs one insertion a byte and no sorting, walking one probe a byte. */
+ * Building takes one insertion per byte and no sorting, walking one probe per byte. */
 #ifndef TOKEN_TRIE_H
 #define TOKEN_TRIE_H
 
@@ -13,25 +13,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A node as returned by a step: its number, with CQ_TRIE_END where a string ends, which saves reading the value. */
+/* A node as returned by a step: its number, with CQ_TRIE_END if a string ends there, which saves reading the value. */
 #define CQ_TRIE_ROOT      0u
 #define CQ_TRIE_NONE      UINT32_MAX
 #define CQ_TRIE_END       (1u << 30)
 #define CQ_TRIE_MAX_NODES (1u << 24)
 
 typedef struct cq_trie {
-  uint64_t *edges; /* (node number << 8 | byte) << 32 | child; 0 is an empty slot, as no child is the root */
+  uint64_t *edges; /* (node number << 8 | byte) << 32 | child; 0 is an empty slot, since the root is never a child */
   int32_t *values;
   size_t edge_capacity, n_nodes, node_capacity;
 } cq_trie;
 
-/* Sets a string's value (>= 0), replacing an earlier one; false when out of memory or past CQ_TRIE_MAX_NODES. */
+/* Sets a string's value (>= 0), replacing an earlier one; false when out of memory or beyond CQ_TRIE_MAX_NODES. */
 bool cq_trie_put(cq_trie *trie, cq_slice key, int32_t value);
-/* The same for strings key(context, i), i from 0 to n - 1, with the values i, several times as fast. */
+/* The same for n strings key(context, i) with the values i from 0 to n - 1; several times as fast. */
 bool cq_trie_put_all(cq_trie *trie, size_t n, cq_slice (*key)(const void *context, size_t i), const void *context);
 /* The value of exactly this string, -1 when absent. */
 int32_t cq_trie_get(const cq_trie *trie, cq_slice key);
-/* The node a string leads to from another, CQ_TRIE_NONE when there is none. */
+/* The node that a string leads to from another node; CQ_TRIE_NONE if there is none. */
 uint32_t cq_trie_walk(const cq_trie *trie, uint32_t node, cq_slice key);
 void cq_trie_free(cq_trie *trie);
 
@@ -61,7 +61,7 @@ static inline void cq_trie_prefetch_value(const cq_trie *trie, uint32_t node) {
   __builtin_prefetch(&trie->values[node & (CQ_TRIE_MAX_NODES - 1)]);
 }
 
-/* The value of the string that ends at a node (which is not CQ_TRIE_NONE), -1 when none does. */
+/* The value of the string that ends at a node (which must not be CQ_TRIE_NONE); -1 if none ends there. */
 static inline int32_t cq_trie_value(const cq_trie *trie, uint32_t node) {
   return node & CQ_TRIE_END ? trie->values[node & (CQ_TRIE_MAX_NODES - 1)] : -1;
 }

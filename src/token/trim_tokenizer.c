@@ -1,12 +1,11 @@
-/* A tokenizer of fewer pieces: without those that a text never needed, which splits that text as before; or with one piece
- * in lower case for those that differ in case alone.
+/* Removes the pieces that a text does not need; the tokenizer splits that text as before.
  *
- *   WordPiece, words   the pieces that matched, those of words that ended as unknown among them: another piece can only
- *                      match where it matched before
- *   Unigram            the pieces of the best segmentations: without the others no path becomes better. The unknown
- *                      character's score follows from the lowest of all, which stays
- *   BPE                both parts and the result of each merge that was made: without the others the same merge is the
- *                      first at each turn
+ *   WordPiece, words   kept: the pieces that matched, also in words that became unknown: another piece can match only
+ *                      where it matched before
+ *   Unigram            kept: the pieces of the best segmentations: without the others, no path becomes better. The
+ *                      unknown character's score depends on the lowest score of all, which stays
+ *   BPE                kept: both parts and the result of each merge that was made: without the others, the same merge
+ *                      still comes first at each step
  *
  * Added tokens, special ones and single bytes stay. Ids keep their order. */
 #include "token/tokenizer_files.h"

@@ -1,7 +1,7 @@
-/* Unigram: the segmentation of a word whose pieces' log-probabilities sum highest (Viterbi). A character that no piece
- * covers is unknown, at ten below the lowest score; unknown neighbors become one token, or their bytes where the
- * vocabulary has bytes. Source: Kudo 2018; ties go to the candidate that was found first, sums are in double precision,
- * as in the readers of tokenizer.json. */
+/* Unigram: the segmentation of a word with the highest sum of log-probabilities (Viterbi). A character without a piece
+ * is unknown, with the lowest score minus ten; adjacent unknown characters become one token, or their bytes if the
+ * vocabulary has bytes. Source: Kudo 2018; ties go to the first candidate, and sums are in double precision, as in the
+ * readers of tokenizer.json. */
 #include "token/tokenizer_parts.h"
 
 #include "base/error.h"
@@ -73,7 +73,7 @@ typedef struct node {
   uint32_t length; /* of the last piece; 0: not reached */
 } node;
 
-/* Characters without a piece: their bytes if the vocabulary has all of them, else one unknown token. */
+/* Characters without a piece: their bytes if the vocabulary has all of them, otherwise one unknown token. */
 static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   if (m->byte_fallback) {
     bool all = true;
@@ -86,7 +86,7 @@ static bool put_unknown(cq_ids *out, const cq_model *m, cq_slice text) {
   return m->unk_id < 0 || cq_ids_put(out, m->unk_id);
 }
 
-/* Single characters may always be used, so that a path exists. */
+/* Single characters are never dropped, so that a path exists. */
 static bool is_dropped(const cq_piece_dropout *d, size_t start, int32_t id) {
   return cq_mix(d->key ^ cq_mix((uint64_t)start << 32 | (uint32_t)id)) >> 11 < d->share;
 }
@@ -122,7 +122,7 @@ static void find_best_path(node *best, const cq_tokenizer *t, cq_slice word, con
 
 static bool put_path(cq_ids *out, node *best, const cq_model *m, cq_slice word) {
   const size_t n = word.n;
-  /* Reverse the path: each node's score is no longer needed, its length now points forward. */
+  /* Reverses the path: each node's score is no longer needed, and its length now points forward. */
   uint32_t next = 0;
   for (size_t end = n; end > 0;) {
     uint32_t length = best[end].length;

@@ -1,4 +1,4 @@
-/* The vocabulary: the pieces' bytes one after another, and a trie that finds their ids. */
+/* The vocabulary: the pieces' bytes, concatenated, and a trie that finds their ids. */
 #include "token/vocab.h"
 
 #include "base/memory.h"

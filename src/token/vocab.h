@@ -14,19 +14,19 @@ typedef struct cq_vocab {
   cq_builder text; /* all pieces' bytes, one after another */
   cq_piece_text *pieces;
   size_t n, capacity;
-  cq_trie index; /* what the model may match: not the added tokens, */
-  cq_trie added; /* which stand here */
+  cq_trie index; /* pieces that the model may match, without added tokens */
+  cq_trie added; /* the added tokens */
 } cq_vocab;
 
 typedef enum cq_vocab_result { CQ_VOCAB_OK, CQ_VOCAB_TAKEN, CQ_VOCAB_MEMORY } cq_vocab_result;
 
 /* Room for n pieces; false: out of memory. */
 bool cq_vocab_reserve(cq_vocab *vocab, size_t n);
-/* Gives id a piece; CQ_VOCAB_TAKEN when the id has one. A repeated piece is found under the later id. */
+/* Sets id's piece; CQ_VOCAB_TAKEN if the id already has one. A repeated piece is found under its later id. */
 cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id);
 cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id);
-/* The same as cq_vocab_put, but nothing is found before cq_vocab_index, which is several times faster for all pieces
- * together (false: out of memory). */
+/* Like cq_vocab_put, but pieces can be found only after cq_vocab_index, which indexes all pieces several times faster
+ * (false: out of memory). */
 cq_vocab_result cq_vocab_put_later(cq_vocab *vocab, cq_slice piece, int32_t id);
 bool cq_vocab_index(cq_vocab *vocab);
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id); /* data NULL: no such id */

@@ -1,7 +1,7 @@
-/* vocab.json and merges.txt: byte-level BPE as GPT-2 and RoBERTa keep it.
+/* vocab.json and merges.txt: the byte-level BPE files of GPT-2 and RoBERTa.
  *
  *   vocab.json   {"piece": id, ...}
- *   merges.txt   "#version: ..." first, then "left right" a line, the earliest learned first */
+ *   merges.txt   "#version: ..." first, then "left right" per line, the earliest learned first */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* vocab.txt: one piece a line, the line's number (from 0) is its id. tokenizer_config.json holds BERT's switches. */
+/* vocab.txt: one piece per line; the line's number (from 0) is its id. tokenizer_config.json has BERT's switches. */
 #include "token/tokenizer_files.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-/* WordLevel: a word is one token, or the unknown one. What a word is, the pre-tokenizers say; where they put the mark
- * U+2581 for the blank before a word, it is part of the vocabulary's words, and the text can be put together again. */
+/* WordLevel: a word is one token, or the unknown token. The pre-tokenizers determine what a word is. If they mark the
+ * blank before a word with U+2581, the vocabulary's words include the mark, and the text can be restored. */
 #include "token/tokenizer_parts.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Marking word boundaries in scripts without spaces, for training a vocabulary only. See word_marks.h. */
+/* Marks word boundaries in scripts without spaces, only for training a vocabulary. See word_marks.h. */
 #include "token/word_marks.h"
 
 #include "base/utf8.h"
@@ -17,7 +17,7 @@ void cq_word_marks_close(cq_word_marks *m) {
 }
 
 static bool lacks_spaces(cq_slice text) {
-  enum { FIRST_LEAD = 0xE0 }; /* lead byte of three-byte characters, as in Thai, the first of those scripts */
+  enum { FIRST_LEAD = 0xE0 }; /* lead byte of three-byte characters; Thai is the first of these scripts */
   for (size_t at = 0; at < text.n;) {
     uint32_t code;
     if ((unsigned char)text.data[at] < FIRST_LEAD) {
@@ -35,7 +35,7 @@ static bool is_one_character(cq_slice word) {
   return cq_utf8_decode(&code, word.data, word.n) == word.n;
 }
 
-/* How many words from words[0] on stay together: adjacent single characters if there are enough, else one. */
+/* How many words from words[0] on stay together: adjacent single characters if there are enough, otherwise one word. */
 static size_t together(const cq_slice *words, size_t n) {
   size_t run = 0;
   while (run < n && is_one_character(words[run]) &&

@@ -15,7 +15,7 @@ typedef struct cq_model {
   int32_t unk_id;
   /* WordPiece */
   size_t max_word_chars;
-  uint32_t continuation; /* the trie's node after the prefix; CQ_TRIE_NONE: no such pieces */
+  uint32_t continuation; /* the trie's node after the prefix; CQ_TRIE_NONE: there are no such pieces */
   cq_slice prefix;
   /* Unigram */
   double *scores;
@@ -30,7 +30,7 @@ typedef struct cq_model {
   cq_word_counts *counts;
 } cq_model;
 
-/* Which pieces may not be used at which places of a text. {0}: all may. */
+/* Which pieces may not be used at which positions of a text. {0}: all may. */
 typedef struct cq_piece_dropout {
   uint64_t share; /* of 2^53 */
   uint64_t key;
@@ -47,7 +47,7 @@ typedef struct cq_model_kind {
   const char *name; /* as in tokenizer.json */
   cq_status (*parse)(cq_tokenizer *t, const json_t *model, const char *path, cq_error *error);
   bool (*encode)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
-  /* The same, but all pieces that affect how the word is split, in no order; NULL: encode's. */
+  /* Like encode, but gives all pieces that affect how the word is split, in any order; NULL: use encode. */
   bool (*trace)(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory);
 } cq_model_kind;
 
@@ -60,14 +60,14 @@ extern const cq_model_kind cq_wordpiece_kind, cq_unigram_kind, cq_bpe_kind, cq_w
 typedef struct cq_merges cq_merges;
 cq_merges *cq_merges_new(size_t n); /* room for n; NULL: out of memory */
 void cq_merges_put(cq_merges *merges, int32_t left, int32_t right, int32_t merged);
-/* The same by pieces; CQ_VOCAB_TAKEN when one of the three is not in the vocabulary. */
+/* The same with pieces; CQ_VOCAB_TAKEN if one of the three is not in the vocabulary. */
 cq_vocab_result cq_merges_add(cq_tokenizer *t, cq_slice left, cq_slice right);
 void cq_merges_free(cq_merges *merges);
 typedef struct cq_merge_view {
   int32_t left, right, merged;
   uint32_t rank;
 } cq_merge_view;
-/* All of them, in no order; cq_free. NULL: out of memory. */
+/* All merges, in any order; release with cq_free. NULL: out of memory. */
 cq_merge_view *cq_merges_list(const cq_merges *merges, size_t *n);
 
 static inline bool cq_ids_put(cq_ids *ids, int32_t id) {

@@ -1,6 +1,6 @@
-/* WordPiece: the longest piece that begins a word, then the longest "##" piece that continues it, to the word's end; a
- * word that cannot be covered is one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019 for the
- * variant used here.
+/* WordPiece: the longest piece at the start of a word, then the longest "##" piece that continues it, up to the word's
+ * end; a word that cannot be covered becomes one unknown token. Source: Schuster & Nakajima 2012; Devlin et al. 2019
+ * for the variant used here.
  *
  * The vocabulary's trie gives the longest match in one walk: inner pieces are looked up from the node after "##". */
 #include "token/tokenizer_parts.h"
@@ -63,7 +63,7 @@ static bool encode_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, 
   return cq_ids_put(out, t->model.unk_id);
 }
 
-/* Also the pieces of an unknown word: without its first pieces others might cover it. */
+/* Also includes the pieces of an unknown word: without its first pieces, others might cover it. */
 static bool trace_wordpiece(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq_model_memory *memory) {
   (void)memory;
   bool whole;

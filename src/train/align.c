@@ -96,7 +96,7 @@ static bool is_entry_of(const void *slot, const void *sought) {
   return a->target == 0 || (a->source == b->source && a->target == b->target);
 }
 
-/* The pair's place, or the free one where it would go. */
+/* The pair's entry, or the free one where it would go. */
 static entry *entry_of_pair(const cq_aligner *a, int32_t source, int32_t target, uint64_t hash) {
   const entry sought = {.source = (uint32_t)source, .target = (uint32_t)target + 1};
   return cq_table_find(a->table, a->capacity, sizeof sought, hash, is_entry_of, &sought);
@@ -156,7 +156,7 @@ typedef struct sums {
   double *source_null, *target_null; /* expected counts of nothing */
 } sums;
 
-/* Distributes one sentence's tokens over those of the other side. `outer` are the distributed tokens. */
+/* Distributes one sentence's tokens over those of the other side. `outer`: the tokens to distribute. */
 static void expect_side(const cq_aligner *a, double *null, entry **found, const float *prior, const int32_t *outer,
                         int32_t n_outer, int32_t n_inner, int32_t outer_step, int32_t inner_step, bool backward,
                         double weight) {

@@ -1,4 +1,4 @@
-/* Which source tokens a target token translates: a lexical alignment of parallel text.
+/* Finds the source tokens that a target token translates: a lexical alignment of parallel text.
  *
  *   cq_aligner *a;
  *   cq_aligner_new(&a, n_source_ids, n_target_ids, &err);
@@ -7,12 +7,13 @@
  *   n = cq_aligner_links(a, id, links, 16);               // a target token's best source tokens, weights adding to 1
  *
  * IBM model 1 in both directions at once, with a prior for the diagonal (similar positions in both sentences),
- * and the product of the two as weight: a source token counts when each is likely the other's translation, which rules
- * out function words. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed tension.
+ * and the product of the two as weight: a source token counts if each is a likely translation of the other, which
+ * excludes function words. Source: Brown et al. 1993; the diagonal from Dyer, Chahuneau & Smith 2013, with a fixed
+ * tension.
  *
  * Memory is bounded by the pairs of ids that occur together at least twice; pairs seen once are left out as
- * uninformative, unless the sentences are short: a dictionary's word and its translation are conclusive. Sums run in
- * the order of the sentences: the result is the same every time. */
+ * uninformative, unless the sentences are short: a dictionary's word and its translation are conclusive. Sums are in
+ * the order of the sentences, so the result is deterministic. */
 #ifndef TRAIN_ALIGN_H
 #define TRAIN_ALIGN_H
 
@@ -34,8 +35,8 @@ void cq_aligner_free(cq_aligner *a);
 CQ_MUST_USE cq_status cq_aligner_add(cq_aligner *a, const int32_t *source, size_t n, const int32_t *target, size_t m,
                                      int weight, cq_error *error);
 CQ_MUST_USE cq_status cq_aligner_run(cq_aligner *a, int n_iterations, cq_error *error);
-/* Fills links with at most max source tokens, heaviest first; returns how many, 0 for a token without any. After run.
- */
+/* Fills links with at most max source tokens, heaviest first; returns their number, 0 for a token without any. After
+ * run. */
 size_t cq_aligner_links(const cq_aligner *a, int32_t target, cq_link *links, size_t max);
 /* How often a target token occurred, by weight. */
 uint64_t cq_aligner_count(const cq_aligner *a, int32_t target);

@@ -27,8 +27,8 @@ void cq_average_add(cq_average *a, cq_context *ctx);
 /* Swaps the parameters' values and the mean. Packed weights must be packed again afterwards. */
 void cq_average_swap(cq_average *a, cq_context *ctx);
 
-/* Sections "average.n" and, where it is the mean of something, "average"; and back. Errors: of restoring, CQ_ERR_FORMAT
- * naming the section that is missing or of another size. */
+/* Saves the sections "average.n" and, if n is not 0, "average", and restores them. Errors of restoring: CQ_ERR_FORMAT,
+ * which names the missing section or the one with a wrong size. */
 CQ_MUST_USE cq_status cq_average_save(const cq_average *a, cq_checkpoint_writer *w, cq_error *error);
 CQ_MUST_USE cq_status cq_average_restore(cq_average *a, const cq_checkpoint *c, cq_error *error);
 

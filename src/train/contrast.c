@@ -1,4 +1,4 @@
-/* In-batch contrastive loss (InfoNCE) and its gradient, both ways. See contrast.h. */
+/* In-batch contrastive loss (InfoNCE) and its gradient, in both directions. See contrast.h. */
 #include "train/contrast.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@ typedef struct search {
   const cq_contrast *c;
   const cq_kernels *kernels;
   int64_t n_blocks[2];
-  double scale;        /* of the gradient of a similarity over the temperature */
+  double scale;        /* factor for the gradient of a similarity divided by the temperature */
   float *units[2];     /* [n, dim] the vectors, at length 1 */
   float *lengths[2];   /* [n] that they had */
   float *columns[2];   /* the same, packed as the right side of units units^T */
@@ -31,7 +31,7 @@ static void make_units(void *context, size_t side, int worker) {
   b->kernels->pack(b->rows[side], b->units[side], c->dim, 1, c->n[side], c->dim);
 }
 
-/* Some rows of the cosines of one side, in the worker's block. */
+/* Some rows of one side's cosines, in the worker's block. */
 typedef struct block {
   int side;
   int64_t first, m; /* rows */
@@ -40,13 +40,13 @@ typedef struct block {
   float *gradient;  /* [m, dim], room only */
 } block;
 
-/* Whether row j of the second side is a false negative of row i of the first: the same text, or a partner of it. */
+/* Whether row j of the second side is a false negative for row i of the first: the same text, or a partner of it. */
 static bool is_no_answer(const cq_contrast *c, int64_t i, int64_t j) {
   if (!c->ids[0] || i == j) return false;
   return c->ids[1][i] == c->ids[1][j] || (j < c->n[0] && c->ids[0][i] == c->ids[0][j]);
 }
 
-/* Takes false negatives out of the softmax: cosine -INFINITY. */
+/* Removes false negatives from the softmax: cosine -INFINITY. */
 static void drop_no_answers(const cq_contrast *c, const block *k) {
   for (int64_t r = 0; c->ids[0] && r < k->m; r++)
     for (int64_t j = 0; j < k->n; j++)
@@ -89,7 +89,7 @@ static void sum_rows(void *context, size_t item, int worker) {
   }
 }
 
-/* The gradient of a row's similarity x to another: its probability, less 1 for the positive. */
+/* The gradient for a row's similarity x to another: its probability, minus 1 for the positive. */
 static double similarity_gradient(const search *b, int side, int64_t row, double x, bool is_own) {
   return is_seeking(b->c, side, row) ? exp(x - b->log_sums[side][row]) - is_own : 0;
 }

@@ -1,4 +1,4 @@
-/* Finding one's own among others: -log of the softmax over a batch's candidates, of cosines divided by a temperature.
+/* Contrastive loss (InfoNCE): -log of the softmax over a batch's candidates, of cosines divided by a temperature.
  * Sources: van den Oord et al. 2018, eq. 4; Henderson et al. 2017, section 4.4 (multiple negatives ranking). */
 #ifndef TRAIN_CONTRAST_H
 #define TRAIN_CONTRAST_H
@@ -18,12 +18,12 @@ typedef struct cq_contrast {
   int64_t n[2];            /* 1 <= n[0] <= n[1] */
   int64_t dim;
   double temperature;
-  bool symmetric; /* also in the other direction, from the first n[0] of the second */
+  bool symmetric; /* also in the other direction, from the first n[0] rows of the second */
 } cq_contrast;
 
 /* The mean over all anchors; adds weight times its gradient. Similarities are computed twice, block by block, so memory
  * grows with n, not with its square; the result does not depend on the number of threads. A vector of length 0 has no
- * direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+ * gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_contrast_loss(double *loss, const cq_contrast *c, double weight, cq_worker *worker,
                                        cq_context *ctx, cq_error *error);
 

@@ -1,4 +1,4 @@
-/* Which rank owns which shards, and the exchange of a process that is alone. See exchange.h. */
+/* Which rank computes which shards, and the exchange for a single process. See exchange.h. */
 #include "train/exchange.h"
 
 static cq_status dense_is_summed(void *context, float *values, int64_t n, cq_error *error) {

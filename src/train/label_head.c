@@ -111,7 +111,7 @@ static void combine_backward(const cq_space *s, const float *dfeatures) {
   }
 }
 
-/* A row of logits becomes the gradient of its loss, which is returned. */
+/* Replaces a row of logits by the gradient of its loss, and returns the loss. */
 static double softmax_loss(float *row, int64_t n, uint32_t label, double factor, bool *right) {
   double max = -INFINITY, sum = 0;
   int64_t likeliest = 0;

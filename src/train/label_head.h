@@ -2,10 +2,10 @@
  *
  *   (u, v, |u - v|) [3 dim] --linear--> [n_labels] --softmax--> probabilities
  *
- * It learns beside the encoder, by an optimizer of its own, and is thrown away when the encoder has learned from it:
+ * It is trained together with the encoder, with its own optimizer, and discarded after training:
  *
  *   cq_label_head_forward(h, &report, &space, labels, error);   // gradients of the vectors
- *   cq_label_head_update(h, scale, ctx, error);                 // its own, of all since the last update
+ *   cq_label_head_update(h, scale, ctx, error);                 // its own gradients since the last update
  *
  * Source: Reimers & Gurevych 2019, section 3, the classification objective; with a bias, as sentence-transformers. */
 #ifndef TRAIN_LABEL_HEAD_H
@@ -28,16 +28,16 @@ typedef struct cq_label_head_report {
 
 typedef struct cq_label_head cq_label_head;
 
-/* A fresh one, drawn as PyTorch draws linear layers. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
+/* A new one, initialized like PyTorch's linear layers. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_new(cq_label_head **out, const cq_kernels *kernels,
                                         const cq_label_head_options *options, cq_error *error);
 void cq_label_head_free(cq_label_head *h);
 
-/* labels [n], each below n_labels. Adds the loss's gradient to the space's, and its own to what it
- * keeps. Errors: CQ_ERR_MEMORY. */
+/* labels [n], each below n_labels. Adds the loss's gradient to the space's, and its own to the kept gradient. Errors:
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_forward(cq_label_head *h, cq_label_head_report *report, const cq_space *space,
                                             const uint32_t *labels, cq_error *error);
-/* An update by the kept gradient, times scale. Errors: CQ_ERR_LIMIT if it is not finite, CQ_ERR_MEMORY. */
+/* Updates by the kept gradient, times scale. Errors: CQ_ERR_LIMIT if it is not finite, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_label_head_update(cq_label_head *h, double scale, cq_context *ctx, cq_error *error);
 
 /* Weight [n_labels, 3 dim] and bias; pack them after a change. */

@@ -26,7 +26,7 @@ void cq_overlap_start(cq_overlap *o) {
   for (int i = 0; i < o->n_shards; i++) o->shards[i].passed = o->begun;
 }
 
-/* Begins the sums of the chunks that all shards have passed. */
+/* Begins the sums of the chunks that all shards have finished. */
 static void begin_chunks(cq_overlap *o) {
   int64_t passed = o->shards[0].passed;
   for (int i = 1; i < o->n_shards; i++)

@@ -1,4 +1,4 @@
-/* Reading pairs of sentences into memory, tokenized once. See parallel.h. */
+/* Reads pairs of sentences into memory and tokenizes them once. See parallel.h. */
 #include "train/parallel.h"
 
 #include "base/error.h"
@@ -12,7 +12,7 @@
 
 enum { MAX_COLUMNS = 64 };
 
-/* A pair as read, before translations of one source are brought together. */
+/* A pair as read, before translations of the same source are combined. */
 typedef struct raw_pair {
   uint32_t next; /* next pair of the same source + 1; 0: none */
   cq_slice target, third;
@@ -53,7 +53,7 @@ static cq_status source_id(uint32_t *out, cq_parallel *data, cq_slice text, cq_e
   return CQ_OK;
 }
 
-/* The entry of a source in this file, made when it is new; *full: the limit of entries is reached. */
+/* A source's entry in this file, made if new; *full: the limit of entries is reached. */
 static cq_status entry_of(uint32_t *out, bool *full, reading *r, cq_slice text, cq_error *error) {
   uint64_t known = cq_map_get(&r->entry_of, text);
   *full = false;
@@ -206,7 +206,7 @@ static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_sli
   return status;
 }
 
-/* Moves the file's pairs into the shared arrays, each entry's translations side by side. */
+/* Moves the file's pairs into the shared arrays, with each entry's translations adjacent. */
 static cq_status gather_pairs(reading *r, cq_error *error) {
   cq_parallel *d = r->data;
   if (!cq_reserve((void **)&d->entries, &d->entry_capacity, d->n_entries + r->n_entries, sizeof *d->entries) ||

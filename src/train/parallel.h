@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* One source and its translations, which form a run in `targets`. */
+/* One source and its translations, which are contiguous in `targets`. */
 typedef struct cq_entry {
   uint32_t source;
   uint32_t first_target, n_targets;
@@ -61,29 +61,29 @@ typedef struct cq_parallel_options {
   int64_t max_entries; /* sources read from a file; 0: all */
   cq_third third;
   double max_score;
-  int only_column; /* text of one language: a line's first or second column, which is its own translation; 0: pairs */
-  bool plain;      /* the same, a line a sentence: a tab in it is malformed */
+  int only_column; /* text in one language: a line's first or second column, which is its own translation; 0: pairs */
+  bool plain;      /* the same, with one sentence per line: a line with a tab is malformed */
 } cq_parallel_options;
 
 /* Adds a file as a set. label NULL: made from the path ("en-de/train-anki").
  * Errors: CQ_ERR_FORMAT with file and line (too few columns, an empty column, no score, not UTF-8), CQ_ERR_FORMAT when
- * nothing is left of the file, CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * the file has no usable lines, CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_parallel_add(cq_parallel *data, const char *path, const char *label, double weight,
                                       const cq_parallel_options *options, cq_error *error);
 void cq_parallel_free(cq_parallel *data);
 uint64_t cq_parallel_pairs(const cq_parallel *data);
-/* Whether a target is its source itself, from a plain file. */
+/* Whether a target is the source itself, from a plain file. */
 static inline bool cq_parallel_is_plain(const cq_parallel *data, uint32_t source, uint32_t target) {
   return data->targets[target].data == data->sources[source].data;
 }
-/* Over all of a set's sources, targets and thirds, in their order. */
+/* A hash of all of a set's sources, targets and thirds, in order. */
 cq_identity cq_parallel_identity(const cq_parallel *data, const cq_parallel_set *set);
 
 enum { CQ_PARALLEL_SUMMARY = 1024 }; /* bytes */
 /* One line on the entries read and left out of a set; a long label is truncated. */
 void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *set);
 
-/* The label a path gets: its last two components without ".tsv", ".gz". */
+/* The label made from a path: its last two components without ".tsv", ".gz". */
 CQ_MUST_USE cq_status cq_parallel_label(char *out, size_t out_size, const char *path, cq_error *error);
 
 #endif

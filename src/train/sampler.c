@@ -1,4 +1,4 @@
-/* Which pairs a batch holds: a pure function of the seed and the batch's number. See sampler.h. */
+/* Which pairs are in a batch: a pure function of the seed and the batch's number. See sampler.h. */
 #include "train/sampler.h"
 
 #include "base/error.h"
@@ -56,7 +56,7 @@ void cq_sampler_free(cq_sampler *s) {
   *s = (cq_sampler){0};
 }
 
-/* The random order of n things in one epoch of one set. */
+/* The random order of n items in one epoch of one set. */
 static void shuffle_epoch(uint32_t *order, size_t n, uint64_t seed, uint64_t set, uint64_t epoch) {
   cq_random r = cq_random_seeded(seed ^ cq_mix(set + 1), epoch);
   for (size_t i = 0; i < n; i++) order[i] = (uint32_t)i;
@@ -72,7 +72,7 @@ static cq_pair draw_shuffled(cq_sampler *s, uint64_t number) {
   return s->pairs[s->order[number % s->n_pairs]];
 }
 
-/* The set that is furthest behind its share: deterministic, and within one draw of the weights at any time. */
+/* The set whose count is furthest below its share: deterministic, and always within one draw of the weights. */
 static size_t next_set(cq_sampler *s) {
   double total = 0, furthest = 0;
   size_t chosen = 0;

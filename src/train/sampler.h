@@ -1,10 +1,10 @@
-/* Which pairs a batch holds: a pure function of the seed and the batch's number, so that a resumed run draws what the
- * uninterrupted one would have drawn.
+/* Which pairs are in a batch: a pure function of the seed and the batch's number, so that a resumed run draws the same
+ * pairs as an uninterrupted one.
  *
- *   in order   the pairs in the files' order, set after set, from the start again at the end
+ *   in order   the pairs in file order, set after set, then again from the start
  *   shuffled   all pairs of all sets in one random order, a new one each epoch
- *   balanced   draws dealt to the sets by weight; within a set all entries in random order before any repeats, and of an
- *              entry's translations a random one */
+ *   balanced   draws are distributed over the sets by weight; within a set, all entries in random order before any
+ *              repeats, each with a random one of its translations */
 #ifndef TRAIN_SAMPLER_H
 #define TRAIN_SAMPLER_H
 

@@ -1,4 +1,4 @@
-/* Learning rates over a run, as Hugging Face's schedulers give them. See schedule.h. */
+/* Learning rates over a run, as in Hugging Face's schedulers. See schedule.h. */
 #include "train/schedule.h"
 
 #include <math.h>

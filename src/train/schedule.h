@@ -1,4 +1,4 @@
-/* The learning rate over a run, as Hugging Face's schedulers give it: update t uses factor(t - 1). */
+/* The learning rate over a run, as in Hugging Face's schedulers: update t uses factor(t - 1). */
 #ifndef TRAIN_SCHEDULE_H
 #define TRAIN_SCHEDULE_H
 

@@ -1,4 +1,4 @@
-/* Cutting a batch into shards of about as many tokens each, and passing over them. See shards.h. */
+/* Splits a batch into shards with similar numbers of tokens, and runs passes over them. See shards.h. */
 #include "train/shards.h"
 
 #include "base/context.h"
@@ -153,7 +153,7 @@ typedef struct running {
   void *context;
 } running;
 
-/* This rank's i-th shard, of one column or through all. */
+/* This rank's i-th shard, in one column or across all. */
 static cq_shard *own_shard(const cq_shards *s, int column, int i) {
   const int of = column == CQ_ALL_COLUMNS ? i / s->n_own : column;
   return &s->items[of * s->n + s->first_own + i % s->n_own];

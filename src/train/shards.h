@@ -1,12 +1,12 @@
-/* A batch laid out, cut into shards, and passes over them.
+/* A batch, divided into shards, and passes over them.
  *
- *   texts ──tokenizer──▶ ids, starts ──cut──▶ n_shards ranges of about as many tokens each ──pass──▶ sums, gradients
+ *   texts ──tokenizer──▶ ids, starts ──cut──▶ n_shards ranges with similar numbers of tokens ──pass──▶ sums, gradients
  *
- * Ranges follow the sentences' order. A shard is computed by whichever thread is free, adds to gradients that no other
- * touches at that time, and these are summed over a fixed tree (train/update.h). So the result depends, bit for bit, on
- * the batch and n_shards alone, not on threads or processes (train/exchange.h).
+ * Ranges follow the sentences' order. Any free thread computes a shard, which adds to gradients that no other shard
+ * uses at that time; these are summed over a fixed tree (train/update.h). So the result's bits depend only on the batch
+ * and n_shards, not on threads or processes (train/exchange.h).
  *
- * A batch has one column of sentences, or two: of two languages, which work side by side. */
+ * A batch has one column of sentences, or two for two languages, which are computed in parallel. */
 #ifndef TRAIN_SHARDS_H
 #define TRAIN_SHARDS_H
 
@@ -17,7 +17,7 @@ enum { CQ_SHARD_SUMS = 3 };
 
 /* --- a column of sentences --- */
 
-/* One after another, without padding. {0} is empty, and may be freed. */
+/* One after another, without padding. {0} is empty; freeing it is legal. */
 typedef struct cq_sequences {
   cq_slice prompt;       /* put before every sentence */
   int32_t n_prompt_skip; /* leading tokens of each that pooling leaves out */
@@ -29,18 +29,18 @@ typedef struct cq_sequences {
   size_t n, capacity;
   int64_t dim, states_width;
   cq_builder with_prompt;
-  double piece_dropout; /* of the first n_dropout sentences (token/tokenizer.h) */
+  double piece_dropout; /* dropout of the first n_dropout sentences (token/tokenizer.h) */
   size_t n_dropout;
   uint64_t dropout_key;   /* of the batch */
   cq_token_memory *token; /* made if there is dropout */
 } cq_sequences;
 
-/* Tokenizes n sentences and makes room for their vectors and for states of that width, always the same, whose gradient
- * begins at 0. *n_truncated, which may be NULL, is added to. Errors: CQ_ERR_MEMORY, those of tokenizing. */
+/* Tokenizes n sentences and makes room for their vectors, and for states of a fixed width with zeroed gradients. Adds
+ * to *n_truncated, which may be NULL. Errors: CQ_ERR_MEMORY, those of tokenizing. */
 CQ_MUST_USE cq_status cq_sequences_fill(cq_sequences *s, const cq_encoder *encoder, const cq_slice *texts, size_t n,
                                         int64_t states_width, uint64_t *n_truncated, cq_error *error);
-/* Some of them as a batch, whose arrays lie in the worker's workspace. keys: receives room for the dropout keys, [n],
- * to be filled; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
+/* Some of the sequences as a batch, with arrays in the worker's workspace. keys: receives room for the dropout keys,
+ * [n], which the caller fills in; NULL: no dropout. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_sequences_batch(cq_batch *out, uint64_t **keys, const cq_sequences *s, size_t first, size_t n,
                                          cq_worker *worker, cq_error *error);
 /* The encoder's states for n sentences, or their gradient; data NULL: none. */
@@ -52,7 +52,7 @@ void cq_sequences_free(cq_sequences *s);
 typedef struct cq_shard {
   int column, number; /* of the batch; of the column's shards */
   size_t first, n;    /* sentences */
-  cq_worker worker;   /* one pass's results for the next, whichever thread computes either */
+  cq_worker worker;   /* one pass's results for the next, in whichever thread either runs */
   cq_batch batch;
   uint64_t *keys; /* [n] */
   cq_tape tape;
@@ -82,15 +82,15 @@ void cq_shards_cut_rows(cq_shards *shards, int column, size_t n_rows);
 /* Computes a shard that has sentences; its error goes to shard->error. */
 typedef cq_status (*cq_shard_pass)(void *context, cq_shard *shard, int worker);
 enum { CQ_ALL_COLUMNS = -1 };
-/* Runs a pass over this rank's shards. Returns the first failure in the order of columns and shards. */
+/* Runs a pass over this rank's shards. Returns the first failure in order of columns and shards. */
 CQ_MUST_USE cq_status cq_shards_run(cq_shards *shards, int column, cq_shard_pass pass, void *context, cq_context *ctx,
                                     cq_error *error);
 /* The shards' sums together, of all ranks. */
 CQ_MUST_USE cq_status cq_shards_sum(double sums[CQ_SHARD_SUMS], const cq_shards *shards, int column, cq_error *error);
 
-/* Zeroes, in rows [column's sentences, width], those of other ranks' shards; does nothing with one rank. */
+/* Zeroes the rows of other ranks' shards in rows [column's sentences, width]; does nothing with one rank. */
 void cq_shards_keep_own(const cq_shards *shards, int column, float *rows, int64_t width);
-/* Gives every rank all rows; each has computed those of its own shards. */
+/* Gives every rank all rows; each rank has computed those of its own shards. */
 CQ_MUST_USE cq_status cq_shards_share(const cq_shards *shards, int column, float *rows, int64_t width, cq_error *error);
 
 #endif

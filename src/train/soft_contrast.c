@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The first dim numbers of the candidates at length 1, a column each: [dim, m], so that a vector's cosines to all are
- * sums of rows. */
+/* The first dim numbers of the candidates, scaled to length 1, one column each: [dim, m], so that a vector's cosines to
+ * all candidates are sums of rows. */
 static void normalize_columns(float *out, const cq_soft_contrast *c, int64_t dim) {
   const size_t m = c->n_candidates;
   for (size_t j = 0; j < m; j++) {

@@ -1,17 +1,16 @@
-/* A contrastive loss (InfoNCE) with a teacher's similarities as soft labels: a student's vector is to be as near to
- * each of some vectors of the teacher as the teacher's vector of its own sentence is.
+/* A contrastive loss (InfoNCE) with a teacher's similarities as soft labels: a student's vector should have the same
+ * similarities to the teacher's candidate vectors as the teacher's own vector of the sentence.
  *
  *   p_j = softmax_j(cos(y, t_j) / temperature)      y: the student's vector of a sentence or its translation
- *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's of the sentence
+ *   q_j = softmax_j(cos(t, t_j) / temperature)      t: the teacher's vector of the sentence
  *   loss = mean over y of -sum_j q_j log p_j
  *
- * A repeated sentence or a paraphrase in a batch is not a wrong answer: it has its share of q. Low temperatures make
- * hard labels of these. Candidates are the batch's own sentences and, where it has them, hard negatives. Source: Hu et
- * al. 2024 (IMASCL, arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
+ * A repeated sentence or a paraphrase in a batch is not a false negative: it has its share of q. Low temperatures make
+ * the labels harder. Candidates are the batch's own sentences and any hard negatives. Source: Hu et al. 2024 (IMASCL,
+ * arXiv 2405.16155), section 3; van den Oord et al. 2018, eq. 4.
  *
  * With prefixes (Matryoshka, Kusupati et al. 2022, arXiv 2205.13147, eq. 1) the loss of the vectors' first dimensions
- * is added, for each number of them. Candidates end there as well; the labels are those of all dimensions,
- * which the teacher's own prefix does not have. */
+ * is added, for each prefix length. Candidates are truncated as well, but the labels are those of all dimensions. */
 #ifndef TRAIN_SOFT_CONTRAST_H
 #define TRAIN_SOFT_CONTRAST_H
 
@@ -22,7 +21,7 @@
 
 typedef struct cq_soft_contrast {
   const float *const *candidates; /* [n_candidates] the teacher's vectors [dim], those of the batch's sentences first */
-  size_t n_own, n_candidates;     /* n_own: of the batch's sentences; the others are negatives only */
+  size_t n_own, n_candidates;     /* n_own: the first ones, of the batch's sentences; the others are only negatives */
   int64_t dim;
   double temperature;
   const int *prefixes; /* [n_prefixes] of 1 to dim dimensions */
@@ -30,7 +29,7 @@ typedef struct cq_soft_contrast {
 } cq_soft_contrast;
 
 /* The positive of row i of vectors [n, dim] is candidate i modulo n_own. Adds weight times the gradient to gradients
- * [n, dim]. A vector of length 0 has no direction, and no gradient. Errors: CQ_ERR_MEMORY. */
+ * [n, dim]. A vector of length 0 has no gradient. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_soft_contrast_loss(double *loss, float *gradients, const float *vectors, size_t n,
                                             const cq_soft_contrast *c, double weight, cq_error *error);
 

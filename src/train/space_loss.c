@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Adds factor (a - b) to da and subtracts it from db unless NULL. Returns |a - b|^2. */
+/* Adds factor (a - b) to da, and subtracts it from db unless that is NULL. Returns |a - b|^2. */
 static double pull_together(float *da, float *db, const float *a, const float *b, double factor, int64_t n) {
   double sum = 0;
   for (int64_t i = 0; i < n; i++) {

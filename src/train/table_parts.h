@@ -1,13 +1,13 @@
-/* Tables (word embeddings) whose rows are shared out among ranks: each keeps the values and the optimizer's state of
- * its part up to date (nn/optimizer.h), so its memory is its own part plus the rows of a few batches.
+/* Tables (word embeddings) whose rows are divided among ranks: each keeps the values and the optimizer's state of its
+ * part up to date (nn/optimizer.h), so its memory is its own part plus the rows of a few batches.
  *
- *   before a batch  own rows caught up ──share──▶ the batch's rows on all ranks ──▶ forward, backward
- *   after it        gradients of the batch's rows on all ranks ──▶ each updates its own; others' are given up
+ *   before a batch  own rows updated ──share──▶ the batch's rows on all ranks ──▶ forward, backward
+ *   after it        gradients of the batch's rows on all ranks ──▶ each updates its own; others' are freed
  *   evaluation      all rows on all ranks, until the next update
  *   a checkpoint    all rows and their state on rank 0
  *
- * A table keeps its place in memory; rows that are given up are pages that the system takes back. The bits are those of
- * whole tables. */
+ * A table keeps its address; the pages of freed rows are returned to the system. The bits equal those of whole
+ * tables. */
 #ifndef TRAIN_TABLE_PARTS_H
 #define TRAIN_TABLE_PARTS_H
 
@@ -28,14 +28,14 @@ typedef struct cq_table_parts {
 
 void cq_table_parts_free(cq_table_parts *t);
 
-/* Others' rows of a batch. All ranks have the same ids [n]. Errors: the exchange's, CQ_ERR_MEMORY. */
+/* Fetches other ranks' rows of a batch. All ranks have the same ids [n]. Errors: the exchange's, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_table_parts_fetch(cq_table_parts *t, const cq_param *table, const int32_t *ids, size_t n,
                                            cq_error *error);
 /* All rows of all tables. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_table_parts_fetch_all(cq_table_parts *t, cq_error *error);
 /* All rows of all tables and their state, on rank 0. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_table_parts_collect(cq_table_parts *t, cq_error *error);
-/* After an update: frees others' rows, if they are many, or in any case. */
+/* After an update: frees others' rows if there are many; always: in any case. */
 void cq_table_parts_give_up(cq_table_parts *t, bool always);
 
 #endif

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A block of a shard whose vectors have losses of their own: its activations are kept from forward to backward, so it
- * bounds memory; a weight's gradient is touched once a block, so it should not be small. */
+/* A block of a shard, for losses per vector: its activations are kept from forward to backward, so its size bounds
+ * memory; a weight's gradient is accessed once per block, so it should not be small. */
 #define BLOCK_TOKENS 1024
 
 struct cq_trainer {
@@ -23,7 +23,7 @@ struct cq_trainer {
   cq_update update;
   cq_table_parts tables;
   cq_shards shards;
-  cq_worker *workers; /* [n_workers] of blocks; a joint step's activations stay in the shards' own */
+  cq_worker *workers; /* [n_workers] for blocks; a joint step's activations are in the shards' own workers */
   int n_workers;
   uint64_t n_batches;
   cq_sequences batch;          /* the current one */
@@ -53,7 +53,7 @@ cq_status cq_trainer_new(cq_trainer **out, cq_encoder *encoder, cq_context *ctx,
   const cq_encode_options defaults = cq_encode_default_options();
   cq_status status = t->workers ? CQ_OK : cq_fail_memory(error, "trainer");
   if (!status) status = cq_shards_new(&t->shards, options->n_shards, 1, encoder->kernels, options->exchange, error);
-  /* The student's default prompt: it is trained as it will be used. */
+  /* The student's default prompt: it is trained in the way it will be used. */
   cq_text_memory memory = {0};
   if (!status)
     status = cq_encoder_prompt(&t->batch.prompt, &t->batch.n_prompt_skip, encoder, &defaults, &memory, error);
@@ -101,7 +101,7 @@ uint64_t cq_trainer_updates(const cq_trainer *t) {
   return t->update.optimizer.step;
 }
 
-/* Some of the batch's sentences; with dropout, each has a key of its place in the run. */
+/* Takes some of the batch's sentences; with dropout, each has a key for its position in the run. */
 static cq_status take_block(cq_batch *out, const cq_trainer *t, cq_worker *worker, size_t first, size_t n,
                             cq_error *error) {
   const uint64_t of_batch = cq_mix(cq_mix(t->options.seed + 1) ^ cq_mix(t->n_batches + 1));
@@ -120,7 +120,7 @@ static int own_number(const cq_trainer *t, const cq_shard *s) {
   return s->number - t->shards.first_own;
 }
 
-/* ---- vectors by themselves: forward and backward block by block ---- */
+/* ---- each vector by itself: forward and backward block by block ---- */
 
 static cq_status compute_gradients(cq_trainer *t, cq_worker *worker, cq_shard *s, size_t first, size_t n) {
   const cq_mark mark = cq_workspace_mark(&worker->workspace);
@@ -186,7 +186,7 @@ static cq_status joint_backward_shard(void *context, cq_shard *s, int worker) {
   return status;
 }
 
-/* Before the backward pass that completes an accumulation: from here on sums over all ranks may begin. */
+/* Before the backward pass that completes an accumulation: after this, sums over all ranks may begin. */
 static void begin_sums(cq_trainer *t) {
   cq_overlap *o = &t->update.overlap;
   if (!o->exchange || (t->n_batches + 1) % (uint64_t)t->options.accumulate != 0) return;

@@ -1,6 +1,6 @@
-/* One training step of an encoder: forward -> loss -> backward -> update. The loss is either of each vector by itself,
- * towards one it should be, or of all of a batch's vectors together. A batch is computed in shards (train/shards.h), so
- * that the result does not depend on the number of threads. */
+/* One training step of an encoder: forward -> loss -> backward -> update. The loss is computed either per vector, from
+ * its target, or from all of a batch's vectors together. A batch is computed in shards (train/shards.h), so that the
+ * result does not depend on the number of threads. */
 #ifndef TRAIN_TRAINER_H
 #define TRAIN_TRAINER_H
 
@@ -32,25 +32,25 @@ typedef struct cq_step_report {
   double gradient_norm; /* before clipping; of the last update */
   bool updated;         /* false while batches are accumulated */
   uint64_t n_sentences, n_tokens, n_truncated;
-  int64_t n_gradients; /* of the last update: floats, of tables the touched rows */
+  int64_t n_gradients; /* of the last update: number of floats, including only touched rows of tables */
 } cq_step_report;
 
 /* Computes a batch and, when it completes an accumulation, updates the model. targets [n]: the vector that each
  * sentence should have; the loss is the mean over all n * dim of (y - target)^2. Errors: CQ_ERR_LIMIT when the loss or
- * the gradient is not finite (the model is unusable in the latter case), CQ_ERR_MEMORY; an accumulation cannot continue
- * then. */
+ * the gradient is not finite (in the latter case, the model is unusable), CQ_ERR_MEMORY; an accumulation cannot
+ * continue after an error. */
 CQ_MUST_USE cq_status cq_trainer_step(cq_trainer *t, const cq_slice *texts, const float *const *targets, size_t n,
                                       cq_step_report *report, cq_error *error);
 
-/* Gives the loss of n vectors, and adds its gradient to theirs; both [n, dim]. */
+/* Computes the loss of n vectors, and adds its gradient to theirs; both [n, dim]. */
 typedef cq_status (*cq_joint_loss)(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                    cq_error *error);
-/* The same by a loss of all vectors together. Activations of the whole batch are kept from forward to backward. */
+/* The same with a loss of all vectors together. Activations of the whole batch are kept from forward to backward. */
 CQ_MUST_USE cq_status cq_trainer_step_jointly(cq_trainer *t, const cq_slice *texts, size_t n, cq_joint_loss loss,
                                               void *context, cq_step_report *report, cq_error *error);
 
-/* From now on the first n sentences of each batch are tokenized with piece dropout (token/tokenizer.h), by the
- * trainer's seed and the batch's number. */
+/* After this call, the first n sentences of each batch are tokenized with piece dropout (token/tokenizer.h), which
+ * depends on the trainer's seed and the batch's number. */
 void cq_trainer_drop_pieces(cq_trainer *t, double share, size_t n);
 
 /* Batches computed and updates done so far. */
@@ -58,9 +58,9 @@ uint64_t cq_trainer_batches(const cq_trainer *t);
 uint64_t cq_trainer_updates(const cq_trainer *t);
 
 /* Brings all parameters to the current step, so that the encoder may be evaluated or saved. Training may continue.
- * Called by all ranks. Errors: the exchange's, where tables are shared out. */
+ * Called by all ranks. Errors: the exchange's, if tables are divided. */
 CQ_MUST_USE cq_status cq_trainer_settle(cq_trainer *t, cq_error *error);
-/* Call on all ranks before rank 0 saves: it receives the others' parts of tables. Errors: the exchange's. */
+/* Call on all ranks before rank 0 saves: it receives the others' table parts. Errors: the exchange's. */
 CQ_MUST_USE cq_status cq_trainer_collect(cq_trainer *t, cq_error *error);
 
 /* The trainer's whole state as sections of a checkpoint, and back. Legal only between updates (not amid an

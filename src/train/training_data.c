@@ -1,4 +1,4 @@
-/* Files to train or to measure on, from an option's text and back: see training_data.h. */
+/* Files for training or evaluation, from an option's text and back: see training_data.h. */
 #include "train/training_data.h"
 
 #include "base/error.h"

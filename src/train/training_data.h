@@ -1,4 +1,4 @@
-/* Files to train or to measure on, as options: "[LABEL=]FILE[:WEIGHT]" <-> cq_training_data. */
+/* Files for training or evaluation, as options: "[LABEL=]FILE[:WEIGHT]" <-> cq_training_data. */
 #ifndef TRAIN_TRAINING_DATA_H
 #define TRAIN_TRAINING_DATA_H
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { CHUNK = 1 << 20 }; /* floats: enough for a network's speed, few enough that most sums begin early */
+enum { CHUNK = 1 << 20 }; /* floats: enough to use the network well, few enough that most sums begin early */
 
 struct cq_tree_exchange {
   cq_exchange exchange;
@@ -163,8 +163,7 @@ static cq_status give_rows(void *context, int rank, cq_error *error) {
   return status;
 }
 
-/* Adds another rank's rows, in its order of first touch; if there are none here, they keep their bits, of -0 as
- * well. */
+/* Adds another rank's rows, in its order of first touch; rows that are new here keep their bits, even -0. */
 static cq_status receive_rows(cq_tree_exchange *x, int rank, cq_gradients *g, bool are_first, cq_error *error) {
   uint64_t n_bytes = 0;
   cq_status status = cq_messages_receive(x->messages, rank, &n_bytes, sizeof n_bytes, error);

@@ -1,8 +1,8 @@
-/* An exchange between the ranks of a run, by messages (ranks/messages.h): sums go up their tree, results the same way
- * back. So the order of additions is that of train/exchange.h, and the bits are those of one process.
+/* An exchange between the ranks of a run, by messages (ranks/messages.h): sums go up the tree, results go back down. So
+ * the order of additions is that of train/exchange.h, and the bits equal those of one process.
  *
- * Narrow, gradients travel as bf16, half the bytes: each is rounded at every rank that it comes through, to 8 bits of
- * mantissa. All ranks still have the same bits, but these depend on the number of ranks. */
+ * With `narrow`, gradients are sent as bf16, half the bytes: each is rounded to 8 bits of mantissa at every rank on its
+ * way. All ranks still have the same bits, but these depend on the number of ranks. */
 #ifndef TRAIN_TREE_EXCHANGE_H
 #define TRAIN_TREE_EXCHANGE_H
 
@@ -16,7 +16,7 @@ CQ_MUST_USE cq_status cq_tree_exchange_new(cq_tree_exchange **out, cq_messages *
                                            const cq_kernels *kernels, cq_error *error);
 void cq_tree_exchange_free(cq_tree_exchange *exchange);
 
-/* Valid while the exchange lives. If messages fail, its functions fail with CQ_ERR_IO and name the ranks. */
+/* Valid as long as the exchange. If messages fail, its functions fail with CQ_ERR_IO and name the ranks. */
 const cq_exchange *cq_tree_exchange_of(const cq_tree_exchange *exchange);
 
 #endif

@@ -100,8 +100,8 @@ cq_status cq_update_apply(double *norm, cq_update *u, double scale, cq_context *
 
 /* --- state --- */
 
-/* Writes all sections to w or, NULL, reads them from c. The last are those of the step that each row of a table has
- * been brought to. */
+/* Writes all sections to w or, if w is NULL, reads them from c. The last sections have the step up to which each table
+ * row is updated. */
 static cq_status pass_sections(const cq_update *u, uint64_t *step, cq_checkpoint_writer *w, const cq_checkpoint *c,
                                cq_error *error) {
   const cq_optimizer *o = &u->optimizer;

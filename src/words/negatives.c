@@ -1,4 +1,4 @@
-/* Drawing negative samples by the alias method: one random number and one lookup a word. See negatives.h. */
+/* Draws negative samples by the alias method: one random number and one lookup per word. See negatives.h. */
 #include "words/negatives.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@ cq_status cq_negatives_open(cq_negatives *out, const uint64_t *counts, uint32_t 
   uint32_t *order = cq_alloc_array(n, sizeof *order);
   cq_status status = out->table && share && order ? CQ_OK : cq_fail_memory(error, "a table of negatives");
   if (!status) {
-    /* Shares of n: those below one from the left, the others from the right; each small one is filled up by a large
+    /* Shares of n: those below one from the left, the others from the right; each small one is topped up from a large
      * one. */
     uint32_t n_small = 0, n_large = 0;
     for (uint32_t i = 0; i < n; i++) sum += share[i] = pow((double)counts[i], power);

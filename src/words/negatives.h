@@ -1,5 +1,5 @@
 /* Drawing words in proportion to a power of their counts, one random number and one lookup per word.
- * Source: Walker 1977 (the alias method), its table as Vose 1991 builds it; Mikolov et al. 2013 for the power 3/4. */
+ * Source: Walker 1977 (the alias method), its table built as in Vose 1991; Mikolov et al. 2013 for the power 3/4. */
 #ifndef WORDS_NEGATIVES_H
 #define WORDS_NEGATIVES_H
 

@@ -1,12 +1,12 @@
-/* Training, in jobs of about ten thousand words that any thread takes:
+/* Training, in jobs of about ten thousand words. Any thread may run a job:
  *
- *   job ──▶ frequent words thinned out ──▶ for each word a window of 1 to `window` on both sides ──▶ pairs ──▶ steps
+ *   job ──▶ frequent words thinned out ──▶ for each word a window of 1 to `window` on both sides ──▶ pairs ──▶ updates
  *
- * What a job draws depends on the seed, the epoch and its number; its learning rate on where in the text it is. So
- * with one thread the result depends on nothing else. Threads write to the vectors without locks: a step may be lost
- * to another that meets it in the same row, which is rare and does no harm (Recht et al. 2011). The order of things
- * is gensim 4's: words are thinned out before windows are laid; the word in the middle is predicted from each word
- * around it; a negative that is that word is left out, not drawn again. */
+ * A job's random draws depend only on the seed, the epoch and the job's number; its learning rate depends on its
+ * position in the text. So one thread always gives the same result. Threads write to the vectors without locks: an
+ * update may be lost when two threads write to the same row at once. This is rare and does no harm (Recht et al. 2011).
+ * The order of steps is gensim 4's: words are thinned out before windows are formed; the center word is predicted from
+ * each word around it; a negative that equals the center word is skipped, not drawn again. */
 #include "words/train_words.h"
 
 #include "base/context.h"
@@ -205,7 +205,7 @@ typedef struct training {
   const cq_kernels *k;
   cq_word_model *model;
   cq_negatives negatives;
-  uint32_t *keep; /* by word: kept when a draw of 32 bits is at most this */
+  uint32_t *keep; /* by word: kept when a 32-bit draw is at most this */
   jobs jobs;
   int epoch;
   worker *workers;
@@ -258,7 +258,7 @@ static void train_step(const training *t, worker *w, float *x, const uint32_t *r
   t->k->add(x, w->dx, stride);
 }
 
-/* One step with the mean of many rows as input, each of which moves by the whole gradient. */
+/* One step with the mean of many rows as input; each row moves by the whole gradient. */
 static void step_of_mean(const training *t, worker *w, const uint32_t *rows, int n, float rate) {
   const int64_t stride = t->model->stride;
   float *in = t->model->in;
@@ -277,7 +277,7 @@ static bool add_input(const training *t, worker *w, uint32_t word) {
                                           m->gram_starts[word + 1] - m->gram_starts[word]);
 }
 
-/* The words around place i: from *low to *high, i itself among them. */
+/* The words around position i: from *low to *high, including i itself. */
 static void lay_window(uint32_t *low, uint32_t *high, const training *t, uint32_t i, uint32_t n, cq_random *random) {
   const uint32_t reach = 1 + (uint32_t)cq_random_below(random, (uint64_t)t->o->window);
   *low = i > reach ? i - reach : 0;
@@ -444,7 +444,7 @@ static void measure_job(void *context, size_t job, int worker_number) {
 
 cq_status cq_word_model_loss(double *loss, const cq_word_model *model, const cq_word_corpus *corpus,
                              const uint64_t *counts, const cq_words_options *o, cq_context *ctx, cq_error *error) {
-  /* An epoch of its own: nothing is drawn as any training drew it. */
+  /* A separate epoch number: the draws differ from those of any training. */
   measuring q = {.t = {.corpus = corpus, .o = o, .k = cq_kernels_best(), .model = (cq_word_model *)model, .epoch = -1}};
   double sum = 0;
   uint64_t n_pairs = 0;

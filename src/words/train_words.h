@@ -8,15 +8,14 @@
 
 enum { CQ_MAX_NEGATIVES = 63 };
 
-/* Rows lie `stride` floats apart, a whole number of cache lines, and are zero after dim. */
+/* Rows are `stride` floats apart, a whole number of cache lines, and are zero after dim. */
 typedef struct cq_word_model {
   uint32_t n;
   int dim;
   int64_t stride;
   float *in;  /* [n + buckets, stride] words, then subwords */
   float *out; /* [n, stride] */
-  /* of subwords: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: there are
-   * none */
+  /* subwords: those of word w are grams[gram_starts[w] .. gram_starts[w + 1]), row numbers of in; NULL: none */
   uint32_t *grams, *gram_starts;
   uint64_t n_read; /* tokens, over all epochs */
 } cq_word_model;
@@ -26,7 +25,7 @@ CQ_MUST_USE cq_status cq_word_model_train(cq_word_model *out, const cq_word_corp
                                           const cq_words_options *options, cq_context *ctx, cq_error *error);
 void cq_word_model_free(cq_word_model *model);
 
-/* A word's vector: its row or, with subwords, the mean of it and theirs. */
+/* A word's vector: its row or, with subwords, the mean of its row and its subwords' rows. */
 void cq_word_model_vector(float *out, const cq_word_model *model, uint32_t word);
 
 /* The subwords of a word, as bucket numbers appended to out: the runs of min_ngram to max_ngram characters of "<word>".

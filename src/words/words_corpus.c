@@ -1,4 +1,4 @@
-/* Text as numbers of words, the most frequent first. See words_corpus.h. */
+/* Text as word numbers, the most frequent first. See words_corpus.h. */
 #include "words/words_corpus.h"
 
 #include "base/error.h"
@@ -49,7 +49,7 @@ static int most_frequent_first(const void *a, const void *b) {
   return (p->word > q->word) - (p->word < q->word);
 }
 
-/* Tokens of dropped words go, the others get their new numbers. */
+/* Removes tokens of dropped words and gives the others their new numbers. */
 static void renumber(cq_word_corpus *c, const uint32_t *to) {
   size_t n = 0, from = 0;
   for (size_t d = 0; d < c->n_documents; d++) {

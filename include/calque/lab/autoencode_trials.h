@@ -1,14 +1,15 @@
-/** @file Many trainings of autoencoders: hyperparameter search, and ablations.
+/** @file Series of autoencoder trainings: hyperparameter search and ablations.
  *
  *      OUTPUT/trials.txt  the names of all started trials
- *      OUTPUT/NAME.json   a trial's values and results; a trial that has one is not repeated
+ *      OUTPUT/NAME.json   a trial's values and results; a trial with this file is not repeated
  *      OUTPUT/NAME        its model, if models are kept
- *      OUTPUT/table.md    all trials of the directory, the best first
+ *      OUTPUT/table.md    all trials in the directory, best first
  *
  * base.resume resumes a directory: a trial with other options or changed text files is CQ_ERR_ARGUMENT. base.replace
- * removes its trials, and nothing else. A directory with other files and no trials is CQ_ERR_ARGUMENT.
+ * removes only its trials. A directory with other files and no trials is CQ_ERR_ARGUMENT.
  *
- * @threads A directory belongs to one call at a time, of all threads and processes; a second one is CQ_ERR_ARGUMENT. */
+ * @threads A directory belongs to one call at a time, over all threads and processes; a second one is
+ * CQ_ERR_ARGUMENT. */
 #ifndef CALQUE_LAB_AUTOENCODE_TRIALS_H
 #define CALQUE_LAB_AUTOENCODE_TRIALS_H
 
@@ -18,8 +19,7 @@
 extern "C" {
 #endif
 
-/** A value that can be searched, by the name of its option, and its usual range; 0 to 0: searched only if a range is
- * given. */
+/** A searchable value, by the name of its option, with its usual range; 0 to 0: searched only if a range is given. */
 typedef struct cq_autoencode_range {
   const char *name;
   double low, high;
@@ -28,27 +28,28 @@ typedef struct cq_autoencode_range {
 CQ_API size_t cq_autoencode_search_values(void);                                /**< how many there are */
 CQ_API void cq_autoencode_search_value(cq_autoencode_range *out, size_t index); /**< name NULL beyond the last */
 
-/** Random search (Bergstra & Bengio 2012), by successive halving when there are several rungs (Jamieson & Talwalkar
- * 2016): rung k of R trains the best n / eta^k trials anew, for the share eta^(k + 1 - R) of base's epochs. Values and
- * order depend on the seed alone. */
+/** Random search (Bergstra & Bengio 2012), with successive halving if there are several rungs (Jamieson & Talwalkar
+ * 2016): rung k of R trains the best n / eta^k trials again, for the share eta^(k + 1 - R) of base's epochs. Values and
+ * order depend only on the seed. */
 typedef struct cq_autoencode_search_options {
   size_t size;
   int n_trials, n_rungs;
   double eta;
-  /** "lr=1e-4:1e-2", instead of, or beside, the usual ranges, which are from Dore's table 5, except alpha and beta.
-   * Numbers have four digits; temperature, and all with a usual range except layers, are drawn by their logarithm. Both
-   * ends are included; if they are equal, all trials have this value. */
+  /** "lr=1e-4:1e-2", replacing or in addition to the usual ranges, which are from Dore's table 5, except for alpha and
+   * beta. Numbers have four digits; temperature, and all values with a usual range except layers, are drawn on a
+   * logarithmic scale. Both ends are included; if they are equal, all trials have this value. */
   const char *const *ranges;
   size_t n_ranges;
-  const char *const *fixed; /**< names of values that stay as in base, unless a range is given */
+  const char *const *fixed; /**< names of values that keep base's value, unless a range is given */
   size_t n_fixed;
-  bool keep_models; /**< keep all models of the last rung; else only the best of this call */
+  bool keep_models; /**< keep all models of the last rung; otherwise, only the best of this call */
 } cq_autoencode_search_options;
 /** 27 trials, 3 rungs, eta 3: group "autoencode-search". */
 CQ_DEFAULT_OPTIONS(cq_autoencode_search_options, cq_autoencode_search_default_options, autoencode_search)
 
-/** Searches. base has the other options; its output is the directory, it needs dev, and base.best_by selects. A trial
- * whose loss is not finite has failed; the search continues. @errors Those of cq_autoencode(); CQ_ERR_ARGUMENT. */
+/** Runs a search. base has the other options: its output is the directory, dev is required, and best_by selects the
+ * best. A trial whose loss is not finite has failed; the search continues. @errors Those of cq_autoencode();
+ * CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_search(const cq_autoencode_options *base,
                                                   const cq_autoencode_search_options *options, cq_context *ctx,
                                                   cq_error *error);
@@ -64,7 +65,7 @@ typedef struct cq_autoencode_ablate_options {
 /** All changes, no models kept: group "autoencode-ablate". */
 CQ_DEFAULT_OPTIONS(cq_autoencode_ablate_options, cq_autoencode_ablate_default_options, autoencode_ablate)
 
-/** Trains base, and base with each change alone. Changes without an effect, and impossible ones, are left out;
+/** Trains base, and base with each single change. Changes that are impossible or have no effect are left out;
  * base.progress receives the reason. @errors As above; CQ_ERR_ARGUMENT for an unknown name. */
 CQ_API CQ_MUST_USE cq_status cq_autoencode_ablate(const cq_autoencode_options *base,
                                                   const cq_autoencode_ablate_options *options, cq_context *ctx,

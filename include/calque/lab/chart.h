@@ -24,7 +24,7 @@ typedef enum cq_chart_kind {
   CQ_CHART_LINE,        /**< from point to point */
   CQ_CHART_MARKED_LINE, /**< with a dot at each point */
   CQ_CHART_POINTS,      /**< dots */
-  CQ_CHART_JOINS,       /**< thin and gray, from each point of even index to the next one */
+  CQ_CHART_JOINS,       /**< thin and gray, from each point with even index to the next one */
 } cq_chart_kind;
 
 typedef struct cq_chart_series {
@@ -43,19 +43,20 @@ typedef struct cq_chart_mark {
 
 typedef struct cq_chart {
   const char *title, *x_label, *y_label; /**< UTF-8; NULL: none */
-  double x[2], y[2];                     /**< the axes' ends, which clip the series; {0, 0}: around all of the series */
+  double x[2], y[2];                     /**< the axes' ends, which clip the series; {0, 0}: chosen to include all of
+                                          * the series */
   const cq_chart_series *series;         /**< drawn in this order */
   size_t n_series;                       /**< up to 8 have their own colors */
   const cq_chart_mark *marks;
   size_t n_marks;
-  int width, height; /**< 0: 640, 480; more rows of the legend are added to the height */
-  bool same_unit;    /**< one scale for both axes; the longer one shows a wider range */
-  bool no_numbers;   /**< no numbers nor lines on the axes: only distances have a meaning */
+  int width, height; /**< 0: 640, 480; additional legend rows increase the height */
+  bool same_unit;    /**< the same scale for both axes; the longer axis shows a wider range */
+  bool no_numbers;   /**< no numbers or lines on the axes: only distances are meaningful */
 } cq_chart;
 
 /** Draws charts, one below the other, as one SVG document. out: release with cq_free(). Invalid UTF-8, and characters
  * that XML does not allow, become U+FFFD.
- * @errors CQ_ERR_ARGUMENT for an axis without extent or a chart too small to draw in, CQ_ERR_MEMORY. */
+ * @errors CQ_ERR_ARGUMENT for an axis without extent or a chart that is too small, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_chart_svg(char **out, const cq_chart *charts, size_t n_charts, cq_error *error);
 
 #ifdef __cplusplus

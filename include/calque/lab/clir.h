@@ -32,8 +32,8 @@ extern "C" {
 
 /** @name The collections */
 
-/** Each language's collection: in file names, `%` stands for the language's code. Topics of the same number are
- * translations of one another. */
+/** Each language's collection: in file names, `%` stands for the language's code. Topics with the same number are
+ * translations of each other. */
 typedef struct cq_clir_sources {
   size_t size;
   const char *const *languages; /**< codes */
@@ -41,13 +41,13 @@ typedef struct cq_clir_sources {
   const char *documents, *topics, *judgements; /**< files, or directories of documents */
   const char *stop_words;                      /**< NULL: none */
   bool no_stems;
-  const char *work; /**< new directory to keep the lexical indexes in; NULL: a temporary one */
+  const char *work; /**< new directory for the lexical indexes; NULL: a temporary one */
 } cq_clir_sources;
 CQ_DEFAULT_OPTIONS(cq_clir_sources, cq_clir_default_sources, clir_sources) /**< group "clir-sources" */
 
 typedef struct cq_clir cq_clir;
 
-/** Reads the collections and builds a lexical index of each. A word that is spelled the same in two languages is one
+/** Reads the collections and builds a lexical index of each. Words with the same spelling in two languages are one
  * word. Judgments of documents that the collection lacks are counted and ignored. @errors Those of the files;
  * CQ_ERR_ARGUMENT when `work` exists. */
 CQ_API CQ_MUST_USE cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context *ctx,
@@ -65,51 +65,51 @@ CQ_API cq_slice cq_clir_topic(const cq_clir *clir, size_t topic); /**< its numbe
 /** @name Word vectors */
 
 typedef enum cq_clir_mixing {
-  CQ_MIX_BY_LENGTH, /**< in turn, in proportion to the documents' lengths (Niyogi et al.) */
+  CQ_MIX_BY_LENGTH, /**< alternating, in proportion to the documents' lengths (Niyogi et al.) */
   CQ_MIX_AT_RANDOM, /**< words in random order (Vulic & Moens) */
 } cq_clir_mixing;
 
 typedef enum cq_clir_method {
   CQ_CLIR_TERMS,     /**< the nearest words of each word of the query */
-  CQ_CLIR_SUM,       /**< the nearest words of the sum of its words' vectors */
-  CQ_CLIR_DOCUMENTS, /**< documents and query as sums of their words' vectors, by cosine: the baseline */
+  CQ_CLIR_SUM,       /**< the words nearest to the sum of the query words' vectors */
+  CQ_CLIR_DOCUMENTS, /**< documents and queries as sums of their words' vectors, compared by cosine: the baseline */
 } cq_clir_method;
 
-/** How vectors are trained and queries translated. idf and feedback are not for sums of vectors, where no term has one
- * source word.
+/** How vectors are trained and queries translated. idf and feedback do not apply to sums of vectors, whose terms have
+ * no single source word.
  *
- * With idf, a term w' that a word w of the query becomes has the weight
+ * With idf, a translation w' of a query word w has the weight
  *
  *      (weighted ? cos(w, w') : 1) * log((N + 1) / (n_w + 1/2))
  *
- * where n_w of the N documents in the query's language have w; the weights of a term that several words become are
- * added. A word of the query itself (keep_words, and the monolingual run) counts as if its cosine were 1. This is our
- * choice: the paper does not define weights of terms.
+ * where n_w of the N documents in the query's language contain w. The weights of a term that translates several words
+ * are added. A word of the query itself (keep_words, and the monolingual run) counts with cosine 1. This is our choice:
+ * the paper does not define term weights.
  *
  * feedback is query expansion by pseudo-relevance feedback in the query's own language. Half of the new query is the
- * old one, by the frequencies of its words; half are the words with the highest share of its ten best documents there:
- * the mean of their shares, weighted by the documents' likelihood, times `log((N + 1) / (n_w + 1/2))`. A word's
- * translations, and the word itself if it is kept, are multiplied by its weight; the monolingual run uses the expanded
- * query.
+ * old one, by the frequencies of its words; the other half are the words with the highest share of its ten best
+ * documents in that language: the mean of their shares, weighted by the documents' likelihood, times `log((N + 1) /
+ * (n_w + 1/2))`. The weights of a word's translations, and of the word itself if it is kept, are multiplied by its
+ * weight; the monolingual run uses the expanded query.
  * @source Lavrenko & Croft 2001 (RM1); Abdul-Jaleel et al. 2004 (the mixture). */
 typedef struct cq_clir_options {
   size_t size;
   cq_clir_mixing mixing;
-  int kappa;          /**< pseudo-relevant documents of a held-out topic, in the query's language */
-  bool pseudo_in_all; /**< in every language, by the topic's translations: these are parallel data */
-  bool all_documents; /**< add every document by itself, for words that no aligned document has */
+  int kappa;          /**< number of pseudo-relevant documents of a held-out topic, in the query's language */
+  bool pseudo_in_all; /**< in every language, by the topic's translations, which makes them parallel data */
+  bool all_documents; /**< add every document separately, for words that no aligned document has */
   cq_clir_method method;
   int tau;         /**< target words for each word, or for the sum */
   bool weighted;   /**< multiply a word's score by its cosine */
   bool idf;        /**< and by its source word's weight: see above */
-  int feedback;    /**< words added to the query before translation; 0: none. See above */
-  int csls;        /**< neighbors for the correction of hubs (CSLS); 0: no correction */
+  int feedback;    /**< number of words added to the query before translation; 0: none. See above */
+  int csls;        /**< number of neighbors for the correction of hubs (CSLS); 0: no correction */
   bool keep_words; /**< keep the query's own words if the target language has them */
   const cq_words_options *words;
   const cq_lexical_options *ranking;
 } cq_clir_options;
 /** Group "clir", the paper's setting: by length, kappa 10, tau 10, window 25, each term's neighbors, unweighted,
- * Terrier's Dirichlet, the top 1000. The groups within it have defaults of their own. */
+ * Terrier's Dirichlet, the top 1000. The groups within it have their own defaults. */
 CQ_DEFAULT_OPTIONS(cq_clir_options, cq_clir_default_options, clir)
 CQ_DEFAULT_PART(cq_words_options, cq_clir_default_words, clir, words)
 CQ_DEFAULT_PART(cq_lexical_options, cq_clir_default_ranking, clir, lexical)
@@ -119,9 +119,9 @@ typedef struct cq_clir_model cq_clir_model;
 /** Trains vectors of all languages' words. A topic without relevant documents in a language is aligned without it; a
  * topic with relevant documents in only one language is ignored.
  * @param held_out  [n_topics] topics whose judgments and translations must not be used; NULL: none
- * @param from      the language of held-out topics' queries
- * @param ctx       with several threads results differ from run to run, as for cq_words_train(); NULL: by the seed
- *                  alone
+ * @param from      the language of the held-out topics' queries
+ * @param ctx       with several threads, results differ between runs, as for cq_words_train(); NULL: only the seed
+ *                  matters
  * @errors CQ_ERR_ARGUMENT, also for idf or feedback with sums of vectors; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_train(cq_clir_model **out, const cq_clir *clir, const bool *held_out,
                                            const char *from, const cq_clir_options *options, cq_context *ctx,
@@ -143,8 +143,8 @@ CQ_API CQ_MUST_USE cq_status cq_clir_expand(cq_clir_word **out, size_t *n, const
                                             cq_error *error);
 
 /** Searches for topics in another language: `*out` [n_topics, k], released with cq_free(); other topics have no hits.
- * from and to the same: the monolingual run, which needs no model.
- * @param asked  [n_topics], which topics; NULL: all
+ * from equal to `to`: the monolingual run, which needs no model.
+ * @param asked  [n_topics] which topics to search for; NULL: all
  * @errors CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir *clir, const cq_clir_model *model,
                                             const char *from, const char *to, const bool *asked,
@@ -153,27 +153,28 @@ CQ_API CQ_MUST_USE cq_status cq_clir_search(cq_lexical_hit **out, const cq_clir 
  * with blanks; CQ_ERR_IO. */
 CQ_API CQ_MUST_USE cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexical_hit *hits,
                                                size_t k, const char *tag, cq_error *error);
-/** The mean average precision of hits over the asked topics that have relevant documents. */
+/** The mean average precision of hits over the requested topics that have relevant documents. */
 CQ_API double cq_clir_map(const cq_clir *clir, const char *to, const cq_lexical_hit *hits, size_t k, const bool *asked);
 
 /** @name Transliteration-based matching */
 
-/** Words of two languages matched by their spelling: names, loans and cognates, found in documents of one topic. Words
- * in other scripts are romanized (ICU's transliterators) before their letters are matched; in scripts without spaces up
- * to five adjacent words also count as one, because names are split. A query is translated, then expanded in two steps:
+/** Words of two languages that match in spelling: names, loans and cognates, found in documents on the same topic.
+ * Words in other scripts are romanized (ICU's transliterators) before their letters are matched; in scripts without
+ * spaces up to five adjacent words also count as one, because names are split. A query is translated, then expanded in
+ * two steps:
  *
  *      query ──▶ likelihood in the documents, through the table of words               the translated query
  *      query ──▶ documents of its own language ──▶ expanded query; similar documents   source feedback
- *      the best so far ──▶ expanded query in their language                            target feedback */
+ *      best documents ──▶ expanded query in their language                             target feedback */
 typedef struct cq_clir_cognates cq_clir_cognates;
 
 typedef struct cq_cognate_options {
   size_t size;
-  double at, sharpness;               /**< log-odds at which a pair of words counts half; steepness of the decay */
-  double mu;                          /**< Dirichlet smoothing of likelihoods read through the table */
+  double at, sharpness;               /**< log-odds at which a word pair has half weight; steepness of the decay */
+  double mu;                          /**< Dirichlet smoothing of likelihoods computed through the table */
   double mu_feedback;                 /**< and of those within a language */
-  double query_share;                 /**< weight of the query itself against source feedback */
-  double similar_share;               /**< weight of documents like the source's, beside both */
+  double query_share;                 /**< weight of the query itself versus source feedback */
+  double similar_share;               /**< weight of documents similar to the source's, in addition to both */
   double first_share;                 /**< weight of all that against target feedback */
   int n_source, n_target;             /**< feedback documents */
   int n_source_words, n_target_words; /**< feedback words */
@@ -181,7 +182,7 @@ typedef struct cq_cognate_options {
 CQ_DEFAULT_OPTIONS(cq_cognate_options, cq_cognate_default_options, clir_cognates) /**< group "clir-cognates" */
 
 /** Learns from the documents of topics that are not held out; held-out topics contribute only documents and queries in
- * `from`. Deterministic. from and to the same: nothing is learned, and searching is monolingual with the same feedback,
+ * `from`. Deterministic. from equal to `to`: nothing is learned, and searching is monolingual with the same feedback,
  * as an upper bound. @errors CQ_ERR_ARGUMENT; CQ_ERR_UNSUPPORTED for more than 1,000 letters that ICU cannot romanize;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_clir_learn_cognates(cq_clir_cognates **out, const cq_clir *clir, const bool *held_out,
@@ -192,12 +193,12 @@ CQ_API void cq_clir_cognates_free(cq_clir_cognates *cognates);
  * CQ_ERR_ARGUMENT. */
 CQ_API CQ_MUST_USE cq_status cq_clir_cognates_set(cq_clir_cognates *cognates, const cq_cognate_options *options,
                                                   cq_error *error);
-/** The contrast: how much better a topic's words match those of its own documents than another topic's, in words.
- * Chance: the contrast after learning from wrongly paired topics. */
+/** The contrast: how much better a topic's words match those of its own documents than those of another topic, in
+ * words. Chance: the contrast after learning from mismatched topics. */
 CQ_API double cq_clir_cognates_contrast(const cq_clir_cognates *cognates);
 CQ_API double cq_clir_cognates_chance(const cq_clir_cognates *cognates);
-/** False: the contrast is below 1.5 times chance, so that the learned table is not used, and words match by their
- * romanized spelling. */
+/** False: the contrast is below 1.5 times chance, so the learned table is not used, and words match by romanized
+ * spelling. */
 CQ_API bool cq_clir_cognates_are_learned(const cq_clir_cognates *cognates);
 /** The table's entries for a query's words, word by word, best first: `*out` [n], released with cq_free(); cosine and
  * score are the entry. The query is analyzed without stems. @errors CQ_ERR_MEMORY. */
@@ -209,13 +210,13 @@ CQ_API CQ_MUST_USE cq_status cq_clir_search_cognates(cq_lexical_hit **out, const
 
 /** @name Cross-validation */
 
-/** Folds of topics in groups that stay together: `group` consecutive numbers as in cq_topic_group() (four topics an
- * article), or, with group 1, single topics by their order. Group g is in fold g mod n. */
+/** Folds of topics in groups that stay together: `group` consecutive numbers as in cq_topic_group() (four topics per
+ * article), or, with group 1, single topics in order. Group g is in fold g mod n. */
 typedef struct cq_clir_folds {
   size_t size;
   int n, group;
 } cq_clir_folds;
-/** Group "clir-folds": five folds, topics by their order. */
+/** Group "clir-folds": five folds, topics in order. */
 CQ_DEFAULT_OPTIONS(cq_clir_folds, cq_clir_default_folds, clir_folds)
 
 /** Which topics are in a fold, from 0: `*out` [n_topics], released with cq_free(). @errors CQ_ERR_ARGUMENT for a fold
@@ -227,7 +228,7 @@ typedef struct cq_clir_validation {
   size_t size;
   const int *kappas, *windows, *taus; /**< the grid for the training folds; none: 5, 10, 20; 10, 25, 50; 5, 10, 15 */
   size_t n_kappas, n_windows, n_taus;
-  double share; /**< of the training groups, in quarters, for learning curves; 0: all */
+  double share; /**< share of the training groups, in quarters, for learning curves; 0: all */
   const cq_clir_folds *folds;
 } cq_clir_validation;
 CQ_DEFAULT_OPTIONS(cq_clir_validation, cq_clir_default_validation, clir_validation) /**< group "clir-validation" */
@@ -242,17 +243,17 @@ typedef struct cq_clir_fold {
   bool is_learned; /**< cq_clir_cognates_are_learned */
 } cq_clir_fold;
 
-/** Cross-validates: for each fold the best point of the grid is chosen by validation on the next fold, which is held
- * out as well; then vectors are trained on all other topics, and the fold's topics are searched for. Each training has
- * one thread and they run side by side, so that results depend on the seed alone.
+/** Cross-validates: for each fold, the best point of the grid is chosen by validation on the next fold, which is also
+ * held out; then vectors are trained on all other topics, and the fold's topics are searched for. Each training has one
+ * thread, and several run at the same time, so results depend only on the seed.
  * @param folds  [n]; NULL: not needed
- * @param hits   [n_topics, k] of all topics, each by the model of its fold */
+ * @param hits   [n_topics, k] for all topics, each by the model of its fold */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                               const char *from, const char *to, const cq_clir_validation *how,
                                               const cq_clir_options *options, cq_context *ctx, cq_error *error);
 
 /** Cross-validates matching by cognates, without the grid. The shares of the query, of similar documents and of target
- * feedback are chosen for each fold by validation on all others in turn, unless options are given or there are only two
+ * feedback are chosen for each fold by validation on each of the others, unless options are given or there are only two
  * folds; `folds` has the choice, MAP and times. */
 CQ_API CQ_MUST_USE cq_status cq_clir_validate_cognates(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_clir *clir,
                                                        const char *from, const char *to, const cq_clir_validation *how,

@@ -32,11 +32,12 @@ extern "C" {
 typedef enum cq_test {
   CQ_TEST_WILCOXON,      /**< signed ranks of the differences (Wilcoxon 1945) */
   CQ_TEST_T,             /**< Student's t of the differences (Student 1908) */
-  CQ_TEST_RANDOMIZATION, /**< their sum, under random signs (Fisher 1935; Smucker, Allan & Carterette 2007) */
+  CQ_TEST_RANDOMIZATION, /**< the sum of differences, under random signs (Fisher 1935; Smucker, Allan & Carterette
+                          * 2007) */
   CQ_N_TESTS
 } cq_test;
 
-/** b against a. A p-value is 1 if there is nothing to test: no pair, one pair, or all differences zero. */
+/** Compares b with a. A p-value is 1 if there is nothing to test: no pair, one pair, or all differences zero. */
 typedef struct cq_comparison {
   size_t n, n_wins, n_losses, n_ties; /**< pairs; with b higher, lower, equal */
   double mean_a, mean_b, difference;  /**< difference: the mean of b - a; 0 when n is 0 */
@@ -44,9 +45,9 @@ typedef struct cq_comparison {
   /** Holm's correction of p (Holm 1979) over all pairs of runs compared, for each measure and test; p itself from
    * cq_compare_values(), which compares once. */
   double corrected[CQ_N_TESTS];
-  /** Whether p is exact. Wilcoxon: for at most 50 nonzero differences of distinct size, else from the normal
-   * distribution, corrected for ties and continuity. Randomization: for at most 20 nonzero differences, else from
-   * samples. t: always. */
+  /** Whether p is exact. Wilcoxon: for at most 50 nonzero differences of distinct size, otherwise by the normal
+   * distribution with corrections for ties and continuity. Randomization: for at most 20 nonzero differences, otherwise
+   * by samples. t: always. */
   bool exact[CQ_N_TESTS];
 } cq_comparison;
 
@@ -55,7 +56,7 @@ typedef struct cq_compare_options {
   const char *const *measures; /**< as for cq_eval_retrieval(); none: map */
   size_t n_measures;
   uint64_t topics_per_group; /**< test means over groups of consecutive topic numbers (cq_topic_group); 0: topics */
-  bool all_pairs;            /**< compare each run to each later one; else every other run to the first */
+  bool all_pairs;            /**< compare each run with each later one; otherwise, every other run with the first */
   bool in_double;            /**< as in cq_retrieval_eval_options */
   uint64_t n_samples, seed;  /**< for randomization, if it cannot try all signs */
 } cq_compare_options;
@@ -80,8 +81,8 @@ CQ_API CQ_MUST_USE cq_status cq_topic_group(uint64_t *group, cq_slice topic, uin
 
 typedef struct cq_comparisons cq_comparisons;
 
-/** Evaluates runs and compares them. Topics are the judged ones for which any run has a document; a run without one
- * found nothing there. A run's mean is over the tested values: with groups, the groups' means.
+/** Evaluates runs and compares them. The topics are judged topics for which some run has a document; a run without one
+ * found nothing. A run's mean is over the tested values: with groups, the groups' means.
  * @param runs     [n_runs] paths; the first is the baseline
  * @param options  NULL for the defaults
  * @errors CQ_ERR_ARGUMENT for fewer than two runs, options out of range, or, with groups, a topic that is not a number;
@@ -94,7 +95,7 @@ CQ_API size_t cq_comparisons_n_measures(const cq_comparisons *comparisons);
 CQ_API const char *cq_comparisons_measure(const cq_comparisons *comparisons, size_t measure);
 CQ_API size_t cq_comparisons_n_topics(const cq_comparisons *comparisons);
 CQ_API size_t cq_comparisons_n_groups(const cq_comparisons *comparisons); /**< without groups: the number of topics */
-/** Which runs were compared, by index: second against first. */
+/** Which runs were compared, by index: second with first. */
 CQ_API size_t cq_comparisons_n_pairs(const cq_comparisons *comparisons);
 CQ_API size_t cq_comparisons_first(const cq_comparisons *comparisons, size_t pair);
 CQ_API size_t cq_comparisons_second(const cq_comparisons *comparisons, size_t pair);

@@ -1,4 +1,4 @@
-/** @file Mined pairs against a gold standard, as BUCC's task judges them.
+/** @file Evaluates mined pairs against a gold standard, as in the BUCC task.
  *
  *      cq_labeled l;
  *      cq_f1_point point;
@@ -6,7 +6,7 @@
  *      cq_labeled_at(&point, &l, false, 1.06, &err);
  *      cq_labeled_free(&l);
  *
- * Outside the promise of a stable ABI, as all of calque/lab/. */
+ * Outside the promise of a stable ABI, like all of calque/lab/. */
 #ifndef CALQUE_LAB_LABELED_H
 #define CALQUE_LAB_LABELED_H
 
@@ -34,9 +34,9 @@ typedef struct cq_labeled {
   void *memory;     /**< what the slices point into */
 } cq_labeled;
 
-/** Reads scored pairs, lines of score, source id, target id and, if wanted, cosine and both sentences (what `calque
- * mine` prints for files of ids), and says which of them a gold file has: lines of source id and target id. @errors
- * CQ_ERR_FORMAT with the line for another number of columns, a score that is not a number, or a repeated pair;
+/** Reads scored pairs, lines of score, source id, target id and, optionally, cosine and both sentences (the output of
+ * `calque mine` for files with ids), and marks those in a gold file, lines of source id and target id. @errors
+ * CQ_ERR_FORMAT with the line for a wrong number of columns, a score that is not a number, or a repeated pair;
  * CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_labeled_read(cq_labeled *out, const char *gold, const char *pairs, cq_error *error);
 CQ_API void cq_labeled_free(cq_labeled *labeled);

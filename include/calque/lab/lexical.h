@@ -8,7 +8,7 @@
  *      cq_lexical_build("news.lexical", files, 1, &o, ctx, &err);
  *      cq_lexical_open(&index, "news.lexical", &err);                         // calque/lexical.h
  *
- * @threads Calls that build are independent of one another, each with a directory of its own. */
+ * @threads Building calls are independent of one another if each has its own directory. */
 #ifndef CALQUE_LAB_LEXICAL_H
 #define CALQUE_LAB_LEXICAL_H
 
@@ -20,7 +20,7 @@ extern "C" {
 
 typedef struct cq_lexical_build_options {
   size_t size;
-  /** Index only these tags (TREC) or members (JSON); none: all of a TREC document, or title, text and contents */
+  /** Index only these tags (TREC) or members (JSON); none: everything in TREC; title, text and contents in JSON */
   const char *const *fields;
   size_t n_fields;
   uint64_t segment_documents; /**< documents per segment; 0: half a gigabyte of text */
@@ -32,8 +32,8 @@ typedef struct cq_lexical_build_options {
 CQ_DEFAULT_OPTIONS(cq_lexical_build_options, cq_lexical_build_default_options, lexical_build)
 
 /** Builds an index of the documents of files and directories: TREC, TSV or JSON lines, recognized by content, plain or
- * compressed. It appears whole or not at all. An empty document is one without terms. @errors CQ_ERR_ARGUMENT when the
- * directory exists; CQ_ERR_FORMAT with the line for a malformed document, or one with a missing or repeated id;
+ * compressed. The index is written atomically. A document without terms counts as empty. @errors CQ_ERR_ARGUMENT when
+ * the directory exists; CQ_ERR_FORMAT with the line for a malformed document, or one with a missing or repeated id;
  * CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_lexical_build(const char *directory, const char *const *paths, size_t n_paths,
                                               const cq_lexical_build_options *options, cq_context *ctx,

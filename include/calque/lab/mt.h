@@ -1,4 +1,4 @@
-/** @file Machine translation against reference translations: BLEU, chrF and METEOR.
+/** @file Evaluates machine translation against reference translations: BLEU, chrF and METEOR.
  *
  *      cq_mt_texts *texts;
  *      cq_bleu_result bleu;
@@ -6,9 +6,9 @@
  *      cq_bleu(&bleu, NULL, texts, NULL, &err);
  *      printf("BLEU %.2f\n", bleu.score);
  *
- * All scores are from 0 to 100. BLEU and chrF are sacreBLEU's (2.6), including signatures, except for the version,
- * which is calque's. Text is expected as it is, detokenized. An empty hypothesis or reference is a sentence without
- * words: it matches nothing and its length counts. Scores are deterministic.
+ * All scores are from 0 to 100. BLEU and chrF are sacreBLEU's (2.6), including signatures, but with calque's version.
+ * Text must be detokenized. An empty hypothesis or reference is a sentence without words: it matches nothing, and its
+ * length counts. Scores are deterministic.
  *
  * @threads Calls are independent of one another; a cq_mt_texts may be read by any number of threads at once. */
 #ifndef CALQUE_LAB_MT_H
@@ -31,18 +31,18 @@ typedef struct cq_mt_texts {
   size_t n, n_references;
 } cq_mt_texts;
 
-/** Reads texts from files, a sentence a line, plain or compressed; one of them may be "-". Empty lines are sentences.
- * @errors CQ_ERR_FORMAT with file and line for invalid UTF-8, a NUL byte, and the first extra or missing line;
- * CQ_ERR_ARGUMENT for files without a line, or no references; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/** Reads texts from files, one sentence per line, plain or compressed; one of them may be "-". Empty lines are
+ * sentences. @errors CQ_ERR_FORMAT with file and line for invalid UTF-8, a NUL byte, and the first extra or missing
+ * line; CQ_ERR_ARGUMENT for empty files, or no references; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mt_read(cq_mt_texts **out, const char *hypotheses, const char *const *references,
                                         size_t n_references, cq_error *error);
 CQ_API void cq_mt_free(cq_mt_texts *texts); /**< of cq_mt_read */
 
 /** How text is split into words. */
 typedef enum cq_mt_tokens {
-  CQ_MT_13A,  /**< mteval-v13a's: ASCII punctuation apart, except within numbers; some HTML entities decoded */
-  CQ_MT_INTL, /**< mteval-v14's: punctuation and symbols of all scripts apart, except within numbers */
-  CQ_MT_ZH,   /**< every Chinese character and full-width sign by itself, the rest by v13a's rules */
+  CQ_MT_13A,  /**< mteval-v13a's: splits off ASCII punctuation, except within numbers; decodes some HTML entities */
+  CQ_MT_INTL, /**< mteval-v14's: splits off punctuation and symbols of all scripts, except within numbers */
+  CQ_MT_ZH,   /**< splits off every Chinese character and full-width sign; the rest by v13a's rules */
   CQ_MT_CHAR, /**< every character */
   CQ_MT_NONE, /**< white space alone */
 } cq_mt_tokens;
@@ -52,9 +52,9 @@ enum { CQ_MT_SIGNATURE = 160 }; /**< bytes of a signature, at most */
 /** @name BLEU */
 
 typedef enum cq_bleu_smoothing {
-  CQ_BLEU_EXP,   /**< the k-th order without a match counts 1 / 2^k of one */
-  CQ_BLEU_FLOOR, /**< orders without a match count smooth_value, else 0.1, of one */
-  CQ_BLEU_ADD_K, /**< smooth_value, else 1, added to matches and n-grams from order 2 on */
+  CQ_BLEU_EXP,   /**< the k-th order without a match counts as 1 / 2^k matches */
+  CQ_BLEU_FLOOR, /**< orders without a match count as smooth_value matches (default 0.1) */
+  CQ_BLEU_ADD_K, /**< adds smooth_value (default 1) to matches and n-grams from order 2 on */
   CQ_BLEU_UNSMOOTHED,
 } cq_bleu_smoothing;
 
@@ -66,7 +66,7 @@ typedef struct cq_bleu_options {
   bool lowercase;
   cq_bleu_smoothing smoothing;
   double smooth_value;  /**< below 0: the smoothing's own */
-  bool effective_order; /**< only orders with n-grams in the hypotheses: for single sentences */
+  bool effective_order; /**< use only orders with n-grams in the hypotheses: for single sentences */
 } cq_bleu_options;
 CQ_DEFAULT_OPTIONS(cq_bleu_options, cq_bleu_default_options, bleu) /**< 13a, exp: group "bleu" */
 
@@ -83,7 +83,7 @@ typedef struct cq_bleu_result {
  * @param sentences  [n] BLEU of each sentence, with effective order and the same smoothing; NULL: not needed
  * @param options    NULL for the defaults
  * @errors CQ_ERR_ARGUMENT for no sentences, no references or options out of range; CQ_ERR_MEMORY.
- * @source Papineni et al. 2002; smoothing Chen & Cherry 2014, methods 1 to 3; details as sacreBLEU (Post 2018). */
+ * @source Papineni et al. 2002; smoothing: Chen & Cherry 2014, methods 1 to 3; details as in sacreBLEU (Post 2018). */
 CQ_API CQ_MUST_USE cq_status cq_bleu(cq_bleu_result *out, double *sentences, const cq_mt_texts *texts,
                                      const cq_bleu_options *options, cq_error *error);
 /** "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:calque-0.1.0" */
@@ -102,11 +102,11 @@ typedef struct cq_chrf_options {
 } cq_chrf_options;
 CQ_DEFAULT_OPTIONS(cq_chrf_options, cq_chrf_default_options, chrf) /**< 6, 0, 2: group "chrf" */
 
-/** chrF of a corpus: F of the mean precision and the mean recall of n-grams of characters and of words, without ASCII
- * punctuation at one end, over the orders that both sides have. Each sentence is measured by its best reference.
+/** chrF of a corpus: F of the mean precision and the mean recall of n-grams of characters and of words, with ASCII
+ * punctuation split off at one end, over the orders that both sides have. Each sentence counts with its best reference.
  * @param sentences  [n] chrF of each sentence; NULL: not needed
  * @errors CQ_ERR_ARGUMENT for no sentences, no references or options out of range; CQ_ERR_MEMORY.
- * @source Popović 2015, 2017; details as sacreBLEU, without its eps smoothing. */
+ * @source Popović 2015, 2017; details as in sacreBLEU, without its eps smoothing. */
 CQ_API CQ_MUST_USE cq_status cq_chrf(double *out, double *sentences, const cq_mt_texts *texts,
                                      const cq_chrf_options *options, cq_error *error);
 /** "nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:calque-0.1.0" */
@@ -133,17 +133,17 @@ typedef struct cq_meteor_result {
   double precision, recall, fragmentation_penalty; /**< of the corpus, fractions */
   size_t n_exact, n_stem, n_synonym;               /**< matched words, by kind */
   size_t n_chunks, n_hypothesis_words, n_reference_words;
-  size_t n_approximate; /**< sentences too repetitive for the search: fewer chunks may be possible */
+  size_t n_approximate; /**< sentences too repetitive for the full search: fewer chunks may be possible */
 } cq_meteor_result;
 
 /** METEOR. Lowercase words are matched one to one with a reference's: as many equal ones as possible, then as many as
- * possible with the same stem (calque/analysis.h), then with a common set of synonyms; and so that chunks, adjacent on
- * both sides, are fewest. With precision P and recall R
+ * possible with the same stem (calque/analysis.h), then with a common set of synonyms; among these, in the fewest
+ * chunks, which are adjacent on both sides. With precision P and recall R
  *
  *      score = P R / (alpha P + (1 - alpha) R) * (1 - gamma (chunks / matches)^beta)
  *
- * Each sentence is measured by its best reference, the first on a tie. The corpus score is aggregated as in METEOR 1.5.
- * NLTK matches greedily, so that it may find more chunks.
+ * Each sentence counts with its best reference, the first on a tie. The corpus score is aggregated as in METEOR 1.5.
+ * NLTK matches greedily, so it may find more chunks.
  * @param sentences  [n] METEOR of each sentence; NULL: not needed
  * @errors CQ_ERR_ARGUMENT for no sentences, no references, alpha or gamma outside [0, 1], beta below 0, a language
  * without a stemmer, or a sentence of more than 10,000 words; CQ_ERR_FORMAT with the line for synonyms with one word,

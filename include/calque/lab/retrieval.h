@@ -6,7 +6,7 @@
  *        printf("%s %.4f\n", cq_retrieval_eval_measure(r, m), cq_retrieval_eval_overall(r, m));
  *      cq_retrieval_eval_free(r);
  *
- * The figures are trec_eval's: a run is ranked by its scores, ignoring the rank column, on a tie by document name,
+ * The figures are trec_eval's: a run is ranked by score, ignoring the rank column, with ties by document name,
  * descending; documents are relevant from relevance 1 on.
  *
  * @threads Calls are independent of one another; a cq_retrieval_eval may be read by any number of threads at once. */
@@ -29,7 +29,7 @@ typedef struct cq_retrieval_eval_options {
   const char *const *measures; /**< names, see cq_eval_retrieval(); none: the usual ones */
   size_t n_measures;
   bool complete;  /**< also count judged topics that the run lacks */
-  bool in_double; /**< compare scores in double precision, as trec_eval 10 does; else in f32, as 9 */
+  bool in_double; /**< compare scores in double precision, as in trec_eval 10; otherwise in f32, as in 9 */
 } cq_retrieval_eval_options;
 /** Group "retrieval-eval". */
 CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options, retrieval_eval)
@@ -37,8 +37,8 @@ CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options,
 /** Evaluates a run. Measures: num_ret, num_rel, num_rel_ret, map, Rprec, bpref, recip_rank, ndcg; with a cutoff k P_k,
  * recall_k and ndcg_cut_k.
  * @param options  NULL for the defaults: the usual measures, over the common topics
- * @errors CQ_ERR_ARGUMENT for an unknown measure, or files without a topic in common; CQ_ERR_FORMAT with the line for
- * malformed lines, a repeated document; CQ_ERR_IO, CQ_ERR_MEMORY. */
+ * @errors CQ_ERR_ARGUMENT for an unknown measure, or files without common topics; CQ_ERR_FORMAT with the line for
+ * malformed lines or a repeated document; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
                                                const cq_retrieval_eval_options *options, cq_error *error);
 CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
@@ -56,14 +56,14 @@ CQ_API double cq_retrieval_eval_overall(const cq_retrieval_eval *retrieval, size
 
 /** Dense retrieval: ranks the documents of a file or directory for every topic by the cosine similarity of their
  * vectors (a bi-encoder), as a TREC run of the top k documents of each topic.
- * @param run               the file to write, which appears whole or not at all; NULL or "-": standard output
+ * @param run               the file to write, atomically; NULL or "-": standard output
  * @param documents,topics  file formats as for cq_lexical_build() and cq_lexical_run()
  * @errors Those of reading, encoding and writing; CQ_ERR_FORMAT for no documents; CQ_ERR_ARGUMENT for an empty tag or
  * one with blanks. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run(const char *run, const cq_encoder *encoder, const char *documents,
                                           const char *topics, size_t k, const char *tag, cq_context *ctx,
                                           cq_error *error);
-/** cq_dense_run() with a second encoder for queries: a model opened for the task "query" beside one for "document".
+/** cq_dense_run() with a second encoder for queries: a model opened for the task "query" and one for "document".
  * @errors As above; CQ_ERR_ARGUMENT for vectors of different dimensions. */
 CQ_API CQ_MUST_USE cq_status cq_dense_run_asymmetric(const char *run, const cq_encoder *encoder,
                                                      const cq_encoder *of_queries, const char *documents,

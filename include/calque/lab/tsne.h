@@ -1,4 +1,4 @@
-/** @file t-SNE: a layout of vectors in a plane that keeps neighbors together. Large distances have no meaning.
+/** @file t-SNE: a layout of vectors in a plane that keeps neighbors together. Large distances are not meaningful.
  *
  *      cq_tsne_options o = cq_tsne_default_options();
  *      cq_tsne(places, NULL, vectors, n, dim, &o, ctx, &err);             // x = places[2 * i], y = places[2 * i + 1]
@@ -39,16 +39,16 @@ typedef struct cq_tsne_options {
 CQ_DEFAULT_OPTIONS(cq_tsne_options, cq_tsne_default_options, tsne)
 
 /** Embeds vectors in two dimensions: out minimizes the divergence between the affinities of the vectors, under a
- * Gaussian around each of the given perplexity, and those of the points, under Student's t. Exact: time and memory are
- * quadratic in n.
+ * Gaussian around each with the given perplexity, and those of the points, under Student's t. Exact: time and memory
+ * are quadratic in n.
  * @param out         [n, 2] f64, around (0, 0); without a unit
  * @param divergence  receives the final Kullback-Leibler divergence, in nats; may be NULL
  * @param vectors     [n, dim] f32; distances are Euclidean
  * @param options     NULL: the defaults
  * @errors CQ_ERR_ARGUMENT for fewer than 3 or more than CQ_TSNE_MAX_VECTORS vectors, for options out of range (such as
  * the perplexity for n) and for a number that is not finite, naming its position; CQ_ERR_STOPPED; CQ_ERR_MEMORY.
- * @source Van der Maaten & Hinton 2008, equations 1 to 5 and algorithm 1, with the gains of Jacobs 1988; the initial
- * layout by principal components is Kobak & Berens 2019, the learning rate by n Belkina et al. 2019. */
+ * @source Van der Maaten & Hinton 2008, equations 1 to 5 and algorithm 1, with the gains of Jacobs 1988; initial layout
+ * by principal components: Kobak & Berens 2019; learning rate by n: Belkina et al. 2019. */
 CQ_API CQ_MUST_USE cq_status cq_tsne(double *out, double *divergence, const float *vectors, size_t n, int dim,
                                      const cq_tsne_options *options, cq_context *ctx, cq_error *error);
 

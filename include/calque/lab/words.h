@@ -6,8 +6,8 @@
  *      cq_words_free(words);
  *
  * Defaults are those of calque/words.h. With one thread the result depends only on the seed; several threads update the
- * same vectors without locks (Hogwild, Recht et al. 2011), so that runs differ. @source Mikolov et al. 2013 (both
- * papers); Bojanowski et al. 2017 (subwords).
+ * same vectors without locks (Hogwild, Recht et al. 2011), so runs differ. @source Mikolov et al. 2013 (both papers);
+ * Bojanowski et al. 2017 (subwords).
  *
  * @threads A trained or opened cq_words may be used by any number of threads at once. progress is called on the calling
  * thread. */
@@ -50,7 +50,7 @@ CQ_API uint64_t cq_words_n_read(const cq_words *words);
 
 /** The mean loss per pair, `-log s(x o) - sum of log s(-x o_i)`, of a state on a corpus: windows and negatives are
  * drawn from the seed, and are the same for every state with the same words. @errors Those of reading; CQ_ERR_FORMAT
- * for files that do not fit one another. */
+ * for files that do not match. */
 CQ_API CQ_MUST_USE cq_status cq_words_loss(double *loss, const char *corpus, const char *prefix,
                                            const cq_words_options *options, cq_context *ctx, cq_error *error);
 

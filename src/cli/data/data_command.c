@@ -1,5 +1,5 @@
-/* calque data: parallel text from other file formats, joined, sampled, deduplicated, filtered, made by a dictionary,
- * counted. */
+/* calque data: parallel text is converted from other file formats, joined, sampled, deduplicated, filtered, made from a
+ * dictionary, or counted. */
 #include "cli/data/data_command.h"
 
 static const cli_command *const children[] = {&cli_data_get,

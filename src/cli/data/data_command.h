@@ -5,7 +5,7 @@
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
-/* One run: drawn as rows are read, stopped when the user asks to. */
+/* One run: the progress line is drawn as rows are read, and the run stops at the user's request. */
 typedef struct cli_data_run {
   cli_progress progress;
   cq_corpus_counts counts;
@@ -20,7 +20,7 @@ int cli_data_report(cli_data_run *run, cq_status status);
 bool cli_data_watch(void *run, uint64_t n_read);
 #define CLI_DATA_WATCH(o, run) ((o)->progress = cli_data_watch, (o)->progress_context = (run))
 
-/* The inputs of a struct of options are a call's arguments; standard input if there are none. */
+/* A struct's inputs are the call's arguments, or standard input if there are none. */
 extern const char *const cli_data_standard_input[1], *const cli_data_inputs_taken[];
 #define CLI_DATA_INPUTS(o, call)                                                                                       \
   ((o)->inputs = (call)->n_arguments ? (call)->arguments : cli_data_standard_input,                                    \

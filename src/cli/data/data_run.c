@@ -1,4 +1,4 @@
-/* A run of a command of `calque data`: drawn as rows are read, stopped when the user asks to, reported when done. */
+/* A run of a `calque data` command: draws progress, stops at the user's request, and reports at the end. */
 #include "cli/data/data_command.h"
 
 #include "cli/frame/stop.h"

@@ -1,4 +1,4 @@
-/* calque data dedup: no row twice, none of a test set. */
+/* calque data dedup: removes repeated rows and rows of a test set. */
 #include "cli/data/data_command.h"
 
 static int run_dedup(const cli_call *call) {

@@ -1,4 +1,4 @@
-/* calque data get: parallel text of the Hugging Face hub. The work and its options are cq_dataset_get's. */
+/* calque data get: parallel text from the Hugging Face hub. cq_dataset_get does the work and defines the options. */
 #include "calque/dataset.h"
 #include "cli/data/data_command.h"
 #include "cli/model/hub_command.h"

@@ -1,4 +1,4 @@
-/* calque data gloss: sentences translated word by word. */
+/* calque data gloss: translates sentences word by word. */
 #include "cli/data/data_command.h"
 
 static int run_gloss(const cli_call *call) {

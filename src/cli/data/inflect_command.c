@@ -1,4 +1,4 @@
-/* calque data inflect: inflected forms of a dictionary's words, found in text. */
+/* calque data inflect: finds inflected forms of a dictionary's words in text. */
 #include "cli/data/data_command.h"
 
 static int run_inflect(const cli_call *call) {

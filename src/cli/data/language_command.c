@@ -1,4 +1,4 @@
-/* calque data language: which language each line is in. */
+/* calque data language: identifies the language of each line. */
 #include "cli/data/data_command.h"
 
 struct language_args {

@@ -1,4 +1,4 @@
-/* calque data pivot: two corpora that have a language in common. */
+/* calque data pivot: joins two corpora by a common language. */
 #include "cli/data/data_command.h"
 
 static const char *const taken[] = {"first", "second", NULL};

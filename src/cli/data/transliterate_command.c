@@ -1,4 +1,4 @@
-/* calque data transliterate: a text's names in the letters of a dictionary's other language. */
+/* calque data transliterate: writes a text's names in the script of a dictionary's other language. */
 #include "cli/data/data_command.h"
 
 static int run_transliterate(const cli_call *call) {

@@ -3,9 +3,9 @@
  *   files ──▶ chunk of --batch lines ──▶ encoder ──▶ precision ──▶ JSON lines | .npy | raw numbers
  *
  * Memory holds one chunk, whatever the input's length. int8 needs each dimension's range before the first row can be
- * written: from --calibration, or from a first pass over the input when it can be read twice.
+ * written: from --calibration, or from a first pass over the input if it can be read twice.
  *
- * Several ranks share the work otherwise: encode_divided.c. */
+ * Several ranks share the work differently: encode_divided.c. */
 #include "cli/encode/encode_command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/report.h"

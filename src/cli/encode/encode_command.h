@@ -1,4 +1,4 @@
-/* One run of `calque encode`, and what several ranks do otherwise (encode_divided.c). */
+/* One run of `calque encode`, and the functions for several ranks (encode_divided.c). */
 #ifndef CLI_ENCODE_ENCODE_COMMAND_H
 #define CLI_ENCODE_ENCODE_COMMAND_H
 
@@ -60,13 +60,13 @@ extern const char *const cli_encode_output_types[];
 extern const cq_option_part cli_encode_groups[];
 int cli_encode_run(const cli_call *call);
 
-/* --- encode_vectors.c: each returns an exit code, after saying why --- */
+/* --- encode_vectors.c: each function returns an exit code, after printing the error --- */
 
 /* Encodes the current chunk of `in` into j->vectors. */
 int cli_encode_chunk(cli_encode_job *j, const cli_sentences *in);
-/* Writes the current chunk of j->in, which is encoded, to j->stream or j->npy. */
+/* Writes the current, encoded chunk of j->in to j->stream or j->npy. */
 int cli_encode_write(cli_encode_job *j);
-/* j->ranges over all that `in` gives, or over the vectors of a file. */
+/* Sets j->ranges from all sentences of `in`, or from the vectors of a file. */
 int cli_encode_ranges(cli_encode_job *j, cli_sentences *in);
 int cli_encode_ranges_npy(cli_encode_job *j, const char *path);
 /* j->ranges of --calibration. */
@@ -74,12 +74,12 @@ int cli_encode_calibrate(cli_encode_job *j);
 cq_npy_type cli_encode_type(const cli_encode_job *j); /* of the output's numbers */
 size_t cli_encode_row_bytes(const cli_encode_job *j);
 
-/* --- several ranks, which share out ranges of the input's bytes (calque/extra/divided.h) --- */
+/* --- several ranks, which divide ranges of the input's bytes (calque/extra/divided.h) --- */
 
 int cli_encode_check_divisible(const cli_call *call, const char *output);
-/* All ranks agree on what they are about to do; the input is cut, and for int8 j->ranges found. */
+/* Checks that all ranks do the same; divides the input and, for int8, finds j->ranges. */
 int cli_encode_open_divided(cli_encode_job *j, const cli_call *call);
-/* Encodes this rank's ranges, waits for the others, moves the output into place, and gathers the remarks. */
+/* Encodes this rank's ranges, waits for the others, moves the output into place, and gathers the notices. */
 int cli_encode_divided(cli_encode_job *j, const cli_call *call);
 
 #endif

@@ -1,7 +1,7 @@
 /* calque encode by several ranks:
  *
- *   options, model, ranges of --calibration ──agreed──▶ ranges of the input's bytes ──▶ int8: the lines' ranges of numbers
- *         ──▶ each rank encodes some, and notes which are done ──▶ the output at its place
+ *   options, model, ranges of --calibration ──agreed──▶ ranges of the input's bytes ──▶ int8: min and max per dimension
+ *         ──▶ each rank encodes some ranges and records them as done ──▶ the output in place
  */
 #include "cli/encode/encode_command.h"
 #include "cli/frame/command_ranks.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Over the sentences of this rank's share, in own [2, dim]; of none: no range, infinity to -infinity. */
+/* Computes the ranges over this rank's sentences, in own [2, dim]; without sentences, from infinity to -infinity. */
 static int ranges_of_share(double *own, cli_encode_job *j) {
   cq_divided_range range = {.path = ""};
   for (size_t d = 0; d < 2 * j->dim; d++) own[d] = d < j->dim ? INFINITY : -INFINITY;
@@ -46,7 +46,7 @@ static int save_ranges(const cli_encode_job *j, const char *path) {
   return cli_fail_error(&error);
 }
 
-/* Ranges over all sentences, of which each rank encodes a share; a resumed run finds them. */
+/* Ranges over all sentences; each rank encodes a share. A resumed run reads saved ranges. */
 static int ranges_of_divided(cli_encode_job *j) {
   const size_t n = 2 * j->dim;
   char path[4096];
@@ -71,7 +71,7 @@ static int ranges_of_divided(cli_encode_job *j) {
   return code;
 }
 
-/* Checks that all ranks do the same; *lines receives the description, to be freed. */
+/* Checks that all ranks do the same; *lines receives the description, which the caller frees. */
 static int agree_to_encode(char **lines, const cli_encode_job *j, const cli_call *call) {
   char fingerprint[33];
   cq_error error = {0};
@@ -101,7 +101,7 @@ static uint64_t hash_of_ranges(const cli_encode_job *j) {
   return hash;
 }
 
-/* Adds the ranges of --calibration to the values that must agree: neither ranks nor a resumed run may mix two
+/* Adds the ranges of --calibration to the values that must agree: neither ranks nor a resumed run may use different
  * contents of that file. */
 static int agree_on_calibration(char **lines, cli_encode_job *j) {
   cq_error error = {0};
@@ -199,7 +199,7 @@ static int write_ranges(cli_encode_job *j) {
   return code;
 }
 
-/* Gathers from all ranks how many sentences were truncated, and the first of them in the order of the files. */
+/* Gathers from all ranks how many sentences were truncated, and the first of them in file order. */
 static int gather_remarks(cli_encode_job *j, const cli_call *call) {
   double own[4] = {(double)j->stats.n_truncated, (double)j->stats.n_sentences, INFINITY, 0};
   for (size_t i = 0; j->stats.n_truncated && i < call->n_arguments; i++)

@@ -1,5 +1,4 @@
-/* A chunk of sentences to vectors, and vectors to the output: what one process and several ranks of `calque encode` do
- * alike. */
+/* Encodes a chunk of sentences and writes vectors, for one process or several ranks of `calque encode`. */
 #include "cli/encode/encode_command.h"
 #include "cli/frame/report.h"
 
@@ -83,7 +82,7 @@ cq_npy_type cli_encode_type(const cli_encode_job *j) {
   return types[j->args->output_type];
 }
 
-/* {"text": "...", "embedding": [...]}; nine digits give every f32 back exactly. */
+/* {"text": "...", "embedding": [...]}; nine digits restore every f32 exactly. */
 static void write_json(cli_encode_job *j, cq_slice text, size_t row) {
   cli_json_text(j->stream, "{\"text\": ", text);
   fputs(", \"embedding\": [", j->stream);
@@ -123,7 +122,7 @@ int cli_encode_write(cli_encode_job *j) {
     fwrite(rows, row_bytes, n, j->stream);
   else
     for (size_t i = 0; i < n; i++) write_json(j, j->in.slices[i], i);
-  /* The writer may wait for these vectors before writing more. */
+  /* Flushes: the program that writes the input may wait for these vectors. */
   if (!j->args->output) return cli_flush_output() ? CLI_OK : CLI_FAILED;
   if (!ferror(j->stream)) return CLI_OK;
   if (j->divided) return cli_fail("%s: cannot write: %s", j->args->output, strerror(errno));

@@ -1,7 +1,7 @@
-/* calque eval mse | translation | xsim | search | sts | classify: measures over files, a row each, and their average.
+/* calque eval mse | translation | xsim | search | sts | classify: measures per file, and their average.
  *
- * A measure is a row of the `measures` table (its figures, a function that fills them for one file) and a command. All
- * share the options, the table, and the JSON. */
+ * A measure is a row of the `measures` table (its figures, and a function that computes them for one file) and a
+ * command. All share the options, the table, and the JSON. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -25,7 +25,7 @@ enum { MAX_FIGURES = 10 };
 /* One column of a measure's table. */
 typedef struct figure {
   const char *name;    /* in JSON and CSV */
-  const char *heading; /* in the table; NULL: it follows the figure before it, as "3/10" */
+  const char *heading; /* in the table; NULL: appended to the previous figure, as in "3/10" */
   double scale;        /* of the table */
   int decimals;
   bool averaged; /* over files; else it is a number of rows, and a sum */
@@ -302,7 +302,7 @@ static int open_bench(bench *b, const struct args *args) {
   return CLI_OK;
 }
 
-/* A student of fewer dimensions was taught the first ones. */
+/* Reports if a student has fewer dimensions: it was trained on the teacher's first ones. */
 static void tell_dimensions(const bench *b) {
   const int dim = b->teacher && !b->options.truncate_dim ? cq_encoder_dim(b->model) : 0;
   if (dim && dim < cq_encoder_dim(b->teacher))

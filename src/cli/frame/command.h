@@ -2,11 +2,11 @@
  *
  *   argv ──▶ main.c: table of commands ──▶ command_options.c: fills the library's structs and the command's ──▶ run()
  *                         │                     ▲
- *                         └── help.c ───────────┘  the same tables make the help text
+ *                         └── help.c ───────────┘  the same tables produce the help text
  *
- * A command is one file. Options of the library's function that it calls come from the library's table (`groups`,
- * calque/options.h): name, type, range, default and help stand there and nowhere else. What is the command's own, say
- * the number of threads, is a struct, which begins with its size, and a table of the same kind of rows.
+ * A command is one file. The options of the library function that it calls come from the library's table (`groups`,
+ * calque/options.h), the only place for name, type, range, default and help. The command's own options, for example the
+ * number of threads, are a struct, which begins with its size, and a table of the same kind of rows.
  *
  *   struct args { size_t size; int threads; };
  *   static const cq_option options[] = { CLI_THREADS(struct args, threads) };
@@ -28,11 +28,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit codes. CLI_NO_BETTER: training ended, with a model that is no better than at its start, or after a collapse. */
+/* Exit codes. CLI_NO_BETTER: training ended with a model that is no better than the initial one, or collapsed. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
 enum { CLI_MAX_GROUPS = 5 }; /* of the library's, in a command */
 
-/* Values of a repeatable option; its row has the offsets of both. */
+/* Values of a repeatable option; the option's row has the offsets of both fields. */
 typedef struct cli_list {
   const char *const *items;
   size_t n;
@@ -40,12 +40,12 @@ typedef struct cli_list {
 
 typedef struct cli_command cli_command;
 
-/* A call's values by name: the library's options, if the command takes any, its own, those of its other groups. */
+/* A call's values by name: the library's options, if any, the command's own, and those of other groups. */
 typedef struct cli_values {
   cq_option_group whole, own;
   cq_option_part parts[2], parts_of_own[CLI_MAX_GROUPS];
   cq_options *options;
-  void *of_library, *of_command; /* structs; of_library NULL: there is no group at CLI_LIBRARY */
+  void *of_library, *of_command; /* structs; of_library NULL: the command has no group at CLI_LIBRARY */
 } cli_values;
 
 /* A line of a list in help: "  NAME ARGUMENTS   text". */
@@ -77,17 +77,18 @@ struct cli_command {
   const char *example;                        /* lines as they are typed, without indentation */
   const char *list_title;                     /* of a list in help; NULL: none */
   bool (*list)(cli_list_item *out, size_t i); /* the list's i-th item; false: there are no more */
-  /* Groups of the library's options that it takes, up to one without a group. offset: of the pointer to the group's
-   * struct in the command's own, or CLI_LIBRARY. left_out: what arguments or the command itself set. NULL: it takes
-   * none */
+  /* Groups of the library's options that the command takes; an entry without a group ends the list. offset: of the
+   * pointer to the group's struct in the command's own struct, or CLI_LIBRARY. left_out: options that arguments or the
+   * command itself set. NULL: none */
   const cq_option_part *groups;
   const cq_option *options; /* its own */
   size_t n_options;
   size_t options_size;
   bool takes_ranks; /* mpirun may start several of it (calque/ranks.h) */
   int (*run)(const cli_call *call);
-  const cli_command *const *children; /* a group: NULL-terminated, and none of the above but name and texts */
-  const cli_command *lab;             /* the first child that is a research method; NULL: none is */
+  const cli_command *const *children; /* for a group: its commands, NULL-terminated; above, only name and texts are
+                                       * set */
+  const cli_command *lab;             /* the first child that is a research method; NULL: there is none */
 };
 
 #define CLI_LIBRARY SIZE_MAX
@@ -164,32 +165,32 @@ extern const char *const cli_precisions[]; /* by cq_precision */
 /* Opens a model; reports errors on standard error. options NULL: the defaults; its notice is set here. */
 int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options *options);
 int cli_open_context(cq_context **out, int n_threads);
-/* The '=' after the label of "[LABEL=]FILE"; NULL: no label. An existing file of the whole name has none. */
+/* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */
 const char *cli_label_end(const char *argument);
 
 /* ---- command_options.c ---- */
 
-/* All options of a command with their defaults. Returns CLI_OK or CLI_FAILED; to be freed in any case. */
+/* All options of a command with their defaults. Returns CLI_OK or CLI_FAILED; free them even after an error. */
 int cli_values_new(cli_values *out, const cli_command *command);
 void cli_values_free(cli_values *values);
 
-/* Fills `values` from argv[0..argc); what is not an option goes to arguments (room for argc), counted in *n_arguments.
- * Returns CLI_OK, or CLI_USAGE after saying why on standard error. *help is set when --help was among them. */
+/* Fills `values` from argv[0..argc); everything else goes to arguments [*n_arguments], which has room for argc. Returns
+ * CLI_OK, or CLI_USAGE after printing the error on standard error. *help is set if --help was given. */
 int cli_options_parse(const cli_command *command, const char *path, cli_values *values, int argc, char **argv,
                       const char **arguments, size_t *n_arguments, bool *help);
-/* Whether the library's function would take the values: CLI_OK, or CLI_USAGE after saying why not. For commands to
- * call when they have set what arguments say. */
+/* Whether the library function would accept the values: CLI_OK, or CLI_USAGE after printing the error. Commands call it
+ * after they have set values from arguments. */
 int cli_check_options(const cli_call *call);
-/* Whether an option was given, with any value; false for options that the command lacks. */
+/* Whether an option was given, with any value; false if the command does not have the option. */
 bool cli_given(const cli_call *call, const char *name);
 
 /* ---- help.c ---- */
 
 void cli_help(const cli_command *command, const char *path);
-/* The help on an option: its text, choices, default and, if requested, the range of numbers. The caller frees it; NULL:
- * out of memory. */
+/* The help on an option: its text, choices, default and, if requested, the range of a number. The caller frees it;
+ * NULL: out of memory. */
 char *cli_option_text(const cq_option *row, const cq_options *values, bool with_range);
-/* The values that an option takes, NULL-terminated; NULL: it is not a choice. */
+/* The choices of an option, NULL-terminated; NULL: it is not a choice. */
 const char *const *cli_option_choices(const cq_option *row);
 
 #endif

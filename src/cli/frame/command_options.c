@@ -1,6 +1,6 @@
 /* From argv to a command's structs. Accepted: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, flags without a value, and
- * "--", after which everything is an argument. Nothing is guessed: an unknown name, a malformed value, or
- * a repeated option that takes one value, is an error that says what was expected. */
+ * "--", after which everything is an argument. Nothing is guessed: an unknown name, a malformed value, or a repeated
+ * single-valued option is an error that states what was expected. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -68,7 +68,7 @@ static size_t find_option(size_t *n, const parsing *p, const char *name, size_t 
   return found;
 }
 
-/* Whether every word of an option's name is a word of the given name: batch of batch-size. */
+/* Whether every word of an option's name is a word of the given name: "batch" is in "batch-size". */
 static bool is_word_of_option(const char *name, const char *given) {
   while (*name) {
     const size_t n = strcspn(name, "-");
@@ -84,7 +84,7 @@ static bool is_word_of_option(const char *name, const char *given) {
   return true;
 }
 
-/* The longest such option of n that begins with the same word, or NULL. */
+/* The option with the longest such name that begins with the same word, or NULL. */
 static const char *option_within(const parsing *p, size_t n, const char *given) {
   const char *best = NULL;
   for (size_t i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static int set_option(const parsing *p, const cq_option *row, const char *value)
   return CLI_OK;
 }
 
-/* The option at argv[*i], and its value if that is a separate argument. */
+/* Parses the option at argv[*i], and its value if that is a separate argument. */
 static int parse_option(const parsing *p, int *i, int argc, char **argv) {
   const char *word = argv[*i], *value = NULL;
   const bool is_long = word[1] == '-';

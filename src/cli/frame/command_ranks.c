@@ -1,4 +1,4 @@
-/* Commands under mpirun: opening the ranks, the options that all must share as lines of text, and gathering figures. */
+/* Commands under mpirun: opens the ranks, lists the options that all must share, and gathers figures. */
 #include "cli/frame/command_ranks.h"
 
 #include "cli/frame/report.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An error of several ranks is printed by the first of them. */
+/* If several ranks have an error, the first of them prints it. */
 static int wait_before_errors_ms(int rank) {
   enum { FIRST_MS = 500, EACH_MS = 100, MAX_RANKS = 20 };
   return rank == 0 ? 0 : FIRST_MS + EACH_MS * (rank < MAX_RANKS ? rank : MAX_RANKS);

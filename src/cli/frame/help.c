@@ -1,4 +1,4 @@
-/* Help texts, made from the declarations in command.h. */
+/* Help texts, generated from the declarations in command.h. */
 #include "cli/frame/command.h"
 
 #include <stdio.h>
@@ -7,8 +7,7 @@
 
 enum { WIDTH = 96, LEFT = 30 };
 
-/* Prints words from `column` on, broken before WIDTH and indented by `indent`; ends the line. Newlines in the text
- * stay. */
+/* Prints words from `column` on, wrapped at WIDTH, indented by `indent`, with the text's newlines; ends the line. */
 static void print_wrapped(const char *text, int column, int indent) {
   int at = column;
   bool blank = false; /* a space is due before the next word */
@@ -30,7 +29,7 @@ static void print_wrapped(const char *text, int column, int indent) {
   putchar('\n');
 }
 
-/* A term on the left, its explanation to the right or, if the term is too long, below. */
+/* A term on the left, with its explanation to the right or, if the term is too long, below. */
 static void print_entry(const char *left, const char *text) {
   if (strlen(left) + 2 > LEFT)
     printf("%s\n%*s", left, LEFT, "");
@@ -39,7 +38,7 @@ static void print_entry(const char *left, const char *text) {
   print_wrapped(text, LEFT, LEFT);
 }
 
-/* The range of a number, "; 1 to 1024"; nothing when any will do. */
+/* The range of a number, "; 1 to 1024"; nothing if there are no limits. */
 static void write_range(FILE *out, const cq_option *row) {
   const bool above = row->flags & CQ_OPTION_ABOVE_MIN, below = row->flags & CQ_OPTION_BELOW_MAX;
   const bool open = row->max == 0 || row->max >= 1e9;
@@ -54,7 +53,7 @@ static void write_range(FILE *out, const cq_option *row) {
             row->max);
 }
 
-/* "; default: 64", unless there is none worth showing. */
+/* "; default: 64", unless there is no default worth showing. */
 static void write_default(FILE *out, const cq_option *row, const cq_options *values) {
   const bool several = cq_option_is_several(row) && !(row->flags & CQ_OPTION_COMMAS);
   char *value = NULL;
@@ -72,7 +71,7 @@ const char *const *cli_option_choices(const cq_option *row) {
   return row->type == CQ_OPTION_YES_NO ? answers : row->choices;
 }
 
-/* Whether a help text has "(choice)" or "choice:" for each choice; a list of them would only repeat it. */
+/* Whether a help text has "(choice)" or "choice:" for each choice, so that a list of them would be a repetition. */
 static bool explains_choices(const char *help, const char *const *choices) {
   for (; *choices; choices++) {
     const size_t n = strlen(*choices);

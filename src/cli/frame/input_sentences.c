@@ -80,7 +80,7 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
       if (in->next_path == n_paths) return CQ_OK;
       if ((status = open_next(in, error))) return status;
     }
-    /* Returns early, for programs that write line by line and wait for each answer. */
+    /* Returns early, for programs that write line by line and wait for each result. */
     if (in->n > 0 && is_standard_input(in) && !cq_lines_ready(in->lines)) return CQ_OK;
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {
@@ -153,7 +153,7 @@ int cli_sentences_fail(const cli_sentences *in, const cq_error *error) {
   if (error->file[0] || error->line == 0 || error->line > in->n * n_columns) return cli_fail_error(error);
   const cli_place *place = &in->places[(error->line - 1) / n_columns];
   const char *path = strcmp(place->path, "-") ? place->path : "<stdin>";
-  /* The message begins with "sentence N", the index in the call, which means nothing to a file's reader. */
+  /* The message begins with "sentence N", the index in the call, which is meaningless for a file's reader. */
   const char *text = error->message;
   if (!strncmp(text, "sentence ", 9)) text += 9 + strspn(text + 9, "0123456789");
   if (text != error->message) return cli_fail("%s:%" PRIu64 ": the sentence%s", path, place->line, text);

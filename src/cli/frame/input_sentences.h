@@ -1,5 +1,5 @@
-/* Sentences for a command: from files or standard input, a line each or from columns of a TSV, a chunk at a time, so
- * that memory stays the same however long the input is.
+/* Sentences for a command, from files or standard input: one per line, or from columns of a TSV. They are read in
+ * chunks, so that memory use does not depend on the input's length.
  *
  *   cli_sentences in = {.paths = paths, .n_paths = n, .n_columns = 1, .rows = 1024};
  *   while (!(status = cli_sentences_next(&in, &err)) && in.n) use(in.slices, in.n);
@@ -26,7 +26,7 @@ typedef struct cli_sentences {
   int n_columns;                 /* sentences taken from each line, 1 or 2 */
   size_t rows;                   /* lines in a chunk */
   bool skip_bad;                 /* skip and count lines that are not UTF-8 or lack a column */
-  const cq_divided_range *range; /* read these lines of the one path, which may be none; NULL: all */
+  const cq_divided_range *range; /* read only these lines of the one path, possibly none; NULL: all */
   /* the chunk, valid until the next call */
   cq_slice *slices;  /* [n, n_columns] */
   cli_place *places; /* [n] */
@@ -37,17 +37,17 @@ typedef struct cli_sentences {
   cq_lines *lines;
   size_t next_path;
   uint64_t n_in_file;
-  cq_error failure; /* of the line after the chunk: reported with the next one */
+  cq_error failure; /* the error of the line after the chunk, reported with the next chunk */
   char *text;
   size_t n_text, text_capacity;
 } cli_sentences;
 
-/* Reads the next chunk; n is 0 at the end. Errors: those of reading; CQ_ERR_FORMAT for a missing column (file and line)
- * and for a file without a line. */
+/* Reads the next chunk; n is 0 at the end. Errors: those of reading; CQ_ERR_FORMAT for a missing column (with file and
+ * line) and for an empty file. */
 CQ_MUST_USE cq_status cli_sentences_next(cli_sentences *in, cq_error *error);
 void cli_sentences_close(cli_sentences *in);
 
-/* Whether the input can be read from its start again: regular files only. */
+/* Whether the input can be read again from its start: true only for regular files. */
 bool cli_sentences_can_repeat(const cli_sentences *in);
 /* Closes and goes back to the start. */
 void cli_sentences_rewind(cli_sentences *in);

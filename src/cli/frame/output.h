@@ -1,4 +1,4 @@
-/* A file that a command writes: it appears whole when committed, or not at all. */
+/* A file that a command writes: when committed, it appears atomically. */
 #ifndef CLI_FRAME_OUTPUT_H
 #define CLI_FRAME_OUTPUT_H
 
@@ -12,8 +12,8 @@ typedef struct cli_output {
   char *path, *temporary; /* temporary NULL: a device, a pipe or a link, written directly */
 } cli_output;
 
-/* Refuses to overwrite a regular file that is not empty, unless `replace`: CQ_ERR_ARGUMENT. path NULL, a device and a
- * pipe are fine. */
+/* Refuses to overwrite a regular file that is not empty, unless `replace` is set: CQ_ERR_ARGUMENT. path may be NULL, a
+ * device or a pipe. */
 CQ_MUST_USE cq_status cli_output_check(const char *path, bool replace, cq_error *error);
 #define CLI_REPLACE(owner, field)                                                                                      \
   { CQ_FLAG(owner, "replace", field, KEEPS, "overwrite an existing --output") }

@@ -34,7 +34,7 @@ void cli_report_origin(const char *text, int wait_ms) {
   errors_wait_ms = wait_ms;
 }
 
-/* In one write, so that the lines of several processes do not mix. */
+/* In one write, so that lines of several processes are not interleaved. */
 static void say_line(const char *begin, const char *format, va_list list) {
   char line[16384];
   va_list again;
@@ -241,7 +241,7 @@ bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_
   return true;
 }
 
-/* Columns of the terminal; a longer line would leave its beginning on the screen when it is drawn again. */
+/* The terminal's width in columns: when a longer line is redrawn, its beginning would stay on the screen. */
 static size_t terminal_width(void) {
   struct winsize size;
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -252,7 +252,7 @@ void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_
   char counts[64], bar[MAX_CELLS + 4] = "", line[512];
   double time_s = cli_now_s();
   if (quiet) return;
-  /* In a log, lines grow rarer: every 10 s at first, every 5 min after some hours. */
+  /* In a log, lines become less frequent: every 10 s at first, every 5 min after some hours. */
   double interval_s = p->terminal ? 0.1 : fmin(fmax((time_s - p->started_s) / 20, 10), 300);
   if (!now && time_s - p->last_s < interval_s) return;
   p->last_s = time_s;

@@ -1,4 +1,4 @@
-/* Output of commands: errors and remarks on standard error, tables on standard output, a progress line. */
+/* Output of commands: errors and notices on standard error, tables on standard output, a progress line. */
 #ifndef CLI_FRAME_REPORT_H
 #define CLI_FRAME_REPORT_H
 
@@ -14,7 +14,7 @@ int cli_usage(const char *path, const char *format, ...) CQ_PRINTF(2, 3);
 /* "calque: MESSAGE"; returns CLI_FAILED. */
 int cli_fail(const char *format, ...) CQ_PRINTF(1, 2);
 int cli_fail_error(const cq_error *error);
-#ifdef __clang_analyzer__ /* it sees one source file at a time: these never return CLI_OK */
+#ifdef __clang_analyzer__ /* the analyzer sees one source file at a time: these never return CLI_OK */
 #define cli_usage(path, ...)                                                                                           \
   __extension__({                                                                                                      \
     (void)(cli_usage)(path, __VA_ARGS__);                                                                              \
@@ -31,12 +31,12 @@ int cli_fail_error(const cq_error *error);
     CLI_FAILED;                                                                                                        \
   })
 #endif
-/* Prefixes errors from here on with this process's rank. wait_ms: an error of several ranks is printed by one, which
- * ends the others while they wait. */
+/* Prefixes all later errors with this process's rank. wait_ms: if several ranks have an error, one prints it and ends
+ * the others while they wait. */
 void cli_report_origin(const char *origin, int wait_ms);
 /* A remark: "calque: MESSAGE". */
 void cli_note(const char *format, ...) CQ_PRINTF(1, 2);
-/* --quiet: from here on no notes and no progress; errors are still printed. */
+/* --quiet: from here on, no notices and no progress; errors are still printed. */
 void cli_be_quiet(void);
 bool cli_is_quiet(void);
 /* The same as a cq_notice_fn. */
@@ -46,17 +46,16 @@ void cli_notice(void *context, const char *text);
 
 /* Flushes standard output; a failed write (a full disk, a closed pipe) is reported and turns CLI_OK into CLI_FAILED. */
 int cli_finish_output(int code);
-/* Flushes standard output; false on failure, which is reported at the end of the program. */
+/* Flushes standard output; false on failure, which is reported when the program ends. */
 bool cli_flush_output(void);
 /* A column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
-/* What is written before, then text as a JSON string, quotes included. */
+/* Writes `before`, then text as a JSON string, including quotes. */
 void cli_json_text(FILE *stream, const char *before, cq_slice text);
-/* The same of a number, with n_decimals, or nine digits if that is 0. null, if it is none. */
+/* The same for a number, with n_decimals, or nine digits if that is 0. null if it is not finite. */
 void cli_json_number(FILE *stream, const char *before, double x, int n_decimals);
 
-/* A table of text cells, aligned for a reader or as CSV (RFC 4180). The first column is flushed left, the others right.
- */
+/* A table of text cells, aligned for reading or as CSV (RFC 4180). Only the first column is left-aligned. */
 typedef struct cli_table {
   size_t n_columns, n_cells, capacity;
   char **cells; /* row by row; the first row is the heading */
@@ -68,20 +67,20 @@ void cli_table_free(cli_table *table);
 
 /* ---- progress ---- */
 
-/* A line that is redrawn in place on a terminal, and repeated from time to time elsewhere. */
+/* A line that is redrawn in place on a terminal, and printed from time to time elsewhere. */
 typedef struct cli_progress {
   bool terminal;
   bool drawn;       /* the terminal's last line holds it */
   double last_s;    /* when it was drawn */
   double started_s; /* when the program began to draw */
-  double watched_s; /* cli_progress_watch: the time of its first call, and the work done by then */
+  double watched_s; /* cli_progress_watch: the time of its first call, and the work done before it */
   uint64_t watched_from;
 } cli_progress;
 cli_progress cli_progress_start(void);
-/* done of n_all items (n_all 0: unknown), what they are, and a remark or NULL. `now` draws whatever the time. */
+/* done of n_all items (n_all 0: unknown), their name, and a remark or NULL. `now` draws regardless of the time. */
 void cli_progress_draw(cli_progress *p, const char *what, uint64_t done, uint64_t n_all, const char *remark, bool now);
 void cli_progress_clear(cli_progress *p);
-/* The same as a callback on a cli_progress: the share done of a task, and the time left. Never stops. */
+/* The same as a callback on a cli_progress: the completed share of a task, and the time left. Never stops. */
 bool cli_progress_watch(void *progress, const char *what, uint64_t done, uint64_t n_all);
 double cli_now_s(void);
 /* "59s", "1:02:03" */

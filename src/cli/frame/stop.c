@@ -1,4 +1,4 @@
-/* One thread waits for all signals, so that cleaning up is not limited to async-signal-safe functions. See stop.h. */
+/* One thread waits for all signals, so that cleanup is not limited to async-signal-safe functions. See stop.h. */
 #include "cli/frame/stop.h"
 
 #include <pthread.h>
@@ -32,7 +32,7 @@ static void end_program(int number) {
   _exit(128 + number);
 }
 
-/* The thread that receives all signals, free of a signal handler's restrictions. */
+/* The thread that receives all signals, without a signal handler's restrictions. */
 static void *wait_for_signals(void *unused) {
   (void)unused;
   for (;;) {

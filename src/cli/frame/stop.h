@@ -1,6 +1,6 @@
 /* Signals: SIGINT, SIGTERM and SIGHUP end the program with their number (128 + n for a shell), without leaving
- * temporary files. In a long run the first one may be a request: the run stops at the next good moment, and a second
- * one ends it. */
+ * temporary files. In a long run, the first signal may be a request: the run stops at the next suitable moment, and a
+ * second signal ends it. */
 #ifndef CLI_FRAME_STOP_H
 #define CLI_FRAME_STOP_H
 
@@ -10,19 +10,19 @@
 
 /* Call once, before there are other threads. */
 void cli_stop_begin(void);
-/* From now on the first signal only makes cli_stop_asked true. */
+/* After this call, the first signal only makes cli_stop_asked true. */
 void cli_stop_catch(void);
 bool cli_stop_asked(void);
-/* From now on the first SIGINT or SIGTERM, and every SIGHUP, only calls this, on a thread of its own; a second SIGINT
- * or SIGTERM ends the program. NULL: signals do what they did before. */
+/* After this call, the first SIGINT or SIGTERM, and every SIGHUP, only calls this function on a separate thread; a
+ * second SIGINT or SIGTERM ends the program. NULL: restores the previous behavior. */
 void cli_stop_call(void (*told)(int signal));
-/* The program's exit code: that of the signal if the program failed because of a stop request, else `code`. */
+/* The program's exit code: the signal's if the program failed because of a stop request, otherwise `code`. */
 int cli_stop_code(int code);
-/* A file to remove when a signal ends the program, until the same name is forgotten. */
+/* A file to remove if a signal ends the program, until its name is forgotten. */
 void cli_stop_remove(const char *path);
 void cli_stop_forget(const char *path);
-/* Prints on standard error the command line that resumes this run: the current one with --resume (resuming: it has that
- * already). n_ranks above 1: mpirun started it. */
+/* Prints on standard error the command line that resumes this run: the current one with --resume (resuming: it already
+ * has that). n_ranks above 1: mpirun started the run. */
 void cli_stop_tell_resume(const cli_call *call, bool resuming, int n_ranks);
 
 #endif

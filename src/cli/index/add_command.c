@@ -1,4 +1,4 @@
-/* calque index add: documents of any format, many at a time. */
+/* calque index add: adds documents of any format, in batches. */
 #include "cli/frame/command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/report.h"
@@ -98,7 +98,7 @@ static cq_status open_all(cq_index **index, cq_documents **in, const cli_call *c
   return status ? status : cq_index_open(index, call->arguments[0], &o, error);
 }
 
-/* mpirun may have started several processes, which must all do the same. */
+/* mpirun may have started several processes, which must all have the same options. */
 static int join_adding_ranks(cq_ranks **out, const cli_call *call) {
   const struct args *args = call->options;
   cq_error error = {0};

@@ -1,4 +1,4 @@
-/* calque index copy: an index of files into PostgreSQL. */
+/* calque index copy: copies an index of files into PostgreSQL. */
 #include "calque/index_copy.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

@@ -1,5 +1,4 @@
-/* An index that belongs to a folder of documents, for commands that take either. Documents' ids are their paths within
- * it. */
+/* A folder's index, for commands that take either. Documents' ids are their paths within the folder. */
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
 
@@ -30,7 +29,7 @@ static bool make_directories(char *path) {
   return true;
 }
 
-/* FOLDER/.calque; for a read-only folder, a directory in the cache, with % for each slash of its path. */
+/* FOLDER/.calque; for a read-only folder, a directory in the cache, named by its path with % for each slash. */
 static bool find_place(char *out, size_t size, const char *folder) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
   int n;

@@ -1,4 +1,4 @@
-/* calque index hubness: how near each passage is to queries of all kinds, for 'calque search --csls'. */
+/* calque index hubness: computes how near each passage is to queries in general, for 'calque search --csls'. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"

@@ -41,7 +41,7 @@ static const cli_command index_new = {
     .run = run_index_new,
 };
 
-/* Opens the index that the first argument names, without its model. */
+/* Opens the index named by the first argument, without its model. */
 static cq_status open_index(cq_index **out, const cli_call *call, bool writing, cq_error *error) {
   cq_index_options o = cq_index_default_options();
   o.writing = writing, o.notice = cli_notice;

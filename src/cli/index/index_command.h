@@ -9,11 +9,9 @@ extern const cli_command cli_index_add, cli_index_copy, cli_index_hubness;
 /* Adds a reader's documents, commits, and reports the changes. */
 int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *options, cq_context *ctx);
 
-/* A folder of documents may be given instead of an index; its index is kept in it (FOLDER/.calque), or in the cache if
- * the folder is read-only. */
+/* A folder may be given instead of an index; its index is in FOLDER/.calque, or in the cache if it is read-only. */
 bool cli_is_document_folder(const char *path);
-/* Makes that index, or brings it up to date, and writes its path. model NULL: that of the index, or the one that calque
- * ships. */
+/* Makes or updates that index and writes its path to out. model NULL: the index's, or the default. */
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
                      cq_context *ctx);
 

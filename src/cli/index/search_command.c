@@ -1,4 +1,4 @@
-/* calque search: the documents of an index that are nearest to a query, whatever language either is in. */
+/* calque search: the documents of an index that are nearest to a query, in any language. */
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -28,7 +28,7 @@ static const cq_option options[] = {
     CLI_THREADS(struct args, threads),
 };
 
-/* Each JSON line has its query's number of hits, so that readers know the last one. */
+/* Each JSON line has the query's number of hits, so that readers recognize the last one. */
 static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_t n) {
   cli_json_text(stdout, "{\"query\": ", query);
   printf(", \"hits\": %zu", n);
@@ -104,7 +104,7 @@ static int search_for_arguments(const search *s, const cli_call *call) {
   return code;
 }
 
-/* An empty line is not a query, but is answered: a caller may be waiting. */
+/* An empty line is not a query, but gets a reply: a caller may be waiting. */
 static int search_for_lines(const search *s) {
   cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
   cq_error error = {0};

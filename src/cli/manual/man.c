@@ -1,7 +1,7 @@
 /* A command's page of section 1, in the roff that man(7) describes.
  *
- * Text is filled by roff, so that lines of the source may end anywhere between words. What roff would take as its own,
- * a backslash, a hyphen that shall stay one, a full stop or an apostrophe where a line begins, is escaped. */
+ * roff fills the text, so source lines may end between any two words. Characters with a meaning in roff are escaped: a
+ * backslash, a literal hyphen, and a period or an apostrophe at the beginning of a line. */
 #include "base/number.h"
 #include "cli/manual/manual.h"
 
@@ -79,8 +79,8 @@ static void write_escaped(FILE *out, const char *text, size_t n) {
   }
 }
 
-/* A text in lines of the source, the first of which has `column` characters already; two newlines are a paragraph, one
- * is a break. */
+/* Writes a text in source lines; the first line already has `column` characters. Two newlines are a paragraph, one a
+ * break. */
 static void write_text(FILE *out, const char *text, size_t column) {
   while (*text) {
     if (*text == '\n') {
@@ -109,7 +109,7 @@ static void write_name(FILE *out, const char *path) {
       fputc(*path, out);
 }
 
-/* Words of a usage line: names in italics, brackets and dots as they are. */
+/* Words of a usage line: names in italics, brackets and dots unchanged. */
 static void write_arguments(FILE *out, const char *text) {
   bool italic = false;
   for (; *text; text++) {
@@ -239,7 +239,7 @@ static void write_common(FILE *out, bool is_program) {
   }
 }
 
-/* The group of a command, and the other commands in it; a group's own commands are listed above. */
+/* A command's group, and the other commands in the group; for a group, its commands are listed above. */
 static void write_see_also(FILE *out, const cli_page *page) {
   fputs(".SH SEE ALSO\n", out);
   if (!page->parent) {
@@ -261,7 +261,7 @@ static void write_see_also(FILE *out, const cli_page *page) {
   fputc('\n', out);
 }
 
-/* The day of SOURCE_DATE_EPOCH, for reproducible packages; else today. */
+/* The day of SOURCE_DATE_EPOCH, for reproducible packages; otherwise today. */
 static void page_date(char *out, size_t size) {
   const char *epoch = getenv("SOURCE_DATE_EPOCH");
   uint64_t seconds;

@@ -1,4 +1,4 @@
-/* calque manual: writes the pages and completions that man.c and shells.c make, to a directory or standard output. */
+/* calque manual: writes the pages and completions from man.c and shells.c to a directory or standard output. */
 #include "cli/manual/manual.h"
 
 #include "cli/frame/output.h"
@@ -26,7 +26,7 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 static const char *directory; /* NULL: standard output */
 static const cli_command *program;
 
-/* DIRECTORY/NAME with what `write` writes of the page or, without one, of the program. */
+/* Writes DIRECTORY/NAME: the output of `write` for the page or, if it is NULL, for the program. */
 static int write_file(const char *name, const cli_page *page, const struct manual_format *format) {
   char path[PATH_BYTES];
   cli_output file;

@@ -1,4 +1,4 @@
-/* Completions for bash, zsh and fish. Each script first finds the command that the words before the cursor name, then
+/* Completions for bash, zsh and fish. Each script finds the command named by the words before the cursor, then
  * completes its options, their values, the commands below it, and files. */
 #include "cli/manual/manual.h"
 
@@ -20,7 +20,7 @@ static enum value_kind kind_of(const cli_command *command, const cq_option *row)
   return ANY_VALUE;
 }
 
-/* The words that may stand there: an option's choices, or what the command lists; row NULL: its arguments. */
+/* The words that are possible here: an option's choices or the command's list; row NULL: the command's arguments. */
 static void write_values(FILE *out, const cli_command *command, const cq_option *row) {
   const char *const *choices = row ? cli_option_choices(row) : NULL;
   cli_list_item item;
@@ -28,7 +28,7 @@ static void write_values(FILE *out, const cli_command *command, const cq_option 
   for (size_t i = 0; !choices && command->list(&item, i); i++) fprintf(out, "%s%s", i ? " " : "", item.name);
 }
 
-/* Text within single quotes: what would end them, and what the shell's completion would take as its own, is escaped. */
+/* Text within single quotes: escapes what would end them, and characters with a meaning in the shell's completion. */
 static void write_quoted(FILE *out, const char *text, const char *special) {
   for (; *text; text++)
     if (*text == '\'')
@@ -37,7 +37,7 @@ static void write_quoted(FILE *out, const char *text, const char *special) {
       fprintf(out, strchr(special, *text) ? "\\%c" : "%c", *text);
 }
 
-/* "calque model"|"calque model new"|...: all commands below the program, as alternatives of a case. */
+/* "calque model"|"calque model new"|...: all commands below the program, as the alternatives of a case. */
 static int write_pattern(FILE *out, const cli_page *page) {
   if (page->parent)
     fprintf(out, "%s\"%s\"", page->command == page->parent->command->children[0] && !page->parent->parent ? "" : " | ",

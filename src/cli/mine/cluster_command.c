@@ -1,4 +1,4 @@
-/* calque cluster: groups of sentences of similar meaning. */
+/* calque cluster: groups of sentences with similar meaning. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -6,7 +6,7 @@
 
 static const char *const as_arguments[] = {"file", NULL};
 
-/* One line for each of the sentence's lines in the file if they have ids; else one. */
+/* With ids, one line for each of the sentence's lines in the file; otherwise one line. */
 static void print_member(const cq_clustering *c, size_t cluster, const cq_member *m) {
   const cq_slice text = cq_clustering_sentence(c, m->row);
   const bool ids = cq_clustering_id(c, m->row, 0).data;

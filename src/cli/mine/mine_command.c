@@ -1,5 +1,4 @@
-/* calque mine: parallel sentences out of two corpora, paraphrases out of one, or pairs of rows out of files of
- * vectors. */
+/* calque mine: mines parallel sentences from two corpora, paraphrases from one, or pairs from files of vectors. */
 #include "cli/frame/command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/output.h"
@@ -65,8 +64,7 @@ static bool is_same_file(const char *a, const char *b) {
          one.st_ino == other.st_ino;
 }
 
-/* A classifier is replaced atomically, which needs a regular file; and it must not replace another input or output of
- * the command. */
+/* A classifier is replaced atomically, so it must be a regular file, and not another input or output of the command. */
 static int check_classifier(const cli_call *call, const struct args *args, const cq_mine_options *o) {
   const char *path = o->save_classifier;
   struct stat there;

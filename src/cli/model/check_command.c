@@ -1,4 +1,4 @@
-/* calque model check: how far the vectors of two models lie apart on the same sentences. */
+/* calque model check: compares the vectors of two models on the same sentences. */
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -25,7 +25,7 @@ static const cq_option options[] = {
 
 static const cq_option_part parts[] = {{.group = &cq_group_encoder, .offset = offsetof(struct args, encoder)}, {0}};
 
-/* The sentences compared without a file: scripts, lengths, and difficult cases for tokenizers. */
+/* The sentences compared if no file is given: scripts, lengths, and difficult cases for tokenizers. */
 static const char *const built_in[] = {
     "",
     "A dog barks.",
@@ -41,10 +41,10 @@ static const char *const built_in[] = {
     "naïve café, ﬁne ﬂuff, Å vs. Å 🙂",
 };
 
-/* Figures over all sentences: of the differences between numbers, and of the cosines between vectors. */
+/* Figures over all sentences, for the differences between numbers and for the cosines between vectors. */
 typedef struct differences {
   double max_difference, sum, min_cosine, cosine_sum;
-  size_t n, n_numbers, n_broken; /* sentences; numbers; sentences whose vectors are not numbers */
+  size_t n, n_numbers, n_broken; /* number of sentences; of numbers; of sentences with NaN or infinity */
   char worst[96];                /* the sentence of the lowest cosine, its beginning */
 } differences;
 

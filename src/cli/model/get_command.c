@@ -1,4 +1,4 @@
-/* calque model get: a model of the Hugging Face hub. The work and its options are cq_hub_get's. */
+/* calque model get: downloads a model from the Hugging Face hub. cq_hub_get does the work and defines the options. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/model/hub_command.h"

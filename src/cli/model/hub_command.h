@@ -10,7 +10,7 @@ typedef struct cli_hub_watch {
   uint64_t from;
 } cli_hub_watch;
 
-/* A cq_hub_progress_fn on a cli_hub_watch: the file, megabytes, their rate and the time left. Never stops. */
+/* A cq_hub_progress_fn on a cli_hub_watch: the file, megabytes, rate and time left. Never stops. */
 bool cli_hub_progress(void *watch, const char *file, uint64_t done, uint64_t n_all);
 
 #endif

@@ -16,7 +16,7 @@ struct info_args {
 
 static const cq_option info_options[] = {CLI_JSON(struct info_args, json)};
 
-/* One level of a JSON description as indented "name  value" lines; arrays of plain values stay on one line. */
+/* Prints one level of a JSON description as indented "name value" lines; arrays of plain values stay on one line. */
 static void print_json_value(const char *name, const json_t *value, int indent) {
   const char *key;
   json_t *child;

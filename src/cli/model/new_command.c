@@ -1,4 +1,4 @@
-/* calque model new: make a student. The work and its options are cq_student_new's. */
+/* calque model new: makes a student. cq_student_new does the work and defines the options. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 

@@ -1,4 +1,4 @@
-/* calque model put: a model to the Hugging Face hub. The work and its options are cq_hub_put's. */
+/* calque model put: uploads a model to the Hugging Face hub. cq_hub_put does the work and defines the options. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/model/hub_command.h"

@@ -1,4 +1,4 @@
-/* calque model quantize: a model's weights in fewer bits. The work and its options are cq_quantize's. */
+/* calque model quantize: stores a model's weights in fewer bits. cq_quantize does the work and defines the options. */
 #include "calque/quantize.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

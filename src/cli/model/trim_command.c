@@ -1,4 +1,4 @@
-/* calque model trim: a model for one text. The work and its options are cq_trim's. */
+/* calque model trim: reduces a model to one text. cq_trim does the work and defines the options. */
 #include "calque/trim.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

@@ -1,10 +1,10 @@
 /* calque demo: the whole workflow on the sample corpus, explained for newcomers.
  *
- *   sample/teacher ──▶ extended by sample/train ──▶ measured beside the teacher ──▶ translations found
+ *   sample/teacher ──▶ extended by sample/train ──▶ compared with the teacher ──▶ translations found
  *                                                                                       │
  *                                                     one question, six languages ◀─────┘
  *
- * Like every command it uses nothing but the public headers, so it is also an example of the library's use. */
+ * Like every command, it uses only the public headers, so it is also an example of using the library. */
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/train/training_command.h"
@@ -80,7 +80,7 @@ static bool has_sample(const char *directory) {
   return path_join(path, directory, "teacher/modules.json") && access(path, R_OK) == 0;
 }
 
-/* The option, then the environment, then next to the program: build/X/calque in the source tree, bin/calque when
+/* Looks at the option, then the environment, then next to the program: build/X/calque in the source tree, bin/calque if
  * installed. */
 static int find_sample(demo *d) {
   static const char *const beside[] = {"../../sample", "../sample", "../share/calque/sample"};
@@ -151,7 +151,7 @@ static int demo_failed(demo *d) {
   return cli_fail_error(&d->error);
 }
 
-/* Prints the choices, but not the training's tables: the demo has its own, of test sentences. */
+/* Prints the choices, but not the training's tables: the demo prints its own, for test sentences. */
 static bool watch_demo_training(void *context, const cq_training_progress *p) {
   demo *d = context;
   char remark[80];
@@ -293,7 +293,7 @@ static int compare_models(demo *d) {
 
 /* ---- looking for neighbors ---- */
 
-/* Sentences of the test split with the language of each, and their vectors. */
+/* Sentences of the test split, with the language of each, and their vectors. */
 typedef struct pool_of_text {
   char **text;
   const char **language;
@@ -328,7 +328,7 @@ static bool pool_add(pool_of_text *p, const char *language, cq_slice sentence) {
   return true;
 }
 
-/* English once, then every language, each in the order of the file. */
+/* Reads English once, then each other language, in file order. */
 static int read_test(demo *d, pool_of_text *p) {
   for (size_t i = 0; i <= N_LANGUAGES; i++) {
     size_t column = i > 0;
@@ -353,7 +353,7 @@ static int read_test(demo *d, pool_of_text *p) {
   return CLI_OK;
 }
 
-/* For three English sentences the nearest of all sentences of each language. */
+/* For three English sentences, finds the nearest sentence in each language. */
 static void find_translations(demo *d, const pool_of_text *p) {
   size_t dim = (size_t)cq_encoder_dim(d->student), n = p->n / (N_LANGUAGES + 1);
   for (size_t k = 0; k < 3; k++) {

@@ -1,5 +1,5 @@
-/* calque distill: extend a teacher to new languages. The work is cq_distill's; what all trainings share is in
- * training.c. */
+/* calque distill: extends a teacher to new languages. cq_distill does the work; training_command.c has the code shared
+ * by all trainings. */
 #include "cli/train/training_command.h"
 
 static int run_distill(const cli_call *call) {

@@ -1,4 +1,4 @@
-/* calque extend: new languages for a model by one command. The work and its choices are cq_extend's. */
+/* calque extend: adds new languages to a model with one command. cq_extend does the work and makes the choices. */
 #include "calque/extend.h"
 #include "cli/train/training_command.h"
 

@@ -1,4 +1,4 @@
-/* calque finetune. The work and its options are cq_finetune's; what all trainings share is in training.c. */
+/* calque finetune. cq_finetune does the work and defines the options; training_command.c is shared by all trainings. */
 #include "cli/train/training_command.h"
 
 static int run_finetune(const cli_call *call) {

@@ -1,5 +1,5 @@
-/* A command that trains runs until it is done or stopped: SIGINT and SIGTERM end it after a checkpoint, and the message
- * says how to resume. */
+/* A training command runs until it is done or stopped: SIGINT and SIGTERM end it after a checkpoint, and the message
+ * explains how to resume. */
 #include "cli/train/training_command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/stop.h"

@@ -1,11 +1,11 @@
-/* Shared by the commands that train an encoder: progress, the end. */
+/* Shared by the commands that train an encoder: progress and the end of a run. */
 #ifndef CLI_TRAIN_TRAINING_COMMAND_H
 #define CLI_TRAIN_TRAINING_COMMAND_H
 
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
-/* The own options of a command that trains; the others are the library's. */
+/* The command's own options for training; the others are the library's. */
 typedef struct cli_training_args {
   size_t size;
   int threads;
@@ -28,11 +28,11 @@ typedef struct cli_training {
 } cli_training;
 
 /* Checks the options, sets up progress messages, and opens the context. run: the call's own struct. Returns an exit
- * code; call cli_training_end in any case. */
+ * code; call cli_training_end even after an error. */
 int cli_training_begin(cli_training *t, const cli_call *call, const cq_training_options *run);
 /* The exit code for the library's status; prints the result, or the error and how to resume. */
 int cli_training_done(cli_training *t, cq_status status, const cq_training_result *result, const cq_error *error);
-/* The exit code after a successful run; reports a model that is no better than before, or collapsed. */
+/* The exit code after a successful run; reports a model that has collapsed or is no better than before. */
 int cli_training_verdict(const cq_training_result *result);
 void cli_training_end(cli_training *t);
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* All epochs at once, or encoders for a third of them first. */
+/* Trains for all epochs jointly, or first only the encoders for a third of them. */
 static void train_at_once(cq_autoencode_options *o) {
   o->together_epochs += o->encoder_epochs + o->decoder_epochs;
   o->encoder_epochs = o->decoder_epochs = 0;
@@ -132,7 +132,7 @@ static cq_status run_and_tell(cq_trials *t, const char *name, const cq_autoencod
   return status;
 }
 
-/* Leaves out untrainable changes: encoders alone without a loss of their own, a discriminator for three languages. */
+/* Leaves out untrainable changes: encoders alone without their own loss, a discriminator for three languages. */
 static cq_status run_change(cq_trials *t, size_t i, bool by_name, bool keep_model, cq_context *ctx, cq_error *error) {
   cq_autoencode_options o = *t->base;
   cq_error why = {0};

@@ -1,11 +1,11 @@
 /* Training autoencoders.
  *
- *   text ──▶ a vocabulary of each new language ──▶ fresh encoders and decoders; others come from the model that is joined
- *        ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        any of which may be left out
+ *   text ──▶ a vocabulary per new language ──▶ new encoders and decoders; others come from the joined model
+ *        ──▶ together ──▶ encoders alone ──▶ decoders alone, on frozen encoders        each stage is optional
  *   after each epoch of decoders: dev is translated in both directions, and the best model is kept
  *
- * The course of it is a run's (recipe/run/training_run.h). A checkpoint holds the state of the stage's trainer and all
- * values of the languages that are not joined. */
+ * Training is a run as in recipe/run/training_run.h. A checkpoint has the state of the stage's trainer and all
+ * parameters of the languages that are not joined. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -35,12 +35,12 @@ static const struct {
 typedef struct run {
   const cq_autoencode_options *o;
   cq_context *ctx;
-  const char *codes[MAX_LANGUAGES]; /* those of the model that is joined, in its order, then the new ones */
+  const char *codes[MAX_LANGUAGES]; /* codes of the joined model's languages, in its order, then of the new ones */
   size_t n_codes, n_joined;
   cq_autoencode_data data;
   cq_autoencode_teacher teacher;
   cq_autoencoder model;
-  cq_params params[N_STAGES]; /* own the model's values; each holds what its stage has trained */
+  cq_params params[N_STAGES]; /* own the model's values; each has the parameters trained in its stage */
   cq_run course;
   int stage;        /* the current one */
   uint64_t n_epoch; /* steps of it */
@@ -72,7 +72,7 @@ static cq_status add_code(run *r, const char *code, cq_error *error) {
   return CQ_OK;
 }
 
-/* Text of joined languages alone is refused: nothing can be learned from it. */
+/* Text in joined languages only is refused: there is nothing to learn from it. */
 static cq_status has_new_language(const run *r, const cq_autoencode_text *text, cq_error *error) {
   for (int s = 0; s < 2; s++)
     for (size_t i = r->n_joined; text->languages[s] && i < r->n_codes; i++)
@@ -80,7 +80,7 @@ static cq_status has_new_language(const run *r, const cq_autoencode_text *text, 
   return cq_fail_file(error, CQ_ERR_ARGUMENT, text->path, "has languages that are in the joined model already");
 }
 
-/* Opens the model to join first, so that its languages get the first numbers. */
+/* Opens the joined model first, so that its languages get the first numbers. */
 static cq_status list_languages(run *r, cq_error *error) {
   const cq_autoencode_options *o = r->o;
   cq_autoencoder *joined = NULL;
@@ -139,7 +139,7 @@ static cq_status make_model(run *r, cq_error *error) {
 
 /* --- dev --- */
 
-/* Prints and logs every direction's measures; mean: over all directions. */
+/* Prints and logs the measures of every direction; mean: over all directions. */
 static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, const char *phase, double epoch,
                              cq_error *error) {
   cq_builder line = {0};
@@ -179,7 +179,7 @@ static cq_status measure_dev(double mean[CQ_AUTOENCODE_N_MEASURES], run *r, cons
   return status;
 }
 
-/* Equal figures are decided by chrF, which tells systems without any BLEU apart. kept NaN: none yet. */
+/* Ties are decided by chrF, which distinguishes even systems with BLEU 0. kept NaN: none yet. */
 static bool is_better(const double *dev, const double *kept, cq_autoencode_measure by) {
   if (isnan(kept[by])) return true;
   return dev[by] != kept[by] ? dev[by] > kept[by] : dev[CQ_AUTOENCODE_CHRF] > kept[CQ_AUTOENCODE_CHRF];
@@ -284,7 +284,7 @@ static cq_status autoencode_update(double *loss, void *context, cq_error *error)
 
 /* --- checkpoints --- */
 
-/* For every parameter of some languages: adds it to the sum; with sum NULL, saves it to w; with w NULL, restores it
+/* For every parameter of some languages: adds it to the sum; if sum is NULL, saves it to w; if w is NULL, restores it
  * from c. */
 static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity *sum, cq_checkpoint_writer *w,
                              const cq_checkpoint *c, cq_error *error) {
@@ -309,7 +309,7 @@ static cq_status pass_params(const run *r, size_t first, size_t end, cq_identity
   return status;
 }
 
-/* Saves or restores everything but the stage's trainer, which continues from these values. */
+/* Saves or restores everything except the stage's trainer, which continues from these values. */
 static cq_status pass_state(run *r, cq_checkpoint_writer *w, const cq_checkpoint *c, cq_error *error) {
   const size_t n_drawn = r->data.train.n * sizeof *r->data.drawn;
   cq_status status = cq_checkpoint_pass(w, c, "dev", r->dev, sizeof r->dev, error);
@@ -343,7 +343,7 @@ static void identify_text(cq_run_identity *id, const run *r, const cq_text_group
     }
 }
 
-/* Everything that must stay the same in a resumed run. */
+/* Adds everything that must not change in a resumed run. */
 static cq_status identify_run(cq_run_identity *id, const run *r, cq_error *error) {
   cq_identity joined = {0};
   char teacher[CQ_IDENTITY_HEX];

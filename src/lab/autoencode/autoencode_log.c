@@ -1,4 +1,4 @@
-/* Reads the log of autoencode.c, one JSON object per line, the run's first:
+/* Reads the log of autoencode.c, one JSON object per line, first that of the run:
  *
  *   {"type":"run","languages":["fr","it","en"]}
  *   {"type":"step","stage":"together","step":1,"nll":{"fr":8.1,"it":8.3},"contrast":4.2,"distance":1.9,
@@ -6,7 +6,7 @@
  *                                                                   vectors if there are any
  *   {"type":"dev","stage":"decoders","epoch":1.0,"ways":{"fr-it":{"bleu":1.2,"chrf":9.5,"meteor":4.1},"it-fr":{...}}}
  *
- * The log counts steps from 1 in each stage; here they are numbered through all stages. Other types are skipped. */
+ * The log counts steps from 1 in each stage; here, they are numbered consecutively. Other types are skipped. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -98,7 +98,7 @@ static cq_status read_step(reader *r, json_t *record, cq_error *error) {
   return read_nll(log->nll + log->n_steps++ * log->n_languages, r, nll, error);
 }
 
-/* The first evaluation on dev determines the directions. */
+/* The first evaluation on dev defines the directions. */
 static cq_status add_way(reader *r, const char *name, cq_error *error) {
   cq_autoencode_log *log = r->log;
   if (!cq_reserve((void **)&log->ways, &r->way_room, log->n_ways + 1, sizeof *log->ways) ||

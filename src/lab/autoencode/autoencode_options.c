@@ -1,4 +1,4 @@
-/* Options of training autoencoders: rows, the two recipes' defaults, and what they must have in common. See
+/* Options for training autoencoders: rows, the two recipes' defaults, and checks across options. See
  * autoencode_options.h. */
 #include "lab/autoencode/autoencode_options.h"
 
@@ -19,7 +19,7 @@ static const char *const latents[] = {"both", "state", "every-step", "encoder-st
 enum { MAX_SIZE = 1 << 16, MAX_EPOCHS = 1000000 };
 
 #define O cq_autoencode_options
-/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE alone has the languages of --languages. */
+/* "fr,it=FILE", "it=FILE", ",it=FILE"; FILE without languages has those of --languages. */
 static cq_status parse_text(void *item, const char *option, char *text, cq_error *error) {
   cq_autoencode_text *out = item;
   char *equals = cq_option_label_end(text);
@@ -182,11 +182,11 @@ static cq_status check_decoders(const O *o, cq_error *error) {
   return CQ_OK;
 }
 
-/* Checks early what a stage's trainer would refuse, perhaps hours later. */
+/* Checks in advance what a stage's trainer would refuse, perhaps hours later. */
 static cq_status check_loss_weights(const O *o, cq_error *error) {
   const double distillation = o->teacher ? o->distillation : 0,
                between = o->contrast + o->distance + distillation + o->adversary;
-  /* Encoders can be trained alone, together with decoders that never learn: to see what contrast does by itself. */
+  /* Encoders can be trained alone, without learning decoders, to see the effect of the contrastive loss. */
   const bool writes = o->reconstruction > 0 || (between > 0 && o->decoder_epochs == 0);
   if (!writes || (o->encoder_epochs > 0 && !(between > 0)))
     return cq_fail(

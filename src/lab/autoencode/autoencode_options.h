@@ -1,4 +1,4 @@
-/* The options of training autoencoders: their table, and as text. */
+/* The options for training autoencoders: their table, and their text form. */
 #ifndef LAB_AUTOENCODE_AUTOENCODE_OPTIONS_H
 #define LAB_AUTOENCODE_AUTOENCODE_OPTIONS_H
 

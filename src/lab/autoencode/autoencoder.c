@@ -215,7 +215,7 @@ enum { AT_ONCE = 32 }; /* sentences written at the same time */
 
 typedef struct translating {
   const cq_decoder *decoder;
-  cq_tensor vectors, states; /* [n, dim]; the decoder's initial states; data NULL if it takes none */
+  cq_tensor vectors, states; /* [n, dim]; the decoder's initial states; data NULL if it uses none */
   size_t n;
   cq_beam_options o;
   char **out;

@@ -28,7 +28,7 @@ void cq_autoencoder_take(cq_autoencoder *to, cq_autoencoder *from);
 /* Reserves room for n languages in total; new ones are zero. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_reserve(cq_autoencoder *a, size_t n, cq_error *error);
 
-/* Whether any of its languages can be translated into any other. Errors: CQ_ERR_ARGUMENT. */
+/* Whether every language can be translated into every other. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_autoencoder_check(const cq_autoencoder *a, cq_error *error);
 /* `before` with the vocabularies appended. */
 cq_identity cq_autoencoder_vocabularies(cq_identity before, const cq_autoencoder *a);

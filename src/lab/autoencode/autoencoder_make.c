@@ -1,4 +1,4 @@
-/* Making an autoencoders' trainer, packing what it trains, and its state. */
+/* Makes an autoencoder trainer, packs its trained weights, and saves its state. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lab/autoencode/autoencoder_trainer.h"
@@ -61,7 +61,7 @@ static cq_status check_trainer_options(const cq_autoencoder_trainer *t, cq_error
       return cq_fail(error, CQ_ERR_ARGUMENT, "words are to be hidden from an encoder that has no <unk>");
     if (s->decoder && !share_vocabulary(s))
       return cq_fail(error, CQ_ERR_ARGUMENT, "a decoder writes other tokens than its encoder reads");
-    /* A decoder must translate from all languages, whichever it learns from. */
+    /* A decoder must accept vectors from all languages, whichever it learns from. */
     for (int from = 0; s->decoder && from < t->n_sides; from++) {
       const cq_status status = cq_states_check(s->decoder, t->sides[from].encoder, error);
       if (status) return status;
@@ -150,7 +150,7 @@ static double contrast_rate(const void *context, uint64_t step, bool table) {
   return o->contrast_rate * o->optimizer.learning_rate(o->optimizer.context, step, table);
 }
 
-/* One or two; two if there are both kinds of losses to share out. */
+/* Makes one update or two; two if there are losses of both kinds to divide between them. */
 static cq_status make_updates(cq_autoencoder_trainer *t, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   const bool writing = trains_decoders(t), between = o->contrast + o->distance + o->distillation + o->adversary > 0;

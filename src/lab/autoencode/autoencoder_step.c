@@ -27,8 +27,8 @@ static cq_batch read_by(const cq_autoencoder_trainer *t, cq_shard *s, cq_reader 
   return s->batch;
 }
 
-/* The same for its encoder, with some tokens hidden (never those at a sentence's ends), in the worker's memory. A
- * frozen encoder has no dropout. */
+/* The same for the shard's encoder, with some tokens hidden (never at the ends of a sentence), in the worker's memory.
+ * A frozen encoder has no dropout. */
 static cq_status read_by_encoder(cq_batch *out, const cq_autoencoder_trainer *t, cq_shard *s) {
   const uint32_t site = UINT32_MAX - 2;
   const uint32_t below = (uint32_t)(t->o.encoder_word_dropout * UINT32_MAX);
@@ -84,7 +84,7 @@ static cq_status encode_shard(void *context, cq_shard *s, int worker) {
   return status;
 }
 
-/* A shard's sentences written from the vectors of column `from`, whose gradients are added to it. */
+/* Decodes a shard's sentences from the vectors of column `from`, and adds to that column's gradients. */
 static cq_status write_from(cq_autoencoder_trainer *t, cq_shard *s, int from, float factor) {
   const int64_t dim = t->dim, n = (int64_t)s->n;
   cq_workspace *w = &s->worker.workspace;
@@ -144,13 +144,13 @@ static cq_status encoder_backward_shard(void *context, cq_shard *s, int worker) 
   return cq_encoder_backward(&s->worker, side->encoder, &batch, dy, &s->tape, autoencoder_gradients(t, s), &s->error);
 }
 
-/* A loss between two languages' vectors, or between one's and a teacher's. */
+/* Whether there is a loss between two languages' vectors, or between a language's and a teacher's. */
 static bool has_space_loss(const cq_autoencoder_trainer *t) {
   const bool trained = trains_encoder(side_of(t, 0)) || (n_columns(t) == 2 && trains_encoder(side_of(t, 1)));
   return trained && (n_columns(t) == 2 || (t->o.distillation > 0 && t->batch.targets));
 }
 
-/* The losses between the languages, and their gradients into both columns. */
+/* Computes the losses between the languages, and adds their gradients to both columns. */
 static cq_status align_vectors(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const cq_autoencoder_options *o = &t->o;
   cq_space space = {.n = (int64_t)t->batch.n, .dim = t->dim};
@@ -179,7 +179,7 @@ static cq_status align_vectors(cq_autoencoder_trainer *t, cq_autoencoder_report 
 
 /* --- a step --- */
 
-/* The table rows that a column's sentences use, and the row of the hidden token. */
+/* Updates the table rows that a column's sentences use, and the row of the hidden token. */
 static cq_status catch_up_table(cq_autoencoder_trainer *t, const cq_param *table, const cq_sequences *c,
                                 int32_t unknown, cq_error *error) {
   cq_status status = cq_optimizer_catch_up(&t->update.optimizer, table, c->ids.ids, (int64_t)c->ids.n, t->ctx, error);
@@ -221,13 +221,13 @@ static cq_status encode_batch(cq_autoencoder_trainer *t, cq_error *error) {
   return status;
 }
 
-/* Decoders of one kind at a time, so that each column's gradients are added to by one shard at a time. */
+/* Runs decoders of one kind at a time, so that only one shard at a time adds to each column's gradients. */
 static cq_status decode_batch(cq_autoencoder_trainer *t, cq_error *error) {
   decoding own = {t, false}, other = {t, true};
   const cq_exchange *e = t->shards.exchange;
   const cq_feed feed = feed_of(t);
   cq_status status = CQ_OK;
-  /* The losses between vectors already have every rank's gradient. */
+  /* The losses between vectors already have the gradients of all ranks. */
   for (int i = 0; i < n_columns(t); i++) cq_shards_keep_own(&t->shards, i, t->columns[i].gradient, t->dim);
   if (feed != CQ_FEED_OTHER) status = cq_shards_run(&t->shards, CQ_ALL_COLUMNS, decode_shard, &own, t->ctx, error);
   if (!status && feed != CQ_FEED_OWN)
@@ -247,7 +247,7 @@ static cq_status compute_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoe
   cq_status status = encode_batch(t, error);
   if (!status && u->between) status = align_vectors(t, report, error);
   if (!status && u->writing && t->o.reconstruction > 0) status = decode_batch(t, error);
-  /* One language after the other where both add to the gradients of a shared layer. */
+  /* One language after the other if both add to the gradients of a shared layer. */
   const bool shared = t->shared.n > 0;
   if (!status)
     status = cq_shards_run(&t->shards, shared ? 0 : CQ_ALL_COLUMNS, encoder_backward_shard, t, t->ctx, error);
@@ -283,8 +283,8 @@ static cq_status take_turn(cq_autoencoder_trainer *t, const turn *u, cq_autoenco
   return cq_discriminator_update(t->discriminator, t->ctx, error);
 }
 
-/* The first of two updates. In a batch without its losses the discriminator is not updated, but momentum still moves
- * the encoders, including words that were hidden and may be visible in the second pass. */
+/* The first of two updates. In a batch without its losses, the discriminator is not updated, but momentum still moves
+ * the encoders, including hidden words, which may be visible in the second pass. */
 static cq_status take_first_turn(cq_autoencoder_trainer *t, cq_autoencoder_report *report, cq_error *error) {
   const turn first = {&t->alignment, true, false, &report->space_gradient_norm};
   cq_status status = has_space_loss(t) ? take_turn(t, &first, report, error)

@@ -1,16 +1,16 @@
-/* One training step of languages' encoders and decoders around a shared space of sentence vectors: of two languages and
- * their translations, or of one language's own text.
+/* One training step of encoders and decoders with a shared space of sentence vectors, on translations between two
+ * languages or on text in one language.
  *
- *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ how far apart are the two? how near are others?
- *                                                             ├─▶ discriminator: which language is it?
+ *   a sentence and its translation ──▶ encoders ──▶ vectors ──┬─▶ distance of the two, contrast with others
+ *                                                             ├─▶ discriminator: the vector's language
  *                                                             └─▶ + noise ──▶ decoders ──▶ -log p of the sentences
  *
- * With two optimizers, a step is an update of the encoders by the losses between the vectors, then one of everything by
- * -log p, from vectors computed anew.
+ * With two optimizers, a step updates the encoders by the losses between vectors, then everything by -log p of newly
+ * computed vectors.
  *
  * A decoder reads the vectors of its own language, of the other's, or of both in turn. Any encoder or decoder may be
- * frozen; a frozen decoder takes no part. Each language's sentences are computed in shards (train/shards.h), so that
- * the result does not depend on the number of threads. */
+ * frozen; a frozen decoder is not run. Each language's sentences are computed in shards (train/shards.h), so that the
+ * result does not depend on the number of threads. */
 #ifndef LAB_AUTOENCODE_AUTOENCODER_STEP_H
 #define LAB_AUTOENCODE_AUTOENCODER_STEP_H
 
@@ -41,31 +41,31 @@ typedef struct cq_autoencoder_options {
   cq_feed feed;
   double reconstruction, contrast, distance; /* weights of the losses; 0: none. distance: mean squared distance */
   double distillation;                       /* of mean squared distances from a batch's targets */
-  double adversary;                          /* of the encoders' against a discriminator of two languages; 0: none */
+  double adversary;                          /* weight of the encoders' loss against a discriminator; 0: none */
   cq_contrast contrast_by;
   double margin;      /* of CQ_CONTRAST_PAIRS */
   double temperature; /* of CQ_CONTRAST_IN_BATCH: cosines are divided by it */
-  double noise; /* standard deviation of the noise on each element of the vectors that decoders read, times sqrt(dim) */
+  double noise; /* standard deviation, times sqrt(dim), of the noise on each element of the decoders' input vectors */
   double word_dropout;         /* of decoders' inputs: see cq_decoder_batch */
-  double encoder_word_dropout; /* share of the tokens that trained encoders read which become <unk> */
+  double encoder_word_dropout; /* share of the trained encoders' input tokens that become <unk> */
   cq_adversary adversary_by;
-  int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights do not decay */
+  int64_t discriminator_hidden; /* dimensions of its hidden layer; its weights have no decay */
   double discriminator_rate;    /* its learning rate, relative to the optimizer's */
   double label_smoothing;       /* its label smoothing: see cq_discriminator_options */
-  bool two_optimizers;  /* for the losses between vectors, and for -log p: see above. The second decays weights */
-  double contrast_rate; /* with two optimizers: the first's learning rate, relative to the optimizer's */
-  bool shared_latent;   /* the encoders' last Dense modules are one: see train/shared_layer.h. The first's values are
-                           taken; all encoders are trained, or none (then nothing is shared here) */
+  bool two_optimizers;  /* one for the losses between vectors, one for -log p: see above. The second decays weights */
+  double contrast_rate; /* with two optimizers: the first one's learning rate, relative to the optimizer's */
+  bool shared_latent;   /* the encoders share the first one's last Dense module: see lab/autoencode/shared_layer.h.
+                         * Either all encoders are trained, or none (then nothing is shared here) */
   cq_optimizer_options optimizer;
   const cq_exchange *exchange; /* with other processes; NULL: none */
 } cq_autoencoder_options;
 
 typedef struct cq_autoencoder_trainer cq_autoencoder_trainer;
 
-/* A side is a language; what they hold is borrowed. Their vectors must have one dimension, the decoders' latent_dim,
- * and a decoder its encoder's vocabulary; every encoder's final states must fit a decoder's initial ones
- * (lab/autoencode/states.h), and noise is added to vectors alone; frozen encoders must be packed. params, {0}, receives
- * the trained parameters and owns their values from then on: the caller frees it, after the models. Errors:
+/* A side is a language; its contents are borrowed. All vectors must have the same dimension, the decoders' latent_dim,
+ * and a decoder must have its encoder's vocabulary. Every encoder's final states must match the decoders' initial ones
+ * (lab/autoencode/states.h); noise requires decoders that use only vectors; frozen encoders must be packed. params,
+ * initially {0}, receives the trained parameters and owns their values: the caller frees it, after the models. Errors:
  * CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, cq_params *params,
                                                  const cq_autoencoder_side *sides, int n_sides, cq_context *ctx,
@@ -73,11 +73,11 @@ CQ_MUST_USE cq_status cq_autoencoder_trainer_new(cq_autoencoder_trainer **out, c
 void cq_autoencoder_trainer_free(cq_autoencoder_trainer *t);
 
 typedef struct cq_autoencoder_batch {
-  int side[2];                  /* whose sentences they are; the second -1: text of one language, which its own decoder
-                                   writes from its own vectors, whatever the feed */
+  int side[2];                  /* the sides of the two columns; the second -1: text in one language, which its own
+                                 * decoder writes from its own vectors, whatever the feed */
   const cq_slice *sentences[2]; /* [n] each: a sentence and its translation */
   size_t n;
-  const float *targets; /* [n, dim] of a teacher: what the vectors of both should be, for `distillation`; NULL: none */
+  const float *targets; /* [n, dim] a teacher's vectors, the targets for both columns in `distillation`; NULL: none */
 } cq_autoencoder_batch;
 
 typedef struct cq_autoencoder_report {
@@ -90,17 +90,17 @@ typedef struct cq_autoencoder_report {
   uint64_t n_tokens;
 } cq_autoencoder_report;
 
-/* Everything trained is updated; languages that are not in the batch, by momentum and decay alone. Errors:
- * CQ_ERR_ARGUMENT for an empty batch, or if nothing in it is trained; CQ_ERR_LIMIT if a loss is not finite (nothing is
- * updated) or the gradient is not (the models are unusable then); CQ_ERR_MEMORY. If the second of two updates fails,
- * the first one stays. */
+/* Updates everything that is trained; languages outside the batch only by momentum and decay. Errors: CQ_ERR_ARGUMENT
+ * for an empty batch, or if nothing in it is trained; CQ_ERR_LIMIT if a loss is not finite (nothing is updated) or the
+ * gradient is not (the models are then unusable); CQ_ERR_MEMORY. If the second of two updates fails, the first one is
+ * kept. */
 CQ_MUST_USE cq_status cq_autoencoder_step(cq_autoencoder_trainer *t, const cq_autoencoder_batch *batch,
                                           cq_autoencoder_report *report, cq_error *error);
 uint64_t cq_autoencoder_updates(const cq_autoencoder_trainer *t);
 /* Brings all parameters to the current step and packs them, for evaluating and saving. */
 CQ_MUST_USE cq_status cq_autoencoder_settle(cq_autoencoder_trainer *t, cq_error *error);
 
-/* The trainer's whole state as sections of a checkpoint, and back. What is frozen is not in it. Errors of restoring:
+/* The trainer's whole state, without frozen parts, as sections of a checkpoint, and back. Errors of restoring:
  * CQ_ERR_FORMAT for another model's checkpoint. */
 CQ_MUST_USE cq_status cq_autoencoder_trainer_save(cq_autoencoder_trainer *t, cq_checkpoint_writer *w, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_trainer_restore(cq_autoencoder_trainer *t, const cq_checkpoint *c,

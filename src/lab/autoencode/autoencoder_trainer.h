@@ -1,4 +1,4 @@
-/* The autoencoder trainer's internals, for making it and for its step. */
+/* The autoencoder trainer's internals, shared by its construction and its step. */
 #ifndef LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 #define LAB_AUTOENCODE_AUTOENCODER_TRAINER_H
 
@@ -8,8 +8,8 @@
 #include "train/shards.h"
 #include "train/update.h"
 
-/* The reader of a sentence. Dropout and noise are functions of a key: a sentence's key comes from its batch, column and
- * place, and each reader derives another from it, so that their dropout is independent. */
+/* The reader of a sentence. Dropout and noise are functions of a key: a sentence's key depends on its batch, column and
+ * position, and each reader derives another key from it, so that their dropout is independent. */
 typedef enum cq_reader {
   CQ_READ_ENCODER,
   CQ_READ_ENCODER_AGAIN,    /* after a first update by the same batch */
@@ -35,17 +35,17 @@ struct cq_autoencoder_trainer {
   cq_shared_layer shared;          /* {0}: none */
   cq_discriminator *discriminator; /* NULL: none */
   cq_update
-      update; /* the k-th shards of both languages, which work at the same time where these share no parameter, add
-                       to the same gradients */
-  /* With two optimizers, that of the losses between vectors; {0}: `update` does all. */
+      update; /* the k-th shards of both languages, which run at the same time if the languages share no parameter, add
+               * to the same gradients */
+  /* With two optimizers, the update by the losses between vectors; {0}: `update` does everything. */
   cq_params of_encoders; /* the first of params */
   cq_update alignment;
   cq_shards shards;           /* of two columns */
-  cq_sequences columns[2];    /* the second without sentences when the batch is of one language */
+  cq_sequences columns[2];    /* the second has no sentences if the batch is in one language */
   cq_autoencoder_batch batch; /* the current one */
   cq_reader reader;           /* the encoders' current role */
   int64_t dim;
-  int64_t states_width; /* of the states that encoders pass on for a sentence; 0: no decoder is trained on them */
+  int64_t states_width; /* width of the states that encoders pass on for a sentence; 0: no decoder is trained on them */
   uint64_t n_batches;
 };
 
@@ -62,7 +62,7 @@ static inline const cq_autoencoder_side *side_of(const cq_autoencoder_trainer *t
   return &t->sides[t->batch.side[column]];
 }
 
-/* The token that an encoder sees for a hidden word; below 0: none. */
+/* The token that an encoder sees instead of a hidden word; negative: none. */
 static inline int32_t unknown_of(const cq_autoencoder_side *side) {
   return cq_tokenizer_describe(cq_encoder_text_module(side->encoder)->tokenizer)->unk_id;
 }
@@ -71,7 +71,7 @@ static inline int n_columns(const cq_autoencoder_trainer *t) {
   return t->batch.side[1] < 0 ? 1 : 2;
 }
 
-/* Packs the trained parameters; all: frozen decoders too. training: for training too, else for writing only. */
+/* Packs the trained parameters; all: also frozen decoders. training: for it and writing, else only for writing. */
 CQ_MUST_USE cq_status cq_autoencoder_pack_encoders(cq_autoencoder_trainer *t, cq_error *error);
 CQ_MUST_USE cq_status cq_autoencoder_pack_decoders(cq_autoencoder_trainer *t, bool all, bool training, cq_error *error);
 

@@ -25,7 +25,7 @@ typedef struct writing {
 
   int64_t n;                /* hypotheses, sentence after sentence */
   beginning *open, *next;   /* [sentences * beam] */
-  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] tokens of each hypothesis, and room for the next step's */
+  int32_t *tokens, *behind; /* [sentences * beam, max_tokens] tokens of each hypothesis, and of the next step's */
   cq_decoder_state state, moved;
   float *vectors; /* [n, latent_dim] of each beginning's sentence */
 
@@ -38,7 +38,7 @@ static double ended_score(const writing *w, double score, int64_t length) {
   return score / pow((double)length, w->o->length_penalty);
 }
 
-/* Keeps a sentence that has ended, if it is the best so far. length: tokens written, the end included. */
+/* Keeps a finished sentence if it is the best so far. length: tokens written, including the end. */
 static bool end_sentence(writing *w, const beginning *b, const int32_t *tokens, int64_t length) {
   const double score = ended_score(w, b->score, length);
   cq_ids *out = &w->out[b->sentence];
@@ -50,7 +50,7 @@ static bool end_sentence(writing *w, const beginning *b, const int32_t *tokens, 
   return true;
 }
 
-/* Inserts a candidate among the `max` best, best first; on a tie the earlier one stays first. */
+/* Inserts a candidate into the `max` best, best first; on a tie, the earlier one stays first. */
 static int insert_candidate(beginning *list, int n, int max, beginning candidate) {
   int at = n;
   while (at > 0 && list[at - 1].score < candidate.score) at--;
@@ -62,7 +62,7 @@ static int insert_candidate(beginning *list, int n, int max, beginning candidate
 }
 
 /* Extends one sentence's hypotheses [first, end) by their most probable tokens, and adds the best unfinished ones to
- * w->next. Returns how many, or -1 without memory. */
+ * w->next. Returns their number, or -1 when out of memory. */
 static int extend_sentence(writing *w, int64_t first, int64_t end, const float *log_p, int64_t length, int64_t n_next) {
   const int beam = w->o->beam, max = 2 * beam; /* half of them may end */
   int n = 0, kept = 0;
@@ -86,14 +86,14 @@ static int extend_sentence(writing *w, int64_t first, int64_t end, const float *
     to[length - 1] = c->last;
     w->next[n_next + kept++] = *c;
   }
-  /* Stops when no open hypothesis, at its current length, beats the finished ones. Without a length penalty none can
-   * later, since probabilities only fall; with one it might, but then every search would run to max_tokens. */
+  /* Stops when no open hypothesis, at its current length, beats the finished ones. Without a length penalty, none can
+   * later, because probabilities only fall; with one, it might, but then every search would run to max_tokens. */
   const double best = w->best[w->open[first].sentence];
   if (kept && best > -INFINITY && w->next[n_next].score <= best * pow((double)length, w->o->length_penalty)) kept = 0;
   return kept;
 }
 
-/* The states of the rows that the next hypotheses extend, in their order. */
+/* Moves the states of the rows that the next hypotheses extend, in their order. */
 static void move_beam_states(writing *w) {
   const cq_decoder_shape *s = cq_decoder_shape_of(w->decoder);
   const size_t n_bytes = (size_t)s->hidden_dim * sizeof(float);
@@ -108,7 +108,7 @@ static void move_beam_states(writing *w) {
   w->moved = before;
 }
 
-/* Extends all hypotheses by likely tokens; *out: how many stay open. */
+/* Extends all hypotheses by likely tokens; *out: the number that stays open. */
 static cq_status extend_by_beam(int64_t *out, writing *w, const int32_t *ids, cq_tensor vectors, int64_t length,
                                 cq_error *error) {
   const int64_t n = w->n;

@@ -1,4 +1,4 @@
-/* Writing sentences from vectors: beam search over a decoder's tokens, greedy with a beam of one. */
+/* Writes sentences from vectors: beam search over a decoder's tokens; a beam of one is greedy. */
 #ifndef LAB_AUTOENCODE_BEAM_H
 #define LAB_AUTOENCODE_BEAM_H
 
@@ -10,9 +10,9 @@ typedef struct cq_beam_options {
   double length_penalty; /* a sentence's score is its log probability / length^this */
 } cq_beam_options;
 
-/* ids [latent.rows], {0} or used before, each become a sentence's tokens, without <s> and </s>; latent and states are
- * those of a cq_decoder_batch. A search stops when the best open hypothesis, at its present length, scores no better
- * than the best finished one; if none is finished, the best open one of max_tokens is taken. A sentence's result does
+/* ids [latent.rows], initially {0} or reused, receive each sentence's tokens, without <s> and </s>; latent and states
+ * are as in cq_decoder_batch. A search stops when the best open hypothesis, at its current length, scores no better
+ * than the best finished one; if none is finished, the best open one with max_tokens is used. A sentence's result does
  * not depend on the others. Errors: CQ_ERR_ARGUMENT, CQ_ERR_MEMORY. Source: Graves 2012, section 2.4 (beam search); Wu
  * et al. 2016, eq. 14 (normalized by length). */
 CQ_MUST_USE cq_status cq_decoder_write(cq_ids *ids, cq_worker *worker, const cq_decoder *decoder, cq_tensor latent,

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The parameters, in the order of the file: words, output (weight, bias), state (weight, bias), then four a layer. */
+/* The parameters in file order: words, output (weight, bias), state (weight, bias), then four per layer. */
 enum { WORDS, OUTPUT, OUTPUT_BIAS, STATE, STATE_BIAS, FIRST_LAYER, OF_LAYER = 4 };
 
 struct cq_decoder {
@@ -33,7 +33,7 @@ struct cq_decoder {
 
 /* --- making, opening, saving --- */
 
-/* The sizes of a shape: their keys in decoder_config.json, and their maxima. */
+/* The sizes of a shape: keys in decoder_config.json, and maximum values. */
 static const struct {
   const char *key;
   size_t offset;
@@ -63,7 +63,7 @@ static cq_status check_shape(const cq_decoder_shape *shape, cq_error *error) {
   return CQ_OK;
 }
 
-/* Checks that sentences can be written with a vocabulary. directory NULL: a fresh decoder's. */
+/* Checks that a vocabulary is suitable for writing sentences. directory NULL: a new decoder's. */
 static cq_status check_decoder_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
   static const char *const message = "a vocabulary without tokens for beginning, end and unknown words";
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
@@ -120,7 +120,7 @@ static cq_status make_decoder(cq_decoder **out, const cq_decoder_shape *shape, c
   return CQ_OK;
 }
 
-/* PyTorch's start: words from N(0, 1) scaled down, everything else uniform in +-1 / sqrt(inputs). */
+/* PyTorch's initialization: words from N(0, 1) scaled down, everything else uniform in +-1 / sqrt(inputs). */
 static cq_status draw_decoder(cq_decoder *d, cq_random *random, cq_error *error) {
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < d->n_params; i++) {
@@ -263,7 +263,7 @@ cq_status cq_decoder_pack(cq_decoder *d, bool training, cq_error *error) {
 /* --- first states --- */
 
 typedef struct first_states {
-  cq_tensor before;      /* the linear layer's output, if initial states come from the vector */
+  cq_tensor before;      /* the linear layer's output, if initial states are computed from the vector */
   float *hidden, *cells; /* [n_layers][n, hidden_dim] */
 } first_states;
 
@@ -301,7 +301,7 @@ static cq_status make_states(first_states *out, cq_worker *worker, const cq_deco
 
 /* --- training --- */
 
-/* Inputs and targets: all tokens but each sentence's last, and all but its first. */
+/* Inputs: all tokens except each sentence's last. Targets: all except each sentence's first. */
 typedef struct shifted {
   int32_t *read, *written;
   int64_t *starts;
@@ -353,7 +353,7 @@ static cq_status read_tokens(cq_tensor *x, cq_worker *worker, const cq_decoder *
   return CQ_OK;
 }
 
-/* Its gradient: rows of the table, and the sum over each sentence's tokens, added to the vectors' gradient. */
+/* Its gradient: for rows of the table; and, summed over each sentence's tokens, for the vectors. */
 static cq_status read_backward(cq_tensor dlatent, cq_worker *worker, const cq_decoder *d, const cq_batch *batch,
                                cq_gradients *gradients, cq_tensor dx, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;
@@ -462,7 +462,7 @@ cq_status cq_decoder_begin(cq_decoder_state *out, cq_worker *worker, const cq_de
   return status;
 }
 
-/* The states after one token more; *y [n, hidden_dim] is what the output layer reads. */
+/* The states after one more token; *y [n, hidden_dim] is the output layer's input. */
 static cq_status advance_decoder(cq_tensor *y, cq_worker *worker, const cq_decoder *d, cq_decoder_state *state,
                                  const int32_t *ids, cq_tensor latent, cq_error *error) {
   const cq_decoder_shape *s = &d->shape;

@@ -1,4 +1,4 @@
-/* The discriminator of two languages: forward, its own gradient, and that of the encoders. See discriminator.h. */
+/* The discriminator of two languages: forward, its own gradient, and the encoders' gradient. See discriminator.h. */
 #include "lab/autoencode/discriminator.h"
 
 #include "base/error.h"
@@ -119,7 +119,7 @@ static double binary_cross_entropy(double x, double y) {
   return log1p(exp(-fabs(x))) + (x > 0 ? x : 0) - x * y;
 }
 
-/* Some vectors of one language: their part of the loss, and of all gradients. */
+/* Some vectors of one language: computes their part of the loss and of all gradients. */
 static cq_status forward_language(const forward *f, cq_shard *s, int side) {
   cq_discriminator *d = f->d;
   cq_gradients *gradients = cq_update_gradients(&d->update, s->number, d->shards.first_own);

@@ -1,4 +1,4 @@
-/* A language's fresh encoder and decoder, before anything is learned. See fresh_autoencoder.h. */
+/* A language's new encoder and decoder, before training. See fresh_autoencoder.h. */
 #include "lab/autoencode/fresh_autoencoder.h"
 
 #include "base/error.h"
@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "model/modules.h"
 
-/* Trains vocab_size pieces or words, or as many as the language's text makes. */
+/* Trains vocab_size pieces or words, or fewer if the language's text does not allow as many. */
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_autoencode_data *data, int language,
                                   const cq_autoencode_options *o, cq_error *error) {
   const cq_words_training words = {.vocab_size = o->vocab_size};
@@ -21,7 +21,7 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_autoencode_data *
   }
 }
 
-/* The same vocabulary twice: for the encoder and for the decoder. */
+/* Makes the same vocabulary twice: for the encoder and for the decoder. */
 static cq_status make_vocabulary(cq_tokenizer *out[2], const cq_autoencode_data *data, int language,
                                  const char *scratch, const cq_autoencode_options *o, cq_error *error) {
   cq_directory_writer w = {0};

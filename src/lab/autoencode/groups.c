@@ -55,7 +55,7 @@ cq_status cq_autoencode_data_load(cq_autoencode_data *out, const cq_autoencode_o
     status = add_text_file(is_dev ? &out->dev : &out->train, text, o, codes, n_codes, summary, error);
     if (!status) status = told(context, i + 1, summary, error);
   }
-  /* Call only after the last group was added: a sampler points into its group. */
+  /* Call only after the last group was added, because a sampler points into its group. */
   for (cq_text_group *g = out->train.items; !status && g < out->train.items + out->train.n; g++)
     status = cq_sampler_new(&g->sampler, &g->text, CQ_SAMPLE_SHUFFLED, o->seed, error);
   const size_t n = (size_t)o->batch_pairs;

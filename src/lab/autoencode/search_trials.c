@@ -1,4 +1,4 @@
-/* Searching an autoencoder's values: at random, by successive halving. */
+/* Searches an autoencoder's values: at random, with successive halving. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- searchable options: from Dore's table 5, except for alpha and beta, which are best beyond its ranges --- */
+/* --- searchable options: ranges from Dore's table 5, except for alpha and beta (best outside it) --- */
 
 enum { MAX_WHOLE = 1 << 30 };
 
@@ -142,7 +142,7 @@ static cq_status set_ranges(drawn_value out[N_VALUES], const cq_autoencode_searc
 
 /* --- a trial's values --- */
 
-/* In four digits or, if that changes the number, in as few digits as read back the same. */
+/* Prints four digits or, if the number has more, the fewest digits that read back the same. */
 static void print_drawn_value(char out[32], const value *v, double x) {
   if (v->is_int) cq_snprintf(out, 32, "%d", (int)x);
   for (int digits = 4; !v->is_int && digits <= 17; digits++) {
@@ -157,7 +157,7 @@ static cq_status set_value(cq_autoencode_options *o, const value *v, double x, c
   return cq_group_set(&cq_group_autoencode, o, v->name, text, error);
 }
 
-/* Whether both ends of all ranges are trainable; then so is everything between. */
+/* Whether both ends of all ranges are trainable, so that everything between them is, too. */
 static cq_status check_ends(const cq_autoencode_options *base, const drawn_value ranges[N_VALUES], cq_error *error) {
   cq_status status = CQ_OK;
   for (int high = 0; !status && high < 2; high++) {
@@ -170,7 +170,7 @@ static cq_status check_ends(const cq_autoencode_options *base, const drawn_value
   return status;
 }
 
-/* Rounded to what is printed, so that a trial can be made again from its record. */
+/* Rounded to its printed value, so that a trial can be repeated from its record. */
 static double value_at(const drawn_value *r, double u) {
   char text[32];
   if (!(r->low < r->high)) return r->low;
@@ -183,8 +183,8 @@ static double value_at(const drawn_value *r, double u) {
   return fmin(r->high, fmax(r->low, x));
 }
 
-/* Draws for every value, searched or not, so that one value's range does not change another's draws. Writes "lr 0.001,
- * batch 32". */
+/* Draws a number for every value, searched or not, so that one value's range does not change another's draws. Writes
+ * "lr 0.001, batch 32". */
 static cq_status draw_values(cq_autoencode_options *o, char text[CQ_TRIAL_VALUES], const drawn_value ranges[N_VALUES],
                              uint64_t seed, size_t trial, cq_error *error) {
   cq_status status = CQ_OK;

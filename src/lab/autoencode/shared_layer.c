@@ -1,4 +1,4 @@
-/* One latent layer that several encoders share, and the sum of its gradients. See shared_layer.h. */
+/* A latent layer shared by several encoders, and the sum of its gradients. See shared_layer.h. */
 #include "lab/autoencode/shared_layer.h"
 
 #include "base/error.h"

@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "model/modules.h"
 
-/* The one LSTM of an encoder, which must have one direction. */
+/* Finds an encoder's only LSTM, which must be unidirectional. */
 static cq_status find_lstm(cq_lstm_sizes *out, const cq_encoder *encoder, cq_error *error) {
   int n = 0;
   for (size_t i = 0; i < encoder->n_modules; i++)

@@ -1,4 +1,4 @@
-/* A teacher's vectors of the training text, toward which all languages are drawn. See teacher.h. */
+/* A teacher's vectors for the training text, the targets for all languages. See teacher.h. */
 #include "lab/autoencode/teacher.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* A teacher's vectors of the sentences that autoencoders are trained on, towards which all languages' are drawn. */
+/* A teacher's vectors for the sentences on which autoencoders are trained, the targets for all languages. */
 #ifndef LAB_AUTOENCODE_TEACHER_H
 #define LAB_AUTOENCODE_TEACHER_H
 
@@ -12,8 +12,8 @@ typedef struct cq_autoencode_teacher {
   float *targets; /* [batch_pairs, dim] */
 } cq_autoencode_teacher;
 
-/* Opens the options' teacher. codes [n_codes]: of all languages. Errors: CQ_ERR_ARGUMENT when its vectors have other
- * dimensions than latent_dim or there is no text of its language; those of opening a model. */
+/* Opens the options' teacher. codes [n_codes]: of all languages. Errors: CQ_ERR_ARGUMENT when its vectors do not have
+ * latent_dim dimensions or there is no text in its language; those of opening a model. */
 CQ_MUST_USE cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoencode_options *options,
                                                  const cq_autoencode_data *data, const char *const *codes,
                                                  size_t n_codes, int64_t latent_dim, cq_error *error);

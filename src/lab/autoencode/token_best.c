@@ -78,7 +78,7 @@ static cq_status best_of_all(int32_t *best, cq_worker *worker, const cq_linear *
 
 /* --- with them --- */
 
-/* u = length * c + bias, in place, and the max of each panel. The 16 lanes let compilers vectorize. */
+/* u = length * c + bias, in place, and the maximum of each panel. The 16 lanes let compilers vectorize. */
 static void panel_maxima(float *restrict maxima, float *restrict u, const float *restrict bias, float length,
                          int64_t n_panels) {
   enum { LANES = 16 };
@@ -106,8 +106,8 @@ static float logit_of(const cq_kernels *k, const cq_linear *output, const float 
   return k->dot(x, output->weight->value + id * dim, dim) + (output->bias ? output->bias->value[id] : 0);
 }
 
-/* The possible rounding error of a bound near a logit, or of the logit: bounds are of products of at most `length`, and
- * the added terms are then no larger than the logit and that. */
+/* The possible rounding error of a bound near a logit, or of the logit: bounds apply to products of at most `length`,
+ * and the terms added are no larger than the logit plus `length`. */
 static float slack_of(float logit, float length, int64_t dim) {
   return (float)(dim + 16) * 0x1p-24f * (fabsf(logit) + 2 * length);
 }

@@ -1,10 +1,10 @@
-/* The most probable token of softmax(x W^T + b), which is what greedy writing wants: neither the softmax nor, where
- * 8-bit products are faster, most of the logits in f32.
+/* The most probable token of softmax(x W^T + b), for greedy decoding: without the softmax and, if 8-bit products are
+ * faster, without most of the f32 logits.
  *
- *     x, W ──8 bits──▶ bounds [rows, vocabulary] ──▶ the highest: its logit is a threshold ──▶ the logits of what may
- *                                                                                              reach it ──▶ the best
+ *     x, W ──8 bits──▶ bounds [rows, vocabulary] ──▶ the highest one's logit is a threshold
+ *       ──▶ the logits of tokens that may reach it ──▶ the best
  *
- * The bounds are those of tensor/int8.h, so that the result is the best of all logits, whatever was not looked at. */
+ * The bounds are those of tensor/int8.h, so the result is the best of all logits, even of those not computed. */
 #ifndef LAB_AUTOENCODE_TOKEN_BEST_H
 #define LAB_AUTOENCODE_TOKEN_BEST_H
 
@@ -19,14 +19,14 @@ typedef struct cq_token_bounds {
   float longest;
 } cq_token_bounds;
 
-/* Computes the bounds, again after each update; kernels stays NULL if they do not pay: without fast 8-bit products, for
- * dimensions beyond theirs, and for weights that are not finite. Errors: CQ_ERR_MEMORY. */
+/* Computes the bounds; call it again after each update. kernels stays NULL if bounds do not help: without fast 8-bit
+ * products, for too many dimensions, and for weights that are not finite. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_token_bounds_make(cq_token_bounds *bounds, const cq_linear *output, const cq_kernels *kernels,
                                            cq_error *error);
 void cq_token_bounds_free(cq_token_bounds *bounds);
 
-/* best [x.rows] = the token of the highest logit of each row of x, the first on a tie. A row that is not finite gives
- * token 0. bounds: of the output layer as it is now, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
+/* best [x.rows] = the token with the highest logit for each row of x, the first on a tie. A row that is not finite
+ * gives token 0. bounds: of the current output layer, or with kernels NULL. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_token_best(int32_t *best, cq_worker *worker, const cq_linear *output,
                                     const cq_token_bounds *bounds, cq_tensor x, cq_error *error);
 

@@ -3,11 +3,12 @@
 
 #include "base/error.h"
 
-/* Rows at a time. More of them read the weight, and read and write its gradient, less often; fewer keep the block's
- * logits closer, and a worker's memory small: 32 MiB for a vocabulary of 32,000. See docs/notes/speed-log.md. */
+/* Rows per block. With more rows, the weight is read, and its gradient read and written, less often; fewer rows keep
+ * the block's logits in a closer cache and a worker's memory small: 32 MiB for a vocabulary of 32,000. See
+ * docs/notes/speed-log.md. */
 enum { BLOCK_ROWS = 256 };
 
-/* Floats from one row of logits to the next: with a power of two, a column would map to few cache lines. */
+/* Floats between rows of logits: with a power of two, a column would map to few cache lines. */
 static int64_t logits_stride(int64_t vocabulary) {
   return (vocabulary + 15) / 16 * 16 + 16;
 }

@@ -1,4 +1,4 @@
-/* Translating a held-out set, and the measures of its translations. See translate_dev.h. */
+/* Translates a held-out set and evaluates the translations. See translate_dev.h. */
 #include "lab/autoencode/translate_dev.h"
 
 #include "base/error.h"

@@ -145,7 +145,7 @@ static bool is_trial_name(const char *text) {
   return n > 0 && n < CQ_TRIAL_NAME && text[0] != '.' && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789.-") == n;
 }
 
-/* The lines of trials.txt, checked because names become paths that may be removed. */
+/* The lines of trials.txt; these are checked because names become paths that may be removed. */
 static cq_status read_trial_lines(cq_trials *t, char *text, const char *path, cq_error *error) {
   cq_status status = CQ_OK;
   uint64_t line = 0;
@@ -202,7 +202,7 @@ static void remove_trials(cq_trials *t) {
   t->n = 0;
 }
 
-/* Files that a killed process was writing or removing. */
+/* Removes files that a killed process was writing or removing. */
 static void remove_leftovers(const cq_trials *t) {
   char path[4096];
   for (size_t i = 0; i < t->n; i++) {
@@ -303,7 +303,7 @@ static cq_status make_trial(cq_trial *trial, cq_trials *t, const cq_autoencode_o
     cq_directory_remove(work);
     return CQ_OK;
   }
-  /* The options were valid once, so the checkpoint must be from another run. */
+  /* The options were valid before, so the checkpoint must be from another run. */
   t->refused = status == CQ_ERR_ARGUMENT && !had_checkpoint;
   if (t->refused && !had_work) cq_directory_remove(work);
   if (!status) memcpy(trial->dev, result.dev, sizeof result.dev), trial->loss = result.loss;

@@ -1,9 +1,9 @@
-/* The trainings of a search or an ablation, each made once, and their table.
+/* The trainings of a search or an ablation, each run once, and their table.
  *
- *   OUTPUT/trials.txt   "calque autoencode trials", then the names of all that were begun, a line each, in that order
+ *   OUTPUT/trials.txt   "calque autoencode trials", then the names of all started trials, one per line, in order
  *
- * It is written before anything else, and a name before its training begins: what a directory of trials may remove is
- * what these names stand for (NAME.json, NAME, NAME.work), table.md, and nothing else. */
+ * It is written before anything else, and a name before its training begins. Only these names' files (NAME.json, NAME,
+ * NAME.work) and table.md may be removed. */
 #ifndef LAB_AUTOENCODE_TRIALS_H
 #define LAB_AUTOENCODE_TRIALS_H
 
@@ -28,18 +28,18 @@ typedef struct cq_trials {
   cq_trial *items; /* all that were ever started in the directory */
   size_t n, capacity;
   int lock;     /* held on the directory; 0: not yet */
-  bool refused; /* the last run failed with CQ_ERR_ARGUMENT: no model can be made with its options */
+  bool refused; /* the last run failed with CQ_ERR_ARGUMENT: its options do not allow a model */
 } cq_trials;
 
 /* Makes the directory, or opens an existing one with its records; with base.replace, and without resume, removes its
- * trials. Errors: CQ_ERR_ARGUMENT when it exists and base neither resumes nor replaces, when it holds something other
- * than trials, when another process works in it, or when base has no dev; CQ_ERR_FORMAT for a damaged record;
- * CQ_ERR_IO, also for a missing training or dev file. */
+ * trials. Errors: CQ_ERR_ARGUMENT when it exists and base neither resumes nor replaces, when it contains anything other
+ * than trials, when another process uses it, or when base has no dev; CQ_ERR_FORMAT for a damaged record; CQ_ERR_IO,
+ * also for a missing training or dev file. */
 CQ_MUST_USE cq_status cq_trials_begin(cq_trials *out, const cq_autoencode_options *base, cq_error *error);
 void cq_trials_free(cq_trials *t); /* legal on {0} */
 
-/* Trains with o, unless done before, and adds the result to the trials and their table. The pointer is valid until the
- * next call. Errors: cq_autoencode's but a loss that is not a number; CQ_ERR_ARGUMENT when the trial was made with
+/* Trains with o, unless this was done before, and adds the result to the trials and their table. The pointer is valid
+ * until the next call. Errors: cq_autoencode's, except a loss that is not finite; CQ_ERR_ARGUMENT when the trial had
  * other options or data. */
 CQ_MUST_USE cq_status cq_trials_run(const cq_trial **out, cq_trials *t, const char *name, const char *values,
                                     const cq_autoencode_options *o, cq_context *ctx, cq_error *error);

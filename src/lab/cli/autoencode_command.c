@@ -1,5 +1,4 @@
-/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders around one space of sentence
- * vectors. */
+/* calque autoencode train | translate | encode | plot | search | ablate: autoencoders with one vector space. */
 #include "lab/cli/autoencode_command.h"
 #include "cli/encode/encode_command.h"
 #include "cli/frame/input_sentences.h"

@@ -36,13 +36,13 @@ typedef struct cli_autoencode_run {
   char codes[CLI_CODES];
 } cli_autoencode_run;
 
-/* Returns an exit code; what was made is freed by cli_autoencode_end in any case. */
+/* Returns an exit code; call cli_autoencode_end even after an error. */
 int cli_autoencode_begin(cli_autoencode_run *out, const cli_call *call);
 /* The exit code for the library's status; prints the error, and how to resume. */
 int cli_autoencode_failed(cli_autoencode_run *run, const cli_call *call, cq_status status, const cq_error *error);
 void cli_autoencode_end(cli_autoencode_run *run);
 
-/* "fr,it" to two codes, which lie in `codes`. Returns CLI_OK, or CLI_USAGE after saying why on standard error. */
+/* Splits "fr,it" into two codes, which are stored in `codes`. Returns CLI_OK, or CLI_USAGE after printing the error. */
 int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command_path, const char *text);
 
 extern const cli_command cli_autoencode_train, cli_autoencode_plot, cli_autoencode_search, cli_autoencode_ablate;

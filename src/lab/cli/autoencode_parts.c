@@ -66,7 +66,7 @@ int cli_two_codes(const char *out[2], char codes[CLI_CODES], const char *command
   return out[0] && out[1] ? CLI_OK : cli_usage(command_path, "--languages is '%s', expected two codes as fr,it", text);
 }
 
-/* Files without languages of their own get those of --languages. */
+/* Files without languages get those of --languages. */
 static int name_text_languages(cli_autoencode_run *r, const cq_autoencode_text *texts, size_t n, const cli_call *call) {
   const cli_autoencode_args *args = call->options;
   cq_autoencode_text *own = (cq_autoencode_text *)(uintptr_t)texts; /* the call's */

@@ -1,5 +1,5 @@
-/* calque eval bucc: mined pairs against gold. The first GOLD and PAIRS choose the threshold; the second, if there is
- * one, is judged by it. */
+/* calque eval bucc: compares mined pairs with gold. The first GOLD and PAIRS choose the threshold; the second ones, if
+ * given, are evaluated with it. */
 #include "calque/lab/chart.h"
 #include "calque/lab/labeled.h"
 #include "cli/frame/command.h"
@@ -136,7 +136,7 @@ static int report_sweep(report *r, const cq_labeled *l, const char *set, int n) 
   return code;
 }
 
-/* Precision over recall, by score and, if it is known, by cosine. */
+/* Draws precision over recall, by score and, if known, by cosine. */
 static int draw_curve(const cq_labeled *l, const char *set, const char *path) {
   cq_error error = {0};
   cq_chart_series series[2] = {{.name = "by margin"}, {.name = "by cosine"}};

@@ -1,5 +1,5 @@
-/* calque clir build | expand | run: queries in one language, documents in another, no parallel data. clir.h says where
- * its other commands are. */
+/* calque clir build | expand | run: queries in one language, documents in another, without parallel data.
+ * clir_command.h lists the files of its other commands. */
 #include "lab/cli/clir_command.h"
 #include "cli/frame/report.h"
 

@@ -1,6 +1,6 @@
-/* Shared by the files of `calque clir`: its commands, and options of several of them besides the library's.
+/* Shared by the files of `calque clir`: its commands, and options that several of them have besides the library's.
  *
- *   clir.c       the group, and what trains vectors or uses them: build, expand, run
+ *   clir.c       the group, and the commands for vectors: build, expand, run
  *   validate.c   the same over folds of topics: validate
  *   runs.c       dense runs, and the fusion of runs: dense, fuse */
 #ifndef LAB_CLI_CLIR_COMMAND_H
@@ -16,7 +16,7 @@ typedef struct cli_clir_args {
   size_t size;
   const cq_clir_sources *sources;
   const cq_clir_folds *folds;
-  cq_clir_options *clir; /* of validate, whose library's group is the validation */
+  cq_clir_options *clir; /* for validate; the library's group is that of the validation */
   const char *from, *to, *tag;
   int method, fold, threads;
   bool json;
@@ -53,7 +53,7 @@ enum { CLI_CLIR_COGNATES = 3 };
 int cli_clir_open(cq_clir **out, const cli_clir_args *args, cq_context *ctx);
 /* Warns on standard error if nothing was learned about letters. */
 void cli_clir_note_letters(const cq_clir_cognates *cognates);
-/* These two report errors on standard error, before any training, and return an exit code. */
+/* These two report errors on standard error before any training, and return an exit code. */
 int cli_clir_check_tag(const char *tag);
 /* Options for vectors have no effect without vectors, so they are refused rather than ignored. */
 int cli_clir_check_no_vectors(const cli_call *call);

@@ -1,4 +1,4 @@
-/* The handling of options shared by the commands of `calque clir`. */
+/* The options shared by the commands of `calque clir`. */
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"
 

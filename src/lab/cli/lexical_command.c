@@ -1,4 +1,4 @@
-/* calque lexical build | search | run | terms | info: documents found by their words. */
+/* calque lexical build | search | run | terms | info: finds documents by their words. */
 #include "calque/lab/lexical.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

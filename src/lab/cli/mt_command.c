@@ -1,4 +1,4 @@
-/* calque eval mt: translations against reference translations, by BLEU, chrF and METEOR. */
+/* calque eval mt: evaluates translations against reference translations, by BLEU, chrF and METEOR. */
 #include "calque/lab/mt.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

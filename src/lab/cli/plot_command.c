@@ -80,7 +80,7 @@ static bool keep_sampled_pair(sample *s, size_t place, const cq_slice *pair) {
   return true;
 }
 
-/* Every pair has the same chance to be kept (Vitter 1985, algorithm R). */
+/* Every pair is kept with the same probability (Vitter 1985, algorithm R). */
 static int take_sample(sample *s, cli_sentences *in, size_t max, uint64_t seed) {
   cq_error error = {0};
   uint64_t n_seen = 0;
@@ -141,7 +141,7 @@ static bool watch_tsne(void *context, uint64_t iteration, uint64_t n_iterations)
   return !cli_stop_asked();
 }
 
-/* places [n, 2] of vectors [n, dim], and the figure's names of its axes (NULL: none) and of the method. */
+/* places [n, 2] of vectors [n, dim], and the figure's labels for its axes (NULL: none) and for the method. */
 static int project_vectors(double *places, char labels[2][64], char *method, size_t method_size, const float *vectors,
                            size_t n, int dim, const cli_call *call, cq_context *ctx) {
   const struct space_args *args = call->options;
@@ -169,7 +169,7 @@ static int project_vectors(double *places, char labels[2][64], char *method, siz
   return CLI_OK;
 }
 
-/* A figure with the aspect ratio of places [n, 2], within limits. */
+/* The height of a figure with the aspect ratio of places [n, 2], within limits. */
 static int height_of(const double *places, size_t n) {
   double low[2] = {INFINITY, INFINITY}, high[2] = {-INFINITY, -INFINITY};
   for (size_t i = 0; i < 2 * n; i++) {
@@ -180,7 +180,7 @@ static int height_of(const double *places, size_t n) {
   return 120 + (int)(550 * fmin(1, fmax(0.5, share)));
 }
 
-/* places [2, n, 2] to numbers that series take: x, y of each language, and of translations in turn. */
+/* Arranges places [2, n, 2] as series need them: x, y for each language, and for translations in turn. */
 static int draw_space(const struct space_args *args, const char *const languages[2], const double *places, size_t n,
                       char labels[2][64], const char *method) {
   double *numbers = malloc(8 * n * sizeof *numbers), *x = numbers, *y = numbers + 2 * n, *both_x = numbers + 4 * n,
@@ -298,14 +298,14 @@ static const struct measured {
 };
 enum { N_MEASURED = sizeof measured / sizeof *measured };
 
-/* A figure of a step: -log p of the languages in turn, then the measures of vectors; NaN: not in this step. */
+/* A figure of a step: -log p of each language, then the measures of vectors; NaN: not in this step. */
 static double figure_of(const cq_autoencode_log *log, size_t step, size_t which) {
   if (which < log->n_languages) return log->nll[step * log->n_languages + which];
   return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
 }
 
-/* A loss curve: means over `smooth` steps of a stage that have the loss, and a gap after the stage. A stage that does
- * not use the loss has only zeros, and is left out. Returns the number of points. */
+/* A loss curve: means over `smooth` steps of a stage that have the loss, with a gap after the stage. A stage without
+ * the loss has only zeros, and is left out. Returns the number of points. */
 static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
   size_t n = 0;
   for (size_t s = 0; s < log->n_stages; s++) {
@@ -364,7 +364,7 @@ static void add_bleu(cq_chart *chart, cq_chart_series *series, double *numbers, 
   chart->series = series, chart->n_series = log->n_ways;
 }
 
-/* 1, 2, 5, 10, 20, ...: the first that is not less than n. */
+/* Rounds n up to 1, 2, 5, 10, 20, ... */
 static size_t round_steps(size_t n) {
   size_t power = 1;
   while (5 * power < n) power *= 10;

@@ -1,4 +1,4 @@
-/* calque eval retrieval: a ranked run against relevance judgments. */
+/* calque eval retrieval: evaluates a ranked run against relevance judgments. */
 #include "calque/lab/retrieval.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"

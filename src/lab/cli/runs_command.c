@@ -1,4 +1,4 @@
-/* calque clir dense | fuse: dense runs to compare with those of clir_command.c, and the fusion of runs. */
+/* calque clir dense | fuse: dense runs for comparison with those of clir_command.c, and the fusion of runs. */
 #include "calque/lab/retrieval.h"
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"

@@ -1,4 +1,4 @@
-/* calque autoencode search | ablate: many trainings under one roof. */
+/* calque autoencode search | ablate: series of trainings. */
 #include "lab/cli/autoencode_command.h"
 
 #include <stdlib.h>
@@ -12,7 +12,7 @@ static void print_table(const char *directory) {
   if (f) fclose(f);
 }
 
-/* The framework's message for a command that always needs them. */
+/* The framework's message for a command that always requires arguments. */
 static int too_few(const cli_call *call) {
   return cli_usage(call->path, "expected %s", call->command->arguments);
 }

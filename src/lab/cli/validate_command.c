@@ -1,4 +1,4 @@
-/* calque clir validate: build and run for each fold of the topics, with settings chosen on the others. */
+/* calque clir validate: build and run for each fold of the topics, with settings chosen on the other folds. */
 #include "cli/frame/report.h"
 #include "lab/cli/clir_command.h"
 

@@ -1,4 +1,4 @@
-/* calque words train | nearest | loss: vectors of words. */
+/* calque words train | nearest | loss: word vectors. */
 #include "calque/lab/words.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
@@ -135,7 +135,7 @@ static const cli_command words_nearest = {
 
 /* --- loss --- */
 
-/* How vectors were trained does not matter to their loss. */
+/* Options that do not affect the loss, because it does not matter how vectors were trained. */
 static const char *const not_of_loss[] = {
     "dim", "epochs", "lr", "min-lr", "min-count", "cbow", "share-negatives", "min-ngram", "max-ngram", "buckets", NULL};
 

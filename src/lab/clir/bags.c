@@ -21,7 +21,7 @@ static int by_word(const void *a, const void *b) {
 /* How several weights of one word are merged. */
 typedef enum merging { SUM, MAX } merging;
 
-/* Sorts the items from `first` on and merges those of one word. */
+/* Sorts the items from `first` on and merges items with the same word. */
 static void merge_entries(growing *g, size_t first, merging how) {
   size_t kept = first;
   if (g->n > first) qsort(g->items + first, g->n - first, sizeof *g->items, by_word);

@@ -1,4 +1,4 @@
-/* Collections in several languages, read into one vocabulary. */
+/* Reads collections in several languages into one vocabulary. */
 #include "lab/clir/clir_collections.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -109,7 +109,7 @@ static void end_running(running *r) {
   cq_free(r->ends);
 }
 
-/* Records the parts of a joined word that is new in the vocabulary, with number `id`. */
+/* Records the parts of a joined word that is new in the vocabulary with number `id`. */
 static bool note_joined(running *r, uint32_t own, uint32_t id) {
   const cq_slice *terms = cq_analysis_terms(r->analysis)->items;
   uint32_t first, last;
@@ -195,15 +195,15 @@ static cq_status open_side(reading *r, const char *work, cq_context *ctx, cq_err
   return status;
 }
 
-/* The places of topics by their numbers, which the map borrows. */
+/* Maps topics' numbers, which the map borrows, to their positions. */
 static cq_status place_topics(cq_map *out, const cq_topics *topics, cq_error *error) {
   for (size_t i = 0; i < topics->n; i++)
     if (!cq_map_put_borrowed(out, topics->items[i].id, i)) return cq_fail_memory(error, "topics");
   return CQ_OK;
 }
 
-/* Reads topics in the order of the first language, which decides the ones that count. Called after all languages'
- * documents, so that titles do not influence the numbers of words: held-out topics would leak into the vectors. */
+/* Reads topics in the order of the first language, which determines the topics used. Called after all languages'
+ * documents, so that titles do not influence word numbers: otherwise, held-out topics would leak into the vectors. */
 static cq_status read_topic_queries(reading *r, cq_error *error) {
   cq_clir_side *side = r->side;
   cq_map places = {0};
@@ -218,7 +218,7 @@ static cq_status read_topic_queries(reading *r, cq_error *error) {
   return status;
 }
 
-/* Topics that every language has, in the first one's order. */
+/* Chooses topics that every language has, in the first language's order. */
 static cq_status choose_topics(cq_clir *c, const reading *readings, size_t n, cq_error *error) {
   cq_topics first, other;
   cq_map places = {0};
@@ -257,7 +257,7 @@ static cq_status mark_words(cq_clir *c, cq_clir_side *s, cq_error *error) {
   return CQ_OK;
 }
 
-/* Which judgements each topic has, and its relevant documents by number. */
+/* Finds each topic's judgments, and its relevant documents by number. */
 static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
   cq_map documents = {0}, firsts = {0}; /* a topic's first judgement */
   const cq_judgement *j = s->judgements.items;

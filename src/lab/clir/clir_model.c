@@ -1,4 +1,4 @@
-/* Vectors of words in several languages, from topics' documents; and what a query becomes by them. */
+/* Word vectors in several languages, trained on topics' documents; and the translation of queries by them. */
 #include "lab/clir/clir_model.h"
 
 #include "base/error.h"
@@ -79,7 +79,7 @@ static bool mix_documents(cq_u32_array *out, const cq_word_run *runs, size_t n, 
                                        : cq_shuffle_at_random(out, runs, n, random);
 }
 
-/* Tuples of documents of a topic, mixed, as documents of the corpus. */
+/* Adds tuples of a topic's documents, mixed, as documents of the corpus. */
 static cq_status add_topic_documents(cq_word_corpus *corpus, const cq_clir *c, const cq_document_set *sets,
                                      const cq_clir_options *o, cq_random *random, cq_error *error) {
   cq_u32_array tuples = {0}, text = {0};

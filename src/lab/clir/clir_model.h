@@ -1,4 +1,4 @@
-/* Vectors of words in several languages, as searching uses them. */
+/* Word vectors in several languages, as used in searching. */
 #ifndef LAB_CLIR_CLIR_MODEL_H
 #define LAB_CLIR_CLIR_MODEL_H
 
@@ -10,11 +10,11 @@ struct cq_clir_model {
   const cq_clir *clir;
   cq_word_corpus corpus; /* the training corpus; its words are the model's */
   float *vectors;        /* [corpus.words.n, dim] */
-  uint32_t *number;      /* by the collections' number of a word, the model's; CQ_INTERN_NONE: the text lacks it */
+  uint32_t *number;      /* the model's number for each collection word number; CQ_INTERN_NONE: not in the text */
   int dim;
 };
 
-/* Options as they were taken: o.words and o.ranking point to the two beside it. */
+/* A copy of the options: o.words and o.ranking point to the two structs next to it. */
 typedef struct cq_clir_settings {
   cq_clir_options o;
   cq_words_options words;

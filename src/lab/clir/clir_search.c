@@ -1,4 +1,4 @@
-/* Topics of one language to ranked documents of another. */
+/* Searches for topics of one language among documents of another. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "lab/clir/bags.h"
@@ -16,7 +16,7 @@ typedef struct asking {
   const cq_clir_side *from, *to;
   const cq_clir_options *o;
   const bool *asked;
-  cq_bags source; /* the documents of the query's language, if the query's weights come from them */
+  cq_bags source; /* the documents in the query's language, if the query's weights depend on them */
 } asking;
 
 static bool is_topic_asked(const asking *a, size_t topic) {
@@ -25,7 +25,7 @@ static bool is_topic_asked(const asking *a, size_t topic) {
 
 /* --- by words --- */
 
-/* Adds a word to a query; a repeated word gains weight, if words are weighted. */
+/* Adds a word to a query; a repeated word gains weight if words are weighted. */
 static void add_query_term(cq_lexical_query *query, cq_slice word, double weight, bool weighted) {
   for (size_t i = 0; i < query->n; i++) {
     if (!cq_slice_equal(query->terms[i].term, word)) continue;
@@ -37,12 +37,12 @@ static void add_query_term(cq_lexical_query *query, cq_slice word, double weight
 
 enum { FEEDBACK_DOCUMENTS = 10 };
 
-/* Whether weights come from the documents in the query's language. */
+/* Whether weights depend on the documents in the query's language. */
 static bool uses_source(const cq_clir_options *o) {
   return o->idf || o->feedback > 0;
 }
 
-/* Whether terms have weights, which add up; else a term counts once. */
+/* Whether terms have weights, which are summed; otherwise a term counts once. */
 static bool are_weighted(const cq_clir_options *o) {
   return o->weighted || uses_source(o);
 }
@@ -67,7 +67,7 @@ static bool add_source(source_query *q, uint32_t word, double weight) {
   return true;
 }
 
-/* [vocabulary] the words that the best documents for a topic have most of, summing to one; all 0: none. */
+/* [vocabulary] the words with the highest share in the best documents for a topic, summing to one; all 0: none. */
 static cq_status find_feedback_words(double *words, const asking *a, size_t topic, cq_error *error) {
   cq_lexical_hit *hits = NULL;
   cq_clir_options o = *a->o;
@@ -108,7 +108,7 @@ static cq_status make_source(source_query *out, const asking *a, size_t topic, c
   return ok ? status : cq_fail_memory(error, "a query");
 }
 
-/* Adds the translations of some words, of one or of the sum of all, by their cosines times a weight. */
+/* Adds the translations of some words (of each one, or of the sum), weighted by their cosines times a weight. */
 static cq_status add_translations(cq_lexical_query *out, const asking *a, const cq_translator *translator,
                                   const uint32_t *words, size_t n_words, double weight, cq_error *error) {
   const bool weighted = a->o->weighted;
@@ -146,7 +146,7 @@ static cq_status translate_topic(cq_lexical_query *out, const asking *a, const c
   return status;
 }
 
-/* Repeated words are added up here, since Terrier's model would keep only the first one's weight. */
+/* Sums repeated words here, because Terrier's model would keep only the first one's weight. */
 static cq_status add_source_words(cq_lexical_query *out, const asking *a, const source_query *source, cq_error *error) {
   if (!(out->terms = cq_alloc_array_zeroed(source->n + 1, sizeof *out->terms))) return cq_fail_memory(error, "a query");
   for (size_t i = 0; i < source->n; i++)
@@ -248,7 +248,7 @@ cq_status cq_clir_write_run(const char *run, const cq_clir *clir, const cq_lexic
   return cq_hits_write_run(run, clir->topics, clir->n_topics, hits, k, tag, error);
 }
 
-/* The order of trec_eval 9: by score in f32, ties by name, descending. */
+/* The order of trec_eval 9: by score in f32, ties by descending name. */
 static int best_as_trec_eval(const void *a, const void *b) {
   const cq_lexical_hit *p = a, *q = b;
   const float x = (float)p->score, y = (float)q->score;

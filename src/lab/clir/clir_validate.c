@@ -1,4 +1,4 @@
-/* Cross-validation over topics: options are chosen without looking at what is tested. */
+/* Cross-validation over topics: options are chosen without using the tested topics. */
 #include "base/clock.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One training run of a fold: for one kappa and window, validated for every tau; or the last, which is tested. */
+/* One training run of a fold: for one kappa and window, validated for every tau; or the final one, which is tested. */
 typedef struct trial {
   int fold, kappa, window;
   double *maps; /* [n_taus] */
@@ -72,7 +72,7 @@ static cq_status take_validation(validation *v, const cq_clir_validation *given,
   return status;
 }
 
-/* The groups of all topics; released with cq_free. Every fold has a topic. */
+/* The groups of all topics; release with cq_free. Every fold has a topic. */
 static cq_status find_groups(uint64_t **out, const cq_clir *clir, const cq_clir_folds *how, cq_error *error) {
   const size_t n = clir->n_topics;
   *out = cq_alloc_array(n, sizeof **out);
@@ -109,7 +109,7 @@ cq_status cq_clir_fold_topics(bool **out, const cq_clir *clir, const cq_clir_fol
   return status;
 }
 
-/* Topics of two folds (or of one, twice); `learning`: and those that the share leaves out. */
+/* Topics of two folds (or of one, given twice); `learning`: also those that the share leaves out. */
 static bool *topics_of(const validation *v, int fold, int other, bool learning) {
   bool *topics = cq_alloc_array(v->clir->n_topics, sizeof *topics);
   for (size_t t = 0; topics && t < v->clir->n_topics; t++) {
@@ -150,7 +150,7 @@ static void run_trial(void *context, size_t item, int worker) {
   cq_free(asked);
 }
 
-/* The best of the fold's trials; the first of equal ones, or if nothing was measured. */
+/* Chooses the fold's best trial; on a tie, or if nothing was measured, the first. */
 static void choose_point(const validation *v, int fold) {
   cq_clir_fold *f = &v->folds[fold];
   bool is_chosen = false;
@@ -279,7 +279,7 @@ static cq_cognate_options variant_weights(int variant) {
   return o;
 }
 
-/* Adds the mean average precision that every variant has on a fold. */
+/* Adds the mean average precision of every variant on a fold. */
 static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, const validation *v, int fold, size_t k,
                           cq_context *ctx, cq_error *error) {
   bool *asked = topics_of(v, fold, fold, false);
@@ -297,8 +297,8 @@ static cq_status add_maps(double maps[N_VARIANTS], cq_clir_cognates *cognates, c
   return status;
 }
 
-/* maps [folds][variants]: the mean over all other folds, each searched with a model trained without it and the fold.
- * Each pair of folds needs only one training. */
+/* maps [folds][variants]: the mean over all other folds, each searched with a model trained without both folds. Each
+ * pair of folds needs only one training. */
 static cq_status validate_weights(double (*maps)[N_VARIANTS], const validation *v, size_t k, cq_context *ctx,
                                   cq_error *error) {
   cq_status status = CQ_OK;

@@ -1,5 +1,5 @@
-/* Transliteration-based matching: which letters of two languages correspond is learned from what the documents of one
- * topic have in common, and makes a table of words that are spelled alike. */
+/* Transliteration-based matching: learns which letters of two languages correspond from documents on the same topic,
+ * and makes a table of words that are spelled alike. */
 #include "lab/clir/cognate_model.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -15,14 +15,14 @@
 enum {
   MIN_CHARACTERS = 4, /* characters of salient words */
   MAX_CHARACTERS = 20,
-  MAX_JUDGED = 500,       /* of these, the most salient, parts of longer ones are left out */
+  MAX_JUDGED = 500,       /* among this number of the most salient words, parts of longer ones are left out */
   MAX_GROUPS_OF_WORD = 2, /* a salient word is in at most this many topics */
   CANDIDATES = 50,        /* target words that a source word is compared with */
 };
 
 static const double min_entry = 0.03;
 
-/* EM may start badly: these schedules differ in how fast words are added, and those that fail are dropped. */
+/* EM may start badly: these schedules differ in how fast words are added, and unsuccessful ones are dropped. */
 static const struct schedule {
   int stages[6];
   size_t n;
@@ -30,8 +30,8 @@ static const struct schedule {
     {{2, 4, 8, 16, 32}, 5}, {{3, 10}, 2}, {{3, 6, 12, 24}, 4}, {{2, 6, 18}, 3}, {{1, 2, 4, 8, 16, 32}, 6},
 };
 enum { N_SCHEDULES = sizeof schedules / sizeof *schedules };
-static const double min_over_chance = 1.5; /* contrasts below this multiple of the chance level are meaningless */
-static const double near_best = 0.75;      /* a contrast above this share of the best one is near it */
+static const double min_over_chance = 1.5; /* a contrast below this multiple of the chance level is meaningless */
+static const double near_best = 0.75;      /* a contrast above this share of the best one counts as near it */
 
 #define O cq_cognate_options
 static const cq_option option_rows[] = {
@@ -70,7 +70,7 @@ typedef struct between {
   bool is_learned;
 } between;
 
-/* --- groups: topics whose documents are known in both languages --- */
+/* --- groups: topics with known documents in both languages --- */
 
 typedef struct grouping {
   size_t *topics; /* [n] */
@@ -85,7 +85,7 @@ static bool same_documents(const cq_clir_side *s, size_t a, size_t b) {
          (s->n_relevant[a] == 0 || !memcmp(s->relevant[a], s->relevant[b], s->n_relevant[a] * sizeof **s->relevant));
 }
 
-/* Topics of one article share their documents, so one topic represents them all. */
+/* Topics of one article share their documents, so one topic represents the article. */
 static cq_status choose_group_topics(grouping *g, const between *c, cq_error *error) {
   g->topics = cq_alloc_array(c->clir->n_topics, sizeof *g->topics);
   if (!g->topics) return cq_fail_memory(error, "topics");
@@ -113,7 +113,7 @@ typedef struct tally {
   uint32_t count, documents, groups;
 } tally;
 
-/* How often a group's documents have each plain word, and how many of them; `touched` are the words. */
+/* Counts each plain word in a group's documents, and the documents that have it; `touched`: these words. */
 static bool count_group(tally *tallies, cq_u32_array *touched, const cq_clir_side *side, const cq_bags *bags,
                         size_t topic) {
   bool ok = true;
@@ -140,7 +140,7 @@ static bool has_part(cq_slice text, cq_slice part) {
   return false;
 }
 
-/* Leaves out words that occur only within a longer one of the list: fragments of a name. */
+/* Leaves out words that occur only inside a longer word of the list: fragments of a name. */
 static size_t drop_parts(salient *found, size_t n, const tally *tallies, const cq_spelled *s,
                          const cq_clir_side *side) {
   if (!cq_script_has_no_spaces(side->script)) return n;
@@ -160,7 +160,7 @@ static size_t drop_parts(salient *found, size_t n, const tally *tallies, const c
   return kept;
 }
 
-/* One language's salient words of every group: they occur in few groups, there often and in many documents, and rarely
+/* One language's salient words of every group: they are in few groups, frequent and in many documents there, and rare
  * elsewhere. */
 static cq_status find_salient(grouping *g, int which, const cq_clir_side *side, const cq_bags *bags,
                               const cq_spelled *s, cq_error *error) {
@@ -222,7 +222,7 @@ static void free_grouping(grouping *g) {
 
 /* --- the table --- */
 
-/* Target words whose letters are nearest to those expected of each source word. */
+/* Target words whose letters are nearest to the expected letters of each source word. */
 static cq_status find_spelled_alike(cq_neighbors *out, const cq_cognates *letters, uint32_t n_from, uint32_t n_to,
                                     cq_context *ctx, cq_error *error) {
   const size_t dim = (size_t)cq_cognates_n_letters(letters);
@@ -256,8 +256,8 @@ static void score_row(void *context, size_t row, int worker) {
                        : cq_cognates_score(s->letters, (uint32_t)row, s->candidates->index[i]);
 }
 
-/* The entries: a pair's odds, reduced by the distance to the best pair of either word. Words spelled the same have
- * 1. */
+/* The entries: a pair's odds, reduced by the distance to the best pair of either word. Words with the same spelling
+ * have 1. */
 static cq_status fill_table(cq_word_table *table, const between *c, const scoring *s, const cq_spelled *from,
                             const cq_spelled *to, cq_error *error) {
   const size_t k = s->candidates->k;
@@ -296,7 +296,7 @@ static cq_status fill_table(cq_word_table *table, const between *c, const scorin
   return ok ? CQ_OK : cq_fail_memory(error, "a table of words");
 }
 
-/* The table from the letters as finally learned by one schedule. */
+/* The table from the letters finally learned by one schedule. */
 static cq_status table_of(cq_word_table *out, const between *c, const cq_cognates *letters, const cq_spelled *from,
                           const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_neighbors candidates = {0};
@@ -317,7 +317,7 @@ static bool is_near_best(double contrast, double best) {
   return contrast == best || contrast >= best * near_best;
 }
 
-/* The mean of the tables of all successful schedules, those whose contrast is near the best one. */
+/* The mean of the tables of all successful schedules: those with a contrast near the best one. */
 static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters, const grouping *g,
                                  const cq_spelled *from, const cq_spelled *to, cq_context *ctx, cq_error *error) {
   cq_word_table tables[N_SCHEDULES] = {{0}}, good[N_SCHEDULES];
@@ -341,8 +341,8 @@ static cq_status learn_schedules(between *c, size_t *best, cq_cognates *letters,
   return status;
 }
 
-/* The chance level of the contrast: the mean over trainings on mismatched topics, each paired with the one a quarter,
- * half and three quarters of the list further, so that EM learns from unrelated words. */
+/* The chance level of the contrast: the mean over trainings on mismatched topics, each paired with the topic a quarter,
+ * half and three quarters of the list later, so that EM learns from unrelated words. */
 static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates *letters, const grouping *g,
                                     cq_context *ctx, cq_error *error) {
   cq_cognate_group *wrong = cq_alloc_array(g->n, sizeof *wrong);
@@ -363,7 +363,7 @@ static cq_status contrast_by_chance(double *chance, size_t schedule, cq_cognates
   return status;
 }
 
-/* A model hardly better than chance is not used: words then match by their spelling in Latin letters. */
+/* A model that is hardly better than chance is not used: words then match by their Latin spelling. */
 static cq_status learn_table(between *c, cq_cognates *letters, const grouping *g, const cq_spelled *from,
                              const cq_spelled *to, cq_context *ctx, cq_error *error) {
   size_t best = 0;
@@ -411,7 +411,7 @@ static cq_status learn_through(cq_word_table *out, const between *direct, const 
   return status;
 }
 
-/* The mean of the direct table and of those through every other language. */
+/* The mean of the direct table and of the tables through every other language. */
 static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_bags *to_plain, cq_context *ctx,
                             cq_error *error) {
   between direct = {c->clir, c->from, c->to, &c->from_plain, to_plain, held_out, true, &c->o, {0}, 0, 0, false};
@@ -429,7 +429,7 @@ static cq_status make_table(cq_clir_cognates *c, const bool *held_out, const cq_
   return status;
 }
 
-/* From a language to itself only feedback is left, and joined words are not needed. */
+/* Within one language, only feedback applies, and joined words are not needed. */
 static cq_status same_words(cq_word_table *table, const cq_clir_side *side, cq_error *error) {
   const uint32_t n = side->plain_words.n;
   size_t next = 0; /* in side->joined, by rising word */

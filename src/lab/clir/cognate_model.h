@@ -1,4 +1,4 @@
-/* The model learned by cognates.c and used by cognate_search.c. */
+/* The model learned by cognate_model.c and used by cognate_search.c. */
 #ifndef LAB_CLIR_COGNATE_MODEL_H
 #define LAB_CLIR_COGNATE_MODEL_H
 
@@ -12,9 +12,9 @@ struct cq_clir_cognates {
   cq_word_table table; /* plain words */
   cq_bags from_plain, from_stems, to_stems;
   cq_bags projected; /* documents of `to` in plain words of `from` */
-  double *idf;       /* [plain words of from] for documents like others, 0 for words that the projection lacks */
+  double *idf;       /* [plain words of from] for similar documents; 0 for words that the projection lacks */
   double contrast, chance;
-  bool is_learned; /* false: the table is of words spelled the same in Latin letters */
+  bool is_learned; /* false: the table has words with the same Latin spelling */
 };
 
 #endif

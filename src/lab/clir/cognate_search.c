@@ -1,4 +1,4 @@
-/* Transliteration-based matching finds documents in another language, with feedback; and shows what a query becomes. */
+/* Transliteration-based matching: finds documents in another language, with feedback; shows translated queries. */
 #include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -35,14 +35,13 @@ static void close_room(room *r) {
   cq_free(r->all);
 }
 
-/* query = counts of a run's words, summing to `sum` or, with 0, as they are. */
+/* query = the counts of a run's words, normalized to sum to 1 if to_one is set. */
 static void set_query(double *query, size_t n_words, const cq_word_run *run, bool to_one) {
   for (size_t w = 0; w < n_words; w++) query[w] = 0;
   for (size_t i = 0; i < run->n; i++) query[run->words[i]] += to_one ? 1 / (double)run->n : 1;
 }
 
-/* r->first = the translated query, without source feedback and similar documents; r->weights are those of the
- * latter. */
+/* r->first = the translated query, without source feedback and similar documents; r->weights: the weights of these. */
 static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, cq_error *error) {
   const cq_cognate_options *o = &c->o;
   const size_t n = c->to->n_documents, n_plain = c->from->plain_words.n;
@@ -70,7 +69,7 @@ static cq_status score_first(room *r, const cq_clir_cognates *c, size_t topic, c
   return CQ_OK;
 }
 
-/* r->first, beside what the best by it have in common. */
+/* Adds to r->first feedback from its own best documents. */
 static cq_status add_target_feedback(room *r, const cq_clir_cognates *c, cq_error *error) {
   const cq_cognate_options *o = &c->o;
   const size_t n = c->to->n_documents;

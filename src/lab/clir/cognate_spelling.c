@@ -1,5 +1,5 @@
-/* How words are spelled when letters of two languages are matched: in Latin letters, whatever the script, so that the
- * same sounds are the same letters from the beginning. */
+/* The spelling of words for matching letters of two languages: in Latin letters, whatever the script, so that the same
+ * sounds begin as the same letters. */
 #include "lab/clir/cognate_spelling.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -13,11 +13,11 @@
 
 enum { MAX_BYTES_OF_JOINED = 18 }; /* romanized; longer ones are not names */
 
-/* Words in more documents than this, and than this share of them, neither begin nor end a name. */
+/* Words in more documents than this number and this share neither begin nor end a name. */
 static const double frequent_documents = 10, frequent_share = 0.05;
 
 /* The script of most words. Words in another script are quoted unchanged in every language and would dominate learning:
- * no word in the language's own letters explains them as well. */
+ * no word in the language's own letters matches them as well. */
 static int main_script(const cq_intern *words) {
   uint32_t counts[CQ_N_SCRIPTS] = {0};
   int found = CQ_SCRIPT_NONE;
@@ -71,7 +71,7 @@ static bool is_frequent(const cq_bags *bags, uint32_t word) {
   return !(bags->masses[word] > 0) || n_documents > fmax(frequent_documents, frequent_share * bags->n);
 }
 
-/* A joined word that may be a name. row [3]: of side->joined. */
+/* Whether a joined word may be a name. row [3]: from side->joined. */
 static bool may_be_name(const cq_clir_side *side, const uint32_t *row, const cq_bags *bags) {
   return side->spellings[row[0]].n <= MAX_BYTES_OF_JOINED && !is_frequent(bags, row[1]) && !is_frequent(bags, row[2]);
 }

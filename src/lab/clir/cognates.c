@@ -1,4 +1,4 @@
-/* Words spelled alike across scripts: letters learned by EM, then a table of matching words. See cognates.h. */
+/* Words spelled alike across scripts: learns letters by EM, then makes a table of matching words. See cognates.h. */
 #include "lab/clir/cognates.h"
 
 #include "base/error.h"
@@ -14,7 +14,7 @@ enum {
   MAX_LETTERS = 24,               /* letters of a word that are used */
   MAX_ALPHABET = 1000,            /* different ones of a language */
   MAX_TWO_LETTER_STEPS = 4 << 20, /* entries of p21 or p12; larger alphabets do without */
-  SHARDS = 16,                    /* parts of the pairs; each is counted separately, and counts are added in order */
+  SHARDS = 16,                    /* parts of the pairs, counted separately; counts are added in order */
   STAGE_ITERATIONS = 10,
   LAST_ITERATIONS = 4,
   SALIENT = 30,
@@ -23,10 +23,10 @@ enum {
 
 static const double share_of_list = 0.5; /* matches a word of the longer list, at most */
 static const double prior = 0.25;        /* prior counts of letters */
-static const double prior_alike = 50;    /* prior counts of similar letters, over all letters of a language */
+static const double prior_alike = 50;    /* prior counts of similar letters, in total over all letters of a language */
 static const double same_group = 0.2;    /* how alike two letters of a group are */
 static const double contrast_at = 10;    /* a pair of this score is half a match */
-static const float min_likeness = 0.3f;  /* cosine of a pair's letters below which the pair is certainly noise */
+static const float min_likeness = 0.3f;  /* a pair whose letters have a lower cosine is certainly noise */
 
 typedef struct spellings {
   uint16_t *letters; /* [n, MAX_LETTERS] */
@@ -166,8 +166,8 @@ void cq_cognates_free(cq_cognates *c) {
   cq_free(c);
 }
 
-/* How alike two letters are before anything is learned: one and the same, or of one group of Latin letters that are
- * often written for one another. Source: Zobel & Dart 1996 (Editex). */
+/* How similar two letters are before learning: identical, or from one group of Latin letters that often replace each
+ * other. Source: Zobel & Dart 1996 (Editex). */
 static double likeness(uint32_t a, uint32_t b) {
   static const char *const groups[] = {"aeiouy", "bp", "ckq", "dt", "lr", "mn", "gj", "fpv", "sxz", "csz", "vw", "gk"};
   if (a == b) return 1;
@@ -194,7 +194,7 @@ static void begin_learning(cq_cognates *c) {
   for (int j = 0; j < b; j++) c->p.p01[j] = 0.2 * c->target.frequency[j];
 }
 
-/* Initial steps of two letters: as likely as the corresponding steps of one. */
+/* Initial steps with two letters: as likely as the corresponding single-letter steps. */
 static void add_double_steps(cq_cognates *c) {
   const int a = c->source.n_letters, b = c->target.n_letters;
   steps *p = &c->p;
@@ -236,7 +236,7 @@ static double forward_steps(table f, const cq_cognates *c, uint32_t e, uint32_t 
   return f[n][m];
 }
 
-/* Adds the expected counts of steps, times `weight`, of a pair whose forward sums are f. */
+/* Adds `weight` times the expected step counts of a pair with forward sums f. */
 static void backward_steps(steps *counts, table f, const cq_cognates *c, uint32_t e, uint32_t h, double weight,
                            bool doubles) {
   const uint16_t *x = c->source.letters + (size_t)e * MAX_LETTERS, *y = c->target.letters + (size_t)h * MAX_LETTERS;
@@ -288,7 +288,7 @@ typedef struct pair {
 typedef struct iteration {
   const cq_cognates *c;
   const pair *pairs;
-  size_t n, n_all; /* pairs that are evaluated; the same with those that are noise */
+  size_t n, n_all; /* number of evaluated pairs; the same including noise */
   bool doubles;
   steps counts[SHARDS];
   double matches[SHARDS];
@@ -366,7 +366,7 @@ static size_t drop_repeated_pairs(pair *pairs, size_t n) {
   return kept;
 }
 
-/* All pairs within groups of their first `max` words, each once. */
+/* All pairs within groups of their first `max` words, each pair once. */
 static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups, size_t n_groups, size_t max,
                           cq_error *error) {
   size_t n_all, longer;
@@ -382,7 +382,7 @@ static cq_status pairs_of(pair **out, size_t *n, const cq_cognate_group *groups,
   return CQ_OK;
 }
 
-/* The same for pairs whose letters may match; the others are certainly noise. */
+/* The same for pairs whose letters may match; all others are certainly noise. */
 static cq_status likely_pairs_of(pair **out, size_t *n, const cq_cognates *c, const cq_cognate_group *groups,
                                  size_t n_groups, size_t max, cq_error *error) {
   const size_t b = (size_t)c->target.n_letters;
@@ -485,7 +485,7 @@ typedef struct contrasting {
   double *sums; /* [n] */
 } contrasting;
 
-/* Matches of one group's sources among another's targets. */
+/* Matches between one group's sources and another's targets. */
 static double matches_between(const cq_cognates *c, const cq_cognate_group *a, const cq_cognate_group *b) {
   double sum = 0;
   for (size_t i = 0; i < cq_min(a->n_sources, SALIENT); i++) {

@@ -1,4 +1,4 @@
-/* Relevant documents of several languages shuffled into one text, each in proportion to its length. See shuffle.h. */
+/* Shuffles relevant documents of several languages into one text, each in proportion to its length. See shuffle.h. */
 #include "lab/clir/shuffle.h"
 
 #include "base/memory.h"
@@ -42,7 +42,7 @@ bool cq_align_documents(cq_u32_array *tuples, const cq_document_set *sets, size_
     uint32_t *order = cq_alloc_array(sets[i].n, sizeof *order);
     if (!order) return false;
     memcpy(order, sets[i].documents, sets[i].n * sizeof *order);
-    /* The first language with the fewest documents keeps its order; the others are drawn. */
+    /* The first language with the fewest documents keeps its order; those of the others are drawn. */
     if (sets[i].n > min_n || has_min) cq_random_shuffle(random, order, sets[i].n);
     has_min |= sets[i].n == min_n;
     for (size_t t = 0; t < min_n; t++) tuples->items[first + t * n + i] = order[t];

@@ -1,4 +1,4 @@
-/* Translating a query's words to their nearest words of another language. See translate.h. */
+/* Translates a query's words to their nearest words in another language. See translate.h. */
 #include "lab/clir/translate.h"
 
 #include "base/error.h"
@@ -25,7 +25,7 @@ typedef struct crowding_work {
   int k;
 } crowding_work;
 
-/* The mean cosine of the k nearest words of one language. */
+/* The mean cosine to the k nearest words of one language. */
 static float mean_of_nearest(const cq_translator *t, uint32_t word, const bool *language, int k) {
   float best[MAX_CSLS] = {0};
   int n = 0;

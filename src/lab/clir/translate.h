@@ -1,4 +1,4 @@
-/* From words of a query to words of another language, by their vectors. */
+/* Translates words of a query into words of another language, by their vectors. */
 #ifndef LAB_CLIR_TRANSLATE_H
 #define LAB_CLIR_TRANSLATE_H
 
@@ -16,7 +16,7 @@ typedef struct cq_translator {
   int64_t stride;
   uint32_t *targets; /* [n_targets] ascending */
   uint32_t n_targets;
-  float *crowding; /* [n] mean cosine of the nearest of the other side, for hubs; NULL: not corrected */
+  float *crowding; /* [n] mean cosine to the nearest words of the other side, for hubs; NULL: no correction */
 } cq_translator;
 
 typedef struct cq_translation {
@@ -27,18 +27,18 @@ typedef struct cq_translation {
 #define CQ_ALL_WORDS UINT32_MAX
 
 /*   vectors          [n, dim]
- *   is_source, is_target  [n] which words are of which language; a word may be of both
- *   csls             neighbors to correct hubs by, at most 100; 0 and below: none. Source: Conneau et al. 2018, eq. 4: 2 cos - r(x) - r(y)
- * Errors: CQ_ERR_MEMORY. */
+ *   is_source, is_target  [n] which words are in which language; a word may be in both
+ *   csls             neighbors to correct hubs by, at most 100; 0 and below: none
+ * Source: Conneau et al. 2018, eq. 4: 2 cos - r(x) - r(y). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_translator_open(cq_translator *out, const float *vectors, uint32_t n, int dim,
                                          const bool *is_source, const bool *is_target, int csls, cq_context *ctx,
                                          cq_error *error);
 void cq_translator_close(cq_translator *translator);
 
-/* The tau target words nearest to each word of a query (room for n tau), or with `summed` the tau nearest to the sum
- * of their vectors as they were given (room for tau); best first, ties to the lower number. Returns how many;
- * SIZE_MAX when out of memory. Source: Niyogi et al. 2018, section 2.2, in its two readings.
- *   raw   [., dim] the vectors before they were made unit ones, for the sum; the words' numbers are its rows */
+/* The tau target words nearest to each word of a query (room for n tau) or, with `summed`, the tau nearest to the sum
+ * of their original vectors (room for tau); best first, ties to the lower number. Returns their number; SIZE_MAX when
+ * out of memory. Source: Niyogi et al. 2018, section 2.2, in its two readings.
+ *   raw   [., dim] the vectors before normalization, for the sum; word numbers are row numbers */
 size_t cq_translate(cq_translation *out, const cq_translator *translator, const uint32_t *words, size_t n, size_t tau,
                     bool summed, const float *raw, int dim);
 

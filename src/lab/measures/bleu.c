@@ -1,4 +1,4 @@
-/* BLEU: counts of n-grams a sentence, sums of them, and one formula over either. */
+/* BLEU: n-gram counts per sentence, their sums, and one formula for both. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"

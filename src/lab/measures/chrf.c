@@ -63,7 +63,7 @@ static bool add_chrf_word(measurer *m, cq_slice word) {
   return id != CQ_INTERN_NONE && cq_u32_array_append(&m->words.units, &id, 1);
 }
 
-/* A word whose last character is a sign, else whose first is, makes two. */
+/* Splits a word into two if its last character, or otherwise its first, is a punctuation mark. */
 static bool add_chrf_words(measurer *m, cq_slice word) {
   if (word.n == 0 || m->o.word_order == 0) return true;
   const bool single = cq_utf8_length(word.data, word.n) == 1;
@@ -109,7 +109,7 @@ static bool count_orders(measurer *m, cq_ngrams *g, size_t first, size_t n) {
   return true;
 }
 
-/* The counts of one sentence against the reference that gives the best score. */
+/* The counts of one sentence against the reference with the best score. */
 static const counts *count_chrf(double *best_score, measurer *m, const cq_mt_texts *texts, size_t i) {
   const counts *best = NULL;
   cq_ngrams_clear(&m->chars);

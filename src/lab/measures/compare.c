@@ -1,11 +1,11 @@
-/* Comparing runs: judgements and runs -> a value of each measure for each topic -> groups' means -> tests of each pair.
+/* Compares runs: judgments and runs -> a value of each measure for each topic -> groups' means -> tests of each pair.
  *
- *     values   [n_runs, n_measures + 1, n_judged]   all judged topics, since those are the same for each run; the one
- *                                                   measure more is num_ret, which says whether a run has the topic
- *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic is one
+ *     values   [n_runs, n_measures + 1, n_judged]   all judged topics, which are the same for each run; the extra
+ *                                                   measure is num_ret, which shows whether a run has the topic
+ *     means    [n_runs, n_measures, n_groups]       over the topics that any run has; without groups, each topic
  *     results  [n_pairs, n_measures]
  *
- * All of it lies in one arena; a run's documents are let go before the next run is read. */
+ * All of it is in one arena; a run's documents are released before the next run is read. */
 #include "calque/lab/compare.h"
 
 #include "base/arena.h"
@@ -121,7 +121,7 @@ static cq_status keep_measures(cq_comparisons *c, const cq_compare_options *o, c
   return c->measures ? CQ_OK : cq_fail_memory(error, "measures");
 }
 
-/* The first run says how many topics there are, and their names. */
+/* The first run determines the number of topics and their names. */
 static cq_status make_comparisons_room(cq_comparisons *c, const cq_retrieval_eval *first, cq_error *error) {
   c->n_judged = cq_retrieval_eval_n_topics(first);
   c->topics = cq_arena_array(&c->memory, c->n_judged, sizeof *c->topics);

@@ -21,7 +21,7 @@ typedef struct reading {
   size_t capacity;
 } reading;
 
-/* The two ids with the tab between them, as they lie in a line. */
+/* The two ids with the tab between them, as in a line. */
 static cq_slice key_of_pair(cq_slice source, cq_slice target) {
   return (cq_slice){source.data, (size_t)(target.data + target.n - source.data)};
 }

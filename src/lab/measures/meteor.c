@@ -1,4 +1,4 @@
-/* METEOR: words to numbers of words, of stems and of groups; alignments; counts; and one formula over them. */
+/* METEOR: words as numbers of words, stems and groups; alignments; counts; and a formula over them. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -29,7 +29,7 @@ typedef struct measurer {
   cq_intern stems;
   cq_u32_array stem_of; /* by number of word */
   cq_u32_array sets_of,
-      parent; /* by number of stem: its first membership; its parent in the union-find forest of groups */
+      parent; /* by stem number: its first membership; its parent in the union-find forest of groups */
   membership *memberships;
   size_t n_memberships, memberships_capacity;
   cq_u32_array tokens;
@@ -65,8 +65,8 @@ const cq_option_group cq_group_meteor = {
 
 /* --- stems and sets --- */
 
-/* The number of a word's stem: the stems of the words that an analysis finds in it, or the word itself if it finds none
- * (a comma). */
+/* A word's stem number: for the stems of the words that the analysis finds in it, or for the word itself if it finds
+ * none (a comma). */
 static cq_status stem_number(uint32_t *out, measurer *m, cq_slice word, cq_error *error) {
   const cq_slice *terms = NULL;
   size_t n = 0;
@@ -191,7 +191,7 @@ static void score_meteor(cq_meteor_result *r, const cq_meteor_options *o) {
              (o->alpha * r->precision + (1 - o->alpha) * r->recall);
 }
 
-/* out = the counts and the score of a sentence by its best reference. */
+/* out = the counts and the score of a sentence against its best reference. */
 static cq_status measure_sentence(cq_meteor_result *out, measurer *m, const cq_mt_texts *texts, size_t i,
                                   cq_error *error) {
   size_t n_hypothesis, n_reference;

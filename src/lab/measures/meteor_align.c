@@ -1,22 +1,22 @@
-/* The number of matches of each kind is easily counted; which occurrence of "the" matches which decides the chunks.
- * That is searched from left to right over the hypothesis, with a set of states:
+/* The number of matches of each kind is easy to count, but the chunks depend on which occurrence of "the" matches
+ * which. This is searched from left to right over the hypothesis, with a set of states:
  *
- *   state   which references are taken, where the last word went, the chunks so far
+ *   state   which reference words are taken, the position of the last match, the chunks so far
  *
- *   word i ──▶ each state ──▶ leave it out, or match it with any free reference of its group
+ *   word i ──▶ each state ──▶ leave the word out, or match it with any free reference word of its group
  *          ──▶ drop states that can no longer reach the maximum number of matches
  *          ──▶ among states with the same references taken, drop the dominated ones
  *
- * A group is all words that could match each other; after its last hypothesis word, the state forgets which of its
- * references were taken, so that few states differ. Matches are a number of three digits, (exact, stem, synonym), to a
- * base K that is greater than any of them. A group's potential is a bound on what its free words can still give: exact
- * where only words and stems match; too high, perhaps, where a word is in several sets of synonyms. `slack` is the
- * total excess allowed, and is raised until an alignment is found.
+ * A group is all words that could match each other. After the group's last hypothesis word, the state forgets which of
+ * its reference words were taken, so that few states differ. Matches are a number with three digits, (exact, stem,
+ * synonym), in a base K greater than each of them. A group's potential is an upper bound on the matches of its free
+ * words: exact if only words and stems match, possibly too high if a word is in several sets of synonyms. `slack` is
+ * the total excess allowed; it is raised until an alignment is found.
  *
  * The problem is as hard as the shortest common partition of strings. A first pass keeps the FEW_STATES with the
- * fewest chunks; if it dropped any, a second with MAX_STATES looks for a better alignment. If that drops any, too, or
- * MAX_BRANCHES of one state were not enough, the alignment is called approximate. Source: Banerjee & Lavie 2005 for the
- * stages, Denkowski & Lavie 2011 for the fewest chunks. */
+ * fewest chunks; if it dropped any, a second pass with MAX_STATES looks for a better alignment. If that also drops any,
+ * or if MAX_BRANCHES of one state were not enough, the alignment counts as approximate. Source: Banerjee & Lavie 2005
+ * for the stages, Denkowski & Lavie 2011 for the fewest chunks. */
 #include "lab/measures/meteor_align.h"
 
 #include "base/error.h"
@@ -29,12 +29,12 @@ enum {
   FEW_STATES = 32,
   MAX_STATES = 2048,
   MAX_BRANCHES = 32,
-  WORK = 1 << 28, /* steps for a sentence, roughly; fewer states are kept if each is expensive */
+  WORK = 1 << 28, /* approximate steps per sentence; fewer states are kept if each is expensive */
 };
 
 #define NOWHERE UINT32_MAX
 
-/* A word at its place, in the order of groups, stems and words. */
+/* A word at its position, in the order of groups, stems and words. */
 typedef struct member {
   uint64_t key; /* stem, word */
   uint32_t group, at;
@@ -47,7 +47,7 @@ typedef struct group {
 
 typedef struct state {
   uint64_t lost;         /* of the potential */
-  uint32_t chunks, next; /* next: the reference after the last word's; NOWHERE: it was left out */
+  uint32_t chunks, next; /* next: the reference position after the last word's; NOWHERE: the word was left out */
   size_t n_taken;        /* words of taken */
   uint64_t taken[];      /* a bit a member of the reference */
 } state;
@@ -110,7 +110,7 @@ static bool member_is_taken(const uint64_t *taken, size_t r) {
   return taken[r / 64] >> (r % 64) & 1;
 }
 
-/* The maximum that the words of a group from place i on can give, of the references that are free. */
+/* The maximum of matches for a group's words from position i on with the free reference words. */
 static uint64_t group_potential(const search *s, const group *g, size_t i, const uint64_t *taken) {
   size_t exact = 0, stem = 0, all_h = 0, all_r = 0, stem_h = 0, stem_r = 0;
   uint64_t last = UINT64_MAX;
@@ -133,7 +133,7 @@ static uint64_t group_potential(const search *s, const group *g, size_t i, const
   return (exact * s->k + (stem - exact)) * s->k + (all - stem);
 }
 
-/* The weight of a match of two words of a group; 0: they do not match. */
+/* The weight of a match between two words of a group; 0: they do not match. */
 static uint64_t match_worth(const search *s, uint64_t key_h, uint64_t key_r) {
   if (key_h == key_r) return s->k * s->k;
   if (key_h >> 32 == key_r >> 32) return s->k;
@@ -156,7 +156,7 @@ static bool push_state(search *s, const state *from, uint64_t lost, uint32_t chu
   return true;
 }
 
-/* The successor of a state by the word of a key at place i. */
+/* The successors of a state by matching the word with this key at position i. */
 static bool branch_state(search *s, state *from, const group *g, size_t i, uint64_t key, size_t max_branches) {
   const uint64_t before = group_potential(s, g, i, from->taken);
   uint64_t lost = from->lost + before - group_potential(s, g, i + 1, from->taken);
@@ -207,14 +207,15 @@ static int by_chunks(const void *a, const void *b) {
   return difference ? difference : by_taken(x, y);
 }
 
-/* Whatever follows, x ends with no more chunks than y: the next word can join one's last chunk and not the other's. */
+/* Whether x ends with at most as many chunks as y in any case: the next word may extend the last chunk of only one of
+ * them. */
 static bool is_no_worse(const state *x, const state *y) {
   return x->lost <= y->lost && x->chunks + (x->next != y->next) <= y->chunks;
 }
 
-/* now = the states of `then` worth extending, at most max_states. */
+/* now = the states in `then` that are worth extending, at most max_states. */
 static bool keep_states(search *s, size_t max_states) {
-  size_t n = 0, same = 0; /* order[same .. n) have taken the same words as the present state */
+  size_t n = 0, same = 0; /* order[same .. n) have the same words taken as the current state */
   if (!cq_reserve((void **)&s->order, &s->order_capacity, s->n_then, sizeof *s->order) ||
       !cq_reserve((void **)&s->now, &s->now_capacity, s->n_then * s->stride, 1))
     return false;
@@ -258,7 +259,7 @@ static bool word_at(search *s, size_t i, uint64_t key) {
   return keep_states(s, max_states);
 }
 
-/* The states that remain with the present slack; none if it is too small. At the end nothing counts as taken, so the
+/* The states that remain with the current slack; none if it is too small. At the end, no words count as taken, so the
  * states differ only in loss and in the last word. */
 static bool run_alignment(search *s, const uint64_t *keys) {
   s->n_now = 1;
@@ -276,7 +277,7 @@ typedef struct result {
   uint32_t chunks;
 } result;
 
-/* Raises the slack from 0 to that of *best until a better state is found, which becomes *best. */
+/* Raises the slack from 0 to that of *best until a better state is found, which replaces *best. */
 static bool improve_alignment(result *best, search *s, const uint64_t *keys) {
   const result limit = *best;
   s->approximate = false;

@@ -15,7 +15,7 @@ typedef struct owned {
   size_t n_columns;
 } owned;
 
-/* Reads one file. n_wanted SIZE_MAX: any number of lines, else as many as `first` has. */
+/* Reads one file. n_wanted SIZE_MAX: any number of lines; otherwise, the number in `first`. */
 static cq_status read_column(owned *o, size_t column, const char *path, size_t n_wanted, const char *first,
                              cq_error *error) {
   size_t n = 0, capacity = 0;

@@ -1,5 +1,5 @@
-/* A tokenizer is a few steps over the characters of a text. A step looks for one character of a kind, or for two in a
- * row, from left to right and without overlap, and puts blanks around:
+/* A tokenizer is a few steps over the characters of a text. A step finds a character of a certain kind, or two in a
+ * row, from left to right and without overlap, and adds blanks:
  *
  *   13a, zh    " [ ( ...          ──▶  _c_        then
  *              (no digit)(. or ,) ──▶  a_b_       then
@@ -7,8 +7,8 @@
  *              (digit)(-)         ──▶  a_b_
  *   intl       (no number)(punctuation) ──▶ a_b_ , (punctuation)(no number) ──▶ _a_b , (symbol) ──▶ _c_
  *
- * At the end white space separates the words. That matches do not overlap is why ",," and ",,," differ; it is so in
- * mteval's scripts, and a figure is comparable only where such things are the same.
+ * At the end, white space separates the words. Because matches do not overlap, ",," and ",,," give different results;
+ * mteval's scripts do the same, and figures are comparable only if such details are the same.
  * Source: NIST's mteval-v13a and -v14; the steps for Chinese are those of the WMT 2017 script. */
 #include "lab/measures/mt_tokens.h"
 
@@ -57,9 +57,9 @@ static bool is_no_number(uint32_t c) {
   return !cq_char_is_number(c);
 }
 
-/* The blocks that the original lists. It writes the planes beyond the first as "\u20000" and "\u2f800", which its
- * language reads as a shorter character and a digit: so all from U+2001 to U+2A6D counts, “ and … included, and the
- * ideographs of plane 2 do not. */
+/* The blocks of the original script. It writes higher planes as "\u20000" and "\u2f800", which its language reads as a
+ * shorter character and a digit: so everything from U+2001 to U+2A6D counts, including “ and …, but the ideographs of
+ * plane 2 do not. */
 static bool is_chinese(uint32_t c) {
   static const uint32_t ranges[][2] = {
       {0x2001, 0x2a6d}, {0x2e80, 0x2fdf}, {0x2ff0, 0x2fff}, {0x3000, 0x303f}, {0x3100, 0x312f}, {0x31a0, 0x31bf},
@@ -76,7 +76,7 @@ static bool is_chinese(uint32_t c) {
 typedef struct step {
   bool (*first)(uint32_t c);
   bool (*second)(uint32_t c); /* NULL: matches a single character */
-  bool before;                /* of two: a blank goes before them, else after; one gets both */
+  bool before;                /* two characters: a blank before them, otherwise after; one character: both */
 } step;
 
 static const step steps_13a[] = {
@@ -120,8 +120,8 @@ static bool run_steps(cq_mt_tokenizer *t, const step *steps, size_t n) {
 
 /* --- tokenizers --- */
 
-/* Appends text between two blanks, so that 13a's steps need not look for its ends; without what mteval calls markup,
- * and with its four entities read, "&amp;lt;" twice over. */
+/* Appends text between two blanks, so that 13a's steps need not check for the ends. Removes mteval's markup and decodes
+ * its four entities, "&amp;lt;" twice. */
 static void read_entities(cq_builder *out, cq_slice text) {
   static const char *const entities[][2] = {
       {"<skipped>", ""}, {"&quot;", "\""}, {"&amp;", "&"}, {"&lt;", "<"}, {"&gt;", ">"},
@@ -168,7 +168,7 @@ static void trim_start(codes *c) {
 
 #define RUN_STEPS(t, steps) run_steps(t, steps, sizeof(steps) / sizeof *(steps))
 
-/* Leaves the words of a text in t->from, between white space. */
+/* Stores the words of a text in t->from, separated by white space. */
 static bool split_text(cq_mt_tokenizer *t, cq_slice text) {
   static const step steps_zh[] = {{is_chinese, NULL, true}};
   if (!decode_codes(&t->from, text)) return false;

@@ -1,4 +1,4 @@
-/* Text to the words that BLEU and METEOR count, as sacreBLEU's tokenizers split it. */
+/* Splits text into the words for BLEU and METEOR, like sacreBLEU's tokenizers. */
 #ifndef LAB_MEASURES_MT_TOKENS_H
 #define LAB_MEASURES_MT_TOKENS_H
 
@@ -25,7 +25,7 @@ bool cq_mt_tokenize(cq_u32_array *out, cq_mt_tokenizer *t, cq_slice text);
 
 bool cq_mt_is_space(uint32_t c);               /* what Python's str.split() splits at */
 extern const char *const cq_mt_tokens_names[]; /* in options and signatures */
-/* CQ_ERR_ARGUMENT when there is nothing to measure or to measure by. */
+/* CQ_ERR_ARGUMENT if there are no hypotheses or no references. */
 CQ_MUST_USE cq_status cq_mt_check(const cq_mt_texts *texts, const char *measure, cq_error *error);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counting the n-grams that short texts share, order by order. See ngram_counts.h. */
+/* Counts the n-grams that short texts share, order by order. See ngram_counts.h. */
 #include "lab/measures/ngram_counts.h"
 
 #include "base/memory.h"

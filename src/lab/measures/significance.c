@@ -39,8 +39,8 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* 2 P(W <= w) for the sum W of a random subset of the ranks 1..n; w is not above W's mean.
- * subsets[s] is how many subsets of the first k ranks have the sum s: rank k + 1 is in or out. */
+/* 2 P(W <= w) for the sum W of a random subset of the ranks 1..n; w is at most W's mean. subsets[s] is the number of
+ * subsets of the first k ranks with sum s: rank k + 1 is in or out. */
 static double exact_tail(size_t n, size_t w) {
   uint64_t subsets[CQ_WILCOXON_EXACT * (CQ_WILCOXON_EXACT + 1) / 4 + 1] = {1}, n_in_tail = 0;
   for (size_t rank = 1; rank <= n; rank++)
@@ -94,8 +94,8 @@ static double gamma_ratio(double a) {
 }
 
 /* With front = x^a y^b / B(a, b), y = 1 - x and b = 1/2: front / I_x(a, b), as n[0] + m[1] / (n[1] + m[2] / ...), which
- * is the even part of DLMF 8.17.22. It wants y (a + 2) not much below 1.5, and converges within some multiple of
- * sqrt(a) terms. Near x = 1, n[0] of the published fraction is a small difference; written in y it is not. */
+ * is the even part of DLMF 8.17.22. It needs y (a + 2) not much below 1.5, and converges within a multiple of sqrt(a)
+ * terms. Near x = 1, n[0] of the published fraction is a small difference; written in terms of y, it is not. */
 static double beta_fraction(double x, double y, double a) {
   const double b = 0.5;
   const double first = a * ((a + b) * y + 1 - b) / (a + 1);
@@ -112,7 +112,7 @@ static double beta_fraction(double x, double y, double a) {
   return f;
 }
 
-/* I_y(1/2, a) / front, by the hypergeometric series (DLMF 8.17.8): terms above 0 that fall at once where y is small. */
+/* I_y(1/2, a) / front, by the hypergeometric series (DLMF 8.17.8): positive terms, which fall quickly if y is small. */
 static double beta_series(double y, double a) {
   double term = 2, sum = 0;
   for (int i = 0; term > DBL_EPSILON / 4 * sum; i++) sum += term, term *= (a + 0.5 + i) / (1.5 + i) * y;
@@ -121,7 +121,7 @@ static double beta_series(double y, double a) {
 
 double cq_student_two_sided(double t, double degrees) {
   if (t == 0) return 1;
-  /* x and y = 1 - x, each without a difference; x^a by way of log1p, as a is large where x is near 1. */
+  /* x and y = 1 - x, each computed without a difference; x^a by log1p, because a is large when x is near 1. */
   const double a = degrees / 2, ratio = t * t / degrees, x = 1 / (1 + ratio), y = 1 / (1 + 1 / ratio);
   const double front = exp(-a * log1p(ratio)) * sqrt(y) * gamma_ratio(a) / sqrt(acos(-1));
   return y * (a + 2) < 1.5 ? 1 - front * beta_series(y, a) : front / beta_fraction(x, y, a);
@@ -131,7 +131,7 @@ double cq_paired_t(const double *d, size_t n) {
   double size = 0, mean = 0, squares = 0;
   for (size_t i = 0; i < n; i++) size = fmax(size, fabs(d[i]));
   if (n < 2 || size == 0) return 1;
-  /* In units of the largest, so that no square is too small or too large for a double. */
+  /* In units of the largest, so that no square overflows or underflows. */
   for (size_t i = 0; i < n; i++) mean += d[i] / size / (double)n;
   for (size_t i = 0; i < n; i++) squares += (d[i] / size - mean) * (d[i] / size - mean);
   if (squares == 0) return 0;

@@ -1,4 +1,4 @@
-/* An axis: from numbers to places, and which round numbers it shows. See axis.h. */
+/* An axis: maps numbers to positions, and chooses the round numbers that it shows. See axis.h. */
 #include "lab/plot/axis.h"
 
 #include "base/number.h"

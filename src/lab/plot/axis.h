@@ -1,4 +1,4 @@
-/* An axis: from numbers to places, and where its numbers stand. */
+/* An axis: maps numbers to positions, and places its labels. */
 #ifndef LAB_PLOT_AXIS_H
 #define LAB_PLOT_AXIS_H
 
@@ -14,14 +14,14 @@ typedef struct cq_axis {
 
 /* The round step that divides a range into n_ticks intervals or slightly fewer. */
 double cq_axis_step(double extent, int n_ticks);
-/* From low to high; low < high, both finite, and so is their difference. */
+/* From low to high; low < high, both finite with a finite difference. */
 cq_axis cq_axis_make(double low, double high, double begin, double end, int n_ticks);
 double cq_axis_place(const cq_axis *axis, double number);
 bool cq_axis_holds(const cq_axis *axis, double number); /* false for NaN */
 /* The number at a tick, with enough digits to distinguish it from the next. */
 void cq_axis_number(char *out, size_t size, const cq_axis *axis, double tick);
 
-/* Ends around values. A range starts from {INFINITY, -INFINITY}. */
+/* Extends a range to include values. A range starts from {INFINITY, -INFINITY}. */
 void cq_range_add(double range[2], const double *values, size_t n); /* what is not finite is passed over */
 /* Extends a range to multiples of half the step, and to 0 if that at most doubles it. An empty range gets a width. */
 void cq_range_round(double range[2], int n_ticks);

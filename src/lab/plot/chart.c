@@ -29,7 +29,7 @@ enum {
   MAX_TICKS = 64
 };
 
-/* Okabe & Ito's colors, which people of every color vision can tell apart. */
+/* Okabe & Ito's colors, which are distinguishable with any color vision. */
 static const char *const colors[N_COLORS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                              "#e69f00", "#56b4e9", "#000000", "#f0e442"};
 
@@ -53,7 +53,7 @@ static double entry_width(const cq_chart_series *s) {
   return sample_width(s) + LEGEND_GAP + cq_svg_width(s->name, FONT) + LEGEND_SPACE;
 }
 
-/* The place of the next entry: on the next row if this one has no room, unless it is empty. */
+/* The position of the next entry: on the next row if it does not fit into this one, unless the row is empty. */
 static void next_entry(double *x, int *row, const layout *l, const cq_chart_series *s) {
   if (*x > l->left && *x + entry_width(s) - LEGEND_SPACE > l->right) *x = l->left, ++*row;
 }

@@ -1,9 +1,9 @@
-/* Writing SVG elements to a builder, with text escaped. See svg.h. */
+/* Writes SVG elements to a builder, with escaped text. See svg.h. */
 #include "lab/plot/svg.h"
 
 #include "base/utf8.h"
 
-/* XML 1.0, production 2; the decoder gives no surrogates. */
+/* XML 1.0, production 2; the decoder does not return surrogates. */
 static bool is_xml(uint32_t c) {
   return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0xFFFE && c != 0xFFFF);
 }

@@ -1,9 +1,9 @@
 /* t-SNE, exactly:
  *
- *   vectors ──distances──▶ p(j | i), a Gaussian of a width of its own around each ──▶ p(i, j) = mean of both / n
- *   principal components, made small ──▶ y ──▶ gradient of KL(p || q) ──momentum, gains──▶ y, again and again
+ *   vectors ──distances──▶ p(j | i), a Gaussian around each with its own width ──▶ p(i, j) = mean of both / n
+ *   principal components, made small ──▶ y ──▶ gradient of KL(p || q) ──momentum, gains──▶ y, repeatedly
  *
- * A row is one thread's work from beginning to end, and what rows give is added up in their order. */
+ * One thread computes a row from beginning to end, and the rows' results are added in order. */
 #include "lab/plot/tsne.h"
 
 #include "base/error.h"
@@ -54,7 +54,7 @@ void cq_tsne_neighbors(double *p, size_t n, size_t self, double perplexity) {
   p[self] = INFINITY; /* exp(-beta * that) is 0 */
   for (size_t j = 0; j < n; j++) min = fmin(min, p[j]);
   for (size_t j = 0; j < n; j++) mean += j == self ? 0 : (p[j] - min) / (double)(n - 1);
-  /* Relative to the nearest and in units of the mean, so that beta starts near its final value. */
+  /* Relative to the nearest, in units of the mean, so that beta starts near its final value. */
   for (size_t j = 0; j < n; j++) p[j] = mean > 0 ? (p[j] - min) / mean : 0;
   for (int i = 0; i < MAX_HALVINGS; i++) {
     double weighted = 0;
@@ -147,7 +147,7 @@ double cq_tsne_gradient(double *gradient, const double *p, const double *y, size
 
 /* --- the descent --- */
 
-/* Starts from principal components, scaled so small that all points interact, plus a hundredth of that at random:
+/* Starts from principal components, scaled so small that all points interact, plus random noise of a hundredth of that:
  * without it, vectors on a line would stay on a line. */
 static cq_status start_tsne(double *y, const float *vectors, size_t n, int dim, uint64_t seed, cq_context *ctx,
                             cq_error *error) {
@@ -172,7 +172,7 @@ static void center_places(double *y, size_t n) {
   for (size_t i = 0; i < 2 * n; i++) y[i] -= mean[i % 2];
 }
 
-/* Gains grow where a coordinate keeps its direction, and shrink where it turns (Jacobs 1988). */
+/* Gains grow if a coordinate keeps its direction, and shrink if it reverses (Jacobs 1988). */
 static void step_tsne(double *y, double *velocity, double *gains, const double *gradient, size_t n, double rate,
                       double momentum) {
   for (size_t i = 0; i < 2 * n; i++) {

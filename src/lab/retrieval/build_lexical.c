@@ -1,7 +1,7 @@
-/* Files to an index, in rounds: while the threads invert one round's batches, one of them reads the next.
+/* Builds an index from files in rounds: while the threads invert one round's batches, one of them reads the next round.
  *
  *   round     batches of a megabyte of documents, read by one thread
- *   segment   rounds' batches until there is half a gigabyte of text or as many documents as the options allow */
+ *   segment   rounds' batches, up to half a gigabyte of text or the options' maximum number of documents */
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"
@@ -120,7 +120,7 @@ static cq_status check_ids(building *b, const cq_batch *batch, cq_error *error) 
   return CQ_OK;
 }
 
-/* Where each batch's documents are in their segments is known before they are looked into. */
+/* Sets the position of each batch's documents in their segments, before the documents are parsed. */
 static void place_round(building *b) {
   uint32_t n_documents = b->n_documents;
   size_t n_bytes = b->n_bytes;
@@ -169,7 +169,7 @@ static cq_status build_segments(building *b, cq_error *error) {
     b->next = (round){0};
     place_round(b);
     cq_context_run(b->ctx, b->now.n + 1, build_item, b);
-    /* The first failure in the order of the files; what was read ahead comes last. */
+    /* Reports the first failure in file order; batches that were read ahead come last. */
     for (size_t i = 1; i <= b->now.n + 1 && !status; i++) {
       const size_t at = i <= b->now.n ? i : 0;
       if (!(status = b->status[at])) continue;

@@ -1,4 +1,4 @@
-/* Runs without an inverted index: dense retrieval, and the fusion of runs. */
+/* Runs without an inverted index: dense retrieval, and fusion of runs. */
 #include "base/arena.h"
 #include "base/error.h"
 #include "base/intern.h"
@@ -122,7 +122,7 @@ static int by_topic_and_score(const void *a, const void *b) {
   return cq_slice_compare(p->document, q->document);
 }
 
-/* Adds 1 / (k + rank) of every line of a run; places: topic, NUL, document ──▶ its number among all. */
+/* Adds 1 / (k + rank) for every line of a run; places: topic, NUL, document ──▶ its index. */
 static cq_status add_run(fused **all, size_t *n, size_t *capacity, cq_intern *places, const cq_run *run, double k,
                          cq_error *error) {
   cq_builder key = {0};

@@ -1,4 +1,4 @@
-/* Measures of one topic's ranking, as trec_eval 9 computes them. See ranking.h. */
+/* Computes the measures of one topic's ranking like trec_eval 9. See ranking.h. */
 #include "lab/retrieval/ranking.h"
 
 #include "base/memory.h"

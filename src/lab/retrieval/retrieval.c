@@ -1,4 +1,4 @@
-/* Evaluating a run: judgements and run -> topics -> rankings (eval/ranking.h) -> a table of figures. */
+/* Evaluates a run: judgments and run -> topics -> rankings (ranking.h) -> a table of figures. */
 #include "calque/lab/retrieval.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A name, what it is computed by, and whether figures are added up over topics or averaged. */
+/* A measure's name, its function, and whether figures are summed or averaged over topics. */
 typedef struct kind {
   const char *name; /* with a cutoff: the part before it */
   double (*value)(const cq_ranking *r);
@@ -98,7 +98,7 @@ static cq_status choose_measures(cq_retrieval_eval *r, const cq_retrieval_eval_o
   return status;
 }
 
-/* One topic: judgements [first, first + n) and the run's documents [from, from + n_ranked). */
+/* One topic: judgments [first, first + n) and the run's documents [from, from + n_ranked). */
 static cq_status evaluate_topic(cq_retrieval_eval *r, size_t first, size_t n, size_t from, size_t n_ranked,
                                 cq_error *error) {
   int32_t *relevance = cq_alloc_array(n_ranked, sizeof *relevance), *judged = cq_alloc_array(n, sizeof *judged);

@@ -63,7 +63,7 @@ static cq_slice *field_of(cq_topic *topic, field f) {
   return fields[f];
 }
 
-/* Without blanks at the ends, with one for each run of them inside; kept in the arena. */
+/* Strips blanks at the ends and replaces each run of blanks inside by one; kept in the arena. */
 static cq_status keep_field(cq_slice *out, reading *r, cq_slice text, const char *label, cq_error *error) {
   cq_builder *b = &r->room;
   const size_t n = label ? strlen(label) : 0;
@@ -111,7 +111,7 @@ static bool is_topic_tag(cq_slice name) {
   return cq_markup_is(name, "top") || cq_markup_is(name, "topic");
 }
 
-/* A field's text runs to the next tag that closes it, opens another or ends the topic; tags inside it are blanks. */
+/* A field's text ends at the tag that closes it, opens another field or ends the topic; inner tags become blanks. */
 static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
   cq_markup markup = {.rest = all};
   cq_slice piece;

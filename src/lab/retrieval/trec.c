@@ -1,4 +1,4 @@
-/* Reading and writing TREC's relevance judgments and runs. See trec.h. */
+/* Reads and writes TREC's relevance judgments and runs. See trec.h. */
 #include "lab/retrieval/trec.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 
 enum { MAX_COLUMNS = 6 };
 
-/* Columns between blanks; returns how many there are, of which at most n are given. */
+/* Splits columns at blanks; returns their number and stores at most n of them. */
 static size_t split_blanks(cq_slice *columns, size_t n, cq_slice line) {
   size_t count = 0;
   for (size_t i = 0; i < line.n;) {
@@ -28,7 +28,7 @@ static size_t split_blanks(cq_slice *columns, size_t n, cq_slice line) {
   return count;
 }
 
-/* BEIR's judgements have three columns under their names: "query-id", "corpus-id", "score". Gives them TREC's four. */
+/* BEIR's judgments have three columns with the names "query-id", "corpus-id", "score". Converts them to TREC's four. */
 static bool is_beir_head(const cq_slice *columns, size_t n) {
   return n == 3 && cq_slice_equal(columns[0], cq_slice_of("query-id")) &&
          cq_slice_equal(columns[1], cq_slice_of("corpus-id"));
@@ -39,7 +39,7 @@ static size_t widen_beir(cq_slice *columns, size_t n) {
   return 4;
 }
 
-/* Calls add for every line with columns, which are in the arena. */
+/* Calls add for every line, with its columns, which are in the arena. */
 static cq_status read_trec_lines(cq_arena *text, const char *path, size_t n_columns, const char *expected,
                                  cq_status (*add)(void *out, const cq_slice *columns, const cq_lines *at,
                                                   cq_error *error),

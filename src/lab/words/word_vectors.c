@@ -1,4 +1,4 @@
-/* Reading and writing word vectors in word2vec's text format. See word_vectors.h. */
+/* Reads and writes word vectors in word2vec's text format. See word_vectors.h. */
 #include "lab/words/word_vectors.h"
 
 #include "base/error.h"
@@ -65,7 +65,7 @@ cq_status cq_word_vectors_read(cq_word_vectors *out, const char *path, cq_error 
   if (!status) out->dim = (int)dim;
   size_t capacity = 0;
   while (!status && !(status = cq_lines_next(&line, lines, error)) && line.data) {
-    /* The array grows with the lines: the first line's numbers are not trusted. */
+    /* The array grows with the lines, because the first line's numbers are not trusted. */
     const size_t needed = ((size_t)out->words.n + 1) * (size_t)out->dim;
     if (out->words.n == (uint32_t)n)
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, cq_lines_number(lines), "more than %.0f words", n);

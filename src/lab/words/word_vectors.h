@@ -1,5 +1,5 @@
-/* Word vectors in word2vec's text format: a line with the numbers of words and dimensions, then on each line a word and
- * its numbers, separated by blanks. */
+/* Word vectors in word2vec's text format: a line with the numbers of words and dimensions, then one line per word: the
+ * word and its numbers, separated by blanks. */
 #ifndef LAB_WORDS_WORD_VECTORS_H
 #define LAB_WORDS_WORD_VECTORS_H
 

@@ -1,4 +1,4 @@
-/* Word vectors of a file: training, keeping, measuring. */
+/* Word vectors from a file: trains, saves and evaluates them. */
 #include "calque/lab/words.h"
 
 #include "base/error.h"
@@ -159,7 +159,7 @@ static cq_status read_rows(float **out, state *s, const char *path, cq_error *er
   return status;
 }
 
-/* The corpus in the state's numbers; words that it lacks are left out. */
+/* The corpus in the state's word numbers; words that it lacks are left out. */
 static cq_status corpus_of_state(cq_word_corpus *out, const state *s, const char *path, cq_error *error) {
   cq_word_corpus read = {0};
   cq_u32_array ids = {0};

@@ -1,4 +1,4 @@
-/* Reading the values of config.json that all transformers share. See config.h. */
+/* Reads the values of config.json that all transformers share. See config.h. */
 #include "model/families/config.h"
 
 #include "base/error.h"

@@ -7,10 +7,10 @@
 
 #include <jansson.h>
 
-/* The activation that `key` names; if there is none, `otherwise`. Errors: CQ_ERR_UNSUPPORTED for another. */
+/* The activation named by `key`; if the key is missing, `otherwise`. Errors: CQ_ERR_UNSUPPORTED for an unknown one. */
 CQ_MUST_USE cq_status cq_config_activation(cq_activation *out, const json_t *config, const char *key,
                                            const char *otherwise, const char *path, cq_error *error);
-/* A rate of dropout, 0 to less than 1; key NULL: unchanged. */
+/* A dropout rate, from 0 to less than 1; key NULL: unchanged. */
 CQ_MUST_USE cq_status cq_config_rate(double *out, const json_t *config, const char *key, const char *path,
                                      cq_error *error);
 

@@ -1,4 +1,4 @@
-/* The table of families, and choosing one by config.json's model_type. See family.h. */
+/* The table of families, and the choice by config.json's model_type. See family.h. */
 #include "model/families/family.h"
 
 #include "base/error.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line a family; those with a condition before those of the same model_type without. */
+/* One line per family; families with a condition come before those of the same model_type without one. */
 static const cq_family *const families[] = {
     &cq_family_gte,
     &cq_family_gte_transformers,

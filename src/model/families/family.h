@@ -1,5 +1,5 @@
-/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and
- * what its blocks are made of; what a row cannot say (which layers are local) is a function that fills in the plan.
+/* Families of encoders that are stacks of nn/block.h. A family is a row: keys of config.json, names of tensors, and the
+ * parts of its blocks. A function fills in the plan for what a row cannot express (which layers are local).
  *
  *   config.json ──row's keys, row's plan()──▶ cq_plan ──row's names──▶ parameters, cq_block options
  *
@@ -9,7 +9,7 @@
 
 #include "model/transformer_module.h"
 
-/* Keys of config.json. NULL: the family has none. Those up to vocab are required where they are named. */
+/* Keys of config.json. NULL: the family has none. The keys up to vocab are required if they are named. */
 typedef struct cq_family_keys {
   const char *dim, *n_layers, *n_heads, *feed_forward, *vocab;
   const char *n_kv_heads, *head_dim, *n_positions, *n_types, *activation, *norm_eps;
@@ -27,7 +27,7 @@ typedef struct cq_family_keys {
 /* Names of tensors without ".weight" and ".bias". NULL: none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;
-  const char *layer; /* printf pattern of the layer's prefix, for what follows */
+  const char *layer; /* printf pattern of the layer's prefix, for the names below */
   const char *fused_qkv, *query, *key, *value, *q_norm, *k_norm, *attention_output;
   const char *before_attention, *after_attention;
   const char *fused_gate, *gate, *up, *down;
@@ -36,7 +36,7 @@ typedef struct cq_family_names {
   const char *relative_bias, *last_norm; /* of the whole stack */
 } cq_family_names;
 
-/* Parts of a model that have biases or not, the same in all layers. */
+/* Parts of a model that may have biases, the same in all layers. */
 enum {
   CQ_BIAS_QKV = 1,
   CQ_BIAS_ATTENTION_OUTPUT = 2,
@@ -49,7 +49,7 @@ enum {
   CQ_BIAS_ALL = 31
 };
 
-/* A boolean of config.json that says whether these parts have biases. */
+/* A boolean of config.json that determines whether these parts have biases. */
 typedef struct cq_bias_key {
   const char *key;
   unsigned parts;
@@ -62,7 +62,7 @@ typedef struct cq_layer_plan {
   bool no_first_norm; /* before_attention is left out */
 } cq_layer_plan;
 
-/* What config.json says. A row's plan() changes what the keys have filled in. */
+/* The contents of config.json. A row's plan() changes the values that the keys have filled in. */
 typedef struct cq_plan {
   int64_t dim, n_layers, n_heads, feed_forward, vocab, n_kv_heads, head_dim, n_positions, n_types, pad_id;
   int64_t first_position; /* of learned positions */
@@ -72,10 +72,10 @@ typedef struct cq_plan {
   double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
   double dropout, attention_dropout;
   bool causal;
-  bool ungated;        /* the feed-forward layer is ungated, in a family that has both */
+  bool ungated;        /* the feed-forward layer is ungated, in a family with both kinds */
   const float *slopes; /* of ALiBi, in the arena */
   int64_t n_turned;    /* columns of each head that rotary positions turn */
-  unsigned biases;     /* parts that have them: a file without one is refused, and so is a bias of another part */
+  unsigned biases;     /* parts with biases: a missing bias is an error, and so is a bias of another part */
   cq_rotary rotary[2];
   int n_rotary;
   cq_layer_plan *layers; /* [n_layers] */
@@ -92,11 +92,11 @@ typedef struct cq_config_source {
 typedef struct cq_family cq_family;
 struct cq_family {
   const char *model_type;
-  const char *when[2];     /* only where this key has this string, or, NULL, is there; NULL: always */
-  const char *prefixes[4]; /* that names of tensors may begin with, in checkpoints of task models */
+  const char *when[2];     /* only if this key has this string or, with NULL, exists; both NULL: always */
+  const char *prefixes[4]; /* prefixes of tensor names in checkpoints of task models */
   cq_family_keys keys;
   cq_family_names names;
-  bool rms, post, causal;       /* norms are RMSNorm; norms come after the sum; a token sees only earlier ones */
+  bool rms, post, causal;       /* norms are RMSNorm; norms follow the residual sum; attention is causal */
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */
@@ -104,9 +104,9 @@ struct cq_family {
   int64_t n_kv_heads, head_dim; /* the same; 0: n_heads, dim / n_heads */
   const char *activation;
   unsigned biases;          /* parts that always have them */
-  cq_bias_key bias_keys[3]; /* parts that have them where config.json says so; key NULL ends the list */
+  cq_bias_key bias_keys[3]; /* parts that have biases if config.json says so; key NULL ends the list */
   int64_t max_positions;    /* when the config says nothing; 0: no limit */
-  /* Keys whose other values would change the vectors: {key, the JSON text of the one value that works}. */
+  /* Keys that would change the vectors with any other value: {key, the JSON text of the one supported value}. */
   const char *const (*fixed)[2];
   const char *const *ignored; /* beginnings of names: heads of other tasks, buffers */
   CQ_MUST_USE cq_status (*plan)(cq_plan *plan, const cq_config_source *config,
@@ -121,37 +121,37 @@ extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_gte_transforme
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);
 /* CQ_ERR_UNSUPPORTED for an unknown model_type: lists the known ones and the one with the closest name.
- *   others  [n] model types that are no families' */
+ *   others  [n] model types outside the families */
 CQ_MUST_USE cq_status cq_family_unknown(const char *model_type, const char *const *others, size_t n, const char *path,
                                         cq_error *error);
 
-/* Fills in an empty transformer whose config is read. Errors: as cq_module_type's open. */
+/* Fills in an empty transformer whose config has been read. Errors: as cq_module_type's open. */
 CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_module_source *source,
                                      const char *path, cq_error *error);
 
 /* --- for rows' plan() --- */
 
-/* Adds a rotation with the base theta of the plan's n_turned columns; scaling is config.json's rope_scaling, NULL for
- * none. The layers refer to it by the value of plan->n_rotary at that time. Errors: CQ_ERR_UNSUPPORTED for a scaling
- * not known. */
+/* Adds a rotation of the plan's n_turned columns with the base theta; scaling is config.json's rope_scaling, NULL for
+ * none. Layers refer to it by its index, the value of plan->n_rotary before the call. Errors: CQ_ERR_UNSUPPORTED for an
+ * unknown scaling. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
 
-/* The place of a rotation in config.json, in the old format or the new one (see rotary.c). */
+/* The keys of a rotation in config.json, in the old format and the new one (see rotary_config.c). */
 typedef struct cq_rotary_keys {
-  const char *layer_type; /* picks among the objects of rope_parameters; NULL: there is one kind of layers */
+  const char *layer_type; /* picks one of the objects of rope_parameters; NULL: all layers are the same */
   const char *theta;      /* key of the base in config.json itself */
   double otherwise;       /* the base if there is none */
   bool is_scaled;         /* rope_scaling is of these layers */
 } cq_rotary_keys;
 
-/* Adds it, as cq_plan_rotary does. All columns of a head are turned. */
+/* Adds the rotation, as cq_plan_rotary does. All columns of a head are rotated. */
 CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,
                                           cq_error *error);
 /* sliding_window; 4096 if config.json lacks it; 0 (none) if it is null. */
 CQ_MUST_USE cq_status cq_plan_window(int64_t *out, const cq_config_source *config, cq_error *error);
 /* If config.json has layer_types, they decide which layers have the window. Errors: CQ_ERR_UNSUPPORTED for another
- * type, CQ_ERR_FORMAT for fewer than layers. */
+ * type, CQ_ERR_FORMAT for fewer entries than layers. */
 CQ_MUST_USE cq_status cq_plan_layer_types(cq_plan *plan, const cq_config_source *config, int64_t window,
                                           cq_error *error);
 

@@ -1,5 +1,6 @@
-/* Gemma 3 (Gemma Team 2025): EmbeddingGemma. Norms on both sides of each branch and of queries and keys, stored less 1;
- * the words' rows are scaled; most layers see a window, with another base. Causal or not, as config.json says. */
+/* Gemma 3 (Gemma Team 2025): EmbeddingGemma. Norms on both sides of each branch, and of queries and keys, stored minus
+ * 1; scaled word embeddings; most layers attend to a window, with another rotary base. Causal or not, by
+ * config.json. */
 #include "model/families/family.h"
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
 /* GTE (Zhang et al. 2024): gte-multilingual-base, gte-base-en-v1.5. Post-norm, rotary positions, a fused gated
- * feed-forward layer whose first half is not activated. model_type is "new" as published, "gte" from transformers. */
+ * feed-forward layer; its first half is not activated. model_type is "new" as published, "gte" from transformers. */
 #include "model/families/family.h"
 
 static cq_status plan_of_theta(cq_plan *plan, const cq_config_source *config, double theta, cq_error *error) {

@@ -1,5 +1,5 @@
-/* JinaBERT (Guenther et al. 2023): jina-embeddings-v2. Its configuration says "bert" with positions by ALiBi: BERT's
- * names, a fused gated feed-forward layer, and a penalty on distances instead of learned positions. */
+/* JinaBERT (Guenther et al. 2023): jina-embeddings-v2. Its configuration has model_type "bert" and ALiBi positions:
+ * BERT's names, a fused gated feed-forward layer, and a penalty on distances instead of learned positions. */
 #include "model/families/family.h"
 
 #include "base/error.h"
@@ -8,8 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Geometric from 2^(-8/n) down for a power of two; else those of the next lower power, then every other one of the next
- * higher. Source: Press et al. 2022, section 3. */
+/* For a power of two, a geometric sequence that starts at 2^(-8/n); otherwise that of the next lower power of two, then
+ * every other value of the next higher one. Source: Press et al. 2022, section 3. */
 static void fill_slopes(float *slopes, int64_t n) {
   int64_t power = 1;
   while (power * 2 <= n) power *= 2;

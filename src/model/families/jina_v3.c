@@ -1,6 +1,6 @@
 /* jina-embeddings-v3 (Sturua et al. 2024): XLM-RoBERTa with rotary positions, and a LoRA adapter of all weights for
- * each task (model/lora.h). Post-norm, plain feed-forward layers. As published its model_type is xlm-roberta's; as
- * transformers saves it, without the adapters, it has one of its own. */
+ * each task (model/lora.h). Post-norm, plain feed-forward layers. The published model has XLM-RoBERTa's model_type; the
+ * version saved by transformers, without adapters, has its own. */
 #include "model/families/family.h"
 
 #include "format/json.h"

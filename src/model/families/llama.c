@@ -1,5 +1,5 @@
-/* Decoders that make vectors: Llama (Touvron et al. 2023) and those that differ from it in few places. Pre-norm with
- * RMSNorm, rotary positions, heads that share keys and values (Ainslie et al. 2023), SwiGLU.
+/* Decoders used as encoders: Llama (Touvron et al. 2023) and similar models. Pre-norm with RMSNorm, rotary positions,
+ * grouped-query attention (Ainslie et al. 2023), SwiGLU.
  *
  *   model_type    biases                          windows
  *   llama         attention_bias, mlp_bias        none
@@ -7,7 +7,7 @@
  *   qwen2         query, key, value               use_sliding_window, from max_window_layers on, or layer_types
  *   qwen3         attention_bias                  the same; norms of queries and keys
  *
- * A checkpoint of a language model prefixes the names with "model." and has a lm_head, which is not read. */
+ * A checkpoint of a language model prefixes the names with "model." and has an lm_head, which is not read. */
 #include "model/families/family.h"
 
 #include "base/error.h"

@@ -1,10 +1,10 @@
 /* ModernBERT (Warner et al. 2024): gte-modernbert, ettin, granite-embedding. Pre-norm, rotary positions, a gated
- * feed-forward layer; every n-th layer attends to the whole sentence, the others to a window, with another base. */
+ * feed-forward layer; every n-th layer attends to the whole sentence, others to a window, with another rotary base. */
 #include "model/families/family.h"
 
 #include "format/json.h"
 
-/* layer_types, if present, say which layers have global attention; else every n-th does, from the first on. */
+/* layer_types, if present, lists the layers with global attention; otherwise it is every n-th, from the first on. */
 static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, cq_error *error) {
   int64_t every = 3, local = 128;
   const json_t *json = config->json;

@@ -25,7 +25,7 @@ static cq_status plan_nomic(cq_plan *plan, const cq_config_source *config, cq_er
   if (!(share > 0 && share <= 1))
     return cq_fail_file(error, CQ_ERR_FORMAT, config->path, "key 'rotary_emb_fraction' is %g, expected 0 to 1", share);
   plan->n_turned = (int64_t)((double)plan->head_dim * share);
-  /* A factor stretches the positions of longer texts only; those are truncated instead. */
+  /* A factor stretches positions only for longer texts; these are truncated instead. */
   double factor = 0;
   status = cq_json_get_number(&factor, config->json, "rotary_scaling_factor", config->path, error);
   if (status) return status;

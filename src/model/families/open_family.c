@@ -128,8 +128,8 @@ typedef struct taker {
 
 enum { MAX_PREFIXES = 4, PARAMS_PER_LAYER = 32 };
 
-/* "LAYER STEM SUFFIX" without a prefix, then with each; where weights have adaptations, the originals' names as well.
- * NULL: no memory. */
+/* "LAYER STEM SUFFIX" without a prefix, then with each prefix; if weights have adapters, also the original weights'
+ * names. NULL: out of memory. */
 static const char **names_of(const taker *k, const char *layer, const char *stem, const char *suffix) {
   const bool is_adapted = k->lora.n_tasks > 0 && !strcmp(suffix, ".weight");
   const char **names = cq_arena_array(k->arena, 2 * (MAX_PREFIXES + 1) + 1, sizeof *names);

@@ -1,8 +1,8 @@
 /* The frequencies of rotary positions, from config.json:
  *
  *   "rope_theta": 10000, "rope_scaling": {"rope_type": "llama3", "factor": 8, ...} up to transformers 4
- *   "rope_parameters": {"rope_theta": 10000, "rope_type": "default", ...}          from 5 on, or one such object for
- *                                                                                  each of "layer_types"
+ *   "rope_parameters": {"rope_theta": 10000, "rope_type": "default", ...}          since 5, or one such object for each
+ *                                                                                  of "layer_types"
  *
  * Kinds: default, linear (Chen et al. 2023), ntk (Su 2023, with a fixed factor), llama3 (Llama Team 2024), yarn (Peng
  * et al. 2023). */
@@ -26,7 +26,7 @@ typedef struct scaling {
   cq_error *error;
 } scaling;
 
-/* A number of the object; fallback below 0: it has to be there. */
+/* Reads a number of the object; fallback below 0: it is required. */
 static cq_status read_number(double *out, const scaling *s, const char *key, double fallback) {
   *out = fallback;
   if (fallback < 0 && !cq_json_has(s->json, key))
@@ -36,7 +36,7 @@ static cq_status read_number(double *out, const scaling *s, const char *key, dou
   return cq_fail_file(s->error, CQ_ERR_FORMAT, s->path, "rope_scaling: key '%s' is %g, expected above 0", key, *out);
 }
 
-/* Each step rounded to single precision, as PyTorch has it. */
+/* Each step is rounded to single precision, as in PyTorch. */
 static void fill_frequencies(scaling *s, float theta) {
   for (int64_t j = 0; j < s->n_turned / 2; j++) {
     const float exponent = (float)(2 * j) / (float)s->n_turned;
@@ -68,7 +68,7 @@ static cq_status scale_ntk(scaling *s) {
   return CQ_OK;
 }
 
-/* Low frequencies are divided by the factor, high ones stay, and between the two there is a ramp. */
+/* Low frequencies are divided by the factor, high ones stay, and those between are interpolated linearly. */
 static cq_status scale_llama3(scaling *s) {
   double factor, low, high, length;
   cq_status status = read_number(&factor, s, "factor", -1);
@@ -87,7 +87,7 @@ static cq_status scale_llama3(scaling *s) {
   return status;
 }
 
-/* The pair of columns that turns `n_turns` times over `length` positions. */
+/* The pair of columns that rotates `n_turns` times over `length` positions. */
 static double pair_of_turns(const scaling *s, double n_turns, double length) {
   return (double)s->n_turned * log(length / (n_turns * TWO_PI)) / (2 * log(s->theta));
 }

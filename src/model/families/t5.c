@@ -1,6 +1,6 @@
-/* The encoder of T5 (Raffel et al. 2020) and mT5: sentence-t5, gtr-t5, flan-t5. Pre-norm with RMSNorm, scores without a
- * scale and with a relative position bias that all layers share, no biases. Version 1.0 has a plain feed-forward layer,
- * version 1.1 and mT5 a gated one. The decoder's tensors are left out. */
+/* The encoder of T5 (Raffel et al. 2020) and mT5: sentence-t5, gtr-t5, flan-t5. Pre-norm with RMSNorm, unscaled
+ * attention scores with a relative position bias that all layers share, no other biases. Version 1.0 has a plain
+ * feed-forward layer, version 1.1 and mT5 a gated one. The decoder's tensors are left out. */
 #include "model/families/config.h"
 #include "model/families/family.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* "relu", "gated-gelu": the part after "gated-" is the activation, and "gated-gelu" means gelu_new. */
+/* "relu", "gated-gelu": the activation comes after "gated-"; "gated-gelu" means gelu_new. */
 static cq_status plan_feed_forward(cq_plan *plan, const cq_config_source *config, const char *projection,
                                    cq_error *error) {
   static const char gated[] = "gated-";

@@ -1,4 +1,4 @@
-/* XLM-RoBERTa-XL (Goyal et al. 2021): XLM-R with its norms before the branches, and none after the embeddings. */
+/* XLM-RoBERTa-XL (Goyal et al. 2021): XLM-R with norms before the branches, and without one after the embeddings. */
 #include "model/families/family.h"
 
 #include "base/error.h"

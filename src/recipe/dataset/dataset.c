@@ -1,5 +1,5 @@
-/* NAME ──▶ its files at main ──▶ those of config and split ──▶ the cache ──▶ rows
- *      └─▶ if none: at refs/convert/parquet, the hub's conversion of any format ────────────────────┘ */
+/* NAME ──▶ its files at main ──▶ files of the config and split ──▶ cache ──▶ rows
+ *      └─▶ if none: at refs/convert/parquet, the hub's conversion of any format ───────────────┘ */
 #include "calque/dataset.h"
 
 #include "base/error.h"
@@ -87,7 +87,7 @@ static cq_status find_files(revision *r, bool *is_there, const cq_hub_name *name
   return status;
 }
 
-/* The files of main, else the hub's conversion. Without either, the error is that of main. */
+/* Uses the files of main, or else the hub's conversion. If both are missing, reports main's error. */
 static cq_status find_revision(revision *r, const cq_hub_name *name, const cq_dataset_options *o, bool is_given,
                                cq_error *error) {
   bool is_there;

@@ -1,4 +1,4 @@
-/* Choosing a data set's files for a config and a split by their names. See dataset_files.h. */
+/* Chooses a data set's files for a config and a split by their names. See dataset_files.h. */
 #include "recipe/dataset/dataset_files.h"
 
 #include "base/error.h"
@@ -17,7 +17,8 @@ static bool is_part(cq_slice part, const char *text) {
   return cq_slice_equal(part, cq_slice_of(text));
 }
 
-/* The directory of one split: its name, prefixed by "partial-" if the hub has converted only the beginning. */
+/* The name of a split's directory without the prefix "partial-", which it has if the hub converted only the
+ * beginning. */
 static cq_slice split_of(cq_slice part) {
   static const char *const partial = "partial-";
   const size_t n = strlen(partial);
@@ -59,7 +60,7 @@ static bool is_separator(char c) {
   return c == '-' || c == '_' || c == '.';
 }
 
-/* Whether one of the words of a file's name, "train-00000-of-00001.parquet", is it. */
+/* Whether `word` is one of the words of a file's name ("train-00000-of-00001.parquet"). */
 static bool has_word(cq_slice file, const char *word) {
   for (size_t from = 0; from < file.n;) {
     size_t n = 0;
@@ -67,7 +68,7 @@ static bool has_word(cq_slice file, const char *word) {
     if (is_part((cq_slice){file.data + from, n}, word)) return true;
     from += n + 1;
   }
-  /* A split whose name has such characters: the file's name begins with it. */
+  /* A split name that itself contains separators: the file's name must begin with it. */
   const size_t n = strlen(word);
   return file.n > n && !memcmp(file.data, word, n) && is_separator(file.data[n]);
 }
@@ -80,7 +81,7 @@ static int compare_names(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The configs, in order: names are sorted, so a config's files are adjacent, except those of "default". */
+/* Lists the configs in order: names are sorted, so a config's files are adjacent, except those of "default". */
 static void list_configs(cq_builder *out, const char *const *names, size_t n, const char *split) {
   cq_slice last = {0};
   for (size_t i = 0; i < n; i++) {
@@ -113,7 +114,7 @@ static cq_status fail_split(const char *const *names, size_t n, const char *repo
                       n > 1 ? " ..." : "");
 }
 
-/* Keeps the names of a config. *is_clear false: config is NULL and there are several. */
+/* Keeps the names of a config. *is_clear false: config is NULL, but there are several configs. */
 static size_t keep_config(const char **names, size_t n, bool *is_clear, const char *config, const char *split) {
   cq_slice wanted = config ? cq_slice_of(config) : place_of(names[0], split).config;
   bool is_one = true, has_default = false;

@@ -1,4 +1,4 @@
-/* The cache of vectors: listing, checking and clearing its stores. */
+/* The cache of vectors: lists, checks and clears its stores. */
 #include "calque/cache.h"
 
 #include "base/error.h"
@@ -82,7 +82,7 @@ static cq_status measure_part(cq_cache_part *part, cq_error *error) {
   cq_status status = CQ_OK;
   add_size(part, part->path);
   if (!cq_is_directory(part->path)) return CQ_OK;
-  part->changed = 0; /* a directory's is that of the last file added or removed */
+  part->changed = 0; /* a directory's time is that of the last file added or removed */
   const int n = scandir(part->path, &entries, is_entry, NULL);
   for (int i = 0; i < n; i++) {
     if (!status) status = cq_path_join(path, sizeof path, part->path, entries[i]->d_name, error);

@@ -1,4 +1,4 @@
-/* Encoding only texts whose vectors are not in the cache. See cached_encoder.h. */
+/* Encodes only texts whose vectors are not in the cache. See cached_encoder.h. */
 #include "recipe/encode/cached_encoder.h"
 
 #include "base/error.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CHUNK = 2048 }; /* texts that each rank encodes between two appends: what a crash may cost */
+enum { CHUNK = 2048 }; /* texts that each rank encodes between two appends: at most these are lost in a crash */
 
 cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name, cq_error *error) {
   const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");

@@ -1,13 +1,13 @@
-/* Files of lines in ranges of bytes:
+/* Divides files of lines into ranges of bytes:
  *
- *   files ──▶ ranges, whatever the number of ranks ──counted by all──▶ the first line and row of each
- *         ──those that are not done──▶ rank 0, rank 1, .., rank 0, ..
+ *   files ──▶ ranges (independent of the number of ranks) ──counted by all──▶ the first line and row of each
+ *         ──unfinished ones──▶ rank 0, rank 1, .., rank 0, ..
  *
- *   OUTPUT.unfinished/output    rows in place by offset; missing ones are a hole
- *   OUTPUT.unfinished/rows-7    or, for rows of variable length, those of range 7
- *   OUTPUT.unfinished/done-1    of rank 1: identity, then a byte for each range, which says whether it is done
+ *   OUTPUT.unfinished/output    rows at their offsets; missing rows are holes
+ *   OUTPUT.unfinished/rows-7    or, for rows of variable length, the rows of range 7
+ *   OUTPUT.unfinished/done-1    of rank 1: the run's identity, then a byte per range: whether it is done
  *
- * A range counts as done when its rows are on disk and its rank has said so, which is about a second later. */
+ * A range counts as done when its rows are on disk and its rank has recorded this, about a second later. */
 #include "calque/extra/divided.h"
 
 #include "base/clock.h"
@@ -36,7 +36,7 @@ typedef struct range {
   uint64_t lines_before, first_row, n_rows; /* lines of the file, rows of all files */
 } range;
 
-/* The counts of a range, as numbers that are exact in a double. */
+/* The counts of a range, as numbers that a double represents exactly. */
 enum { N_LINES, N_ROWS, IS_BAD, HASH, N_COUNTS = HASH + 4 };
 
 struct cq_divided {
@@ -45,12 +45,12 @@ struct cq_divided {
   char directory[PATH_MAX], output[PATH_MAX], part[PATH_MAX];
   range *ranges;
   size_t n, capacity;
-  unsigned char *done; /* [n], what was done at the beginning and what this rank has done */
+  unsigned char *done; /* [n] ranges that were done at the beginning, or by this rank */
   double *counts;      /* [n, N_COUNTS] */
   size_t next;         /* range to look at */
   size_t given;        /* the range given last */
   size_t n_open;       /* ranges before `next` that were unfinished at the beginning */
-  size_t unsaved;      /* ranges that are done since the last save: this one and the ones marked after it */
+  size_t unsaved;      /* ranges done since the last save: this one and those marked after it */
   bool has_unsaved;
   double saved; /* when */
   uint64_t n_rows, n_skipped, n_done;
@@ -70,7 +70,7 @@ static cq_status add_file_ranges(cq_divided *d, size_t file, uint64_t size, uint
   return CQ_OK;
 }
 
-/* Rank 0's sizes count: a file that grows meanwhile is the same for all ranks. */
+/* Rank 0's sizes are used, so that a growing file is the same for all ranks. */
 static cq_status find_ranges(cq_divided *d, cq_error *error) {
   uint64_t *sizes = cq_alloc_array_zeroed(d->o.n_paths, sizeof *sizes), total = 0;
   if (!sizes) return cq_fail_memory(error, "ranges of lines");
@@ -112,7 +112,7 @@ static cq_status next_good_line(cq_slice *line, cq_lines *lines, int column, cq_
                       "expected a column %d, the line has %zu", column, n);
 }
 
-/* Bad lines are reported once it is known how many lines come before them. */
+/* Bad lines are reported later, once the number of lines before them is known. */
 static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const range *r, cq_error *error) {
   cq_identity hash = {0, 0};
   uint64_t n_lines = 0, n_rows = 0;
@@ -143,7 +143,7 @@ static cq_status count_range(double counts[N_COUNTS], const cq_divided *d, const
   return CQ_OK;
 }
 
-/* Reads the range again; its lines' numbers are known now. */
+/* Reads the range again to report a bad line, since its lines' numbers are now known. */
 static cq_status tell_bad_line(const cq_divided *d, const range *r, cq_error *error) {
   cq_lines *lines;
   cq_slice line = {"", 0};
@@ -238,7 +238,7 @@ static void find_done(cq_divided *d) {
   }
 }
 
-/* Removes the traces of another run and reserves the rows' space. */
+/* Removes the files of another run and reserves space for the rows. */
 static cq_status begin_anew(cq_divided *d, cq_error *error) {
   DIR *dir = opendir(d->directory);
   char path[PATH_MAX];
@@ -372,7 +372,7 @@ static cq_status sync_file(const char *path, cq_error *error) {
   return status;
 }
 
-/* First the rows, then the note that they are written. */
+/* Writes the rows first, then the record that they are written. */
 static cq_status save_done(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   cq_builder bytes = {0};
@@ -421,7 +421,7 @@ static cq_status copy_range(int fd, uint64_t at, const char *path, const cq_divi
   return status;
 }
 
-/* Rows of variable length: the ranges' offsets are known only now. Each rank copies some. */
+/* For rows of variable length: the ranges' offsets are known only now. Each rank copies some of the ranges. */
 static cq_status put_together(cq_divided *d, cq_error *error) {
   char path[PATH_MAX];
   uint64_t at = 0;

@@ -21,7 +21,7 @@ static void note_left_out(const cq_embedding *how, const char *path, const cq_se
   how->notice(how->notice_context, text);
 }
 
-/* A file of translations is not a file of ids, but looks like one. */
+/* Warns about a file of translations, which looks like a file of ids. */
 static void note_strange_ids(const cq_embedding *how, const char *path, const cq_sentences *c) {
   char text[512];
   const cq_slice id = c->ids && c->n_lines ? c->ids[0] : (cq_slice){NULL, 0};
@@ -43,7 +43,7 @@ static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, 
   return CQ_OK;
 }
 
-/* All files are read before the model is opened: an error in them should be reported at once, not after minutes. */
+/* All files are read before the model is opened, so that an error in them is reported at once, not after minutes. */
 static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                              const cq_embedding *how, cq_context *ctx, cq_error *error) {
   cq_status status = CQ_OK;

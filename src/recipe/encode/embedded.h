@@ -1,5 +1,5 @@
-/* Files as rows of vectors: of text, encoded once and kept on disk by model and sentence; or of vectors, mapped in
- * place. */
+/* Files as rows of vectors: text is encoded once, and its vectors kept on disk by model and sentence; files of vectors
+ * are mapped in place. */
 #ifndef RECIPE_ENCODE_EMBEDDED_H
 #define RECIPE_ENCODE_EMBEDDED_H
 
@@ -11,7 +11,7 @@
 typedef struct cq_embedded {
   cq_sentences corpus; /* of text: row i is its sentence i */
   cq_matrix matrix;    /* of vectors */
-  uint32_t *rows;      /* [n] where row i's vector stands among `vectors`; NULL: in order */
+  uint32_t *rows;      /* [n] the position of row i's vector among `vectors`; NULL: in order */
   const float *vectors;
   size_t n, dim;
 } cq_embedded;
@@ -35,12 +35,12 @@ typedef struct cq_embedding {
   void *notice_context;
   cq_cached_progress progress;
   void *progress_context;
-  cq_ranks *ranks; /* rank 0 gets the rows; the others encode what it sends them, and get none */
+  cq_ranks *ranks; /* rank 0 receives the rows; the other ranks only encode what rank 0 sends */
 } cq_embedding;
 
-/* Opens n files (at most 2) into out [n]; their dimensions are the same. *store holds the vectors of text until it is
- * closed. Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions.
- * Release both, even after an error. */
+/* Opens n files (at most 2) with the same dimensions into out [n]. *store holds the vectors of text until it is closed.
+ * Errors: those of reading files, opening the model and encoding; CQ_ERR_ARGUMENT for different dimensions. Release
+ * both, even after an error. */
 CQ_MUST_USE cq_status cq_embedded_open(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                                        const cq_embedding *how, cq_context *ctx, cq_error *error);
 void cq_embedded_close(cq_embedded *embedded);

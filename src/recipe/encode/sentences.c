@@ -1,4 +1,4 @@
-/* Reading a monolingual corpus: distinct sentences, and the lines of each. See sentences.h. */
+/* Reads a monolingual corpus: distinct sentences, and the lines of each. See sentences.h. */
 #include "recipe/encode/sentences.h"
 
 #include "base/error.h"

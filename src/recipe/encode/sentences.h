@@ -1,9 +1,9 @@
 /* A monolingual corpus for mining and searching: its distinct sentences, and their lines.
  *
- *   Anna sleeps.                      a line a sentence, plain or gzipped; or, when the first line has a tab,
- *   en-000000001 <tab> Anna sleeps.   an id and a sentence a line (BUCC's layout)
+ *   Anna sleeps.                      one sentence per line, plain or gzipped; or, if the first line has a tab,
+ *   en-000000001 <tab> Anna sleeps.   an id and a sentence per line (BUCC's layout)
  *
- * A repeated sentence is encoded once and competes once: all its lines are kept with it. */
+ * A repeated sentence is encoded and compared only once; all its lines are kept with it. */
 #ifndef RECIPE_ENCODE_SENTENCES_H
 #define RECIPE_ENCODE_SENTENCES_H
 
@@ -18,12 +18,12 @@
 typedef struct cq_sentences {
   cq_slice *sentences; /* [n], in the order of first sight */
   size_t n;
-  uint32_t *lines; /* the lines (from 0, blank ones not counted) of sentence i: lines[starts[i]] .. */
+  uint32_t *lines; /* the lines (from 0, not counting blank ones) of sentence i: lines[starts[i]] .. */
   size_t *starts;  /* [n + 1] */
   cq_slice *ids;   /* [n_lines]; NULL: the lines have none */
   cq_map line_of;  /* id -> line */
   size_t n_lines;
-  uint64_t n_blank, n_skipped; /* lines without a sentence, left out; malformed lines with skip_bad */
+  uint64_t n_blank, n_skipped; /* blank lines, which are left out; malformed lines, with skip_bad */
   cq_arena text;
 } cq_sentences;
 
@@ -33,8 +33,8 @@ typedef struct cq_sentences {
 CQ_MUST_USE cq_status cq_sentences_read(cq_sentences *out, const char *path, bool skip_bad, cq_error *error);
 void cq_sentences_free(cq_sentences *corpus);
 
-/* A sentence's text, its number of lines, and the id of the i-th. Legal for an empty corpus (files of vectors): then no
- * text (data NULL), one line, no id. */
+/* A sentence's text, its number of lines, and the id of its i-th line. Legal for an empty corpus (files of vectors),
+ * with the results no text (data NULL), one line, no id. */
 cq_slice cq_sentences_text(const cq_sentences *corpus, uint32_t sentence);
 size_t cq_sentences_n_lines(const cq_sentences *corpus, uint32_t sentence);
 cq_slice cq_sentences_id(const cq_sentences *corpus, uint32_t sentence, size_t i);

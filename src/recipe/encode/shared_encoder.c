@@ -9,8 +9,8 @@
 
 #include <string.h>
 
-/* The header of a share: n texts of n_bytes in all; the texts' lengths and bytes follow. cq_encode_stats and the
- * vectors are returned. */
+/* The header of a share: n texts with n_bytes in total; the texts' lengths and bytes follow. The reply is
+ * cq_encode_stats and the vectors. */
 typedef struct share {
   uint64_t n, n_bytes, is_end;
 } share;
@@ -41,7 +41,7 @@ static cq_status send_share(cq_messages *m, int to, const cq_slice *texts, size_
   return status;
 }
 
-/* The first text of rank r's share: shares have about as many bytes each, texts counting some of their own. */
+/* The first text of rank r's share: shares have similar numbers of bytes, plus a constant per text. */
 static void find_shares(size_t *first, const cq_slice *texts, size_t n, int n_ranks) {
   enum { BYTES_A_TEXT = 16 };
   const double each = (double)(bytes_of_texts(texts, n) + n * BYTES_A_TEXT) / n_ranks;

@@ -24,7 +24,7 @@ static void vectors_free(labeled_vectors *v) {
   cq_free(v->classes);
 }
 
-/* Numbers the classes' names in the order of the training data, into v. */
+/* Numbers the class names in the order of the training data; writes the numbers to v. */
 static cq_status number_classes(labeled_vectors *v, cq_intern *classes, cq_error *error) {
   for (size_t i = 0; i < v->rows.n; i++)
     if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)

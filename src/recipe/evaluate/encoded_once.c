@@ -1,4 +1,4 @@
-/* A map from sentence to row for each model, and the rows' vectors. */
+/* A map from sentence to row for each model, with the rows' vectors. */
 #include "recipe/evaluate/encoded_once.h"
 
 #include "base/error.h"
@@ -39,7 +39,7 @@ void cq_eval_memory_free(cq_eval_memory *memory) {
   cq_free(memory);
 }
 
-/* NULL: no memory of vectors, or no place in it for another model. */
+/* NULL: there is no memory for vectors, or no place in it for another model. */
 static known *known_of(cq_eval_memory *memory, const cq_encoder *encoder, size_t dim) {
   for (size_t i = 0; memory && i < MAX_MODELS; i++) {
     known *k = &memory->models[i];
@@ -81,7 +81,7 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *c
     cq_free(vectors);
     return status;
   }
-  /* Without options it is a run's dev set, measured again and again. */
+  /* Without options, this is a run's dev set, which is evaluated again and again. */
   if (eval_options) cq_encoder_tell_truncated(encoder, stats.n_truncated, stats.n_sentences);
   *out = vectors;
   return CQ_OK;

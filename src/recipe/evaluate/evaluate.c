@@ -1,12 +1,12 @@
-/* The three measures on a model and a file.
+/* Evaluates a model on a file by three measures.
  *
  *   file -> rows (text in memory) -> vectors, column by column -> the measure (src/eval/)
  *
  * mse           teacher(source) against student(target), and against student(source)
  * translation   nearest neighbors between the two columns
- * sts           the correlation of cosine(first, second) and gold
+ * sts           the correlation between cosine(first, second) and the gold scores
  *
- * Sources: Reimers & Gurevych 2020, section 3; the counting of repeated sentences is sentence-transformers'. */
+ * Sources: Reimers & Gurevych 2020, section 3; repeated sentences are counted as in sentence-transformers. */
 #include "recipe/evaluate/evaluate.h"
 
 #include "base/context.h"
@@ -190,7 +190,7 @@ cq_status cq_vector_spread(double *variance_100, double *norm, const float *vect
 
 /* --- on files --- */
 
-/* A student with fewer dimensions was trained on the teacher's first ones: both are measured on those. */
+/* A student with fewer dimensions was trained on the teacher's first ones, so both are evaluated on these. */
 static size_t common_dim(cq_eval_options *o, const cq_encoder *student) {
   if (!o->truncate_dim) o->truncate_dim = cq_encoder_dim(student);
   return cq_eval_dim(student, o);

@@ -1,5 +1,5 @@
 /* The steps of evaluation on files, for recipes that evaluate during training: read the rows once, encode a column, and
- * measure as often as needed. */
+ * compute measures as often as needed. */
 #ifndef RECIPE_EVALUATE_EVALUATE_H
 #define RECIPE_EVALUATE_EVALUATE_H
 
@@ -25,28 +25,28 @@ CQ_MUST_USE cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns
                                    cq_error *error);
 void cq_rows_free(cq_rows *rows);
 
-/* The dimensions that vectors are measured on: the model's, or the first of them. NULL as options: the defaults. */
+/* The number of dimensions that are evaluated: all the model's, or the first of them. options NULL: the defaults. */
 size_t cq_eval_dim(const cq_encoder *encoder, const cq_eval_options *options);
-/* Encodes n sentences into a new array [n, cq_eval_dim], *out, to be released with cq_free. Only the options of
- * vectors count. */
+/* Encodes n sentences into a new array [n, cq_eval_dim], *out, to be released with cq_free. Only the options that
+ * affect vectors are used. */
 CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *ctx,
                                        const cq_slice *sentences, size_t n, const cq_eval_options *options,
                                        cq_error *error);
 
-/* Reads a file and encodes its two columns into new arrays [rows->n, dim]: both to be released, even after an error. */
+/* Reads a file and encodes its two columns into new arrays [rows->n, dim]; release both, even after an error. */
 CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder,
                                      cq_context *ctx, const char *file, int n_columns, const cq_eval_options *options,
                                      cq_error *error);
-/* The share of n rows whose best match has the text of the right one, their own. */
+/* The share of n rows whose best match has the text of the correct one, the row's own. */
 double cq_share_right(const size_t *best, const cq_slice *text, size_t n);
 
-/* The measures on vectors of the rows' columns; these fill out->n and out->n_skipped as well. */
+/* The measures on vectors of the rows' columns; these also fill out->n and out->n_skipped. */
 CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_rows *rows, const float *source,
                                           const float *target, size_t dim, cq_context *ctx, cq_error *error);
 CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
                                   size_t dim, cq_error *error);
-/* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 as the MSE is, and their
- * mean length (NULL: not wanted). Errors: CQ_ERR_MEMORY. */
+/* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 like the MSE, and their mean
+ * length (NULL: not needed). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
                                        cq_error *error);
 

@@ -1,7 +1,7 @@
-/* xsim: the error rate of finding a translation by margin, among the file's sentences and among near misses of them.
+/* xsim: the error rate of finding translations by margin among the file's sentences and near misses of these.
  *
- *   candidates   [n] the first column's sentences   [m] near misses of these, by rules; hard only
- *                       \──── nearest, both ways, margin ────/
+ *   candidates   [n] the first column's sentences   [m] near misses of these, made by rules (only for hard xsim)
+ *                       \── nearest neighbors both ways, margin ──/
  *   queries             [n] the second column's sentences
  *
  * Sources: Artetxe & Schwenk 2019, equation 2; Chen et al. 2023 (xsim++, arXiv 2306.12907). */
@@ -11,10 +11,10 @@
 #include "corpus/near_miss.h"
 #include "recipe/evaluate/evaluate.h"
 
-enum { SEED = 1 }; /* of the near misses: fixed, so that a file's near misses are always the same */
+enum { SEED = 1 }; /* seed of the near misses: fixed, so that a file always has the same ones */
 
-/* The best candidate of each query by margin: *best [n], to be released with cq_free. Forward: queries are the first
- * side, backward: the second. */
+/* The best candidate of each query by margin: *best [n], to be released with cq_free. Forward: the queries are the
+ * first side; backward: the second side. */
 static cq_status best_by_margin(size_t **best, size_t n, cq_retrieval retrieval, const cq_neighbors *of_first,
                                 const cq_neighbors *of_second, cq_error *error) {
   cq_margin_options o = cq_margin_default_options();

@@ -1,5 +1,5 @@
-/* Reads dictionaries and dev sets once and warns of what looks wrong: swapped columns, a dictionary given as
- * translations, dev sentences that are trained on. */
+/* Reads dictionaries and dev sets once and warns about likely mistakes: swapped columns, a dictionary given as
+ * translations, dev sentences in the training data. */
 #include "recipe/extend/texts.h"
 
 #include "base/map.h"
@@ -41,7 +41,7 @@ static void check_codes(const cq_extend_texts *t, const cq_parallel *data) {
   }
 }
 
-/* The share of a set's sources that are one word each. What is longer may be of a script without spaces. */
+/* The share of a set's sources that are a single word. Longer sources may be in a script without spaces. */
 static double share_of_words(const cq_parallel *data, const cq_parallel_set *set) {
   enum { MAX_WORD = 30 };
   size_t n = 0;

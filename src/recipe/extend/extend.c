@@ -1,9 +1,9 @@
-/* New languages for a model by one call:
+/* Adds new languages to a model in one call:
  *
- *   files ──held out──▶ train, dev ──student──▶ a few steps, timed ──▶ the number of steps ──distill──▶ output
+ *   files ──held out──▶ train, dev ──student──▶ a few timed steps ──▶ the number of steps ──distill──▶ output
  *
- * What was made on the way, and the plan, lie in OUTPUT.extend; the run itself in OUTPUT.work, as any
- * distillation's. */
+ * The intermediate files and the plan are in OUTPUT.extend; the run itself is in OUTPUT.work, as for any
+ * distillation. */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -75,7 +75,7 @@ static void tell_settings(const cq_extending *e) {
       run.batch_pairs, run.max_characters, precisions[run.precision]);
 }
 
-/* Languages in the model's directory need its layers unchanged, and the student changes them. */
+/* Reports languages that are lost: they need the model's layers unchanged, but the student changes them. */
 static cq_status tell_languages_left(const cq_extending *e, cq_error *error) {
   char model[CQ_EXTEND_PATH];
   json_t *names = NULL;
@@ -121,7 +121,7 @@ static cq_status train(cq_training_result *result, const cq_extending *e, cq_err
   return status || cq_ranks_rank(run.ranks) > 0 ? status : cq_extend_card_complete(e, error);
 }
 
-/* Adds the trained language in the work directory to the copy of the model. A run that was killed in between is not
+/* Adds the trained language in the work directory to a copy of the model. If a run was killed after training, it is not
  * trained again. */
 static cq_status train_language(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
   char under_way[CQ_EXTEND_PATH + 8];
@@ -146,7 +146,7 @@ static cq_status name_paths(cq_extending *e, cq_error *error) {
                                e->language ? "trained" : output, error);
 }
 
-/* Creates the work directory of a new run. A run to be resumed already has a plan in it. */
+/* Creates the work directory of a new run. When a run is resumed, it already contains a plan. */
 static cq_status open_work(const cq_extending *e, bool under_way, cq_error *error) {
   const cq_extend_options *o = &e->o;
   const cq_status status = cq_work_directory_check_output(o->run->output, error);
@@ -164,7 +164,7 @@ static cq_status open_work(const cq_extending *e, bool under_way, cq_error *erro
   return cq_directory_make(e->work, error);
 }
 
-/* Makes the plan, or reads it when resuming. Afterwards the text and the student exist. */
+/* Makes the plan, or reads it when resuming. Afterwards, the text and the student exist. */
 static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
   const bool leads = cq_ranks_rank(e->o.run->ranks) == 0;
   e->texts = (cq_extend_texts){.o = &e->o, .work = e->work, .news = &e->news};

@@ -1,5 +1,5 @@
-/* The model card of an extended model: distillation's card, then a table of the text and the list of choices, which
- * waits in WORK/choices until training is done. */
+/* The model card of an extended model: distillation's card, followed by a table of the text and the list of choices,
+ * which is kept in WORK/choices until training is done. */
 #include "recipe/extend/extending.h"
 
 #include "base/error.h"

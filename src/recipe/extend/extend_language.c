@@ -1,4 +1,4 @@
-/* A language with a vocabulary of its own: the model is copied, and the trained vocabulary goes to
+/* A language with its own vocabulary: the model is copied, and the trained vocabulary goes to
  * OUTPUT/languages/LANGUAGE. See extend_language.h. */
 #include "recipe/extend/extend_language.h"
 

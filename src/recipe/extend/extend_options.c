@@ -1,11 +1,11 @@
-/* The options of extending: its own, and those of its parts with the recipe of the kind of student.
+/* The options of extending: its own, and those of its parts, with defaults for the kind of student.
  *
- *   extend ──▶ student    rows that are of the vocabulary
+ *   extend ──▶ student    the vocabulary's rows
  *          ──▶ distill    all but teacher, student and train
  *          ──▶ training   all
  *
- * An option that the caller does not set has the recipe's value, which depends on others: on the kind of student, on
- * the number of languages, on the weight of the contrastive loss. docs/results has what other values give. */
+ * An option that the caller does not set gets the recipe's value, which depends on other options: the kind of student,
+ * the number of languages, the weight of the contrastive loss. docs/results has the results of other values. */
 #include "recipe/extend/extend_options.h"
 
 #include "base/error.h"
@@ -64,7 +64,7 @@ static const char *label_of(const cq_training_data *file) {
   return file->label ? file->label : file->path;
 }
 
-/* Labels of files that neither an earlier one nor one of the others has. */
+/* Counts the labels of files that occur neither in an earlier file nor in the others. */
 static size_t count_labels(const cq_training_data *files, size_t n, const cq_training_data *others, size_t n_others) {
   size_t n_labels = 0;
   for (size_t i = 0; i < n; i++) {
@@ -76,8 +76,8 @@ static size_t count_labels(const cq_training_data *files, size_t n, const cq_tra
   return n_labels;
 }
 
-/* Each language and each dictionary gets 12,000 pieces. A static student, which cannot put the pieces of a word
- * together again, gets twice as many. */
+/* Each language and each dictionary gets 12,000 pieces. A static student cannot combine the pieces of a word, so it
+ * gets twice as many. */
 static int vocabulary_size(const cq_extend_options *o) {
   enum { COUNTED = 8, SHARED = 20000, EACH = 12000, MOST = SHARED + 2 * COUNTED * EACH };
   const size_t dictionaries = count_labels(o->dictionaries, o->n_dictionaries, NULL, 0);
@@ -151,7 +151,7 @@ bool cq_extend_time(double *seconds, const char *text) {
   return end > text && unit > 0 && n > 0 && *seconds < 1e8;
 }
 
-/* The parts, with placeholders for what extending makes. */
+/* Takes the parts, with placeholders for files that extending makes. */
 static cq_status take_parts(cq_extend_parts *out, const cq_extend_options *o, cq_error *error) {
   const char *model = o->model ? o->model : "";
   cq_status status = cq_options_copy(&out->student, &cq_group_student, o->student, error);

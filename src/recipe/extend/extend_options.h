@@ -12,7 +12,7 @@ typedef struct cq_extend_parts {
   cq_training_options run;
 } cq_extend_parts;
 
-/* Takes over the options and their parts; *o then points to them. Errors: CQ_ERR_ARGUMENT. */
+/* Copies the options and their parts; *o then points to these. Errors: CQ_ERR_ARGUMENT. */
 CQ_MUST_USE cq_status cq_extend_take(cq_extend_options *o, cq_extend_parts *parts, const cq_extend_options *given,
                                      cq_error *error);
 /* "90s", "20m", "1.5h" in seconds; false for anything else. */

@@ -1,12 +1,12 @@
-/* The text of all languages, and what is made of it:
+/* The text of all languages, and the files made from it:
  *
  *   to ───────────────────────────────┬──held out──▶ train-N.tsv, dev-N.tsv ──▶ training
  *   model's text, sources of to ──▶ glosses ──┘
- *   dictionaries, those sentences ──▶ names-N.tsv, a dictionary more: names in the language's letters
- *   dictionaries, text of their language ──▶ forms-N.tsv, a dictionary more: inflected forms
- *   train-N.tsv, text, dictionaries ──weighed──▶ the vocabulary, and what its pieces mean
+ *   dictionaries, those sentences ──▶ names-N.tsv, another dictionary: names in the language's letters
+ *   dictionaries, text of their language ──▶ forms-N.tsv, another dictionary: inflected forms
+ *   train-N.tsv, text, dictionaries ──weighted──▶ the vocabulary, and the meanings of its pieces
  *
- * A language's name is its files' label; without one, a file is a language. */
+ * A language's name is the label of its files; a file without a label is a language of its own. */
 #include "recipe/extend/texts.h"
 
 #include "base/error.h"
@@ -23,12 +23,12 @@
 
 /* Text counts more than a dictionary, whose words are mostly rare. */
 enum { TIMES_BESIDE_DICTIONARY = 4, MAX_TIMES = 16, MUCH_TEXT = 50000 };
-/* With more translations, or a smaller dictionary, glosses only displace translations. */
+/* With more translations, or a smaller dictionary, glosses would only displace translations. */
 enum { FEW_TRANSLATIONS = 30000, LARGE_DICTIONARY = 10000 };
 #define MIN_KNOWN     0.6    /* share of a glossed sentence's words */
 #define MAX_SENTENCES 200000 /* that are glossed, drawn at random */
-#define FEW_GLOSSES   0.1    /* share of the sentences in which a useful dictionary knows words */
-enum { MIN_GLOSSES = 20 };   /* of a language without translations: some are held out */
+#define FEW_GLOSSES   0.1    /* share of the sentences with words in the dictionary, for it to be useful */
+enum { MIN_GLOSSES = 20 };   /* for a language without translations: some glosses are held out */
 #define GLOSS_SHARE 0.4      /* of a language's pairs, in addition to translations */
 
 static bool is_same_label(const char *a, const char *b) {
@@ -54,7 +54,7 @@ static cq_status count_lines(uint64_t *n, const cq_training_data *data, bool ski
   return status;
 }
 
-/* Adds the number of lines of a language's files, each of which is read once; known [n_files]. label NULL: files
+/* Adds the number of lines of a language's files; each file is read only once, then known [n_files]. label NULL: files
  * without a label. */
 static cq_status add_lines_of(uint64_t *n, const cq_training_data *files, uint64_t *known, size_t n_files,
                               const char *label, bool skip_bad, cq_error *error) {
@@ -81,7 +81,7 @@ static cq_status add_lines_of_dictionaries(uint64_t *n, const cq_extend_texts *t
                       t->o->run->skip_bad, error);
 }
 
-/* Lines of a language's text and translations. label NULL: the model's own text and that of unnamed languages. */
+/* Counts the lines of a language's text and translations. label NULL: of the model and of unnamed languages. */
 static cq_status count_language(uint64_t *n, const cq_extend_texts *t, const char *label, cq_error *error) {
   *n = 0;
   const cq_status status = add_lines_of_text(n, t, label, error);
@@ -128,7 +128,7 @@ static void drop_file(cq_extend_texts *t, size_t dropped) {
   }
 }
 
-/* A language without translations is learned from glosses; one with few, from both, if its dictionary is large. */
+/* A language without translations is learned from glosses; one with few, from both if its dictionary is large. */
 static cq_status add_glosses(cq_extend_texts *t, const char *language, cq_error *error) {
   const cq_extend_options *o = t->o;
   uint64_t n_pairs = 0, n_entries = 0;
@@ -145,7 +145,7 @@ bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const cha
   return has;
 }
 
-/* Adds another dictionary of a language, derived from its first. */
+/* Adds another dictionary of a language, derived from its first one. */
 static cq_status add_made(cq_extend_texts *t, const char *format, size_t first, cq_error *error) {
   char *path = t->made_paths[t->n_dictionaries - t->o->n_dictionaries];
   t->dictionaries[t->n_dictionaries++] = (cq_training_data){path, t->o->dictionaries[first].label, 1};
@@ -158,7 +158,7 @@ static bool is_glossed(const cq_extend_texts *t, const char *label) {
   return is;
 }
 
-/* Adds each language's dictionaries: if sentences are glossed, also a file for their names; with text but without
+/* Adds each language's dictionaries. If sentences are glossed, adds one for their names; with text but without
  * translations (which show the meaning of forms better), also one for inflected forms of the dictionary's words. */
 static cq_status add_dictionaries(cq_extend_texts *t, cq_error *error) {
   const cq_extend_options *o = t->o;
@@ -226,7 +226,7 @@ static void add_path(const char **paths, size_t *n, const cq_training_data *data
   paths[(*n)++] = data->path;
 }
 
-/* Sentences of the model's language: of its text, and the sources of translations. */
+/* Draws sentences in the model's language from its text and from the sources of translations. */
 static cq_status draw_sentences(const cq_extend_texts *t, const char *path, const char **paths, cq_error *error) {
   const cq_extend_options *o = t->o;
   cq_corpus_sample_options s = cq_corpus_sample_default_options();
@@ -338,7 +338,7 @@ static cq_status read_files(cq_parallel *data, const cq_extend_texts *t, cq_erro
   return status;
 }
 
-/* Languages are drawn equally often; within a language, files by their share of the pairs, and glosses by theirs. */
+/* Languages are drawn equally often; within a language, files by their number of pairs, and glosses by their share. */
 static void weigh_files(cq_extend_texts *t, const cq_parallel *data) {
   const double gloss_share = t->o->gloss_share < 0 ? GLOSS_SHARE : t->o->gloss_share;
   for (size_t i = 0; i < t->n; i++) {
@@ -395,8 +395,8 @@ cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error) {
   return status;
 }
 
-/* Files too small for a hold-out have no dev set. Glosses are not evaluated if translations exist, which are the better
- * test. */
+/* Files too small for a hold-out have no dev set. Glosses are not evaluated if there are translations, which are a
+ * better test. */
 void cq_extend_texts_find_dev(cq_extend_texts *t) {
   for (size_t i = 0; t->o->run->n_dev == 0 && i < t->n; i++) {
     struct stat info;
@@ -406,7 +406,7 @@ void cq_extend_texts_find_dev(cq_extend_texts *t) {
 
 /* --- the vocabulary's text --- */
 
-/* Adds a file as the vocabulary's text. Languages with less text are repeated (up to 16 times), so that no language
+/* Adds a file to the vocabulary's text. Text of smaller languages is repeated (up to 16 times), so that no language
  * dominates the vocabulary. */
 static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                   uint64_t most, cq_error *error) {
@@ -419,7 +419,7 @@ static cq_status add_student_text(cq_training_data *out, size_t *n, const cq_ext
   return status;
 }
 
-/* With enough text, its words suffice for the vocabulary: the dictionary only translates them. */
+/* With enough text, its words are sufficient for the vocabulary, and the dictionary only translates them. */
 static cq_status add_dictionary(cq_training_data *out, size_t *n, const cq_extend_texts *t, cq_training_data data,
                                 cq_error *error) {
   uint64_t lines;
@@ -440,7 +440,7 @@ static cq_status most_lines(uint64_t *most, const cq_extend_texts *t, cq_error *
   return status;
 }
 
-/* A line for each language whose text is repeated, or whose dictionary is left out. */
+/* Prints a line for each language whose text is repeated or whose dictionary is left out. */
 static void tell_student_text(const cq_extend_texts *t, const cq_training_data *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t first = 0, dictionary = 0;

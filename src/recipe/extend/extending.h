@@ -16,7 +16,7 @@ typedef struct cq_extending {
   cq_context *ctx;
   double started, budget; /* seconds */
   char work[CQ_EXTEND_PATH], plan[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH];
-  char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the future language in it */
+  char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the new language inside it */
   const char *language;         /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
   uint64_t steps;
@@ -30,12 +30,12 @@ CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_ext
 /* Chooses and reports the number of steps that fit the time left. The student must exist. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 
-/* --- extend_card.c: what a model's card says beyond what distillation knows --- */
+/* --- extend_card.c: the parts of the model card that distillation does not write --- */
 
 /* Saves the choices reported so far in the work directory, for the card that is written at the end. Errors: CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_card_keep(const cq_extending *e, cq_error *error);
-/* Adds to the README.md of the model in e->trained. Errors: as above. */
+/* Extends the README.md of the model in e->trained. Errors: as above. */
 CQ_MUST_USE cq_status cq_extend_card_complete(const cq_extending *e, cq_error *error);
 
 #endif

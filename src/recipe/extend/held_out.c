@@ -1,5 +1,5 @@
-/* Holds pairs out by the hash of the source, so that the choice depends on the text alone, not on the order of lines
- * or files. */
+/* Holds out pairs by the hash of the source, so that the choice depends only on the text, not on the order of lines or
+ * files. */
 #include "recipe/extend/held_out.h"
 
 #include "base/error.h"
@@ -27,7 +27,7 @@ static uint64_t hash_of(cq_slice text) {
   return cq_hash64(text.data, text.n, 0);
 }
 
-/* The entries of a set whose sources have the smallest hashes; a function of the text alone. */
+/* Holds out the entries of a set whose sources have the smallest hashes; a function of only the text. */
 static cq_status hold_out_of_set(cq_held_out *out, size_t *capacity, const cq_parallel *data, size_t number,
                                  cq_error *error) {
   const cq_parallel_set *set = &data->sets[number];

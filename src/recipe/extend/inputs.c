@@ -1,4 +1,4 @@
-/* The caller's files, which are read several times: a pipe is written to a file of the work directory first. */
+/* The caller's files, which are read several times: a pipe is first copied to a file in the work directory. */
 #include "recipe/extend/inputs.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* Telling the caller of what was chosen and found. */
+/* Reports choices and findings to the caller. */
 #ifndef RECIPE_EXTEND_NEWS_H
 #define RECIPE_EXTEND_NEWS_H
 
@@ -13,7 +13,7 @@ typedef struct cq_extend_news {
   cq_builder *told; /* every line so far, as a list */
 } cq_extend_news;
 
-/* Reports a line, in the phase "choice"; text NULL: only a heartbeat. False: stop. */
+/* Reports a line in the phase "choice"; text NULL: only a heartbeat. Returns false to stop. */
 bool cq_extend_tell(const cq_extend_news *news, const char *text);
 void cq_extend_choose(const cq_extend_news *news, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void cq_extend_notice(void *news, const char *text); /* a cq_notice_fn */

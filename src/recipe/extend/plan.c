@@ -2,7 +2,7 @@
  *
  *   calque extend 3
  *   steps 300
- *   weight 0x1.8p-1      of each file that is trained on
+ *   weight 0x1.8p-1      of each training file
  *   <empty line>
  *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
 #include "recipe/extend/texts.h"
@@ -51,7 +51,7 @@ static cq_status identify_files(cq_run_identity *id, const char *option, const c
   return status;
 }
 
-/* Everything except the steps, which may have been chosen, and the names of models, whose contents count instead. */
+/* Everything except the steps, which may be automatic, and the names of models, whose contents count instead. */
 static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_error *error) {
   cq_training_options run = *o->run;
   cq_distill_options distill = *o->distill;
@@ -87,7 +87,7 @@ cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend
   return status;
 }
 
-/* The choices, with a weight for each file; false when they are not. */
+/* Parses the choices, with a weight for each file; false if they are malformed. */
 static bool parse_choices(uint64_t *steps, cq_extend_texts *texts, const char *at) {
   char *end;
   *steps = strtoull(at, &end, 10);

@@ -1,8 +1,8 @@
-/* Chooses the number of steps that fit the time budget, from a timed trial run:
+/* Chooses the number of steps that fit the time budget by timing samples of the work:
  *
- *   a few steps, timed ──▶ a step
- *   sources drawn, encoded as far as the cache lacks them ──▶ the teacher, for a source
- *   random vectors, searched ──▶ the search for hard negatives, for a pair of sources */
+ *   a few steps ──▶ time per step
+ *   sources drawn, encoded unless cached ──▶ the teacher's time per source
+ *   a search of random vectors ──▶ the time of hard-negative search per pair of sources */
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -24,8 +24,8 @@ enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 
 
 typedef struct costs {
   double step;   /* of training */
-  double source; /* the teacher's vector, averaged over cached and new ones */
-  double cosine; /* of a hard negative's search, which compares all sources that are drawn; 0: none */
+  double source; /* time of the teacher per vector, averaged over cached and new ones */
+  double cosine; /* time per cosine of the hard-negative search, which compares all drawn sources; 0: no search */
 } costs;
 
 typedef struct trial {

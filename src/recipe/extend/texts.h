@@ -1,4 +1,4 @@
-/* Shared by the parts of an extension: the text of all languages, and the places of work in progress. */
+/* Shared by the parts of an extension: the text of all languages, and the paths of work in progress. */
 #ifndef RECIPE_EXTEND_TEXTS_H
 #define RECIPE_EXTEND_TEXTS_H
 
@@ -8,11 +8,11 @@
 
 enum { CQ_EXTEND_PATH = 4200 };
 
-/* Pairs to train on: a file of `to`, or sentences glossed with a language's dictionaries. */
+/* A file of training pairs: a file of `to`, or sentences glossed with a language's dictionaries. */
 typedef struct cq_extend_file {
   cq_training_data given; /* the caller's, or the glosses in the work directory */
   bool is_gloss;
-  bool is_beside; /* glosses in addition to translations of the language: used for training, not for evaluation */
+  bool is_beside; /* glosses in addition to a language's translations: used for training, not for evaluation */
   char train_path[CQ_EXTEND_PATH], dev_path[CQ_EXTEND_PATH]; /* its two parts */
 } cq_extend_file;
 
@@ -24,10 +24,10 @@ typedef struct cq_extend_texts {
   size_t n, n_dev;
   uint64_t n_pairs, n_sources;    /* of all files */
   uint64_t n_measured;            /* pairs held out */
-  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then what is made of them: names, inflected forms */
+  cq_training_data *dictionaries; /* [n_dictionaries] the caller's, then derived ones: names, inflected forms */
   size_t n_dictionaries, first_of_forms;
   char (*made_paths)[CQ_EXTEND_PATH];
-  uint64_t *n_lines; /* of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not counted yet */
+  uint64_t *n_lines; /* lines of each file of o->text, o->to and o->dictionaries; UINT64_MAX: not yet counted */
   cq_extend_news *news;
 } cq_extend_texts;
 
@@ -37,9 +37,9 @@ bool cq_extend_has_file(const cq_training_data *files, size_t n_files, const cha
 /* Names the files; o, work and news are set already. */
 CQ_MUST_USE cq_status cq_extend_texts_open(cq_extend_texts *t, cq_error *error);
 void cq_extend_texts_close(cq_extend_texts *t);
-/* Makes them: names, inflected forms, glosses, then each file's parts, and the weights of training. */
+/* Makes the files: names, inflected forms, glosses, each file's training and dev part, weights. */
 CQ_MUST_USE cq_status cq_extend_texts_make(cq_extend_texts *t, cq_error *error);
-/* Drops glosses of languages with translations if none was made, as making them does. */
+/* Drops glosses of languages with translations if there are none, just as making the files does. */
 void cq_extend_texts_drop_empty(cq_extend_texts *t);
 /* Finds the dev sets that were made. */
 void cq_extend_texts_find_dev(cq_extend_texts *t);
@@ -50,20 +50,19 @@ CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, 
 
 /* --- check_texts.c --- */
 
-/* Reads the caller's dictionaries and dev sets and reports the number of a dictionary's entries; warns of suspicious
- * columns in them and in the translations, of languages without a code, of translations that look like a dictionary,
- * and of dev sets that are in the training data. Errors: CQ_ERR_FORMAT with file and line for a line without two
- * columns (skip_bad: left out), and for a file without such lines; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Reads the caller's dictionaries and dev sets, and reports the number of entries of each dictionary. Warns about
+ * suspicious columns in these and in translations, languages without a code, translations that look like a dictionary,
+ * and dev sets contained in the training data. Errors: CQ_ERR_FORMAT with file and line for a line without two columns
+ * (skip_bad: left out), and for a file without such lines; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *translations, cq_error *error);
 
-/* --- plan.c: what a resumed run needs of the choices, and what it must have in common with the run that made them
- * --- */
+/* --- plan.c: the choices that a resumed run needs, and the settings that must not differ from the first run's --- */
 
 /* Writes the steps, the files' weights, and the caller's options and files. */
 CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts,
                                            cq_error *error);
-/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or
- * the contents of files differ from the plan's (steps: unless the caller leaves the choice to calque); CQ_ERR_FORMAT
+/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or the
+ * contents of files differ from the plan's (the steps may differ if the caller lets calque choose them); CQ_ERR_FORMAT
  * for a file that is not a plan. */
 CQ_MUST_USE cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error);
 

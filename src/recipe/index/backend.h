@@ -1,12 +1,12 @@
-/* Where an index is kept. The interface (calque/index.h) is the same for all; storage and search are one of two tables
+/* The storage of an index. The interface (calque/index.h) is always the same; storage and search are one of two tables
  * of functions:
  *
  *   cq_index_files               a directory: files that only grow, and documents in SQLite (file_backend.c)
- *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the one symbol of the plugin of
- *                                src/postgresql, which has its own copy of the functions it needs of calque's folders
+ *   cq_postgresql_plugin_table   postgresql://...: tables of a database with pgvector; the only symbol of the plugin in
+ *                                src/postgresql, which contains its own copies of functions from other folders
  *
- * Above the seam are models, passages, vectors, the fusion of lists and snippets; below it are transactions, lists of
- * passages, and documents. */
+ * Code above this interface handles models, passages, vectors, the fusion of lists, and snippets; backends handle
+ * transactions, lists of passages, and documents. */
 #ifndef RECIPE_INDEX_BACKEND_H
 #define RECIPE_INDEX_BACKEND_H
 
@@ -17,7 +17,7 @@
 /* A passage that was found. */
 typedef struct cq_index_candidate {
   double score, cosine, words;
-  int64_t record, first; /* its number, which breaks ties; its document's first record */
+  int64_t record, first; /* the passage's number, which breaks ties; its document's first record */
   bool by_vector, by_words;
 } cq_index_candidate;
 
@@ -43,14 +43,14 @@ typedef struct cq_index_searching {
   const float *vectors; /* [n_queries, dim]; NULL for a ranking by words */
   size_t n_queries;
   /* begin() sets: */
-  size_t n_allowed;  /* passages that may be found, or an upper bound; 0: none */
+  size_t n_allowed;  /* number of passages that may be returned, or an upper bound; 0: none */
   bool has_passages; /* some documents have several */
   void *state;       /* the member's, until end() */
 } cq_index_searching;
 
 typedef struct cq_index_counts {
   size_t n_documents, n_passages;
-  size_t n_approximate; /* how many passages, from the first, are in an approximation */
+  size_t n_approximate; /* number of passages, from the first on, in the approximate index */
   size_t n_queries;     /* that hubness is of */
 } cq_index_counts;
 
@@ -61,17 +61,17 @@ typedef struct cq_index_making {
   bool tasks;
   size_t passage_tokens, passage_overlap;
   bool is_half;  /* vectors of 16 bits, in a database */
-  bool for_copy; /* copy() will fill the index; an existing one is left alone */
+  bool for_copy; /* copy() will fill the index; an existing index is not changed */
 } cq_index_making;
 
-/* Plugin and library share structures: both must be of one version of calque. */
+/* Plugin and library share structures, so both must be from the same version of calque. */
 #define CQ_INDEX_BACKEND_VERSION                                                                                       \
   (CQ_VERSION_NUMBER * 10000 + (int)(sizeof(struct cq_index) + sizeof(struct cq_index_backend)))
 
 struct cq_index_backend {
   int version; /* CQ_INDEX_BACKEND_VERSION */
   cq_status (*create)(const char *place, const cq_index_making *making, cq_error *error);
-  /* Sets directory, which messages name, model, fingerprint, dim and tasks. close() is called in any case. */
+  /* Sets directory (used in messages), model, fingerprint, dim and tasks. close() is always called. */
   cq_status (*open)(cq_index *index, const char *place, cq_error *error);
   void (*close)(cq_index *index);
   cq_status (*refresh)(cq_index *index, bool *changed, cq_error *error);
@@ -81,7 +81,7 @@ struct cq_index_backend {
                          void *context, cq_error *error); /* ascending; a code may be repeated */
   cq_status (*get)(cq_document **out, const cq_index *index, cq_slice id, cq_error *error);
 
-  /* Changes. The caller has index->shared->writing, except for check_writing. */
+  /* Changes. The caller holds index->shared->writing, except for check_writing. */
   cq_status (*check_writing)(const cq_index *index, cq_error *error);
   cq_status (*append)(cq_index *index, const cq_index_addition *additions, size_t n, const float *vectors,
                       cq_error *error);
@@ -93,23 +93,23 @@ struct cq_index_backend {
                     const cq_index_copy_options *options, cq_index_copy_result *result, cq_error *error);
   const char *no_hubness, *no_compaction, *no_mirror; /* NULL: it can; else why not, and what to do instead */
 
-  /* Searches: begin, then any of the others, then end in any case. Lists are best first, `first` of each set. */
+  /* Searches: begin, then any of the others, then always end. Lists are best first; candidates have `first`. */
   cq_status (*begin)(cq_index_searching *s, cq_error *error);
   cq_status (*by_vectors)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);
   cq_status (*by_words)(cq_index_candidates *lists, cq_index_searching *s, size_t k, cq_error *error);
-  /* The hits of the first hits->k of each list, with their documents; text is the passage's. */
+  /* The hits for the first hits->k entries of each list, with their documents; text is the passage's text. */
   cq_status (*fill)(cq_hits *hits, const cq_index_searching *s, const cq_index_candidates *lists, cq_error *error);
   /* cq_lexical_weigh, with this index's counts. */
   cq_status (*weigh)(double *weights, const cq_index_searching *s, cq_slice query, const cq_slice *texts, size_t n,
                      cq_error *error);
-  /* A list of n passages, spread evenly, and *vectors [as many, dim]. */
+  /* A list of n passages, spread evenly, and their vectors, *vectors [list length, dim]. */
   cq_status (*sample)(cq_index_candidates *list, float **vectors, cq_index_searching *s, size_t n, cq_error *error);
   void (*end)(cq_index_searching *s);
 };
 
 extern const struct cq_index_backend cq_index_files;
 
-/* The backend for a place. Errors: CQ_ERR_UNSUPPORTED without the plugin. */
+/* The backend for an index's location. Errors: CQ_ERR_UNSUPPORTED without the plugin. */
 CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out, const char *place, cq_error *error);
 
 /* --- candidates.c --- */
@@ -118,7 +118,7 @@ CQ_MUST_USE cq_status cq_index_find_backend(const struct cq_index_backend **out,
 static inline size_t cq_hybrid_depth(const cq_search_options *o) {
   return o->depth > o->k ? o->depth : o->k;
 }
-/* Orders candidates, for qsort: best first, ties by number. */
+/* Orders candidates for qsort: best first, ties by number. */
 int cq_index_best_first(const void *a, const void *b);
 /* Room for k in each list. */
 CQ_MUST_USE cq_status cq_index_reserve_candidates(cq_index_candidates *lists, size_t n_queries, size_t k,

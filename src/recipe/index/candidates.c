@@ -1,5 +1,4 @@
-/* Lists of the passages that a search has found: their order, and their memory. Searches of files and of a database share
- * them. */
+/* Lists of the passages that a search has found: their order and memory, for all backends. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

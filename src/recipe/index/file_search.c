@@ -14,7 +14,7 @@
 typedef cq_index_candidate candidate;
 typedef cq_index_candidates candidates;
 
-/* What is searched: a snapshot, and which of its records are allowed. */
+/* The data that is searched: a snapshot, and its allowed records. */
 typedef struct searching {
   cq_index_searching *of;
   const cq_index *index;
@@ -89,7 +89,8 @@ static cq_status select_more(searching *s, const char *filter, cq_error *error) 
   return CQ_OK;
 }
 
-/* Separately: an error shows the filter as written, and the snapshot keeps both results for other searches. */
+/* Two separate selections: an error shows the filter as the user wrote it, and the snapshot caches both results for
+ * other searches. */
 static cq_status select_records(searching *s, cq_error *error) {
   char *text = NULL;
   cq_status status = CQ_OK;
@@ -160,7 +161,7 @@ cq_status cq_index_files_by_words(candidates *lists, cq_index_searching *of, siz
 
 /* --- beginning --- */
 
-/* Whether there is a newer snapshot: by this handle's writer, by another process, or found by another thread. */
+/* Whether there is a newer snapshot, by this handle's writer, by another process, or opened by another thread. */
 static bool is_outdated(const searching *s) {
   bool changed;
   (void)!cq_index_store_refresh(s->index->store, &changed, NULL);
@@ -169,7 +170,7 @@ static bool is_outdated(const searching *s) {
   return newest != s->snapshot;
 }
 
-/* The newest snapshot with its lexical index; an older one's files may have been removed. */
+/* The newest snapshot with its lexical index; the files of an older one may have been removed. */
 static cq_status hold_snapshot(searching *s, cq_error *error) {
   const bool needs_words = s->options->ranking != CQ_RANK_DENSE || s->options->snippet == CQ_SNIPPET_WORDS;
   const bool exact = s->options->exact || s->options->ranking == CQ_RANK_WORDS;
@@ -222,8 +223,8 @@ void cq_index_files_end(cq_index_searching *of) {
 
 /* --- hits --- */
 
-/* The number of a passage in its document is its distance from the first. Cosines of passages found only by words, or
- * by CSLS, are computed here. */
+/* A passage's number within its document is its distance from the document's first record. Computes the cosines of
+ * passages that were found only by words or by CSLS. */
 static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const candidate *c, size_t query,
                           cq_error *error) {
   const cq_index_passage passage = cq_index_snapshot_passage(s->snapshot, c->record);
@@ -263,7 +264,7 @@ cq_status cq_index_files_weigh(double *weights, const cq_index_searching *of, cq
   return cq_lexical_weigh(weights, s->words->set, query, texts, n, error);
 }
 
-/* Each record that is the first of its share of the live records. */
+/* Samples evenly: each record that is the first of its share of the live records. */
 static cq_status sample_records(candidates *list, const searching *s, size_t n, cq_error *error) {
   const size_t n_live = (size_t)s->info.n_live;
   size_t seen = 0;

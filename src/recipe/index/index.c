@@ -62,7 +62,7 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
     status = cq_index_open_model(&encoder, fingerprint, model, tasks ? "document" : NULL, o.precision, o.notice,
                                  o.notice_context, error);
   }
-  /* A directory is recorded by its absolute path: searches may start anywhere. Other names are names in the cache. */
+  /* A directory is recorded by its absolute path, since searches may start anywhere. Other names refer to the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
   const cq_index_making making = {.model = name,
                                   .fingerprint = fingerprint,
@@ -156,7 +156,7 @@ size_t cq_index_n_passages(const cq_index *index) {
   return index->backend->count(index).n_passages;
 }
 
-/* Languages counted, in a block of memory that ends with their codes. */
+/* Counts by language, in a block of memory that ends with the language codes. */
 typedef struct language_counts {
   cq_index_language *items;
   size_t n, capacity;

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Documents being added: their passages, and the encoded text of each. */
+/* Documents being added: their passages, and the text to encode for each. */
 typedef struct adding {
   const cq_index *index;
   const cq_encoder *encoder;
@@ -43,7 +43,7 @@ static void free_adding(adding *a) {
 
 enum { TOO_MANY_TOKENS = 1 << 28 };
 
-/* A text that the model would truncate has too many tokens; the exact number does not matter. */
+/* Counts tokens, at least up to the model's limit: a longer text has too many, and the exact number does not matter. */
 static cq_status count_tokens(size_t *n, void *context, cq_slice text, cq_error *error) {
   adding *a = context;
   bool truncated = false;
@@ -98,7 +98,9 @@ static cq_status check_utf8(const cq_document *d, cq_slice text, const char *wha
                  what, at);
 }
 
-enum { MAX_METADATA_LEVELS = 500 }; /* SQLite's JSON has a limit of its own, and one such document fails every filter */
+enum {
+  MAX_METADATA_LEVELS = 500
+}; /* SQLite's JSON has its own limit, and one document beyond it would make every filter fail */
 
 static bool is_too_deep(const json_t *json, int levels) {
   const char *key;
@@ -169,7 +171,7 @@ static cq_status commit_held(uint64_t *n_truncated, cq_index *index, cq_error *e
   return status;
 }
 
-/* After a commit, without the mutex: a model may have to be opened for it. */
+/* After a commit, without the mutex, because it may have to open a model. */
 static void tell_truncated(const cq_index *index, uint64_t n_truncated) {
   const cq_encoder *encoder;
   cq_error ignored;

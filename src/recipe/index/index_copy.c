@@ -1,4 +1,4 @@
-/* Copying an index of files into a database: the part that needs no database. */
+/* Copies an index of files into a database: the part that does not depend on the database. */
 #include "calque/index_copy.h"
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ const cq_option_group cq_group_index_copy = {.name = "index_copy",
                                              CQ_ROWS(cq_index_copy_options, option_rows),
                                              CQ_FIELDS(CQ_CALLBACK(cq_index_copy_options, progress))};
 
-/* The database's model, dimensions and tasks must be the directory's. */
+/* Checks that model, dimensions and tasks are the same in the database and the directory. */
 static cq_status compare_indexes(const cq_index *to, const cq_index *from, cq_error *error) {
   if (to->dim != from->dim)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, to->directory, "has vectors of %" PRId64 " dimensions, %s of %" PRId64,

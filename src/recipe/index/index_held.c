@@ -1,5 +1,5 @@
-/* What searches have open for a snapshot: its approximation and its index by words, shared by those that use them,
- * and the analyzer that splits documents and queries into words, one for all languages. */
+/* The objects that searches open for a snapshot: its approximate index and its lexical index, shared by all users, and
+ * the analyzer that splits documents and queries into words, one for all languages. */
 #include "recipe/index/index.h"
 
 #include "base/error.h"
@@ -17,7 +17,7 @@ void cq_index_approximation_free(cq_index_approximation *a) {
 
 /* --- the analyzer --- */
 
-/* Documents of many languages are in one index, and a query does not say which it is in. */
+/* An index contains documents in many languages, and the language of a query is unknown. */
 cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error) {
   cq_analyzer *analyzer = atomic_load(&index->shared->analyzer);
   cq_status status = CQ_OK;
@@ -35,7 +35,7 @@ cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index,
 
 /* --- approximations --- */
 
-/* The approximation of a snapshot, to be released; opened unless it is already open. Errors: CQ_ERR_IO if it no longer
+/* The approximate index of a snapshot, to be released; opened if it is not yet open. Errors: CQ_ERR_IO if it no longer
  * exists, CQ_ERR_UNSUPPORTED without the plugin. */
 static cq_status hold_approximation(cq_index_approximation **out, const cq_index *index,
                                     const cq_index_snapshot *snapshot, cq_error *error) {
@@ -94,8 +94,8 @@ static void tell_once(const cq_index *index, const char *reason) {
   index->notice(index->notice_context, text);
 }
 
-/* A snapshot and, unless `exact`, its approximation (NULL: none, or none usable). If another process has replaced the
- * approximation, there is a newer snapshot. */
+/* A snapshot and, unless `exact` is set, its approximate index (NULL: none, or unusable). If another process has
+ * replaced that index, there is a newer snapshot. */
 cq_status cq_index_hold_newest(cq_index_snapshot **snapshot, cq_index_approximation **out, const cq_index *index,
                                bool exact, cq_error *error) {
   *snapshot = cq_index_store_hold(index->store);

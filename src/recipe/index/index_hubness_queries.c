@@ -1,7 +1,7 @@
-/* Hubness of an index's passages: the mean cosine of each and its k nearest queries, which CSLS takes away.
+/* Hubness of an index's passages: the mean cosine between each and its k nearest queries, which CSLS subtracts.
  *
- * The queries are kept in the index, so that a passage that is added later gets its number from the same ones.
- * Without queries, passages of the index take their place; then a passage is not its own neighbor. */
+ * The queries are stored in the index, so that passages added later use the same ones. Without queries, passages of the
+ * index serve as queries, and a passage is not its own neighbor. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -16,14 +16,14 @@ typedef struct measuring {
   cq_index_store *store;
   float *queries; /* [n_queries, dim] */
   int64_t n_queries, k;
-  int64_t *sampled; /* [n_queries] the records that the queries are, ascending; NULL: not records */
+  int64_t *sampled; /* [n_queries] the records used as queries, ascending; NULL: queries are not records */
   float *vectors;   /* [AT_A_TIME, dim] */
   float *means;     /* of the records */
   size_t dim;
   cq_context *ctx;
 } measuring;
 
-/* The mean of one record, whose k + 1 nearest queries are known; `own`: the record's own number as a query, or -1. */
+/* The mean for one record, given its k + 1 nearest queries; `own`: the record's own number as a query, or -1. */
 static float mean_of_nearest(const uint32_t *index, const double *cosine, size_t n, size_t k, int64_t own) {
   double sum = 0;
   size_t taken = 0;
@@ -82,7 +82,7 @@ cq_status cq_index_write_hubness(cq_index *index, cq_context *ctx, cq_error *err
 
 /* --- the queries --- */
 
-/* Passages spread evenly over the live ones: each is the first of its share. */
+/* Samples passages evenly from the live ones: each is the first of its share. */
 static cq_status sample_passages(measuring *m, size_t n, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(m->store); /* stays the newest: this thread is the writer */
   const cq_index_info info = cq_index_snapshot_info(snapshot);

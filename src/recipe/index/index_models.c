@@ -1,5 +1,5 @@
-/* The models of an index: its own, which documents are encoded with, and the one of queries. The first search that
- * needs one opens it, for all. */
+/* The models of an index: its own, for documents, and the one for queries. The first search that needs one opens it for
+ * all. */
 #include "recipe/index/index.h"
 
 #include "base/error.h"
@@ -33,7 +33,7 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   return CQ_OK;
 }
 
-/* Opens the model (NULL: by its old name) and checks that it is the index's. */
+/* Opens the model (NULL: the recorded name) and checks that it is the index's model. */
 static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   const char *name = model ? model : index->model;
   char fingerprint[33];

@@ -1,5 +1,5 @@
-/* Documents of a reader into an index, many at a time: reader -> batch -> change.c. Mirrored, an index ends with the
- * reader's documents and no others, and those that it has as they are cost no encoding. */
+/* Adds a reader's documents to an index in batches: reader -> batch -> index_change.c. Mirroring makes the index
+ * contain exactly the reader's documents; unchanged documents are not encoded again. */
 #include "recipe/index/backend.h"
 
 #include "base/document.h"
@@ -36,7 +36,7 @@ typedef struct reading {
   /* mirrored: */
   cq_index_snapshot *before; /* as it was */
   int64_t n_before;          /* records of it */
-  unsigned char *seen;       /* [n_before]: by a document's first record, whether the reader has its id */
+  unsigned char *seen;       /* [n_before] whether the reader has the id of the document with this first record */
 } reading;
 
 static cq_status add_waiting(reading *r, cq_error *error) {

@@ -1,13 +1,11 @@
-/* Searching an index: queries -> vectors and words -> lists of passages -> documents.
+/* Searches an index: queries -> vectors and words -> lists of passages -> documents.
  *
- *   dense     the passages of the highest cosines, or of the highest 2 cos - hubness (CSLS)
- *   words     those of the highest scores by words
- *   hybrid    both lists, `depth` passages each: (1 - w) cosine + w share, the share of the query's terms, by idf, in
- *             the passage. Terms that the index does not have count fully: a query in another language than the
- *             passages is ranked by its vector, whatever stop words they have in common
+ *   dense     the passages with the highest cosines, or with the highest 2 cos - hubness (CSLS)
+ *   words     the passages with the highest lexical scores
+ *   hybrid    both lists, with `depth` passages each, fused by rank
  *
- * In each list a document keeps its best passage. A document may have many among the nearest ones: then the list is
- * made longer, until it has k documents or nothing is left. */
+ * In each list, a document keeps its best passage. If the list then has fewer than k documents, it is made longer,
+ * until it has k or nothing is left. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* The best sentence of each hit's passage: by words, or by vectors. */
+/* Finds the best sentence of each hit's passage, by words or by vectors. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -57,7 +57,7 @@ static cq_status split_hits(sentences *s, cq_hit *hits, const size_t *n, size_t 
 
 /* --- by words --- */
 
-/* The hits of a query follow one another, and so do their sentences. */
+/* A query's hits are adjacent, and so are their sentences. */
 static cq_status choose_by_words(sentences *s, const cq_index_searching *search, cq_error *error) {
   double *weights = cq_alloc_array(s->n, sizeof *weights);
   cq_status status = weights ? CQ_OK : cq_fail_memory(error, "sentences");

@@ -1,4 +1,4 @@
-/* The index by words as it is written: a part for the records of each commit, few parts by merging. */
+/* Writes the lexical index: a part for the records of each commit; merging keeps the number of parts small. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -41,7 +41,7 @@ static cq_status write_part(writing_words *w, cq_error *error) {
   return status;
 }
 
-/* A passage with its document's title, whose words count as the passage's. */
+/* Adds a passage together with its document's title, whose words count as the passage's. */
 static cq_status add_text(writing_words *w, const cq_document *d, const cq_index_passage *p, cq_error *error) {
   if (!cq_reserve((void **)&w->texts, &w->texts_capacity, w->n_texts + 1, sizeof *w->texts))
     return cq_fail_memory(error, "index by words");
@@ -75,7 +75,7 @@ static cq_status index_document(void *context, int64_t first, const cq_document 
 
 /* --- merging --- */
 
-/* The deleted records, a bit for each record of the next state. */
+/* The deleted records, one bit per record of the next state. */
 static cq_status dead_records(unsigned char **out, const cq_index *index, cq_error *error) {
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
   const int64_t n = cq_index_snapshot_info(snapshot).n;
@@ -154,8 +154,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   return status;
 }
 
-/* The words of live records are written before the manifest names the new generation, so no reader finds an index
- * without words. */
+/* The lexical index of live records is written before the manifest names the new generation, so that no reader finds an
+ * index without it. */
 cq_status cq_index_compact(cq_index *index, cq_context *ctx, cq_error *error) {
   writing_words w = {.index = index, .ctx = ctx};
   if (index->backend->no_compaction)

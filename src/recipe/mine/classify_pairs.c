@@ -1,4 +1,4 @@
-/* Scoring mined pairs by a classifier instead of their margins. See classify_pairs.h. */
+/* Scores mined pairs by a classifier instead of margins. See classify_pairs.h. */
 #include "recipe/mine/classify_pairs.h"
 
 #include "base/error.h"
@@ -66,7 +66,7 @@ static void tell_probability(const cq_mining *m, double sum, const cq_mine_optio
   o->notice(o->notice_context, text);
 }
 
-/* Keeps the pairs above the threshold, as long as the mean of their probabilities is at least min_precision. */
+/* Keeps the best pairs above the threshold, as long as their mean probability is at least min_precision. */
 static void keep_probable(cq_mining *m, const cq_mine_options *o) {
   double sum = 0;
   size_t n = 0;

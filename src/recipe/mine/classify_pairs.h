@@ -1,5 +1,5 @@
-/* Mined pairs scored by a classifier, learned from a gold standard or read from a file: the step of mining between choosing
- * pairs by margin and applying thresholds. */
+/* Scores mined pairs by a classifier, which is learned from a gold standard or read from a file: the step of mining
+ * between choosing pairs by margin and applying thresholds. */
 #ifndef RECIPE_MINE_CLASSIFY_PAIRS_H
 #define RECIPE_MINE_CLASSIFY_PAIRS_H
 
@@ -15,14 +15,14 @@ typedef struct cq_classifying {
   cq_pair_classifier classifier;
 } cq_classifying;
 
-/* Reads its files before the search, which takes long. Errors: those of opening the model, and of reading gold
- * and classifier. Release with cq_classifying_close, even after an error. */
+/* Reads the files before the long search. Errors: those of opening the model, and of reading gold and classifier.
+ * Release with cq_classifying_close, even after an error. */
 CQ_MUST_USE cq_status cq_classifying_open(cq_classifying *out, const cq_mining *mining, const cq_mine_options *options,
                                           cq_error *error);
 void cq_classifying_close(cq_classifying *classifying);
 
-/* Trains and saves if requested; scores the pairs, sorts them, and drops those below the threshold or past
- * min_precision. Errors: those of training and writing. */
+/* Trains and saves the classifier if requested; scores and sorts the pairs, and drops those that fall below the
+ * threshold or min_precision. Errors: those of training and writing. */
 CQ_MUST_USE cq_status cq_classify_pairs(cq_mining *mining, cq_classifying *classifying, const cq_mine_options *options,
                                         cq_context *ctx, cq_error *error);
 

@@ -1,4 +1,4 @@
-/* Clustering, put together: a file -> vectors -> near pairs -> communities. */
+/* Clustering, end to end: a file -> vectors -> near pairs -> communities. */
 #include "calque/cluster.h"
 
 #include "base/error.h"

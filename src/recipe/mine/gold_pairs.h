@@ -1,4 +1,4 @@
-/* A gold standard, lines of source id and target id, by the rows of what was mined. */
+/* A gold standard, lines of source id and target id, as rows of the mined files. */
 #ifndef RECIPE_MINE_GOLD_PAIRS_H
 #define RECIPE_MINE_GOLD_PAIRS_H
 
@@ -6,11 +6,11 @@
 #include "calque/mine.h"
 
 typedef struct cq_gold_pairs {
-  cq_map rows, ids; /* each: pair -> count; ids.n: how many pairs of ids it names */
+  cq_map rows, ids; /* both map pair -> count; ids.n: the number of distinct pairs of ids */
 } cq_gold_pairs;
 
-/* Errors: CQ_ERR_ARGUMENT if the mined files have no ids, for an id that is in neither (file and line); CQ_ERR_FORMAT
- * for other lines and for a file without a pair; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Errors: CQ_ERR_ARGUMENT if the mined files have no ids, or for an unknown id (with file and line); CQ_ERR_FORMAT for
+ * malformed lines and for a file without pairs; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_gold_pairs_read(cq_gold_pairs *out, const cq_mining *mining, const char *path,
                                          cq_error *error);
 void cq_gold_pairs_free(cq_gold_pairs *gold);

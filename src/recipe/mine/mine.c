@@ -1,4 +1,4 @@
-/* Mining, put together.
+/* Mining, end to end.
  *
  *   files -> distinct sentences -> vectors, kept on disk by model and text -> neighbors both ways -> margins -> pairs
  *   files of vectors ------------------------------------------------------->
@@ -163,7 +163,7 @@ static cq_identity add_path_to_key(cq_identity key, const char *path) {
   return cq_hash128_add(key, name, strlen(name));
 }
 
-/* The place of the search's saved state: named by the files, the model and the options that matter. */
+/* The path of the search's saved state, which identifies the files, the model and the relevant options. */
 static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, cq_error *error) {
   char name[CQ_IDENTITY_HEX], directory[PATH_MAX];
   cq_identity key = add_path_to_key(cq_hash128(&o->k, sizeof o->k), o->source);
@@ -186,7 +186,7 @@ static void tell_precision(const cq_mining *m, const double *precision, const cq
   o->notice(o->notice_context, text);
 }
 
-/* Estimates the pairs' precision; drops the pairs from where it is too low. */
+/* Estimates the pairs' precision; drops the pairs below the point where it becomes too low. */
 static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_nearest_options *nearest,
                                     cq_context *ctx, cq_error *error) {
   const bool leads = cq_ranks_rank(o->ranks) == 0;
@@ -217,8 +217,8 @@ static cq_status estimate_precision(cq_mining *m, const cq_mine_options *o, cq_n
   return status;
 }
 
-/* Estimating precision takes two more searches, one within each text: only if requested, or if they are cheap. It needs
- * at least 20 sentences a side. */
+/* Estimating precision takes two more searches, one within each text, so it is done only if requested or cheap. It
+ * needs at least 20 sentences per side. */
 static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
   enum { FEW = 20 };
   const size_t fewest = cq_min(m->sides[0].n, m->sides[1].n);

@@ -1,4 +1,4 @@
-/* Training the classifier of pairs by logistic regression; saving and reading it as JSON. See pair_classifier.h. */
+/* Trains the classifier of pairs by logistic regression; saves and reads it as JSON. See pair_classifier.h. */
 #include "recipe/mine/pair_classifier.h"
 
 #include "base/error.h"
@@ -98,7 +98,7 @@ cq_status cq_pair_classifier_write(const cq_pair_classifier *c, const char *path
   return status;
 }
 
-/* Numbers within these bounds, which training does not come near, keep every score finite. */
+/* Keeps every score finite; training does not come near these bounds. */
 #define MAX_NUMBER    1e9
 #define MIN_DEVIATION 1e-9
 

@@ -1,6 +1,6 @@
-/* A classifier of pairs: the probability that two sentences are translations of one another, by a logistic regression on
- * what they show (pair_features.h), learned from a gold standard. Source: Sánchez-Cartagena et al. 2018 (Bicleaner), whose
- * features are others. */
+/* A classifier of pairs: the probability that two sentences are translations of each other, by logistic regression on
+ * features (pair_features.h), learned from a gold standard. Source: Sánchez-Cartagena et al. 2018 (Bicleaner), but with
+ * other features. */
 #ifndef RECIPE_MINE_PAIR_CLASSIFIER_H
 #define RECIPE_MINE_PAIR_CLASSIFIER_H
 
@@ -15,19 +15,20 @@ typedef struct cq_pair_classifier {
   char model[33];    /* fingerprint of the model that mined them */
 } cq_pair_classifier;
 
-/* Trains on mined pairs: those in gold, and the others. features  [n_pairs, CQ_N_PAIR_FEATURES]; leave_out  bits of
- * those whose weight is 0. Errors: CQ_ERR_ARGUMENT where gold has none of them, or all; CQ_ERR_MEMORY. */
+/* Trains on mined pairs: those in gold are positive, the others negative. features [n_pairs, CQ_N_PAIR_FEATURES];
+ * leave_out: bits of the features with weight 0. Errors: CQ_ERR_ARGUMENT if gold has none or all of the pairs;
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_classifier_learn(cq_pair_classifier *out, const cq_mining *mining, const float *features,
                                                const cq_gold_pairs *gold, unsigned leave_out, cq_margin margin,
                                                cq_context *ctx, cq_error *error);
 
-/* As a file of JSON (docs/formats.md). Errors of reading: CQ_ERR_FORMAT for a file that is not a classifier, or has
- * other features, or impossible numbers; CQ_ERR_ARGUMENT for another margin; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Writes and reads a JSON file (docs/formats.md). Errors of reading: CQ_ERR_FORMAT for a file that is not a classifier,
+ * has other features, or has impossible numbers; CQ_ERR_ARGUMENT for another margin; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_pair_classifier_write(const cq_pair_classifier *classifier, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_pair_classifier_read(cq_pair_classifier *out, const char *path, cq_margin margin,
                                               cq_error *error);
 
-/* The probability, 0 to 1. features  [CQ_N_PAIR_FEATURES]. */
+/* The probability, from 0 to 1. features [CQ_N_PAIR_FEATURES]. */
 double cq_pair_classifier_score(const cq_pair_classifier *classifier, const float *features);
 
 #endif

@@ -1,4 +1,4 @@
-/* Features of a pair of sentences: margin, lengths, digits, and how well words cover one another. See
+/* Features of a pair of sentences: margin, lengths, digits, and how well each side's words cover the other's. See
  * pair_features.h. */
 #include "recipe/mine/pair_features.h"
 
@@ -19,12 +19,12 @@ enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; later tokens of a sentence ar
 const char *const cq_pair_feature_names[] = {
     "margin",
     "cosine",
-    "length_ratio",   /* distance of the logarithm of the lengths' ratio from the usual one */
+    "length_ratio",   /* how far the log of the length ratio is from the usual one */
     "shorter",        /* logarithm of the length in characters */
     "longer",         /* the same */
     "digits_differ",  /* log(1 + digits that one side alone has) */
     "digits_shared",  /* log(1 + digits that both have) */
-    "source_covered", /* mean over the tokens, by IDF, of the cosine with the nearest of the other side */
+    "source_covered", /* IDF-weighted mean over the tokens of the cosine with the nearest token of the other side */
     "target_covered", /* the same */
     "source_weakest", /* the lowest of these cosines */
     "target_weakest", /* the same */
@@ -33,7 +33,7 @@ const char *const cq_pair_feature_names[] = {
     NULL,
 };
 
-/* A side's sentences as tokens. A token's weight is its IDF among them, log(n / sentences with it). */
+/* A side's sentences as tokens. A token's weight is its IDF among these sentences, log(n / sentences with it). */
 typedef struct tokens {
   int32_t *ids;
   size_t *starts; /* [n + 1] */
@@ -46,7 +46,7 @@ static void tokens_free(tokens *t) {
   cq_free(t->weights);
 }
 
-/* Counts the sentences that contain a token; `last`: the sentence, from 1, that it was last seen in. */
+/* Counts the sentences that contain each token; `last`: the sentence, from 1, in which it was last seen. */
 static void count_sentences(float *counts, uint32_t *last, const int32_t *ids, size_t n, uint32_t sentence) {
   for (size_t i = 0; i < n; i++) {
     if (last[ids[i]] == sentence) continue;
@@ -117,7 +117,7 @@ static int by_size(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The median of the better half of the pairs: sentences of one language are usually longer. */
+/* The median over the better half of the pairs, since sentences of one language are usually longer. */
 static cq_status measure_ratio(double *out, const cq_mining *m, cq_error *error) {
   const size_t n = (m->n_pairs + 1) / 2;
   double *ratios = cq_alloc_array(n, sizeof *ratios);
@@ -144,7 +144,7 @@ static void measure_surface(float *f, const measuring *w, const cq_mined_pair *p
 
 /* --- tokens --- */
 
-/* The embeddings of a sentence's tokens, of length 1. rows: memory for their numbers. */
+/* The embeddings of a sentence's tokens, scaled to length 1. rows: work memory for their row numbers. */
 static void gather_tokens(float *out, int32_t *rows, const measuring *w, const int32_t *ids, size_t n) {
   const cq_kernels *k = w->encoder->kernels;
   for (size_t i = 0; i < n; i++) rows[i] = w->row_of ? w->row_of[ids[i]] : ids[i];
@@ -152,7 +152,7 @@ static void gather_tokens(float *out, int32_t *rows, const measuring *w, const i
   k->normalize(out, NULL, out, (int64_t)n, w->table->cols);
 }
 
-/* For each token of both sides, the cosine of its nearest on the other. */
+/* For each token of both sides, the cosine with its nearest token on the other side. */
 static void match_tokens(float *best[2], const cq_kernels *k, const float *x, size_t n_x, const float *y, size_t n_y,
                          int64_t dim) {
   for (size_t i = 0; i < n_x; i++) best[0][i] = n_y ? -1 : 0;

@@ -1,4 +1,4 @@
-/* Mined pairs as a file: lines of tab-separated columns or of JSON, a translation memory, or a file of each side. */
+/* Writes mined pairs: lines of tab-separated columns or of JSON, a translation memory, or one file per side. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -170,7 +170,7 @@ static cq_status put_moses(writer *w, const cq_mined_pair *p, cq_error *error) {
   return status;
 }
 
-/* With ids, a pair is written once for each combination of ids; without them, or in a translation memory, once. */
+/* With ids, a pair is written once for each combination of ids; without them, or in a translation memory, only once. */
 static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) {
   const cq_mining *m = w->mining;
   const bool ids = cq_mining_id(m, CQ_SOURCE, p->source, 0).data || cq_mining_id(m, CQ_TARGET, p->target, 0).data;

@@ -1,5 +1,5 @@
-/* The library's groups of options by name, for the program and for other languages. Each stands beside its function; C code
- * names its symbol. */
+/* The library's groups of options by name, for the program and for bindings. Each is defined next to its function; C
+ * code uses its symbol. */
 #include "base/options.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* A model in fewer bits: saved under a temporary name, opened again as users will, measured against the original, and
- * only then moved into place. */
+/* Quantizes a model: saves it under a temporary name, opens it again as a user would, compares it with the original,
+ * and only then moves it into place. */
 #include "calque/quantize.h"
 
 #include "base/error.h"
@@ -63,7 +63,7 @@ static void count_measure(measuring *m, const char *measure, const char *file, d
 
 enum { CHUNK = 1024 };
 
-/* The first columns of the file's next lines, copied; *n 0 at the end. */
+/* Copies the first columns of the file's next lines; *n is 0 at the end. */
 static cq_status read_sentences(cq_builder *text, cq_slice sentences[CHUNK], size_t *n, cq_lines *lines,
                                 cq_error *error) {
   size_t starts[CHUNK + 1] = {0};

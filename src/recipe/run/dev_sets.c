@@ -1,4 +1,4 @@
-/* Held-out files are read once and measured at every evaluation: translation accuracy and MSE of pairs, Spearman's
+/* Reads held-out files once and evaluates them repeatedly: translation accuracy and MSE of pairs, Spearman's
  * correlation of scored pairs. */
 #include "recipe/run/dev_sets.h"
 

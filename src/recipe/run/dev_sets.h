@@ -1,4 +1,4 @@
-/* A training run's evaluation of its encoder on held-out files, which are read once. */
+/* Evaluates a training run's encoder on held-out files, which are read once. */
 #ifndef RECIPE_RUN_DEV_SETS_H
 #define RECIPE_RUN_DEV_SETS_H
 
@@ -22,7 +22,7 @@ typedef struct cq_dev_sets {
 CQ_MUST_USE cq_status cq_dev_sets_read(cq_dev_sets *out, const cq_training_options *options, cq_error *error);
 void cq_dev_sets_free(cq_dev_sets *sets);
 
-/* One evaluation: a row a set, and their means. */
+/* One evaluation: a row per set, and their means. */
 typedef struct cq_dev_figures {
   bool has_mse;                                /* there was a teacher to compare with */
   cq_mse_result *mse;                          /* [n_parallel] */
@@ -30,17 +30,17 @@ typedef struct cq_dev_figures {
   cq_sts_result *sts;                          /* [n_sts] */
   double mean_mse, mean_translation, mean_sts; /* NaN without sets */
   double student_variance, teacher_variance;   /* x 100, over all targets; NaN without parallel sets */
-  /* The first set on which the student's vectors hardly differ (collapse) although the teacher's do; NULL: none. */
+  /* The first set where the student's vectors, but not the teacher's, hardly differ (collapse); NULL: none. */
   const char *collapsed;
 } cq_dev_figures;
 
-/* teacher: may be NULL; only its first dimensions count, up to the encoder's. */
+/* teacher: may be NULL; only its first dimensions are used, as many as the encoder has. */
 CQ_MUST_USE cq_status cq_dev_evaluate(cq_dev_figures *out, const cq_dev_sets *sets, const cq_encoder *encoder,
                                       const cq_cached_encoder *teacher, cq_context *ctx, cq_error *error);
 void cq_dev_figures_free(cq_dev_figures *figures);
 
-/* The table as text, or as Markdown for a model card, which may also show the figures before training (before
- * NULL: not); and the record as JSON. */
+/* The table as text, or as Markdown for a model card, optionally with the figures before training (before NULL:
+ * without); and the record as JSON. */
 void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *figures,
                   bool markdown);
 /* One line per set: the figures before training, and now. */

@@ -130,8 +130,8 @@ cq_optimizer_options cq_training_optimizer(const cq_training *r) {
                                 .context = &r->run};
 }
 
-/* A run ends at the second evaluation that finds the vectors hardly different: a collapsed model does not recover. New
- * weights may start like that and recover, so they are left alone. */
+/* A run ends at the second evaluation with hardly any difference between vectors, because a collapsed model does not
+ * recover. New weights may start like this and still recover, so they are exempt. */
 enum { MAX_COLLAPSED = 2 };
 
 static bool has_dev_sets(const cq_training *r) {
@@ -187,7 +187,7 @@ static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error 
   return status || !r->task.save ? status : r->task.save(r->task.context, w, error);
 }
 
-/* Whether a step's weights are averaged: those of an evaluation after which fewer than `average` follow. */
+/* Whether a step's weights are averaged: true if fewer than `average` evaluations follow this one. */
 static bool is_averaged(const cq_training *r, uint64_t step) {
   const uint64_t every = (uint64_t)r->o->evaluate_every, end = r->n_steps;
   if (!r->average.params || step == end) return r->average.params;
@@ -233,13 +233,13 @@ static bool has_average(const cq_training *r) {
   return r->average.n > 1;
 }
 
-/* The encoder computes with the mean, or again with its weights. */
+/* Swaps the encoder's weights with their mean, or back. */
 static cq_status swap_average(cq_training *r, cq_error *error) {
   cq_average_swap(&r->average, r->ctx);
   return cq_encoder_pack(r->encoder, r->ctx, true, error);
 }
 
-/* The bytes that rank 0 exchanged in a step, and the size of the gradients, which is the minimum. */
+/* Reports the bytes that rank 0 exchanged in a step, and the size of the gradients, which is the minimum. */
 static void tell_exchanged(cq_training *r) {
   const double n = (double)r->exchanged.n_updates, mb = 1e-6 / n;
   const int n_bytes = r->o->exchange == CQ_TRAINING_BF16 ? 2 : 4;
@@ -283,7 +283,7 @@ static double dev_score(const cq_training *r, const cq_dev_figures *f) {
   return NAN;
 }
 
-/* As in the table: accuracy and correlation in points of 100, the MSE without a sign. */
+/* As in the table: accuracy and correlation times 100, the MSE without its sign. */
 static double shown_score(const cq_training *r, double score) {
   return r->o->best_by == CQ_BEST_MSE ? -score : 100 * score;
 }
@@ -300,9 +300,9 @@ static bool is_lower(const cq_training *r, double score, double highest) {
   return score < highest - error;
 }
 
-/* Whether the current model replaces the one that is kept. If two accuracies differ by less than their standard error,
- * the lower MSE wins. Otherwise noise would pick a mid-run model, trained at a still-high learning rate. A model less
- * accurate than the one at the start is never kept. */
+/* Whether the current model replaces the kept one. If two accuracies differ by less than their standard error, the
+ * lower MSE wins; otherwise, noise would pick a mid-run model, trained at a still-high learning rate. A model that is
+ * less accurate than the initial one is never kept. */
 static bool is_better(const cq_training *r, double score, double mse, bool has_kept) {
   const double kept = r->measured.best_score, highest = fmax(score, r->measured.highest);
   if (isnan(score) || !has_kept) return !isnan(score);
@@ -346,7 +346,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   return status;
 }
 
-/* Evaluates the encoder's current weights. averaged: how many weights they are the mean of; 0: not a mean. */
+/* Evaluates the encoder's current weights. averaged: the number of weights in the mean; 0: not a mean. */
 static cq_status measure_encoder(bool *better, cq_training *r, uint64_t averaged, cq_error *error) {
   const uint64_t step = r->run.state.step;
   cq_dev_figures_free(&r->now);
@@ -491,7 +491,7 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   cq_status status = identify_training(&identity, r, error);
   if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
   if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = a_tenth(r->n_steps);
-  /* The untrained encoder, for the card's "before"; of a resumed run too, whose weights are not restored yet. */
+  /* Evaluates the untrained encoder for the card's "before", also on resuming, before weights are restored. */
   if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);
     r->has_before = !status;

@@ -1,5 +1,5 @@
 /* The common part of all runs that train an encoder (training_run.h): steps, evaluation during training, log, model
- * card. A task defines how a batch is made and computed.
+ * card. A task defines how a batch is built and computed.
  *
  *   open ──▶ (the task reads its data, opens its encoder) ──▶ run ──▶ close */
 #ifndef RECIPE_RUN_ENCODER_TRAINING_H
@@ -17,16 +17,16 @@ typedef struct cq_training_task {
   const char *name; /* of the command */
   /* Computes the next batch: number cq_trainer_batches. */
   cq_status (*batch)(void *context, cq_step_report *report, cq_error *error);
-  /* Saves and restores the other trained parts as sections of a checkpoint; NULL: none. */
+  /* Saves and restores the task's other trained parts as sections of a checkpoint; NULL: none. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   cq_status (*restore)(void *context, const cq_checkpoint *c, cq_error *error);
-  /* The task's own options and data, and the encoder it has begun from. */
+  /* Adds the task's own options and data, and the initial encoder. */
   cq_status (*identify)(const void *context, cq_run_identity *out, cq_error *error);
-  /* The model card's first paragraph, its training data, and lines of a list on what was learned. */
+  /* The model card's first paragraph, its training data, and list items on the training method. */
   void (*card_title)(const void *context, cq_builder *card);
   void (*card_data)(const void *context, cq_builder *card);
   void (*card_task)(const void *context, cq_builder *card);
-  /* The model that the trained one comes from, and text whose labels may be codes of languages; NULL: none. */
+  /* The model from which the trained one is derived, and text whose labels may be language codes; NULL: none. */
   const char *base_model;
   const cq_parallel *labeled;
   void *context;
@@ -45,7 +45,7 @@ typedef struct cq_training {
   bool keeps_average; /* keep is to save it, not the weights */
   cq_dev_sets dev;
   bool by_weight;   /* files are drawn from by weight */
-  const char *kind; /* of the last batch, for the log; NULL: all are of one */
+  const char *kind; /* the kind of the last batch, for the log; NULL: there is only one kind */
   uint64_t n_pairs; /* of an epoch */
   uint64_t n_steps;
   cq_dev_figures before, now;
@@ -66,7 +66,7 @@ typedef struct cq_training {
   } exchanged;                       /* with other ranks by this process */
 } cq_training;
 
-/* o: taken and checked by the table (recipe/run/training_options.h). Finds the work directory, reads the held-out
+/* o: copied and checked by the table (recipe/run/training_options.h). Finds the work directory and reads the held-out
  * files. Call cq_training_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_training_open(cq_training *r, const cq_training_options *o, const cq_training_task *task,
                                        cq_context *ctx, cq_error *error);
@@ -82,20 +82,20 @@ CQ_MUST_USE cq_status cq_training_open_encoder(cq_training *r, const char *name,
 CQ_MUST_USE cq_status cq_training_read(cq_parallel *data, cq_training *r, const cq_training_data *files, size_t n,
                                        const cq_parallel_options *options, cq_error *error);
 cq_parallel_options cq_training_text_options(const cq_training *r);
-/* Weights mean something only when there are several sets to draw from. Errors: CQ_ERR_ARGUMENT with no_shuffle. */
+/* Weights only have an effect with several sets. Errors: CQ_ERR_ARGUMENT with no_shuffle. */
 CQ_MUST_USE cq_status cq_training_sampling(cq_sampling *out, cq_training *r, const cq_training_data *files, size_t n,
                                            cq_error *error);
 
-/* How many steps a run in epochs of n_pairs will have. */
+/* The number of steps of a run with n_pairs per epoch. */
 uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs);
 
 /* --- the run --- */
 
 /* The optimizer's options, for other modules that the task trains. */
 cq_optimizer_options cq_training_optimizer(const cq_training *r);
-/* Trains to the end, in epochs of n_pairs, and puts the model in place. result may be NULL. */
+/* Trains to the end, with n_pairs per epoch, and puts the model in place. result may be NULL. */
 CQ_MUST_USE cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error);
-/* For identify: how many files there are, their weights and the text in them. */
+/* For identify: adds the number of files, their weights and their text. */
 void cq_training_identify_data(cq_run_identity *out, const char *kind, const cq_parallel *data);
 
 #endif

@@ -1,4 +1,4 @@
-/* The identity of a run as lines of text; comparing two names the first difference. */
+/* The identity of a run as lines of text; a comparison names the first difference. */
 #include "recipe/run/identity.h"
 
 #include "base/error.h"
@@ -115,7 +115,7 @@ static bool is_same_line(line a, line b) {
   return cq_slice_equal(a.value, b.value) && (is_sum(a) || cq_slice_equal(a.name, b.name));
 }
 
-/* "nothing" and the like are for people: a value may be empty. */
+/* A value as people read it: "nothing" and the like for an empty one. */
 static cq_slice shown(cq_slice value) {
   return value.n ? value : cq_slice_of("nothing");
 }

@@ -1,9 +1,9 @@
-/* The settings and data that must be the same for a run to be resumed: a line of text each, part of every checkpoint.
+/* The settings and data that must not change for a run to be resumed: one line of text each, part of every checkpoint.
  *
  *   lr <TAB> 0.0005
- *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the sum counts, files may be renamed
+ *   text in train.tsv <TAB> #91f0c3aa17e2b45d...     contents: only the hash counts, files may be renamed
  *
- * Fill one while getting ready, line by line in the same order; cq_run_identity_compare names the first line that
+ * Fill in the lines during preparation, always in the same order; cq_run_identity_compare names the first line that
  * differs. */
 #ifndef RECIPE_RUN_IDENTITY_H
 #define RECIPE_RUN_IDENTITY_H
@@ -13,23 +13,23 @@
 #include "base/slice.h"
 #include "calque/encoder.h"
 
-/* {0} is empty. A lack of memory is reported by the comparison. */
+/* {0} is empty. The comparison reports out-of-memory errors. */
 typedef struct cq_run_identity {
   cq_builder lines;
 } cq_run_identity;
 
-/* Adds the command, the SIMD level and, as cq_run_identity_options does, the command's options. */
+/* Adds the command, the SIMD level, and the command's options as in cq_run_identity_options. */
 void cq_run_identity_begin(cq_run_identity *id, const char *command, const cq_option_group *group, const void *options);
 void cq_run_identity_text(cq_run_identity *id, const char *name, const char *value); /* value NULL: not set */
 void cq_run_identity_number(cq_run_identity *id, const char *name, double value);
 void cq_run_identity_count(cq_run_identity *id, const char *name, uint64_t value);
-/* The contents of a file or a model; of a model, its cq_encoder_fingerprint. */
+/* The contents of a file or a model; for a model, use its cq_encoder_fingerprint. */
 void cq_run_identity_contents(cq_run_identity *id, const char *name, cq_identity contents);
 void cq_run_identity_file(cq_run_identity *id, const char *path, cq_identity contents); /* of text */
 void cq_run_identity_fingerprint(cq_run_identity *id, const char *name, const char *fingerprint);
-/* A model's precision and instructions; nothing for f32, once the only one. */
+/* A model's precision and instructions; adds nothing for f32, once the only precision. */
 void cq_run_identity_precision(cq_run_identity *id, const char *name, const cq_encoder *encoder);
-/* A line for each option of one value that changes the result, named as on the command line. */
+/* Adds a line for each single-valued option that changes the result, named as on the command line. */
 void cq_run_identity_options(cq_run_identity *id, const cq_option_group *group, const void *options);
 void cq_run_identity_free(cq_run_identity *id);
 

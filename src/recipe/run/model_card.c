@@ -51,7 +51,7 @@ static void write_training_options(cq_builder *out, const cq_training *run, uint
 
 /* --- front matter --- */
 
-/* Codes of languages at the start of a label: "de", "en-de", "en-de/train". */
+/* Language codes at the start of a label: "de", "en-de", "en-de/train". */
 static bool is_pair_of_codes(const char *label) {
   size_t n_letters = 0;
   for (const char *c = label;; c++) {
@@ -66,7 +66,7 @@ static bool is_pair_of_codes(const char *label) {
   }
 }
 
-/* Whether an earlier set, or an earlier part of this label, had the code. */
+/* Whether the code occurred in an earlier set or in an earlier part of this label. */
 static bool was_code(const cq_parallel *data, size_t set, const char *code, size_t n) {
   for (size_t i = 0; i <= set; i++) {
     const char *label = data->sets[i].label;
@@ -99,7 +99,7 @@ static void write_languages(cq_builder *out, const cq_parallel *data) {
   }
 }
 
-/* The model's name on the hub, if it has one: a local directory means nothing to others. */
+/* The model's name on the hub, if it has one: a local directory is meaningless to others. */
 static void write_base_model(cq_builder *out, const char *model) {
   char path[CQ_HUB_PATH], name[CQ_HUB_NAME];
   if (!model || cq_model_resolve(path, sizeof path, model, NULL) || !cq_hub_name_of(name, sizeof name, path)) return;
@@ -120,7 +120,7 @@ static void write_metric(cq_builder *out, const char *type, const char *title, d
   cq_builder_printf(out, "    - type: %s\n      value: %.6g\n      name: %s\n", type, value, title);
 }
 
-/* The figures as the hub's pages show them, under the names that sentence-transformers gives them. */
+/* The figures for the hub's pages, under sentence-transformers' names. */
 static void write_model_index(cq_builder *out, const cq_training *run) {
   const cq_slice name = cq_path_name(run->o->output);
   char title[256];

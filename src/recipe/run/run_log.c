@@ -1,4 +1,4 @@
-/* Appends JSON lines to a run's log, and truncates it to the length that the checkpoint has when the run is resumed. */
+/* Appends JSON lines to a run's log; when the run is resumed, truncates the log to the length in the checkpoint. */
 #include "recipe/run/run_log.h"
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-/* The table of the options that all trainings of an encoder share: names, defaults, ranges, help. */
+/* The table of options shared by all trainings of an encoder: names, defaults, ranges, help. */
 #include "recipe/run/training_options.h"
 
 #include "base/error.h"
@@ -56,7 +56,7 @@ static const cq_option option_rows[] = {
      .flags = CQ_OPTION_BELOW_MAX},
     {CQ_NUMBER(O, "beta2", adam_beta2, CHANGES, 0.999, 0, 1, "X", "AdamW: decay of the second moment"),
      .flags = CQ_OPTION_BELOW_MAX},
-    /* Not the paper's 1e-6: a teacher of unit length makes gradients so small that it would damp them. */
+    /* Not the paper's 1e-6: with a teacher of unit length, gradients are so small that it would dampen them. */
     {CQ_NUMBER(O, "eps", adam_eps, CHANGES, 1e-8, 0, 1e6, "X", "AdamW: epsilon"), .flags = CQ_OPTION_ABOVE_MIN},
     {CQ_NUMBER(O, "clip", clip_norm, CHANGES, 1, 0, 1e38, "NORM", "gradient clipping: maximum norm; 0: no clipping")},
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,

@@ -1,4 +1,4 @@
-/* The options that all trainings of an encoder have in common: their table. */
+/* The table of options shared by all trainings of an encoder. */
 #ifndef RECIPE_RUN_TRAINING_OPTIONS_H
 #define RECIPE_RUN_TRAINING_OPTIONS_H
 

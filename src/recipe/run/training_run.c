@@ -1,4 +1,4 @@
-/* The loop of a run: updates, evaluations, checkpoints, and the agreement of several ranks before it begins. See
+/* The loop of a run: updates, evaluations and checkpoints. Before it begins, several ranks check that they agree. See
  * training_run.h. */
 #include "recipe/run/training_run.h"
 
@@ -158,7 +158,7 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   return CQ_OK;
 }
 
-/* A run of one stage that has kept a model ends with that model. Ranks may disagree on this, and then fail. */
+/* A single-stage run that has kept a model ends with that model. Ranks may disagree on this, which is an error. */
 static cq_status end_with_best(cq_run *r, cq_status status, const cq_error *why, cq_error *error) {
   char text[600];
   if (status == CQ_ERR_LIMIT && r->state.has_best && r->task.n_stages == 1 && cq_ranks_count(r->o.ranks) == 1) {
@@ -192,7 +192,7 @@ static bool is_over(const cq_run *r) {
   return r->state.step == r->stage.n_steps || waits_too_long || r->over;
 }
 
-/* Measures, and tells all ranks if one of them has to stop. */
+/* Evaluates, and informs all ranks if one of them has to stop. */
 static cq_status evaluate_and_meet(cq_run *r, cq_error *error) {
   const cq_status status = evaluate_run(r, error);
   return status ? status : cq_ranks_meet(r->o.ranks, &r->stopped, error);
@@ -228,7 +228,7 @@ static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->first_step = r->state.step;
-  if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* what has no steps has no loss of its own */
+  if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* a stage without steps has no loss */
   if (!status && r->resumed) {
     char text[96];
     snprintf(text, sizeof text, "resumed at step %llu of %llu", (unsigned long long)r->state.step,

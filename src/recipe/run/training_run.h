@@ -1,12 +1,12 @@
-/* A run: stages of updates, what is measured on the way, the best model, the log, checkpoints, the end. What is
- * trained, and how, is a task's.
+/* A run: stages of updates, evaluations, the best model, the log, checkpoints, the end. A task defines what is trained
+ * and how.
  *
  *   open ──▶ (the task reads its data) ──▶ start ──▶ (the task makes its model) ──▶ all ──▶ close
  *
- *   all:  the checkpoint of a run under way ──▶ each stage: begin, update ... evaluate, keep ... save ..., end ──▶ finish
+ *   all:  the checkpoint of an unfinished run ──▶ each stage: begin, update ... evaluate, keep ... save, end ──▶ finish
  *
- * A run that was stopped or killed resumes from its last checkpoint, to the bits of an uninterrupted one. Work in
- * progress lies in OUTPUT.work (work_directory.h). */
+ * A run that was stopped or killed resumes from its last checkpoint and gives the same bits as an uninterrupted run.
+ * Work in progress is in OUTPUT.work (work_directory.h). */
 #ifndef RECIPE_RUN_TRAINING_RUN_H
 #define RECIPE_RUN_TRAINING_RUN_H
 
@@ -32,20 +32,20 @@ typedef struct cq_run_stage {
 
 typedef struct cq_run_task {
   int n_stages;
-  /* Describes a stage and prepares it, from a checkpoint that was saved in it or, NULL, from the end of the previous
-   * one. Called again when a stage is resumed in a new process. */
+  /* Describes a stage and prepares it: from a checkpoint saved during the stage, or (NULL) from the end of the previous
+   * stage. Called again when a stage is resumed in a new process. */
   cq_status (*begin)(cq_run_stage *out, void *context, int number, const cq_checkpoint *from, cq_error *error);
-  /* One update and its record in the log. CQ_ERR_LIMIT: something is not finite; the run says where. */
+  /* One update and its record in the log. CQ_ERR_LIMIT: a number is not finite; the run reports where. */
   cq_status (*update)(double *loss, void *context, cq_error *error);
   /* Measures, logs; *better: than what was kept last. */
   cq_status (*evaluate)(bool *better, void *context, cq_error *error);
   cq_status (*keep)(void *context, const char *directory, cq_error *error); /* the model as it was evaluated */
   cq_status (*end)(void *context, cq_error *error);                         /* of a stage */
-  /* Writes the output: the model of that directory, or, NULL, as it is. */
+  /* Writes the output: the model in the directory `best`, or (NULL) the current one. */
   cq_status (*finish)(void *context, const char *best, cq_error *error);
-  /* On all ranks, before rank 0 saves: it gets what others keep. NULL: they keep nothing. */
+  /* Called on all ranks before rank 0 saves, to send it the state that the others keep. NULL: they keep nothing. */
   cq_status (*collect)(void *context, cq_error *error);
-  /* Everything that the next update depends on, except the run's own state, as sections. */
+  /* Saves everything that the next update depends on, except the run's own state, as sections. */
   cq_status (*save)(void *context, cq_checkpoint_writer *w, cq_error *error);
   /* News; text NULL: only numbers. False: stop. */
   bool (*tell)(void *context, const char *phase, uint64_t step, uint64_t n_steps, const char *text);
@@ -53,18 +53,18 @@ typedef struct cq_run_task {
 } cq_run_task;
 
 typedef struct cq_run_options {
-  const char *output, *log_path; /* NULL: in the work directory, at the end next to the model */
+  const char *output, *log_path; /* log_path NULL: in the work directory, and at the end next to the model */
   bool resume, replace;
   int checkpoint_every; /* steps; 0: at the end of a stage and when stopped */
-  int patience;         /* evaluations without a better one after which a stage ends; 0: never early */
+  int patience;         /* a stage ends after this number of evaluations without improvement; 0: never early */
   cq_schedule schedule;
   double learning_rate, table_learning_rate; /* the latter for word embeddings; 0: the same */
-  cq_ranks *ranks;                           /* the processes of the run; rank 0 writes; NULL: this process alone */
-  bool narrow_exchange;                      /* their gradients travel as bf16 (train/tree_exchange.h) */
+  cq_ranks *ranks;                           /* the processes of the run; rank 0 writes; NULL: only this process */
+  bool narrow_exchange;                      /* gradients are exchanged as bf16 (train/tree_exchange.h) */
   bool shard_tables;                         /* each keeps a part of them (train/table_parts.h) */
 } cq_run_options;
 
-/* The run's own section of a checkpoint. Fixed-size numbers only: it is stored as it is in memory. */
+/* The run's own section of a checkpoint. Only fixed-size numbers, since it is stored as a memory image. */
 typedef struct cq_run_state {
   uint64_t stage, step; /* of the stage */
   uint64_t n_steps;     /* of all stages until now */
@@ -89,18 +89,18 @@ typedef struct cq_run {
   uint64_t first_step;        /* that was done then */
 } cq_run;
 
-/* Names the work directory and checks what is there. Call cq_run_close(r) even if this fails. */
+/* Finds the work directory and checks its contents. Call cq_run_close(r) even if this fails. */
 CQ_MUST_USE cq_status cq_run_open(cq_run *r, const cq_run_options *options, const cq_run_task *task, cq_error *error);
 void cq_run_close(cq_run *r); /* legal on {0} */
 /* How gradients are summed over ranks. */
 const cq_exchange *cq_run_exchange(const cq_run *r);
-/* Makes the work directory and takes it for this process. */
+/* Makes the work directory and locks it for this process. */
 CQ_MUST_USE cq_status cq_run_start(cq_run *r, cq_error *error);
-/* Trains to the end and puts the model in place. Errors: CQ_ERR_ARGUMENT when the run under way has another identity;
+/* Trains to the end and puts the model in place. Errors: CQ_ERR_ARGUMENT when the unfinished run has another identity;
  * CQ_ERR_LIMIT when a loss, a gradient or a weight is not finite; CQ_ERR_STOPPED after a checkpoint; the task's. */
 CQ_MUST_USE cq_status cq_run_all(cq_run *r, const cq_run_identity *identity, cq_error *error);
 
-/* Updates a running mean over about the last 50 values, for display; *mean 0: starts with this value. */
+/* Updates a running mean of roughly the last 50 values, for display; if *mean is 0, it becomes this value. */
 void cq_run_average(double *mean, double value);
 /* An optimizer's learning_rate; the context is the run. */
 double cq_run_learning_rate(const void *run, uint64_t step, bool table);

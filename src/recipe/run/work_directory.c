@@ -1,4 +1,4 @@
-/* Opens, locks, and removes a run's work directory, which may contain only the run's own files. */
+/* Opens, locks and removes a run's work directory, which may contain only the run's own files. */
 #include "recipe/run/work_directory.h"
 
 #include "base/error.h"
@@ -112,7 +112,7 @@ cq_status cq_work_directory_begin(cq_work_directory *w, cq_error *error) {
   cq_status status = cq_directory_make(w->path, error);
   if (status) return status;
   status = cq_directory_lock(&w->lock, w->path, error);
-  /* Without file locks, a new checkpoint still reveals another run. */
+  /* If the file system has no locks, a new checkpoint still reveals another run. */
   if (!status && cq_file_exists(w->checkpoint) != w->under_way)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "another process is at work here");
   return status;
@@ -123,8 +123,8 @@ void cq_work_directory_close(cq_work_directory *w) {
   w->lock = 0;
 }
 
-/* Puts the log next to the model: linked, not moved, so that a resumed run finds it whole until the directory is gone.
- * Copied if the file system has no links. */
+/* Puts the log next to the model by a hard link, so that a resumed run still finds it until the directory is removed.
+ * Copies it if the file system has no links. */
 static cq_status place_log(const char *log, const char *place, cq_error *error) {
   cq_mapping text;
   if (link(log, place) == 0 || errno == EEXIST) return cq_sync_name(place, error);

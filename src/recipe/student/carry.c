@@ -1,5 +1,5 @@
-/* Rows of a new vocabulary from an old one: shared pieces first, then means over old tokens or over word alignments.
- * See carry.h for the rules. */
+/* Derives the rows of a new vocabulary from an old one: shared pieces first, then means over old tokens or word
+ * alignments. See carry.h for the rules. */
 #include "recipe/student/carry.h"
 
 #include "base/error.h"
@@ -17,8 +17,8 @@
 #define MAX_LINKS    16
 #define MAX_TIMES    1000
 #define N_ITERATIONS 5
-/* Each translation is aligned a second time, split without a share of the pieces: so rarer pieces, of which words are
- * made that the text does not have, are seen in words that it has. */
+/* Each translation is aligned a second time, with piece dropout: this way, rare pieces occur in the text's words, too,
+ * and later in words that the text lacks. */
 #define PIECE_DROPOUT 0.3
 
 typedef struct carry {
@@ -42,7 +42,7 @@ static bool is_ordinary(cq_piece_kind kind) {
   return kind == CQ_PIECE_START || kind == CQ_PIECE_INSIDE;
 }
 
-/* The text as the old vocabulary would write it, with the kind before it, in c->text. */
+/* The text as written in the old vocabulary, after its kind, in c->text. */
 static cq_slice old_piece_key(carry *c, cq_slice text, cq_piece_kind kind, bool lower) {
   cq_builder_clear(&c->text);
   cq_builder_char(&c->text, kind == CQ_PIECE_START ? '_' : '#');
@@ -83,7 +83,7 @@ static cq_status read_old(carry *c, cq_error *error) {
   return ok ? CQ_OK : cq_fail_memory(error, "the old vocabulary");
 }
 
-/* WordPiece splits text at punctuation and ideographs, so that these are always at a "word's" start. */
+/* WordPiece splits text at punctuation and ideographs, so these always begin a "word". */
 static bool stands_alone(cq_slice text) {
   uint32_t code;
   return text.n > 0 && cq_utf8_decode(&code, text.data, text.n) == text.n &&
@@ -110,7 +110,7 @@ static void draw_row(carry *c, float *row) {
   for (int64_t j = 0; j < c->dim; j++) row[j] = c->mean[j] + (float)cq_random_normal(c->random) * c->deviation[j];
 }
 
-/* The mean of the old tokens that a piece's text splits into; false when all of them are unknown. */
+/* The mean of the old tokens of a piece's text; false if all of them are unknown. */
 static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error, cq_status *status) {
   int n = 0;
   c->ids.n = 0;
@@ -127,7 +127,7 @@ static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error,
   return n > 0;
 }
 
-/* The old id that plays a new special id's part; -1: none. */
+/* The old id with the same role as a new special id; -1: none. */
 static int64_t role_of(const carry *c, int64_t id) {
   const cq_tokenizer_info *n = c->new_info, *o = c->old_info;
   if (id == n->cls_id) return o->cls_id;
@@ -173,11 +173,11 @@ typedef struct parallel {
   int weight;                 /* of the file's pairs */
   cq_aligner *aligner;        /* of the language being read */
   double *source_count;       /* [n_new] occurrences of a piece in source sentences */
-  double *target_count;       /* [n_new] occurrences of a piece in translations that say what it means */
-  float *meaning;             /* [n_new, dim] what it means there: the sum over those */
+  double *target_count;       /* [n_new] occurrences of a piece in translations that determine its meaning */
+  float *meaning;             /* [n_new, dim] its meaning there: the sum over these occurrences */
   float *meaning_of_language; /* [dim] */
   cq_ids source, target;
-  cq_token_memory *token; /* of a vocabulary that may be split in several ways, else NULL */
+  cq_token_memory *token; /* for a vocabulary with several possible splits; otherwise NULL */
 } parallel;
 
 /* Tokenizes a translation of p->source with piece dropout. */
@@ -231,8 +231,8 @@ static double row_length(const float *row, int64_t dim) {
   return sqrt(sum);
 }
 
-/* The weighted mean of the linked rows, as long as they are in the mean: a mean of rows that point apart is short,
- * and the encoder was trained on rows of full length. */
+/* The weighted mean of the linked rows, scaled to their mean length: the mean of rows in different directions is short,
+ * but the encoder was trained on rows of full length. */
 static void mean_of_links(const carry *c, float *mean, const cq_link *links, size_t n) {
   double length = 0;
   memset(mean, 0, (size_t)c->dim * sizeof *mean);
@@ -263,7 +263,7 @@ static bool is_same_language(const cq_training_data *a, const cq_training_data *
   return a == b || (a->label && b->label && strcmp(a->label, b->label) == 0);
 }
 
-/* The language of pairs[first], of which there is no earlier file. */
+/* Aligns the language of pairs[first], whose files all come at or after it. */
 static cq_status align_language(carry *c, parallel *p, const cq_training_data *pairs, size_t n, size_t first,
                                 cq_error *error) {
   cq_status status = cq_aligner_new(&p->aligner, c->n_old, c->n_new, error);
@@ -278,7 +278,7 @@ static cq_status align_language(carry *c, parallel *p, const cq_training_data *p
   return status;
 }
 
-/* A piece's row: what it means in translations, mixed with what it means in the source by its counts. */
+/* A piece's row: its meaning in translations and its meaning in the source, mixed by its counts. */
 static void mix_meanings(carry *c, const parallel *p) {
   for (int64_t id = 0; id < c->n_new; id++) {
     const double there = p->target_count[id], both = there + p->source_count[id];
@@ -294,8 +294,8 @@ static void mix_meanings(carry *c, const parallel *p) {
   }
 }
 
-/* Each language by itself: in one text of many languages a source word's probability would be shared among its
- * translations into all of them, and those of languages with little text would get next to none. */
+/* Aligns each language separately: otherwise, a source word's probability would be divided among its translations into
+ * all languages, and languages with little text would get almost none. */
 static cq_status align_languages(carry *c, const cq_training_data *pairs, size_t n_pairs, cq_error *error) {
   const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
   parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),

@@ -13,8 +13,8 @@
 #include <string.h>
 
 enum {
-  MAX_TOKENS = 4000000,  /* of text; of a longer one each second, fourth ... sentence is read */
-  SEEN_TOKENS = 5000000, /* of training, all epochs together: little text is read more often */
+  MAX_TOKENS = 4000000,  /* maximum tokens of text; of a longer text, only each second, fourth ... sentence is read */
+  SEEN_TOKENS = 5000000, /* tokens of training over all epochs: a short text is read more often */
   MIN_EPOCHS = 3,
   MAX_EPOCHS = 50,
   MIN_COUNT = 2, /* a piece met once says little */
@@ -30,7 +30,7 @@ typedef struct focus {
   cq_word_model vectors;
   uint32_t *known, *left; /* [n_known], [n_left] ids */
   size_t n_known, n_left;
-  float *known_vectors, *left_vectors; /* [.., vectors.stride] of length 1; the former packed for products */
+  float *known_vectors, *left_vectors; /* [.., vectors.stride] of length 1; known_vectors are packed for products */
   float *cosines;                      /* [n_workers, BLOCK, n_known] */
   uint32_t *at;                        /* [n_workers, n_known] */
 } focus;
@@ -49,7 +49,7 @@ static void thin_out(cq_word_corpus *c) {
   c->n_documents = n_documents, c->tokens.n = n;
 }
 
-/* A corpus whose words are the bytes of ids, since words are renumbered by how frequent they are. */
+/* Reads a corpus whose words are the bytes of ids, because words are renumbered by frequency. */
 static cq_status read_text(focus *f, const cq_tokenizer *tokenizer, const cq_student_options *o, cq_error *error) {
   cq_student_text *text = cq_alloc_zeroed(sizeof *text);
   cq_token_memory *memory = cq_token_memory_new();
@@ -75,7 +75,7 @@ static cq_status read_text(focus *f, const cq_tokenizer *tokenizer, const cq_stu
   return status ? status : cq_word_corpus_finish(&f->corpus, MIN_COUNT, error);
 }
 
-/* The same files, each once: repetition, which is for the vocabulary, adds nothing to contexts. */
+/* The same files, but each only once: repetitions are for the vocabulary and add nothing to the contexts. */
 static cq_status read_text_once(focus *f, const cq_tokenizer *tokenizer, const cq_student_options *o, cq_error *error) {
   cq_student_options once = *o;
   cq_training_data *files = cq_alloc_array(o->n_text, sizeof *files);
@@ -104,7 +104,7 @@ static size_t count_words(const focus *f, cq_row_origin origin) {
 
 /* --- vectors --- */
 
-/* One thread, since several would not give the same vectors twice. */
+/* One thread, because several would give different vectors each time. */
 static cq_status train_vectors(focus *f, uint64_t seed, cq_error *error) {
   cq_words_options o = cq_words_default_options();
   o.epochs = (int)fmin(fmax(SEEN_TOKENS / (double)f->corpus.tokens.n, MIN_EPOCHS), MAX_EPOCHS);

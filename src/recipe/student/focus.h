@@ -1,10 +1,10 @@
-/* Embeddings for pieces that no alignment covered: combinations of the rows of placed pieces with similar contexts.
+/* Embeddings for pieces without an alignment: combinations of the rows of placed pieces with similar contexts.
  *
  *   text ──new tokenizer──▶ ids ──skip-gram──▶ a vector for each piece
  *   cosines to all placed pieces ──sparsemax──▶ weights, most of them 0 ──▶ mean of their rows
  *
- * Source: Dobler & de Melo 2023 (FOCUS), whose placed pieces are those in both vocabularies; here also those placed
- * by translations. */
+ * Source: Dobler & de Melo 2023 (FOCUS), where the placed pieces are those in both vocabularies; here, pieces placed by
+ * translations count, too. */
 #ifndef RECIPE_STUDENT_FOCUS_H
 #define RECIPE_STUDENT_FOCUS_H
 
@@ -13,12 +13,13 @@
 #include "token/tokenizer.h"
 
 /* Replaces the rows [vocab_size, dim] of pieces that are CQ_ROW_UNALIGNED in origins [vocab_size] and occur in o->text;
- * *n is how many. The same bits on any number of threads. Errors: those of reading the text; CQ_ERR_MEMORY. */
+ * *n is their number. The bits do not depend on the number of threads. Errors: those of reading the text;
+ * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_focus_rows(int64_t *n, float *rows, int64_t dim, const unsigned char *origins,
                                     const cq_tokenizer *tokenizer, const cq_student_options *o, cq_context *ctx,
                                     cq_error *error);
 
-/* Sparsemax: replaces z [n] by the nearest point of the simplex. Returns the number of weights above 0; they are in
+/* Sparsemax: replaces z [n] by the nearest point of the simplex. Returns the number of weights above 0; these are in
  * z[0 .. result), and their former indices in at [n].
  * Source: Martins & Astudillo 2016; the threshold by Michelot 1986. */
 size_t cq_sparsemax(float *z, uint32_t *at, size_t n);

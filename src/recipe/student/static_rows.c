@@ -11,7 +11,7 @@
 
 /* --- what the teacher says of pieces --- */
 
-/* vectors [vocab_size, dim]: those of ordinary pieces' texts; of others, zeros. */
+/* vectors [vocab_size, dim]: the texts of ordinary pieces, encoded; zeros for other pieces. */
 static cq_status encode_pieces(float *vectors, const cq_tokenizer *t, const cq_encoder *teacher, cq_context *ctx,
                                cq_error *error) {
   enum { CHUNK = 1024 };
@@ -99,7 +99,7 @@ static bool is_zero(const float *row, size_t dim) {
   return true;
 }
 
-/* Sentences' mean: that of weighted rows, each as often as it occurs. */
+/* Subtracts the sentences' mean: the mean of the weighted rows, each counted as often as it occurs. */
 static void subtract_mean(shape *s) {
   double sum = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -127,7 +127,7 @@ static void add_covariances(shape *s) {
     for (size_t k = 0; k < j; k++) s->covariance[k * s->dim + j] = s->covariance[j * s->dim + k];
 }
 
-/* The direction of largest variance, by power iteration; false: there is none left. */
+/* The direction of largest variance, by power iteration; false: no variance is left. */
 static bool find_component(shape *s, cq_random *random) {
   enum { N_TURNS = 60 };
   double length = 0;
@@ -147,7 +147,7 @@ static bool find_component(shape *s, cq_random *random) {
   return true;
 }
 
-/* What the covariance becomes when all rows lose that direction, however well it was found. */
+/* Updates the covariance for the removal of that direction from all rows, however accurate it is. */
 static void deflate_covariance(shape *s) {
   const size_t dim = s->dim;
   const double *d = s->direction;
@@ -161,7 +161,7 @@ static void deflate_covariance(shape *s) {
     for (size_t k = 0; k < dim; k++) s->covariance[j * dim + k] += variance * d[j] * d[k] - d[j] * v[k] - v[j] * d[k];
 }
 
-/* The directions of largest variance distinguish sentences least: they show the kind of text and the length. */
+/* The directions of largest variance distinguish sentences the least: they show the kind of text and its length. */
 static void subtract_components(shape *s, int n, cq_random *random) {
   const size_t dim = s->dim;
   add_covariances(s);

@@ -1,13 +1,13 @@
-/* The first rows of a static student made from a teacher: what the teacher, all of it, says of each piece.
+/* The initial rows of a static student, made from a teacher: the complete teacher's vectors of each piece.
  *
- *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces, as far as they occur in translations
- *   new piece's text ──teacher──▶ the same pieces, as far as they occur in the teacher's language
- *   rows, less their mean and first principal components, times a / (a + p) ──▶ rows as long as fresh ones
+ *   old piece's text ──teacher──▶ [n_old, dim] ──alignment (carry.h)──▶ new pieces that occur in translations
+ *   new piece's text ──teacher──▶ new pieces that occur in the teacher's language
+ *   rows, minus their mean and first principal components, times a / (a + p) ──▶ rows as long as random ones
  *
- * p is a piece's share of the text. Mean and components are those of sentences, to which frequent pieces give more. After
- * that a mean of rows is near the teacher's vector of the sentence in what matters, and the rates of fresh rows fit.
- * Sources: model2vec (Tulkens & van Dongen 2024) for vectors of pieces alone; Arora, Liang & Ma 2017 for weights (smooth
- * inverse frequency) and components. */
+ * p is a piece's share of the text. Mean and components are those of sentences, so frequent pieces count more. After
+ * that, a mean of rows approximates the relevant part of the teacher's sentence vector, and the learning rates for
+ * random rows are suitable. Sources: model2vec (Tulkens & van Dongen 2024) for vectors of single pieces; Arora, Liang &
+ * Ma 2017 for weights (smooth inverse frequency) and components. */
 #ifndef RECIPE_STUDENT_STATIC_ROWS_H
 #define RECIPE_STUDENT_STATIC_ROWS_H
 

@@ -1,11 +1,11 @@
-/* Making students. The fresh kinds:
+/* Makes students. The kinds without a base model:
  *
  *   TRANSFORMER  BERT [dim, n_layers, n_heads, feed_forward_dim] -> mean        [-> Dense] [-> Normalize]
- *   BILSTM       word embeddings [dim] -> LSTM, dim / 2 each way -> maximum     [-> Dense] [-> Normalize]
+ *   BILSTM       word embeddings [dim] -> LSTM, dim / 2 each way -> max     [-> Dense] [-> Normalize]
  *   STATIC       mean of word embeddings [dim]                                  [-> Dense] [-> Normalize]
  *
- * all over a vocabulary of pieces or whole words, trained on the text. NEW_VOCABULARY puts one under an existing model: see
- * carry.h. */
+ * All have a vocabulary of pieces or whole words, trained on the text. NEW_VOCABULARY gives an existing model a new
+ * one: see carry.h. */
 #include "calque/student.h"
 #include "train/training_data.h"
 
@@ -115,11 +115,11 @@ static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
 }
 
-/* A sample is drawn of more text than this: SentencePiece's trainer takes tens of bytes for each byte of it, and what a
- * vocabulary could learn from more is little. */
+/* A longer text is sampled: SentencePiece's trainer needs tens of bytes for each byte of text, and a vocabulary gains
+ * little from more text. */
 enum { MAX_VOCABULARY_SENTENCES = 3000000 };
 
-/* A vocabulary of vocab_size pieces; *largest: the max possible if the text has too few, else 0. */
+/* Trains a vocabulary of vocab_size pieces; *largest: the maximum size if the text has too few, otherwise 0. */
 static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_student_options *o, int vocab_size,
                                      bool lowercase, const cq_tokenizer *old, cq_error *error) {
   cq_student_text *t = cq_alloc_zeroed(sizeof *t);
@@ -153,7 +153,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
   return status;
 }
 
-/* The largest vocabulary that the text makes, if that is smaller than vocab_size. */
+/* Trains the largest vocabulary that the text allows, if that is smaller than vocab_size. */
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase,
                                   const cq_tokenizer *old, cq_error *error) {
   int size = o->vocab_size, largest;
@@ -247,7 +247,7 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   return status;
 }
 
-/* --- a fresh transformer: written as a plain Hugging Face directory, which is then opened like any other --- */
+/* --- a new transformer: written as a plain Hugging Face directory, which is then opened like any other --- */
 
 typedef struct fresh {
   cq_param *params;
@@ -258,7 +258,7 @@ typedef struct fresh {
   cq_error *error;
 } fresh;
 
-/* BERT's start: matrices from N(0, 0.02^2), biases 0, gains 1. cols 0: a vector. */
+/* BERT's initialization: matrices from N(0, 0.02^2), biases 0, gains 1. cols 0: a vector. */
 static cq_param *add_fresh_param(fresh *f, const char *prefix, const char *name, int64_t rows, int64_t cols,
                                  double deviation, float constant) {
   if (f->status) return NULL;

@@ -1,11 +1,10 @@
-/* Iterates over the sentences of the vocabulary's files: each file as often as its weight says, every column of a
- * line. */
+/* Iterates over the sentences of the vocabulary's files: each file as often as its weight, every column of a line. */
 #include "recipe/student/student_text.h"
 
 #include "base/error.h"
 #include "recipe/student/carry.h"
 
-/* The columns of the next line; at the end of a file, none and no file. */
+/* Reads the columns of the next line; at the end of a file, there are none, and no file is open. */
 static cq_status next_text_line(cq_student_text *t) {
   cq_slice line;
   t->column = t->n_columns = 0;

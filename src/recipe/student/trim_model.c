@@ -1,10 +1,10 @@
-/* A smaller model: without the pieces that a text never needs, and, if it is static, of fewer dimensions; if it has layers,
- * without some of these and with factorized word embeddings (model/reshape.h). Pieces are marked as needed, tokenizer and
- * embedding rows renumbered, the text split by both.
+/* Makes a model smaller: without the pieces that a text does not need and, if it is static, with fewer dimensions.
+ * Needed pieces are marked, the tokenizer and the embedding rows are renumbered, and both tokenizers are compared on
+ * the text.
  *
  *   text ──old tokenizer──▶ needed pieces ──▶ new tokenizer, new ids ──▶ rows
- *   text ──both──▶ ids, which must be the same pieces                      └──▶ directory
- *   sentences of the text ──▶ vectors ──▶ principal axes; rows ──▶ their coordinates on the first of these */
+ *   text ──both──▶ ids, which must mean the same pieces                      └──▶ directory
+ *   sentences of the text ──▶ vectors ──▶ principal axes; rows ──▶ their coordinates on the first axes */
 #include "calque/trim.h"
 
 #include "base/error.h"
@@ -68,7 +68,7 @@ typedef struct trimming {
   cq_ids ids, again;
   cq_builder prompted;
   uint64_t n_sentences;
-  cq_slice *sample; /* [MAX_SAMPLE] sentences from all over the text, in the arena */
+  cq_slice *sample; /* [MAX_SAMPLE] sentences from the whole text, in the arena */
   size_t n_sample;
   cq_arena arena;
 } trimming;
@@ -128,7 +128,7 @@ static cq_status read_with_prompts(trimming *t, cq_slice sentence, const cq_line
   return status;
 }
 
-/* The i-th sentence, when it is its turn: every n-th, so that all of the text has its share. */
+/* Takes every n-th sentence, so that the sample covers the whole text. */
 static cq_status take_sample(trimming *t, uint64_t i, uint64_t n, cq_slice sentence, cq_error *error) {
   if (t->n_sample == MAX_SAMPLE || i % (n / MAX_SAMPLE + 1) != 0) return CQ_OK;
   const char *copy = cq_arena_strndup(&t->arena, sentence.data, sentence.n);
@@ -159,7 +159,7 @@ static cq_status read_texts(trimming *t, reading pass, cq_error *error) {
 
 /* --- the weights --- */
 
-/* All parameters as they are read are numbers of this type. */
+/* Whether all parameters, as read, are exactly representable in this type. */
 static bool is_exact_in(const cq_encoder *e, cq_dtype type) {
   for (size_t i = 0; i < e->params.n; i++) {
     const cq_param *p = e->params.items[i];
@@ -274,8 +274,9 @@ static cq_status find_axes(double *axes, trimming *t, int dim, cq_context *ctx, 
   return status;
 }
 
-/* The rows' coordinates on the first axes: a mean of rows turns with them, and a cosine stays as far as the rest of the
- * axes is short. Behind a table only modules without weights can follow: they take what comes. */
+/* Replaces rows by their coordinates on the first axes: a mean of rows is rotated with them, and cosines change little
+ * if the other coordinates are small. Only modules without weights can follow a table, and these accept any
+ * dimension. */
 static cq_status cut_dimensions(trimming *t, const char *model, cq_context *ctx, cq_error *error) {
   cq_encoder *e = t->encoder;
   cq_param *table = cq_encoder_word_table(NULL, e);

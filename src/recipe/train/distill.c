@@ -1,11 +1,10 @@
-/* Multilingual knowledge distillation, put together.
+/* Multilingual knowledge distillation, end to end.
  *
  *   files -> pairs -> batches of (source, translation) -> student -> MSE to teacher(source) on both -> AdamW
  *               \-> distinct sources -> teacher, once -> vectors on disk
  *
- * Text of the teacher's language without translations is its own: student -> MSE to teacher(sentence), once. With a
- * contrastive loss the batch's teacher vectors are its candidates, and hard negatives (hard_negatives.h) are
- * more.
+ * Text in the teacher's language without translations is its own target: student -> MSE to teacher(sentence), once.
+ * With a contrastive loss, the candidates are the batch's teacher vectors and hard negatives (hard_negatives.h).
  *
  * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539). */
 #include "calque/distill.h"
@@ -114,7 +113,7 @@ typedef struct run {
   cq_pair *pairs, *plain;   /* [batch_pairs] */
   cq_slice *texts;          /* [2 batch_pairs] translations, sources */
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
-  const float **candidates; /* of the contrastive loss: [batch_pairs] the sources', then hard negatives */
+  const float **candidates; /* candidates for contrast: [batch_pairs] the sources' vectors, then hard negatives */
   size_t n_candidates;
   cq_builder typed; /* the batch's augmented translations, one after another */
 } run;
@@ -127,7 +126,7 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
 
 /* ---- the teacher ---- */
 
-/* The sources that the steps will draw, all or fewer; *out is the caller's to free. */
+/* Lists the sources that the steps will draw, all or fewer; the caller frees *out. */
 static cq_status list_drawn(uint32_t **out, size_t *n, const run *r, cq_error *error) {
   const cq_training *t = &r->training;
   const uint64_t n_pairs = cq_parallel_pairs(&r->data), per_batch = (uint64_t)t->o->batch_pairs;
@@ -181,7 +180,7 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* A Dense from the student's width to the teacher's; a student that normalizes its vectors still does. */
+/* Appends a Dense from the student's width to the teacher's; a normalizing student still normalizes. */
 static cq_status append_projection(run *r, cq_error *error) {
   cq_encoder *e = r->training.encoder;
   cq_module *dense, *normalize = NULL;
@@ -243,7 +242,7 @@ static cq_status make_batches(run *r, cq_error *error) {
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
-/* The weight of the contrastive loss in the update under way. */
+/* The weight of the contrastive loss in the current update. */
 static double contrast_weight(const run *r) {
   const cq_schedule_plan *plan = &r->training.run.plan;
   const uint64_t step = cq_trainer_updates(r->training.trainer) + 1;
@@ -252,8 +251,8 @@ static double contrast_weight(const run *r) {
   return final + (r->o.contrast - final) * cq_schedule_factor(plan, step);
 }
 
-/* Mean squared error, as without contrast, and the contrastive loss for 1 / dim of its weight: a squared distance is
- * dim times a mean over dimensions. */
+/* The mean squared error, as without contrast, plus the contrastive loss with 1 / dim of its weight: a squared distance
+ * is dim times a mean over dimensions. */
 static cq_status contrast_batch(void *context, double *loss, float *gradients, const float *vectors, size_t n,
                                 cq_error *error) {
   const run *r = context;
@@ -286,7 +285,7 @@ static void list_candidates(run *r, size_t n) {
     r->n_candidates += cq_hard_negatives_of(r->candidates + r->n_candidates, &r->hard, r->pairs[i].source);
 }
 
-/* Pairs first, then sentences without translations, each in their order. Returns the number of pairs. */
+/* Puts pairs first, then sentences without translations, both in their original order. Returns the number of pairs. */
 static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq_parallel *data) {
   size_t n_pairs = 0, n_plain = 0;
   for (size_t i = 0; i < n; i++) {
@@ -429,7 +428,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
   if (!status) status = read_files(r, error);
-  /* Rank 0 runs the teacher; the others wait until it has released the cache, and find the vectors there. */
+  /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
   if (!status)
     status = cq_cached_encoder_open(&r->teacher, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory,

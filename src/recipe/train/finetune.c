@@ -1,4 +1,4 @@
-/* Fine-tuning, put together.
+/* Fine-tuning, end to end.
  *
  *   labeled ─┐                 ┌─▶ label head
  *   scored   ─┼─▶ batch of one ─┼─▶ cosines         ─▶ gradients of the vectors ─▶ encoder
@@ -91,7 +91,8 @@ typedef struct run {
   cq_slice *texts;                     /* [3 batch_pairs] firsts, seconds, negatives */
   uint32_t *labels_now;                /* [batch_pairs] */
   float *scores_now;                   /* [batch_pairs] */
-  uint32_t *ids_now[2];                /* [batch_pairs], [2 batch_pairs] texts of the two sides, equal when they are */
+  uint32_t *ids_now[2];                /* [batch_pairs], [2 batch_pairs] text ids of the two sides; equal texts have
+                                        * equal ids */
   kind kind;                           /* of the batch */
 } run;
 
@@ -213,14 +214,14 @@ static kind deal_batch(run *r) {
   return chosen;
 }
 
-/* The kind of batch number n: a resumed run repeats the choices of the batches before it. */
+/* The kind of batch number n: a resumed run repeats the choices of all earlier batches. */
 static kind kind_of_batch(run *r, uint64_t n) {
   assert(r->n_dealt <= n);
   while (r->n_dealt < n) deal_batch(r);
   return deal_batch(r);
 }
 
-/* Fills the batch's texts and what is said of them. Returns how many texts there are. */
+/* Fills in the batch's texts and their labels, scores or ids. Returns the number of texts. */
 static size_t fill_batch(run *r, uint64_t number) {
   const size_t n = (size_t)r->training.o->batch_pairs;
   r->kind = kind_of_batch(r, number);

@@ -1,4 +1,4 @@
-/* Lists the sources that will be drawn, searches the nearest others of each, and hands out candidates for each pair. */
+/* Lists the sources that will be drawn, finds each one's nearest others, and returns candidates for each pair. */
 #include "recipe/train/hard_negatives.h"
 
 #include "base/error.h"

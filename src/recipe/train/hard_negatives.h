@@ -1,10 +1,10 @@
-/* Hard negatives of distillation: further candidates of the contrastive loss, similar to a source.
+/* Hard negatives of distillation: additional candidates of the contrastive loss that are similar to a source.
  *
  *   drawn sources ──rules──▶ near misses ──teacher's cache──┐
  *         └── teacher's vectors ──exact search──▶ nearest ──┴──▶ candidates of each pair
  *
- * All are vectors of the teacher, so that its similarities give them soft labels, too: a paraphrase among the nearest
- * is not a false negative. Sources: Tan et al. 2022 (LASER3-CO, arXiv 2210.05033), with a search over all drawn sources
+ * All are the teacher's vectors, so its similarities give them soft labels, too: a paraphrase among the nearest is not
+ * a false negative. Sources: Tan et al. 2022 (LASER3-CO, arXiv 2210.05033), with a search over all drawn sources
  * instead of a queue; Chen et al. 2023 (xsim++, arXiv 2306.12907) for the near misses. */
 #ifndef RECIPE_TRAIN_HARD_NEGATIVES_H
 #define RECIPE_TRAIN_HARD_NEGATIVES_H
@@ -15,9 +15,9 @@
 
 typedef struct cq_hard_negatives {
   size_t n_nearest;            /* of a source; 0: none are wanted */
-  cq_slice *texts;             /* [n] the drawn sources, [misses.n] their near misses: what the teacher encodes */
+  cq_slice *texts;             /* [n] drawn sources, then [misses.n] near misses: what the teacher encodes */
   size_t n, n_texts;           /* n_texts: of both */
-  uint32_t *position;          /* [n_sources] among the drawn ones, UINT32_MAX for others */
+  uint32_t *position;          /* [n_sources] index among the drawn ones; UINT32_MAX for others */
   cq_near_misses misses;       /* none, if they are not wanted */
   size_t *first_miss;          /* [n + 1] of each drawn source */
   uint32_t *records;           /* [n] of the drawn sources in the cache */
@@ -25,13 +25,13 @@ typedef struct cq_hard_negatives {
   const cq_cached_encoder *of; /* the teacher, once searched */
 } cq_hard_negatives;
 
-/* drawn [n]: those of the n_sources sources that will be drawn, in ascending order. What texts hold must have vectors
- * before the search. Release with cq_hard_negatives_free, even after an error. Errors: CQ_ERR_MEMORY. */
+/* drawn [n]: the indices of the sources that will be drawn, in ascending order. All of `texts` must have vectors before
+ * the search. Release with cq_hard_negatives_free, even after an error. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hard_negatives_list(cq_hard_negatives *out, const cq_slice *sources, size_t n_sources,
                                              const uint32_t *drawn, size_t n, size_t n_nearest, bool near_misses,
                                              uint64_t seed, cq_error *error);
-/* Once the teacher's vectors are mapped; it must outlive what it gave. Errors: CQ_ERR_STOPPED, CQ_ERR_LIMIT,
- * CQ_ERR_MEMORY. */
+/* Call it once the teacher's vectors are mapped; the teacher must outlive the hard negatives. Errors: CQ_ERR_STOPPED,
+ * CQ_ERR_LIMIT, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_hard_negatives_search(cq_hard_negatives *h, const cq_cached_encoder *teacher,
                                                cq_nearest_progress_fn progress, void *progress_context, cq_context *ctx,
                                                cq_error *error);
@@ -39,7 +39,7 @@ void cq_hard_negatives_free(cq_hard_negatives *h);
 
 /* How many a source can have. */
 size_t cq_hard_negatives_max(const cq_hard_negatives *h);
-/* Puts the vectors of a drawn source's hard negatives into out; returns how many there are. */
+/* Puts the vectors of a drawn source's hard negatives into out; returns their number. */
 size_t cq_hard_negatives_of(const float **out, const cq_hard_negatives *h, uint32_t source);
 
 #endif

@@ -1,4 +1,4 @@
-/* Warns of columns that look swapped or of the wrong language: a teacher's tokenizer splits its own language into
+/* Warns about columns that look swapped or have the wrong language: a teacher's tokenizer splits its own language into
  * longer pieces, and language identification votes over the sentences. */
 #include "recipe/train/columns.h"
 
@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum { N_LOOKED_AT = 500, N_LANGUAGES = 64, MIN_SENTENCES = 20 };
-/* A teacher splits the languages it knows into 20 to 30 pieces for 100 characters. */
+/* A teacher splits the languages it knows into 20 to 30 pieces per 100 characters. */
 #define MAX_PIECES_PER_CHARACTER 0.30
 
-/* How a column looks to the teacher's tokenizer, and in how many sentences which language was found. */
+/* Statistics of a column: how the teacher's tokenizer splits it, and the number of sentences per language. */
 typedef struct look {
   double pieces, unknown, characters;
   size_t n, n_languages, counts[N_LANGUAGES];
@@ -49,14 +49,14 @@ static double share_of(const look *l, const char *code) {
   return 0;
 }
 
-/* The language of three fifths of the sentences or more; NULL: none. */
+/* The language of at least three fifths of the sentences; NULL: none. */
 static const char *language_of(const look *l) {
   for (size_t i = 0; l->n >= MIN_SENTENCES && i < l->n_languages; i++)
     if (5 * l->counts[i] >= 3 * l->n && strcmp(l->codes[i], "und") != 0) return l->codes[i];
   return NULL;
 }
 
-/* Languages without spaces, or with syllabic scripts, have more pieces for 100 characters. */
+/* Languages without spaces, or with syllabic scripts, have more pieces per 100 characters. */
 static bool has_long_words(const char *code) {
   static const char *const others[] = {"ja", "km", "ko", "lo", "my", "th", "zh"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -64,7 +64,7 @@ static bool has_long_words(const char *code) {
   return true;
 }
 
-/* A teacher splits its own language into longer pieces than others, and knows them. */
+/* A teacher splits its own language into longer pieces than other languages, with fewer unknown tokens. */
 static void check_first(const char *label, const look *first, const look *second, cq_notice_fn notice, void *context) {
   const double one = first->pieces / first->characters, other = second->pieces / second->characters;
   const double unknown = first->unknown / first->pieces, other_unknown = second->unknown / second->pieces;
@@ -86,8 +86,8 @@ static void check_first(const char *label, const look *first, const look *second
   if (*text) notice(context, text);
 }
 
-/* (A label with a slash is a path.) A language that is hardly ever found in its own text, while another is in most of
- * it: languages that are taken for one another are found more often. */
+/* (A label with a slash is a path.) Warns if a language is hardly ever identified in its own text, but another is in
+ * most of it. Languages that are easily confused are identified more often than that. */
 static void check_second(const char *label, const look *second, cq_notice_fn notice, void *context) {
   const char *own = cq_language_known_as(label), *found = language_of(second);
   if (!own || !found || share_of(second, own) >= 0.1) return;

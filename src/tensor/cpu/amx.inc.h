@@ -1,14 +1,14 @@
-/* Products by AMX, of what narrow.inc.h packed and converted: its registers hold 16 rows of 64 bytes, and an
- * instruction multiplies two of them.
+/* Products by AMX of the operands that narrow.inc.h packed and converted: a register holds 16 rows of 64 bytes, and one
+ * instruction multiplies two registers.
  *
  *   C [32, 32]     registers 0 1        A [32, 16 GROUP]    4        B [16 GROUP, 32]    6 7
  *                            2 3                            5
  *
- * A row of A's register is 64 bytes of a row, whose rest narrow.inc.h filled with zeros; a row of B's is GROUP elements
- * of each of 16 columns, as they lie in a panel. The last groups of a panel that do not fill a register are copied,
- * since the bytes after them may be NaN. AMX_DOT(sum, a, b) is the instruction, on numbers of registers.
+ * A row of A's registers is 64 bytes of a row of A, which narrow.inc.h padded with zeros. A row of B's registers is
+ * GROUP elements of each of 16 columns, in the layout of a panel. If the last groups of a panel do not fill a register,
+ * they are copied, since the bytes after them may be NaN. AMX_DOT(sum, a, b) is the instruction, with register numbers.
  *
- * AMX_HEADER, if defined, has the instructions as functions in C, for tests where the processor has none. */
+ * AMX_HEADER, if defined, has the instructions as C functions, for tests on processors without AMX. */
 
 #include <immintrin.h>
 #ifdef AMX_HEADER
@@ -32,7 +32,7 @@ INLINE void amx_configure(int64_t rows) {
   _tile_loadconfig(&configuration);
 }
 
-/* The sums of a block: of up to two vectors of columns of a panel that is `width` columns wide. */
+/* The sums of a block: up to two column vectors of a panel that is `width` columns wide. */
 INLINE void amx_sums(sums out[AMX_BLOCK][2], const narrow *a, int64_t a_stride, const narrow_b *b, int64_t width,
                      int64_t groups, bool bottom, bool second) {
   narrow_b rest[2][AMX_GROUPS][LANES * GROUP];
@@ -72,7 +72,7 @@ INLINE void amx_sums(sums out[AMX_BLOCK][2], const narrow *a, int64_t a_stride, 
   if (bottom && second) _tile_stored(3, &out[AMX_ROWS][1], sizeof out[0]);
 }
 
-/* Rows [first, first + rows) of narrow_multiply, in blocks of AMX_BLOCK or of all. */
+/* Rows [first, first + rows) of narrow_multiply, in blocks of AMX_BLOCK rows, or in one block if there are fewer. */
 INLINE void amx_rows(float *c, int64_t c_stride, const narrow *a, int64_t a_stride, const row_term *row_terms,
                      const void *packed, int64_t first, int64_t rows, int64_t n, int64_t k, const cq_epilogue *e) {
   const unsigned char *panel = packed;

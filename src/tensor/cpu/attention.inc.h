@@ -1,16 +1,16 @@
-/* Attention, head by head, with the products' tiles. Names as in ref/attention.c.
+/* Attention, head by head, with the tiles of the products. Names as in ref/ref_attention.c.
  *
- * Forward, per head: K is packed transposed (its tokens become columns), V as it is. Then for each tile of up to
+ * Forward, per head: K is packed transposed (its tokens become columns), V untransposed. Then for each tile of up to
  * TILE_ROWS rows of Q: S = Q K^T over all columns, softmax in place, O = S V, and O is divided by the row's sum. A
- * tile's scores (6 x 128 x 4 bytes = 3 KiB) stay in the first-level cache; a head's K and V (32 KiB at 128 tokens of
- * 32) next to it.
+ * tile's scores (6 x 128 x 4 bytes = 3 KiB) stay in the L1 cache; a head's K and V (32 KiB for 128 tokens of dimension
+ * 32) fit into L1 or L2.
  *
  * Backward, per head and block of BLOCK_ROWS rows of Q: S and dO V^T over all columns, from them D and dS in place,
  * then dQ = dS K    dK += dS^T Q    dV += D^T dO
  *
- * Only the columns of S that some row of the tile or block sees are computed, from a panel's edge on: `low` to `high`.
+ * Only columns of S that some row of the tile or block attends to are computed: `low` (on a panel's edge) to `high`.
  *
- * Columns of S past n_tokens come from zeros in the packed K and are never read by what follows. */
+ * Columns of S past n_tokens come from zeros in the packed K and are never read later. */
 
 enum { BLOCK_ROWS = 48 };
 
@@ -22,7 +22,7 @@ static int64_t attention_scratch(int64_t n_tokens, int64_t head_dim) {
 
 /* The keys that rows [i, i + height) see. */
 typedef struct column_range {
-  int64_t low, high, padded; /* low on a panel's edge; padded: high rounded up as K is packed */
+  int64_t low, high, padded; /* low is on a panel's edge; padded is high, rounded up like the packed K */
 } column_range;
 
 INLINE column_range columns_seen(const cq_attention_shape *s, int64_t i, int64_t height) {
@@ -31,8 +31,8 @@ INLINE column_range columns_seen(const cq_attention_shape *s, int64_t i, int64_t
                         at_most(round_up(high, PANEL), round_up(s->n_tokens, LANES))};
 }
 
-/* C [height, dim] = A B with B [n_tokens, dim] packed, of whose rows those seen count; A's columns stand in their
- * places. */
+/* C [height, dim] = A B with B [n_tokens, dim] packed; only the rows of B that are attended to count. A's columns keep
+ * their positions. */
 INLINE void multiply_seen(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *packed,
                           int64_t height, int64_t dim, int64_t n_tokens, column_range seen) {
   for (int64_t j = 0; j < dim; j += PANEL) {
@@ -75,7 +75,7 @@ static void attention(float *out, float *log_sum, const float *q, const float *k
   }
 }
 
-/* From the scores and dD = dO V^T of one row: D in place of the scores, scale dS in place of dD. */
+/* From the scores and dD = dO V^T of one row: D replaces the scores, and scale dS replaces dD. */
 INLINE void softmax_backward(const score_row *row, float *d_row, float *dbias, float scale, float along, bool drops) {
   for (int64_t j = 0; j < row->n_tokens; j += LANES) {
     vf p = exponential_at(row, j), dropped = p, dp = v_load(d_row + j);

@@ -1,10 +1,10 @@
 /* Shared by bf16 products: the definitions for narrow.inc.h, the transposed product, and attention. A file that
  * includes this defines PRODUCTS_TABLE, PRODUCTS_NAME and
  *
- *   n_dot(s, a, b)         as narrow.inc.h wants it
+ *   n_dot(s, a, b)         as narrow.inc.h requires it
  *   bf16_store(to, x)      LANES elements
  *   bf16_run(low, high)    2 LANES elements, those of low first
- *   bf16_pair(even, odd)   2 LANES elements, in turn of the one and the other */
+ *   bf16_pair(even, odd)   2 LANES elements, alternating between the two */
 
 #define PRODUCTS_PRECISION         CQ_PRECISION_BF16
 #define PRODUCTS_TRANSPOSED        bf16_product_transposed
@@ -48,7 +48,7 @@ INLINE vf n_run(const float *b, int64_t n, float factor, column_terms *columns, 
   return bf16_run(v_load_n(b, n), n > LANES ? v_load_n(b + LANES, n - LANES) : v_set(0.0f));
 }
 
-/* Panel rows as they are in memory: two interleaved, element by element. */
+/* Packs rows that are contiguous in memory: interleaves two of them, element by element. */
 INLINE void pack_rows(narrow_b *packed, const float *b, int64_t stride, int64_t k, int64_t columns) {
   for (int64_t p = 0; p < k; p += GROUP)
     for (int64_t i = 0; i < columns; i += LANES, packed += GROUP * LANES) {
@@ -69,7 +69,7 @@ static size_t bf16_transposed_bytes(int64_t m, int64_t n, int64_t k) {
   return narrow_left_bytes(m, k) + narrow_packed_bytes(k, n);
 }
 
-/* Columns of A [k, m] as rows: LANES of them, LANES elements at a time, turned in registers. */
+/* Columns of A [k, m] as rows: LANES of them, LANES elements at a time, transposed in registers. */
 INLINE void convert_columns(narrow *to, const float *a, int64_t a_stride, int64_t m, int64_t k) {
   const int64_t row = narrow_row(k);
   for (int64_t i = 0; i < m; i += LANES)
@@ -95,8 +95,8 @@ static void bf16_product_transposed(float *c, int64_t c_stride, const float *a, 
 
 /* ---- attention ---- */
 
-/* The forward pass of attention.inc.h with both products in bf16: per head K is packed transposed and V as it is, then
- * for up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
+/* The forward pass of attention.inc.h with both products in bf16: per head K is packed transposed and V untransposed,
+ * then for up to TILE_ROWS rows of Q: S = Q K^T, softmax in f32, O = S V, and O is divided by the row's sum. */
 
 INLINE int64_t bf16_floats(int64_t elements) {
   return round_up(elements, 2 * LANES) / 2;

@@ -1,4 +1,4 @@
-/* bf16 on AVX-512: a step adds two products to each of 16 f32 sums. With AMX_DOT whole tiles at a time. */
+/* bf16 on AVX-512: a step adds two products to each of 16 f32 sums. With AMX_DOT, a step is a whole tile. */
 #include "tensor/cpu/simd_avx512.h"
 #include "tensor/levels.h"
 

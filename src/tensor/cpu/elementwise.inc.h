@@ -40,7 +40,7 @@ static void dropout(float *y, int64_t n, cq_dropout d) {
 }
 
 static void gather(float *y, const float *table, const int32_t *ids, int64_t n, int64_t dim, bool accumulate) {
-  if (dim == 1) { /* a relative position's bias: a call and a mask each would be most of the work */
+  if (dim == 1) { /* a relative position's bias: with dim 1, a call and a mask per element would be most of the work */
     for (int64_t i = 0; i < n; i++) y[i] = accumulate ? y[i] + table[ids[i]] : table[ids[i]];
     return;
   }
@@ -78,7 +78,7 @@ INLINE vi v_of_halves(const char *from, int64_t n) {
 INLINE vf v_of_bf16(const char *from, int64_t n) {
   return (vf)(v_of_halves(from, n) << 16);
 }
-/* The fraction and exponent of f16 in their places, times 2^112: the biases' difference, exact for subnormals too. */
+/* Shifts the fraction and exponent of f16 to their f32 positions, times 2^112 (the difference of the biases). */
 INLINE vf v_of_f16(const char *from, int64_t n) {
   const vi x = v_of_halves(from, n), rest = x & 0x7FFF, sign = (x & 0x8000) << 16;
   const vi special = (rest >= 0x7C00) & 0x7F800000; /* infinity and NaN */

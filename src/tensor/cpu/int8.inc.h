@@ -1,14 +1,14 @@
 /* Shared by 8-bit products, and their table by narrow.inc.h:
  *
- *   a = scale (q - zero), q in [0, 255]      a row's, so that its smallest and largest elements, and 0, are reached
- *   b = scale q,          q in [-127, 127]   a column's
+ *   a = scale (q - zero), q in [0, 255]      per row; the range covers the row's min, its max, and 0
+ *   b = scale q,          q in [-127, 127]   per column
  *   c = scale_a scale_b (sum of q_a q_b - zero sum of q_b)
  *
- * Sums of whole numbers are exact: every level computes the same ones. A file that includes this
- * defines PRODUCTS_TABLE, PRODUCTS_NAME, GROUP, narrow, narrow_b, n_dot and besides
+ * Integer sums are exact: all levels give the same sums. A file that includes this defines PRODUCTS_TABLE,
+ * PRODUCTS_NAME, GROUP, narrow, narrow_b, n_dot and
  *
- *   LEFT_ZERO(z)             to be subtracted from the sums: z, or 0 where A's elements are q - zero already
- *   n_store(to, q, zero)     LANES elements of A, held within [0, 255] once zero is added
+ *   LEFT_ZERO(z)             subtracted from the sums: z, or 0 if A's elements are already q - zero
+ *   n_store(to, q, zero)     LANES elements of A, clamped to [0, 255] after adding zero
  *   n_store_b(to, q)         LANES elements of B */
 
 #define PRODUCTS_PRECISION CQ_PRECISION_INT8

@@ -1,6 +1,6 @@
-/* 8 bits on AVX2: a step widens to 16 bits, multiplies, and adds two products to each of 8 sums. vpmaddubsw would take
- * four at a time, but its 16-bit sums saturate unless one side has 7 bits, and a second multiplication would have to
- * widen them: no gain. */
+/* 8 bits on AVX2: a step widens to 16 bits, multiplies, and adds two products to each of 8 sums. vpmaddubsw would add
+ * four products at a time, but its 16-bit sums saturate unless one side has 7 bits, and widening them takes a second
+ * multiplication: no gain. */
 #ifdef CQ_X86
 #include "tensor/cpu/simd_avx2.h"
 #include "tensor/levels.h"

@@ -1,4 +1,4 @@
-/* 8 bits on AVX-512 VNNI: a step adds four products to each of 16 sums. With AMX_DOT whole tiles at a time. */
+/* 8 bits on AVX-512 VNNI: a step adds four products to each of 16 sums. With AMX_DOT, a step is a whole tile. */
 #include "tensor/cpu/simd_avx512.h"
 #include "tensor/levels.h"
 
@@ -7,7 +7,7 @@ typedef uint8_t narrow;
 typedef int8_t narrow_b;
 #define LEFT_ZERO(zero) (zero)
 
-/* The instruction itself: gcc 12 moves the sums of its own intrinsic to the stack and back. */
+/* The instruction as inline assembly: gcc 12 spills the sums of its own intrinsic to the stack. */
 INLINE vi n_dot(vi s, vi a, vi b) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(s) : "v"(a), "v"(b));
   return s;

@@ -1,4 +1,4 @@
-/* 8 bits on ARM with the dot product of signed numbers: what is unsigned elsewhere is kept less 128. */
+/* 8 bits on ARM with the signed dot product: numbers that are unsigned elsewhere are stored minus 128. */
 #ifdef CQ_ARM64
 #define PRODUCTS_TABLE  cq_products_int8_dotprod
 #define PRODUCTS_NAME   "dotprod"

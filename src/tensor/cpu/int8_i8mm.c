@@ -1,4 +1,4 @@
-/* 8 bits on ARM with I8MM: a step adds four products of unsigned and signed numbers to each of 4 sums. */
+/* 8 bits on ARM with I8MM: a step adds four products of an unsigned and a signed number to each of 4 sums. */
 #ifdef CQ_ARM64
 #define PRODUCTS_TABLE  cq_products_int8_i8mm
 #define PRODUCTS_NAME   "i8mm"

@@ -1,5 +1,5 @@
-/* 8 bits on ARM, for a file that defines PRODUCTS_TABLE, PRODUCTS_NAME, LEFT_ZERO, and LEFT_OFFSET: what A's elements
- * are stored less of, 0 where the instruction takes them unsigned. */
+/* 8 bits on ARM, for a file that defines PRODUCTS_TABLE, PRODUCTS_NAME, LEFT_ZERO, and LEFT_OFFSET: the number
+ * subtracted from A's elements when they are stored, 0 if the instruction takes them unsigned. */
 #include "tensor/cpu/simd_neon.h"
 #include "tensor/levels.h"
 

@@ -3,7 +3,7 @@
  *   acc[r][v]  += left row r: 4 unsigned numbers, broadcast  .  16 columns of panel v: 4 signed numbers each
  *
  * The tile is that of the f32 product (product.inc.h): 6 rows x 64 columns, 24 sums in registers, 4 loads and 6
- * broadcasts a step. */
+ * broadcasts per step. */
 #ifdef CQ_X86
 #include "tensor/levels.h"
 
@@ -14,7 +14,7 @@
 
 enum { ROWS = 6, VECTORS = 4, LANES = 16 };
 
-/* The instruction itself: gcc 12 moves the sums of its own intrinsic to the stack and back. */
+/* The instruction as inline assembly: gcc 12 spills the sums of its own intrinsic to the stack. */
 INLINE __m512i dot4(__m512i sum, __m512i left, __m512i right) {
   __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(left), "v"(right));
   return sum;

@@ -1,5 +1,5 @@
-/* One level's table. A level is a file of three lines: its name, its vectors (simd_*.h), and this; CMakeLists.txt gives
- * the file its processor's flags. Everything here is static: the levels share nothing but their text. */
+/* One level's table. A level is a file of three lines: its name, its vectors (simd_*.h), and this; CMakeLists.txt sets
+ * the compiler flags for the file's processor. Everything here is static: the levels share only source text. */
 #include "tensor/f32_products.inc.h"
 #include "tensor/levels.h"
 

@@ -1,16 +1,16 @@
 /* exp, log, tanh and the activations on vectors, without libm.
  *
- * Coefficients are minimax fits of our own (Remez by reweighted least squares in double precision, then rounded), the
- * errors those of the float evaluation over the whole range:
+ * Coefficients are minimax fits of our own (Remez by reweighted least squares in double precision, then rounded). The
+ * errors are those of the float evaluation over the whole range:
  *   exp      relative 1e-7      2^n e^r, |r| <= ln 2 / 2, e^r = 1 + r + r^2 P(r)
  *   2^x      relative 2e-7      2^n 2^r, |r| <= 1/2
  *   log      absolute 1e-7      x = 2^n (1 + f), log(1 + f) = f - f^2 / 2 + f^3 P(f)
- *   tanh     relative 4e-7      x P(x^2) / Q(x^2), |x| held below 9
- *   GELU     absolute 5e-7      max(x, 0) - z Q(z), z = |x|, Q the normal distribution's upper tail, one polynomial on
+ *   tanh     relative 4e-7      x P(x^2) / Q(x^2), |x| clamped below 9
+ *   GELU     absolute 5e-7      max(x, 0) - z Q(z), z = |x|, Q: the normal distribution's upper tail, one polynomial on
  *                               [0, 5.4]; beyond it z Q(z) < 2e-7
  *   GELU'    absolute 6e-7      g(z) for x < 0 and 1 - g(z) for x > 0, g(z) = Q(z) - z phi(z), one polynomial on [0, 5.6]
  *
- * The last two are polynomials in t = 2 z / c - 1, which runs over [-1, 1]: their terms then do not cancel. */
+ * The last two are polynomials in t = 2 z / c - 1 in [-1, 1], so their terms do not cancel. */
 
 #define POLYNOMIAL(name, ...)                                                                                          \
   INLINE vf name(vf x) {                                                                                               \
@@ -52,7 +52,7 @@ INLINE vf v_exp2(vf x) {
 
 /* For finite x >= FLT_MIN; NaN stays. */
 INLINE vf v_log(vf x) {
-  vi bits = (vi)x - 0x3f3504f3; /* counted from 1 / sqrt 2, so that 1 + f lies in [1 / sqrt 2, sqrt 2) */
+  vi bits = (vi)x - 0x3f3504f3; /* relative to 1 / sqrt 2, so that 1 + f is in [1 / sqrt 2, sqrt 2) */
   vf n = v_to_float(bits >> 23);
   vf f = (vf)((bits & 0x7fffff) + 0x3f3504f3) - v_set(1.0f);
   vf square = f * f;
@@ -96,7 +96,7 @@ INLINE vf v_gelu_tanh_slope(vf x) {
   return half * (one + t) + half * x * (one - t * t) * inner_slope;
 }
 
-/* f(x); called with a constant activation, so that one branch is left. */
+/* f(x); called with a constant activation, so that only one branch remains. */
 INLINE vf v_activation(vf x, cq_activation activation) {
   switch (activation) {
   case CQ_IDENTITY: return x;

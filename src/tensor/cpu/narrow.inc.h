@@ -1,24 +1,23 @@
-/* Products in narrow numbers: the tile of product.inc.h with GROUP elements of k side by side in 32 bits.
+/* Products of narrow numbers: the tile of product.inc.h with GROUP elements along k packed into 32 bits.
  *
- *   A           rows of `narrow`, k rounded up to whole vectors and filled with zeros; after all rows their terms
- *   packed B    panels of PANEL columns; the last one's are what is left, rounded up to whole vectors. A panel is the
- *               terms of its columns, and [k / GROUP][columns][GROUP] of `narrow_b`
+ *   A           rows of `narrow`, k padded with zeros to whole vectors; the rows' terms follow after all rows
+ *   packed B    panels of PANEL columns; the last one has the remaining columns, rounded up to whole vectors. A panel
+ *               is the terms of its columns, then [k / GROUP][columns][GROUP] of `narrow_b`
  *
  * A step loads a row of the panel (GROUP rows of B), broadcasts 32 bits of each of A's rows, and adds GROUP products to
- * each sum. A file that includes this says what differs:
+ * each sum. A file that includes this defines:
  *
- *   GROUP, narrow, narrow_b, sums          the last: a vector of LANES sums
- *   row_term, column_terms, COLUMN_TERMS   what belongs to a row of A, and to LANES columns of B; 0: nothing does, else 1
+ *   GROUP, narrow, narrow_b, sums          types; sums is a vector of LANES sums
+ *   row_term, column_terms, COLUMN_TERMS   data kept per row of A, and per LANES columns of B; COLUMN_TERMS: 0 or 1
  *   n_dot(s, a, b)                         s + the products of a, 32 bits broadcast, with a vector of B
  *   n_value(s, row, columns, bias)         elements of C
  *   n_convert_row(to, term, from, k)       a row of A, in whole vectors
- *   n_column(columns, lane, b, stride, k)  makes a column's terms; what its elements are to be multiplied by
- *   n_element(x, columns, lane)            an element of B, multiplied so; may add to its column's terms
- *   n_run(b, n, factor, columns, lane)     LANES * GROUP elements of a column that lie side by side (zeros from n on), as
- *                                          LANES times 32 bits, likewise
- *   PACK_ROWS(to, b, stride, k, columns)   if there is a faster way for columns that lie side by side; may be left
- *                                          out
- *   AMX_DOT(sum, a, b)                     where products are AMX's (amx.inc.h); may be left out */
+ *   n_column(columns, lane, b, stride, k)  makes a column's terms; returns the factor for its elements
+ *   n_element(x, columns, lane)            an element of B times that factor; may add to its column's terms
+ *   n_run(b, n, factor, columns, lane)     LANES * GROUP contiguous elements of a column (zeros from n on) as LANES
+ *                                          times 32 bits, in the same way
+ *   PACK_ROWS(to, b, stride, k, columns)   optional: a faster way for adjacent columns
+ *   AMX_DOT(sum, a, b)                     optional: products by AMX (amx.inc.h) */
 
 INLINE int64_t narrow_row(int64_t k) {
   return round_up(k, LANES * GROUP);
@@ -104,7 +103,7 @@ static size_t narrow_packed_bytes(int64_t k, int64_t n) {
   return panel_bytes(k, 1) * (size_t)((n + LANES - 1) / LANES);
 }
 
-/* Columns whose elements lie apart, one by one; zeros if there are none. */
+/* Packs columns whose elements are not contiguous, one by one; all zeros if there are no elements. */
 INLINE void pack_apart(narrow_b *to, column_terms *terms, const float *b, int64_t k_stride, int64_t n_stride, int64_t k,
                        int64_t columns) {
   const int64_t width = round_up(columns, LANES);
@@ -117,7 +116,7 @@ INLINE void pack_apart(narrow_b *to, column_terms *terms, const float *b, int64_
   }
 }
 
-/* Columns that lie in memory: LANES of them, and LANES groups of their elements, turned in registers. */
+/* Packs columns that are contiguous in memory: LANES of them, LANES groups of elements, transposed in registers. */
 INLINE void pack_lying(narrow_b *to, column_terms *terms, const float *b, int64_t n_stride, int64_t k,
                        int64_t columns) {
   const int64_t width = round_up(columns, LANES), groups = groups_of(k);
@@ -169,7 +168,7 @@ static void narrow_convert(void *left, const float *a, int64_t a_stride, int64_t
 
 /* ---- products ---- */
 
-/* C [m, n] = A B + bias or C + A B, then what follows: finish() of the activation and `before`. a: rows of a_stride. */
+/* C [m, n] = A B + bias or C + A B, then finish() with the activation and `before`. a: rows of a_stride. */
 INLINE void narrow_multiply(float *c, int64_t c_stride, const narrow *a, int64_t a_stride, const row_term *row_terms,
                             const void *packed, int64_t m, int64_t n, int64_t k, const cq_epilogue *e) {
   const row_split rows = split_rows(m);

@@ -1,4 +1,4 @@
-/* The table of a file that narrow.inc.h was made for, of what it named. */
+/* The kernel table of a file that includes narrow.inc.h, with the functions named there. */
 const cq_products PRODUCTS_TABLE = {
     .name = PRODUCTS_NAME,
     .precision = PRODUCTS_PRECISION,

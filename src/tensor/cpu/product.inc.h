@@ -1,7 +1,7 @@
-/* Products: one register tile, and loops around it.
+/* Products: one register tile and the loops around it.
  *
- *   packed B: panels of PANEL = TILE_VECTORS * LANES columns, each [k][width] as it is read; the last panel's width is
- *   what is left, rounded up to whole vectors and filled with zeros
+ *   packed B: panels of PANEL = TILE_VECTORS * LANES columns, each [k][width] in reading order; the last panel has the
+ *   remaining columns, padded with zeros to whole vectors
  *
  *            k                 PANEL                 PANEL
  *        .--------.       .-------------.       .-------------.
@@ -9,14 +9,14 @@
  *        '--------'       '-------------'       '-------------'
  *
  * A tile keeps rows x vectors accumulators. A step of k loads one row of the panel, broadcasts one element of each of
- * A's rows, and multiplies: with 6 rows x 64 columns on AVX-512, 24 multiply-adds to 10 loads. A panel streams from the
- * second-level cache once per tile and needs about a third of its bandwidth. An element of C is one chain of
- * multiply-adds over k from its bias (or 0) on, whatever the tile's height: a row does not depend on m or
- * on its place.
+ * A's rows, and multiplies: with 6 rows x 64 columns on AVX-512, 24 multiply-adds for 10 loads. A panel streams from
+ * the L2 cache once per tile and needs about a third of its bandwidth. An element of C is one chain of multiply-adds
+ * over k that starts from its bias (or 0), whatever the tile's height: a row's result does not depend on m or on the
+ * row's position.
  *
  * narrow.inc.h has the same for bf16 and 8 bits. */
 
-/* One step of k. a_next is the distance of two rows' elements of A. */
+/* One step of k. a_next is the distance between elements of A in adjacent rows. */
 INLINE void tile_step(vf acc[TILE_ROWS][TILE_VECTORS], const float *a, int64_t a_next, const float *b, int rows,
                       int vectors) {
   vf row[TILE_VECTORS];
@@ -40,7 +40,7 @@ typedef struct tile_arguments {
 
 enum { PREFETCH_STEPS = 16 };
 
-/* C [rows, vectors * LANES] = A B + bias or C + A B; transposed: A's columns are C's rows, and lie k apart. */
+/* C [rows, vectors * LANES] = A B + bias or C + A B; transposed: A's columns are C's rows, and are k apart. */
 INLINE void tile(const tile_arguments *t, int rows, int vectors, bool transposed) {
   vf acc[TILE_ROWS][TILE_VECTORS];
   float *c = t->c;
@@ -73,7 +73,7 @@ INLINE void tile(const tile_arguments *t, int rows, int vectors, bool transposed
   }
 }
 
-/* Every height, width and direction of a tile as a function of its own, and a table of them. */
+/* A separate function for each height, width and direction of a tile, and a table of them. */
 typedef void (*tile_function)(const tile_arguments *);
 #define TILE(r, v)                                                                                                     \
   static void tile_##r##_##v(const tile_arguments *t) {                                                                \
@@ -100,13 +100,13 @@ static int64_t packed_floats(int64_t k, int64_t n) {
   return k * round_up(n, LANES);
 }
 
-/* Rows of B lie in memory: copied, tails filled. */
+/* Packs contiguous rows of B: copies them and fills the tails. */
 INLINE void pack_rows(float *packed, const float *b, int64_t k_stride, int64_t k, int64_t columns) {
   for (int64_t p = 0; p < k; p++, b += k_stride)
     for (int64_t j = 0; j < columns; j += LANES, packed += LANES) v_store(packed, v_load_n(b + j, columns - j));
 }
 
-/* Columns of B lie in memory: LANES x LANES blocks turned in registers. */
+/* Packs columns of B that are contiguous in memory: LANES x LANES blocks transposed in registers. */
 INLINE void pack_columns(float *packed, const float *b, int64_t n_stride, int64_t k, int64_t columns) {
   const int64_t width = round_up(columns, LANES);
   vf block[LANES];
@@ -185,8 +185,8 @@ static void product(float *c, int64_t c_stride, const float *a, int64_t a_stride
   }
 }
 
-/* k counts tokens and may be thousands: taken in blocks, so that a panel's block (128 KiB on AVX-512) stays in the
- * second-level cache while all of A passes. */
+/* k counts tokens and may be thousands, so it is split into blocks: a panel's block (128 KiB on AVX-512) stays in the
+ * L2 cache while all of A passes. */
 enum { TRANSPOSED_BLOCK = 512 };
 
 static void product_transposed(float *c, int64_t c_stride, const float *a, int64_t a_stride, const float *b,

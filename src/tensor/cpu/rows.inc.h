@@ -1,6 +1,6 @@
-/* Rows, each worked on by itself: layer norm, length one, pooling. */
+/* Kernels that work row by row: layer norm, length one, pooling. */
 
-/* Four partial sums, so that an addition need not wait for the one before it. */
+/* Four partial sums, so that an addition does not wait for the previous one. */
 typedef struct row_sum {
   vf part[4];
 } row_sum;
@@ -9,8 +9,8 @@ INLINE float row_total(const row_sum *s) {
   return v_sum((s->part[0] + s->part[1]) + (s->part[2] + s->part[3]));
 }
 
-/* The statement in braces with i, the first column, and n, how many there are, for all of a row; `part` counts
- * 0 1 2 3 0 1 ... */
+/* Runs the statement in braces over a whole row, with i, the first column, and n, the number of columns; `part` cycles
+ * through 0 1 2 3. */
 /* clang-format off */
 #define FOR_ROW(dim, ...)                                                                                              \
   do {                                                                                                                 \
@@ -26,8 +26,8 @@ INLINE float row_total(const row_sum *s) {
   } while (0)
 /* clang-format on */
 
-/* x is read three times, after the first from the L1 cache: its sum with the residual is kept where xhat, or
- * else y, will stand. */
+/* x is read three times, the last two from the L1 cache: its sum with the residual is kept in xhat or, without it, in
+ * y. */
 static void layer_norm(float *y, float *xhat, float *rstd, const float *x, const float *residual, const float *gamma,
                        const float *beta, float eps, int64_t rows, int64_t dim) {
   const float share = 1.0f / (float)dim;
@@ -161,8 +161,7 @@ static void normalize(float *y, float *length, const float *x, int64_t rows, int
   }
 }
 
-/* dx = (dy - y (y . dy)) / length; where the length was held at its minimum it does not depend on x: dx = dy / length.
- */
+/* dx = (dy - y (y . dy)) / length; a length clamped to its minimum does not depend on x: dx = dy / length. */
 static void normalize_backward(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
                                int64_t dim) {
   for (int64_t row = 0; row < rows; row++) {
@@ -178,7 +177,7 @@ static void normalize_backward(float *dx, const float *dy, const float *y, const
 
 /* ---- pooling ---- */
 
-/* All modes but the maximum are a weighted sum of rows [first, last): of weight(i) = constant + i * slope. */
+/* All modes but the maximum are a weighted sum of rows [first, last), with weight(i) = constant + i * slope. */
 typedef struct pooling_weights {
   int64_t first, last;
   float constant, slope;

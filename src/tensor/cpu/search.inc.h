@@ -1,6 +1,6 @@
 /* The parts of a search other than products. */
 
-/* Finds the few high scores among many: two comparisons a vector, and a loop over the bits set. */
+/* Finds the few high scores among many: two comparisons per vector, and a loop over the bits set. */
 
 static int64_t at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,
                         const float *column_bounds, int64_t m, int64_t n) {

@@ -68,7 +68,7 @@ INLINE vf v_to_float(vi x) {
   return _mm256_cvtepi32_ps((__m256i)x);
 }
 INLINE vf v_times_power(vf x, vf n) {
-  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone is infinite, 2^-140 alone zero */
+  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone overflows, 2^-140 alone underflows */
   return x * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
 }
 INLINE vf v_where_positive(vf x, vf yes, vf no) {

@@ -1,5 +1,4 @@
-/* Vectors of 4 floats: NEON, which every ARM processor of 64 bits has. The meaning of each function stands in
- * simd_portable.h. */
+/* Vectors of 4 floats: NEON, which every 64-bit ARM processor has. simd_portable.h describes each function. */
 #ifndef TENSOR_CPU_SIMD_NEON_H
 #define TENSOR_CPU_SIMD_NEON_H
 
@@ -73,7 +72,7 @@ INLINE vf v_to_float(vi x) {
   return (vf)vcvtq_f32_s32((int32x4_t)x);
 }
 INLINE vf v_times_power(vf x, vf n) {
-  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone is infinite, 2^-140 alone zero */
+  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone overflows, 2^-140 alone underflows */
   return x * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
 }
 INLINE vf v_where_positive(vf x, vf yes, vf no) {

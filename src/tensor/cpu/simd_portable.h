@@ -2,7 +2,7 @@
  * of every level; the other headers implement them with their processor's instructions.
  *
  * vf, vi, vu are vectors of LANES floats, signed and unsigned 32-bit integers; + - * / on vf and all operators on vi
- * and vu are the compilers'. Pointers need no alignment. Functions of one argument pass NaN on. */
+ * and vu are built into the compilers. Pointers need no alignment. Functions of one argument propagate NaN. */
 #ifndef TENSOR_CPU_SIMD_PORTABLE_H
 #define TENSOR_CPU_SIMD_PORTABLE_H
 
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A product's tile: TILE_ROWS x TILE_VECTORS accumulators, beside them TILE_VECTORS of B and one of A in registers. */
+/* A product's tile: TILE_ROWS x TILE_VECTORS accumulators, plus TILE_VECTORS of B and one of A in registers. */
 enum { LANES = 4, TILE_ROWS = 4, TILE_VECTORS = 2 };
 #define TILE_HEIGHTS HEIGHTS_4
 #define TILE_WIDTHS  WIDTHS_2
@@ -29,7 +29,7 @@ INLINE void v_store(float *p, vf x) {
   memcpy(p, &x, sizeof x);
 }
 
-/* The first n lanes (all from n = LANES on); the others read as zero and are not written. */
+/* The first n lanes (all if n >= LANES); the others read as zero and are not written. */
 INLINE vf v_load_n(const float *p, int64_t n) {
   if (n >= LANES) return v_load(p);
   vf x = {0};
@@ -86,13 +86,13 @@ INLINE vf v_to_float(vi x) {
 }
 /* x 2^n for whole n in [-160, 130]. */
 INLINE vf v_times_power(vf x, vf n) {
-  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone is infinite, 2^-140 alone zero */
+  vi whole = v_to_int(n), half = whole >> 1; /* in two steps: 2^128 alone overflows, 2^-140 alone underflows */
   return x * (vf)((half + 127) << 23) * (vf)((whole - half + 127) << 23);
 }
 INLINE vf v_where_positive(vf x, vf yes, vf no) {
   return v_select(x > v_set(0), yes, no);
 }
-/* A bit for each lane, the first lane's lowest: x >= bound, never for NaN. */
+/* One bit per lane, the first lane's lowest: x >= bound, never for NaN. */
 INLINE uint32_t v_mask_at_least(vf x, vf bound) {
   uint32_t mask = 0;
   const vi larger = x >= bound;
@@ -120,7 +120,7 @@ INLINE float v_reduce_max(vf x) {
   return a > b ? a : b;
 }
 
-/* LANES vectors as the rows of a square: rows become columns. */
+/* Transposes LANES vectors, the rows of a square. */
 INLINE void v_transpose(vf r[LANES]) {
   for (int i = 0; i < LANES; i++) {
     for (int j = 0; j < i; j++) {

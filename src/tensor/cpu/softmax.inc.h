@@ -1,6 +1,6 @@
-/* Rows of attention's scores on their way to probabilities, whatever made them. */
+/* Turns rows of attention scores into probabilities, for every kind of product. */
 
-/* A run of the scratch, its start on a cache line where the scratch is aligned at all. */
+/* Takes n floats of the scratch, on a cache line's start if the scratch itself is aligned. */
 INLINE float *take(float **scratch, int64_t n) {
   float *run = *scratch;
   *scratch += round_up(n, 16);
@@ -9,7 +9,7 @@ INLINE float *take(float **scratch, int64_t n) {
 
 /* A row of scores being turned into probabilities, 2^(factor score + shift): factor and shift include log2 e. */
 typedef struct score_row {
-  float *scores; /* [n_tokens] from the first in the window, rounded up to whole vectors */
+  float *scores; /* [n_tokens] from the first token in the window, rounded up to whole vectors */
   int64_t n_tokens;
   float factor, shift;
   uint64_t key; /* of dropout, and the row's first element there */
@@ -19,7 +19,7 @@ typedef struct score_row {
 
 static const float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
-/* Columns [low, high) of a row's scores, which stand at scores + low; all that the row sees are among them. */
+/* A row's scores for columns [low, high), from scores + low on; includes all columns that the row attends to. */
 INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_t head, int64_t i, int64_t low,
                               int64_t high) {
   const int64_t first = (head * s->n_tokens + i) * s->n_tokens + low, n_tokens = high - low;
@@ -31,7 +31,7 @@ INLINE score_row score_row_at(const cq_attention_shape *s, float *scores, int64_
                    .first = (uint32_t)first,
                    .rule = cq_dropout_rule_of(s->dropout.rate)};
   if (s->bias || s->scale < 0 || s->slopes || s->window > 0 ||
-      s->causal) { /* written back as they will be: then the maximum score is that of the exponent */
+      s->causal) { /* the final scores are written back: the maximum is then the maximum of the exponent */
     const float *bias = s->bias ? s->bias + first : NULL;
     for (int64_t j = 0; j < n_tokens; j += LANES) {
       vf x = v_load(scores + j) * v_set(s->scale);
@@ -64,7 +64,7 @@ INLINE vf kept_at(const score_row *row, int64_t j, vf x) {
                       x * v_set(row->rule.factor));
 }
 
-/* Exponentials in place of the scores, with dropout; returns their sum before it. */
+/* Replaces the scores by exponentials, with dropout; returns the sum before dropout. */
 INLINE float exponentials(const score_row *row, bool drops) {
   vf sum = v_set(0.0f);
   int64_t j = 0;
@@ -84,8 +84,8 @@ INLINE float exponentials(const score_row *row, bool drops) {
 /* One for each row of a tile, in whole vectors. */
 enum { TILE_SUMS = (TILE_ROWS + LANES - 1) / LANES * LANES };
 
-/* The rows of a tile of scores, from row `first` of the head on, become exponentials; sum: of each. Each step for all
- * rows before the next: one row's sum over lanes then overlaps with another row's work. */
+/* Turns a tile's rows of scores, from row `first` of the head on, into exponentials; sum: one per row. Each step runs
+ * over all rows before the next step: one row's horizontal sum then overlaps with another row's work. */
 INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_attention_shape *s, float *scores,
                          int64_t wide, int64_t head, int64_t first, int64_t height, int64_t low, int64_t high) {
   score_row row[TILE_ROWS];
@@ -99,7 +99,7 @@ INLINE void softmax_tile(float sum[TILE_SUMS], float shift[TILE_SUMS], const cq_
   }
 }
 
-/* A tile of sums of values by exponentials, divided by the sums of the exponentials. */
+/* A tile of values weighted by exponentials, divided by the sums of the exponentials. */
 INLINE void divide_tile(float *out, int64_t stride, const float *sum, int64_t height, int64_t dim) {
   for (int64_t r = 0; r < height; r++, out += stride) {
     const vf share = v_set(1.0f / sum[r]);

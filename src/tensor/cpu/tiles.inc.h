@@ -16,7 +16,7 @@ INLINE int64_t at_most(int64_t n, int64_t limit) {
 #define HEIGHTS_5(M)      HEIGHTS_4(M) M(5)
 #define HEIGHTS_6(M)      HEIGHTS_5(M) M(6)
 
-/* Rows [first, last) of part i, when m rows are split evenly into parts no taller than a tile. */
+/* Rows [first, last) of part i, when m rows are split evenly into parts of at most a tile's height. */
 typedef struct row_split {
   int64_t parts, height, taller; /* the first `taller` parts have one row more */
 } row_split;
@@ -27,7 +27,7 @@ INLINE row_split split_rows(int64_t m) {
   return (row_split){parts, m / parts, m % parts};
 }
 
-/* Finishes a tile while it is in the first-level cache: keeps the values before the activation, and applies it. */
+/* Finishes a tile while it is in the L1 cache: keeps the values before the activation, and applies it. */
 INLINE void finish(float *c, float *before, int64_t c_stride, int64_t rows, int64_t columns, cq_activation activation) {
   for (int64_t i = 0; i < rows; i++, c += c_stride) {
     for (int64_t j = 0; j < columns; j += LANES) {

@@ -1,5 +1,5 @@
-/* Probabilities of tokens. A row of logits (32,000 of them are 125 KiB) is read two or three times and stays in
- * the second-level cache meanwhile: its maximum; exponentials and their sum; what is requested. */
+/* Probabilities of tokens. A row of logits (125 KiB for 32,000 tokens) is read two or three times and stays in the L2
+ * cache meanwhile: for its maximum, for exponentials and their sum, and for the requested result. */
 
 INLINE float row_max(const float *x, int64_t dim) {
   vf max[4];
@@ -8,8 +8,8 @@ INLINE float row_max(const float *x, int64_t dim) {
   return v_reduce_max(v_max_of(v_max_of(max[0], max[1]), v_max_of(max[2], max[3])));
 }
 
-/* The sum of e^(x - max), and these in `powers` (may be x; NULL: not kept). NaN may have escaped row_max, but it
- * reaches the sum. */
+/* The sum of e^(x - max), and the exponentials in `powers` (may be x; NULL: not kept). row_max may miss a NaN, but the
+ * sum becomes NaN then. */
 INLINE float row_exponentials(float *powers, const float *x, float max, int64_t dim) {
   row_sum sum = {0};
   FOR_ROW(dim, {

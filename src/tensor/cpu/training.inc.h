@@ -1,4 +1,4 @@
-/* The LSTM cell, the loss, the gradient's length, the optimizer's step, and that of word vectors. */
+/* The LSTM cell, the loss, the gradient norm, the optimizer's step, and the update of word vectors. */
 
 static void lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const float *c_before, int64_t rows,
                       int64_t dim) {
@@ -42,7 +42,7 @@ static void lstm_cell_backward(float *dgates, float *dc, const float *dh, const 
   }
 }
 
-/* Squares are summed in f32 over runs short enough for that, the runs in double precision. */
+/* Squares are summed in f32 over short runs, and the runs in double precision. */
 enum { SUM_RUN = 16 * LANES };
 
 static double squared_error(float *gradient, const float *y, const float *target, float factor, int64_t n_elements) {
@@ -85,7 +85,7 @@ static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const
   }
 }
 
-/* Up to six rows at a time: their contributions to dx need dot products that are independent of each other. */
+/* Up to six rows at a time: their dot products, which contribute to dx, are independent of each other. */
 enum { SAMPLED = 6 };
 
 INLINE void sample_rows(float *dx, const float *x, float *const *o, const float *label, float rate, int64_t dim,

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* To the nearest whole number for |x| < 2^22, ties to even: what rintf does, without a call. */
+/* Rounds to the nearest integer for |x| < 2^22, ties to even: the result of rintf, without a call. */
 static float round_to_whole(float x) {
   return (x + 12582912.0f) - 12582912.0f;
 }

@@ -1,5 +1,5 @@
-/* Products in bf16 and 8 bits in plain loops: what the others are tested against. Packed is B itself, [k, n], as f32
- * (bf16), or as whole numbers after a scale for each column. */
+/* Products in bf16 and 8 bits in plain loops, which the others are tested against. Packed B is [k, n], as f32 (bf16),
+ * or as one scale per column followed by integers. */
 #include "tensor/levels.h"
 #include "tensor/ref/reference.h"
 
@@ -74,7 +74,7 @@ const cq_products cq_products_bf16_reference = {.name = "reference",
                                                 .transposed_bytes = bf16_transposed_bytes,
                                                 .product_transposed = bf16_product_transposed};
 
-/* --- 8 bits: cpu/int8.inc.h says what the numbers mean --- */
+/* --- 8 bits: cpu/int8.inc.h describes the representation --- */
 
 typedef struct row {
   float scale;

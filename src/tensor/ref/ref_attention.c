@@ -1,4 +1,4 @@
-/* Attention, head by head. Names as in the paper, i a row (a token that asks), j a column (a token asked):
+/* Attention, head by head. Names as in the paper; i is a row (a query's token), j a column (a key's token):
  *
  *   S = scale Q K^T + bias - slope |i - j|, -inf where masked      P = softmax(S) by rows      D = dropout(P)      O = D V
  *   dV = D^T dO    dD = dO V^T    dP = dropout(dD)    dS = P (dP - r), r_i = sum_j P_ij dP_ij = dO_i . O_i

@@ -23,8 +23,8 @@ void ref_lstm_cell(float *h, int64_t h_stride, float *c, float *gates, const flo
   }
 }
 
-/* Through h = o tanh c: do = dh tanh c, dc += dh o (1 - tanh^2 c). Through c = f c_before + i g, then each gate's own
- * slope, a (1 - a) for a sigmoid and 1 - a^2 for a tanh of value a. */
+/* Through h = o tanh c: do = dh tanh c, dc += dh o (1 - tanh^2 c). Through c = f c_before + i g, then each gate's
+ * derivative: a (1 - a) for a sigmoid and 1 - a^2 for a tanh of value a. */
 void ref_lstm_cell_backward(float *dgates, float *dc, const float *dh, const float *gates, const float *c,
                             const float *c_before, int64_t rows, int64_t dim) {
   for (int64_t row = 0; row < rows; row++) {

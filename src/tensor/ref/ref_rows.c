@@ -108,8 +108,7 @@ void ref_normalize(float *y, float *length, const float *x, int64_t rows, int64_
   }
 }
 
-/* dx = (dy - y (y . dy)) / length; where the length was held at its minimum it does not depend on x: dx = dy / length.
- */
+/* dx = (dy - y (y . dy)) / length; a length clamped to its minimum does not depend on x: dx = dy / length. */
 void ref_normalize_backward(float *dx, const float *dy, const float *y, const float *length, int64_t rows,
                             int64_t dim) {
   for (int64_t i = 0; i < rows; i++) {

@@ -1,4 +1,4 @@
-/* Plain loops of the search kernels: the specification. */
+/* The search kernels as plain loops: the specification. */
 #include "tensor/ref/reference.h"
 
 int64_t ref_at_least(uint32_t *hits, const float *scores, int64_t stride, const float *row_bounds,

@@ -1,4 +1,4 @@
-/* The loss of distillation, the gradient's length, the optimizer's step, and that of word vectors. */
+/* The loss of distillation, the gradient norm, the optimizer's step, and the update of word vectors. */
 #include "tensor/ref/reference.h"
 
 #include <math.h>

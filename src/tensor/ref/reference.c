@@ -1,4 +1,4 @@
-/* The table of plain loops, which every other level is tested against. See reference.h. */
+/* The table of plain loops, against which every other level is tested. See reference.h. */
 #include "tensor/ref/reference.h"
 
 #include "tensor/f32_products.inc.h"

@@ -1,5 +1,5 @@
-/* The reference level: plain loops that say what each kernel of tensor/kernels.h means. Sums are taken in double
- * precision, libm does the rest; nothing here is meant to be fast. The entries' contracts stand in tensor/kernels.h. */
+/* The reference level: plain loops that say what each kernel of tensor/kernels.h means. Sums are in double precision,
+ * and functions are libm's; nothing here is meant to be fast. tensor/kernels.h has the contract of each entry. */
 #ifndef TENSOR_REF_REFERENCE_H
 #define TENSOR_REF_REFERENCE_H
 

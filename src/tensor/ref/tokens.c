@@ -1,4 +1,4 @@
-/* Probabilities of tokens: softmax by rows, and the negative log-likelihood of one token a row. */
+/* Probabilities of tokens: softmax by rows, and the negative log-likelihood of one token per row. */
 #include "tensor/ref/reference.h"
 
 #include <math.h>
