@@ -31,8 +31,8 @@ static const cq_option put_rows[] = {
      .otherwise = "from the directory's card", .flags = CQ_OPTION_COMMAS},
     {CQ_TEXTS(O, "dataset", datasets, n_datasets, CHANGES, "NAME", "the card's data sets, by their names on the hub"),
      .otherwise = "from the directory's card"},
-    {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "what the commit says"), .otherwise = "which model, and calque"},
-    {CQ_FLAG(O, "private", is_private, CHANGES, "a repository that is created is private")},
+    {CQ_TEXT(O, "message", message, CHANGES, "TEXT", "commit message"), .otherwise = "names the model and calque"},
+    {CQ_FLAG(O, "private", is_private, CHANGES, "make the repository private if it is created")},
     {CQ_FLAG(O, "replace", replace, CHANGES, "replace existing files with other contents")},
 };
 #undef O

@@ -11,7 +11,7 @@ cp scored.tsv sts.tsv
 awk -F '\t' '{ print $0 "\tIt is something else, number " NR "." }' like.tsv >hard.tsv
 cp like.tsv dev.tsv
 pairs 300 >text.tsv
-"$PROGRAM" model new --kind static --text text.tsv --vocab-size 80 --dim 24 model 2>stderr || fail "no model"
+"$PROGRAM" model new --kind static --keep-case --text text.tsv --vocab-size 80 --dim 24 model 2>stderr || fail "no model"
 common="finetune --model model --seed 3 --epochs 40 --warmup 0"
 
 # The rank correlation of what comes out.

@@ -19,7 +19,7 @@ struct cq_clustering {
 static const cq_option option_rows[] = {
     {CQ_TEXT(O, "file", file, CHANGES, "FILE", "the sentences, or vectors"), .flags = CQ_OPTION_REQUIRED},
     {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
-             "model to encode the sentences with: a directory, or a name in the local Hugging Face cache"),
+             "model to encode the lines of FILE with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "FILE holds vectors"},
     CQ_PRECISION_ROW(O, precision),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
