@@ -66,9 +66,13 @@ static bool begins_table(cmark_node *paragraph) {
 }
 
 static bool is_line_of_dashes(cq_slice line) {
-  size_t n = 0;
-  while (n < line.n && memchr("|:- \t", line.data[n], 5)) n++;
-  return n == line.n && n > 0 && memchr(line.data, '-', n);
+  bool has_dash = false;
+  for (size_t i = 0; i < line.n; i++) {
+    const char c = line.data[i];
+    if (c != '|' && c != ':' && c != '-' && c != ' ' && c != '\t') return false;
+    has_dash |= c == '-';
+  }
+  return has_dash;
 }
 
 static bool next_cell(cq_slice *cell, cq_slice *row) {

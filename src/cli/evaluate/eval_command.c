@@ -194,11 +194,10 @@ static const char *take_perturbation(char *out, size_t size, const char *list, s
 }
 
 static char *append_way(char *label, const char *way) {
-  const size_t n = label ? strlen(label) : 0;
-  char *both = realloc(label, n + strlen(way) + 2);
+  const size_t n = label ? strlen(label) : 0, n_both = n + strlen(way) + 2;
+  char *both = realloc(label, n_both);
   if (!both) return label;
-  both[n] = ' ';
-  strcpy(both + n + 1, way);
+  snprintf(both + n, n_both - n, " %s", way);
   return both;
 }
 
