@@ -344,16 +344,18 @@ static const char invisible[] =
     "[\u00AD\u034F\u061C\u180E\u200E\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F\uFE00-\uFE0F"
     "\uFEFF\uFFF9-\uFFFB]";
 
+json_t *cq_replace_json(const char *kind, const char *pattern, const char *content) {
+  return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", kind, pattern, "content", content);
+}
+
 json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case) {
   json_t *steps = json_array();
-  cq_json_push(&steps,
-               json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "Regex", invisible, "content", ""));
+  cq_json_push(&steps, cq_replace_json("Regex", invisible, ""));
   cq_json_push(&steps, json_pack("{s:s}", "type", "NFC"));
   if (json_is_object(old)) cq_json_push(&steps, cq_json_copy(old));
   if (fold_case) {
     cq_json_push(&steps, json_pack("{s:s}", "type", "Lowercase"));
-    cq_json_push(&steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", "\u03C2", "content",
-                                   "\u03C3"));
+    cq_json_push(&steps, cq_replace_json("String", "\u03C2", "\u03C3"));
   }
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }

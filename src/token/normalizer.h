@@ -29,6 +29,8 @@ bool cq_normalizer_lowers(const cq_normalizer *step);
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
 
+/* A Replace step of tokenizer.json; kind: "String" or "Regex". NULL: out of memory. */
+json_t *cq_replace_json(const char *kind, const char *pattern, const char *content);
 /* The normalizer of our own models, for text as people type it: invisible characters go, what is decomposed (NFD) is
  * composed, then what `old` does (NULL: nothing), then, with fold_case, case is folded. NULL: out of memory. */
 json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case);

@@ -98,20 +98,16 @@ static cq_status put_words(cq_tokenizer *t, const cq_word_counts *c, const cq_wo
 
 /* --- the document --- */
 
-static json_t *replace_json(const char *kind, const char *pattern, const char *content) {
-  return json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", kind, pattern, "content", content);
-}
-
 /* Removes soft hyphens; turns zero-width spaces, byte order marks and the character that marks blanks into blanks. */
 static json_t *words_normalizer_json(bool lowercase) {
   json_t *steps = json_array();
   cq_json_push(&steps, json_pack("{s:s}", "type", "NFKC"));
   if (lowercase) cq_json_push(&steps, json_pack("{s:s}", "type", "Lowercase"));
-  cq_json_push(&steps, replace_json("String", "\xC2\xAD", ""));
-  cq_json_push(&steps, replace_json("String", "\xE2\x80\x8B", " "));
-  cq_json_push(&steps, replace_json("String", "\xEF\xBB\xBF", " "));
-  cq_json_push(&steps, replace_json("String", BLANK, " "));
-  cq_json_push(&steps, replace_json("Regex", "\\s+", " "));
+  cq_json_push(&steps, cq_replace_json("String", "\xC2\xAD", ""));
+  cq_json_push(&steps, cq_replace_json("String", "\xE2\x80\x8B", " "));
+  cq_json_push(&steps, cq_replace_json("String", "\xEF\xBB\xBF", " "));
+  cq_json_push(&steps, cq_replace_json("String", BLANK, " "));
+  cq_json_push(&steps, cq_replace_json("Regex", "\\s+", " "));
   cq_json_push(&steps, json_pack("{s:s, s:b, s:b}", "type", "Strip", "strip_left", 1, "strip_right", 1));
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }

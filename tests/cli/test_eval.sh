@@ -18,6 +18,10 @@ grep -q '^label,50,' stdout || fail "no row for the label"
 grep -q '^ru,20,' stdout || fail "no row for the second file"
 grep -q '^average,70,' stdout || fail "no average"
 [ "$(sed -n 2p stdout | cut -d , -f 6)" = 0.02 ] || fail "chance is not 1/50"
+expect 0 eval translation $model --csv --perturb lower,nfd label=same.tsv
+grep -q "^label lower," stdout && grep -q "^label nfd," stdout || fail "a row for each way is missing"
+expect 1 eval translation $model --perturb backwards same.tsv
+stderr_has "perturb: 'backwards' is not a way to type"
 expect 0 eval translation $model --json --max-rows 10 same.tsv
 stdout_has '"measure": "translation"'
 stdout_has '"n": 10'

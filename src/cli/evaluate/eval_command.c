@@ -12,7 +12,9 @@
 
 struct args {
   size_t size;
-  const char *model, *teacher, *train, *perturb;
+  const char *model, *teacher, *train;
+  const char *const *perturb;
+  size_t n_perturb;
   int threads;
   bool json, csv, hard;
   const cq_eval_options *eval;
@@ -179,20 +181,6 @@ static char *split_label(const char **file, const char *argument) {
   return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
 }
 
-/* --perturb: "lower,nfd". The i-th way, counted from 1; NULL for 0, which is the text as it is. */
-static size_t n_perturbations(const char *list) {
-  size_t n = list && *list;
-  for (; list && *list; list++) n += *list == ',';
-  return n;
-}
-
-static const char *take_perturbation(char *out, size_t size, const char *list, size_t i) {
-  if (i == 0) return NULL;
-  for (; i > 1; i--) list = strchr(list, ',') + 1;
-  snprintf(out, size, "%.*s", (int)strcspn(list, ","), list);
-  return out;
-}
-
 static char *append_way(char *label, const char *way) {
   const size_t n = label ? strlen(label) : 0, n_both = n + strlen(way) + 2;
   char *both = realloc(label, n_both);
@@ -315,7 +303,7 @@ static int run_measure(const cli_call *call) {
   while (strcmp(m->name, name) != 0) m++;
   bench b = {0};
   cli_progress progress = cli_progress_start();
-  const size_t n_rows = call->n_arguments, n_ways = 1 + n_perturbations(args->perturb), n_all = n_rows * n_ways;
+  const size_t n_rows = call->n_arguments, n_ways = 1 + args->n_perturb, n_all = n_rows * n_ways;
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   row *rows = calloc(n_all, sizeof *rows);
   if (!rows) return cli_fail("out of memory");
@@ -324,10 +312,9 @@ static int run_measure(const cli_call *call) {
   for (size_t i = 0; i < n_all && code == CLI_OK; i++) {
     cq_error error = {0};
     const char *file;
-    char way[32];
     rows[i].label = split_label(&file, call->arguments[i % n_rows]);
-    b.options.perturb = take_perturbation(way, sizeof way, args->perturb, i / n_rows);
-    if (b.options.perturb) rows[i].label = append_way(rows[i].label, way);
+    b.options.perturb = i < n_rows ? NULL : args->perturb[i / n_rows - 1];
+    if (b.options.perturb) rows[i].label = append_way(rows[i].label, b.options.perturb);
     cli_progress_draw(&progress, m->name, i, n_all, rows[i].label, progress.terminal);
     cq_status status = m->of_file(&rows[i], &b, file, &error);
     cli_progress_clear(&progress);
@@ -365,9 +352,10 @@ static const cq_option xsim_options[] = {
              "negation added or removed, clauses swapped), and count errors of each kind")},
     SHARED_OPTIONS};
 static const cq_option translation_options[] = {
-    {CQ_TEXT(struct args, "perturb", perturb, CHANGES, "HOW,...",
-             "measure again with the second column written as people type it: lower (case), upper, accents (without), "
-             "punctuation (without the last marks), nfd (decomposed), hyphen (soft hyphens)")},
+    {CQ_TEXTS(struct args, "perturb", perturb, n_perturb, CHANGES, "HOW,...",
+              "measure again with the second column written as people type it: lower (case), upper, accents (without), "
+              "punctuation (without the last marks), nfd (decomposed), hyphen (soft hyphens)"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = ""},
     SHARED_OPTIONS};
 static const cq_option search_options[] = {{CQ_TEXT(struct args, "documents", teacher, CHANGES, "MODEL",
                                                     "the model that encoded the documents, the first column"),

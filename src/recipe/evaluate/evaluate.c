@@ -56,13 +56,18 @@ static cq_status parse_row(cq_slice columns[3], double *gold, cq_slice line, int
   return CQ_OK;
 }
 
-/* The second column as it is typed. typed: where it lies. */
-static cq_status perturb_row(cq_slice columns[3], cq_builder *typed, const char *how, cq_error *error) {
+static cq_status find_typing(cq_typing *out, const char *name, cq_error *error) {
   size_t i = 0;
-  while (cq_typing_names[i] && strcmp(cq_typing_names[i], how) != 0) i++;
-  if (!cq_typing_names[i]) return cq_fail(error, CQ_ERR_ARGUMENT, "perturb: '%s' is not a way to type", how);
+  while (cq_typing_names[i] && strcmp(cq_typing_names[i], name) != 0) i++;
+  *out = (cq_typing)i;
+  if (cq_typing_names[i]) return CQ_OK;
+  return cq_fail(error, CQ_ERR_ARGUMENT, "perturb: '%s' is not a way to type", name);
+}
+
+/* Rewrites the second column; `typed` holds it until the next row. */
+static cq_status perturb_row(cq_slice columns[3], cq_builder *typed, cq_typing how, cq_error *error) {
   cq_builder_clear(typed);
-  cq_text_typed(typed, columns[1], (cq_typing)i);
+  cq_text_typed(typed, columns[1], how);
   columns[1] = (cq_slice){typed->data, typed->n};
   return typed->failed ? cq_fail_memory(error, "the rows of a file") : CQ_OK;
 }
@@ -89,8 +94,10 @@ cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_e
   cq_lines *lines = NULL;
   size_t capacity[3] = {0};
   cq_builder typed = {0};
+  cq_typing how = CQ_TYPED_LOWER;
   *out = (cq_rows){0};
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
+  if (!status && o.perturb) status = find_typing(&how, o.perturb, error);
   if (!status) status = cq_lines_open(&lines, file, error);
   if (status != CQ_OK) return status;
   while (o.max_rows == 0 || out->n < o.max_rows) {
@@ -104,7 +111,7 @@ cq_status cq_rows_read(cq_rows *out, const char *file, int n_columns, const cq_e
       out->n_skipped++;
       continue;
     }
-    if (status == CQ_OK && o.perturb) status = perturb_row(columns, &typed, o.perturb, &fault);
+    if (status == CQ_OK && o.perturb) status = perturb_row(columns, &typed, how, &fault);
     if (status == CQ_OK) status = append_row(out, capacity, columns, gold, n_columns, &fault);
     if (status != CQ_OK) {
       if (error) *error = fault;

@@ -115,7 +115,8 @@ typedef struct run {
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
   const float **candidates; /* candidates for contrast: [batch_pairs] the sources' vectors, then hard negatives */
   size_t n_candidates;
-  cq_builder typed; /* the batch's augmented translations, one after another */
+  cq_builder typed;   /* the batch's augmented translations, one after another */
+  size_t *typed_ends; /* [2 batch_pairs] the end of each in `typed` */
 } run;
 
 static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
@@ -238,7 +239,8 @@ static cq_status make_batches(run *r, cq_error *error) {
   r->plain = cq_alloc_array(n, sizeof *r->plain);
   r->texts = cq_alloc_array(n, 2 * sizeof *r->texts);
   r->targets = cq_alloc_array(n, 2 * sizeof *r->targets);
-  if (!r->pairs || !r->plain || !r->texts || !r->targets) return cq_fail_memory(error, "batch");
+  r->typed_ends = cq_alloc_array(n, 2 * sizeof *r->typed_ends);
+  if (!r->pairs || !r->plain || !r->texts || !r->targets || !r->typed_ends) return cq_fail_memory(error, "batch");
   return cq_sampler_new(&r->sampler, &r->data, r->sampling, r->training.o->seed, error);
 }
 
@@ -301,19 +303,17 @@ static size_t sort_plain_last(cq_pair *pairs, cq_pair *plain, size_t n, const cq
 /* Writes a share of n texts otherwise, each by a draw of its place in the run. */
 static cq_status augment_texts(run *r, cq_slice *texts, size_t n, cq_error *error) {
   const uint64_t batch = cq_trainer_batches(r->training.trainer);
-  size_t *starts = cq_alloc_array_zeroed(n + 1, sizeof *starts);
   cq_builder_clear(&r->typed);
-  for (size_t i = 0; starts && i < n; i++) {
+  for (size_t i = 0; i < n; i++) {
     cq_random random = cq_random_seeded(r->training.o->seed ^ cq_mix(batch), i);
     if (cq_random_uniform(&random) < r->o.augment)
       cq_text_typed(&r->typed, texts[i], (cq_typing)cq_random_below(&random, CQ_TYPED_BY_PEOPLE));
-    starts[i + 1] = r->typed.n;
+    r->typed_ends[i] = r->typed.n;
   }
-  const bool ok = starts && !r->typed.failed;
-  for (size_t i = 0; ok && i < n; i++)
-    if (starts[i + 1] > starts[i]) texts[i] = (cq_slice){r->typed.data + starts[i], starts[i + 1] - starts[i]};
-  cq_free(starts);
-  return ok ? CQ_OK : cq_fail_memory(error, "batch");
+  if (r->typed.failed) return cq_fail_memory(error, "batch");
+  for (size_t i = 0, start = 0; i < n; start = r->typed_ends[i++])
+    if (r->typed_ends[i] > start) texts[i] = (cq_slice){r->typed.data + start, r->typed_ends[i] - start};
+  return CQ_OK;
 }
 
 /* Sentences: translations, those without any, sources. The k-th source is that of the k-th translation. */
@@ -452,6 +452,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   cq_free(r->targets);
   cq_free(r->candidates);
   cq_builder_free(&r->typed);
+  cq_free(r->typed_ends);
   cq_free(r);
   return status;
 }
