@@ -11,7 +11,7 @@ stderr_has "there is no index in the schema 'calque'"
 expect 1 index copy files.index --to "$ADDRESS?schema="
 stderr_has "schema= has 1 to 63 bytes"
 expect 1 index copy files.index --to somewhere
-stderr_has "copied to postgresql://...: that is another"
+stderr_has "an index can be copied to postgresql://... only"
 expect 2 index copy files.index
 stderr_has "--to"
 expect 1 index info "$ADDRESS?sslmode=maybe"
