@@ -33,8 +33,8 @@ typedef struct cq_training_data {
  * highest; never an accuracy below the initial one. */
 typedef enum cq_best_by { CQ_BEST_AUTO, CQ_BEST_TRANSLATION, CQ_BEST_MSE, CQ_BEST_STS, CQ_BEST_LAST } cq_best_by;
 
-/** The precision of products in training, forward and backward. Weights, gradients, sums, the optimizer and saved
- * models are f32 in both. */
+/** The precision of products in training, forward and backward, and of a teacher's. Weights, gradients, sums, the
+ * optimizer and saved models are f32 in both. */
 typedef enum cq_training_precision {
   CQ_TRAINING_F32,
   CQ_TRAINING_BF16, /**< f32, with a notice, if the processor has no such products */
