@@ -208,7 +208,8 @@ typedef enum cq_snippet {
 typedef enum cq_ranking {
   CQ_RANK_DENSE,  /**< by the cosine of query and passage */
   CQ_RANK_WORDS,  /**< by common words, as in cq_lexical_search(): options->words_model */
-  CQ_RANK_HYBRID, /**< reciprocal rank fusion: sum of weight / (60 + rank) (Cormack, Clarke & Büttcher 2009) */
+  CQ_RANK_HYBRID, /**< (1 - w) cosine + w share, of the idf of the query's terms that the passage has, w = words_weight.
+                       A passage without any of them has the mean share of the three nearest passages that have some */
 } cq_ranking;
 
 typedef struct cq_search_options {
@@ -219,7 +220,7 @@ typedef struct cq_search_options {
   size_t effort;        /**< lists visited (IVF) or candidates kept (HNSW) by the approximate index; 0: its default */
   cq_ranking ranking;
   double words_weight; /**< weight of words in a hybrid ranking, 0 to 1; cosines have the rest */
-  size_t depth;        /**< length of each list that a hybrid ranking fuses, in passages, at least k */
+  size_t depth;        /**< nearest passages that a hybrid ranking considers, at least k; by words, ten times as many */
   const char *filter;  /**< conditions, docs/guides/search.md: "year >= 2020 and lang in [de, fr]"; NULL: none */
   cq_snippet snippet;  /**< of each hit's passage */
   bool csls; /**< rank vectors by 2 cos - the passage's hubness (cq_index_hubness()), against hubs; not for lexical

@@ -1,6 +1,6 @@
 /* Finds passages by their vectors: candidates from pgvector (by HNSW if it exists, otherwise all) by inner product ──▶
- * their vectors ──▶ cosines in double precision. A hybrid ranking, which needs only the ranks of a long list, keeps
- * pgvector's order; its hits get cosines later. With `exact`, no vector index is used. */
+ * their vectors ──▶ cosines in double precision. A hybrid ranking keeps pgvector's order and products in f32 of its long
+ * list; its hits get cosines later. With `exact`, no vector index is used. */
 #include "postgresql/database_search.h"
 
 #include "base/error.h"

@@ -215,11 +215,12 @@ static cq_status score_passages(candidates *list, const cq_index_searching *of, 
   searching *s = of->state;
   const bool exact = of->options->exact;
   const size_t at_least = of->options->ranking == CQ_RANK_WORDS ? MIN_CANDIDATES : 0;
-  const size_t wanted = 10 * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
+  const bool is_hybrid = of->options->ranking == CQ_RANK_HYBRID; /* k is ten times the depth already */
+  const size_t wanted = (is_hybrid ? 1 : 10) * k * (s->condition.n ? (size_t)CQ_DATABASE_FILTERED : 1);
   const size_t max = wanted > at_least ? wanted : at_least, max_of_one = max > MAX_OF_ONE ? max : MAX_OF_ONE;
   /* Passages with only more common words would merely fill the end of a hybrid ranking's list. */
   const size_t documents = of->has_passages ? 4 * of->options->k : of->options->k;
-  const size_t enough = of->options->ranking == CQ_RANK_HYBRID && !exact ? cq_min(k, documents) : k;
+  const size_t enough = is_hybrid && !exact ? cq_min(k, documents) : k;
   scored found = {0};
   cq_status status = CQ_OK;
   query_term *rarest = cq_alloc_array(query->n, sizeof *rarest);

@@ -2,7 +2,7 @@
  *
  *   dense     the passages with the highest cosines, or with the highest 2 cos - hubness (CSLS)
  *   words     the passages with the highest lexical scores
- *   hybrid    both lists, with `depth` passages each, fused by rank
+ *   hybrid    the nearest `depth` passages and ten times as many by words: the weighted sum of both scores
  *
  * In each list, a document keeps its best passage. If the list then has fewer than k documents, it is made longer,
  * until it has k or nothing is left. */
@@ -27,6 +27,10 @@ typedef cq_index_candidates candidates;
 /* What a term that occurs once in a passage of average length has of its idf is 1 / (1 + k1): with this factor, a passage
  * with all of the query's terms has 1. */
 #define ALL_TERMS 2.2
+enum {
+  NEAREST_MATCHES = 3,
+  WORDS_DEPTH = 10 /* times the depth: few words are in more passages, so the list is whole */
+};
 
 static const char *const rankings[] = {"dense", "words", "hybrid", NULL}; /* in cq_ranking's order */
 static const char *const snippets[] = {"none", "words", "vectors", NULL}; /* in cq_snippet's order */
@@ -43,11 +47,11 @@ static const cq_option search_rows[] = {
      .otherwise = "the method's"},
     {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
                "dense: by cosine; words: by the words in common; hybrid: the weighted sum of the cosine and of the "
-               "share of the query that the words "
-               "cover")},
-    {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.3, 0, 1, "SHARE",
-               "weight of the list by words in a hybrid ranking; the dense list has the rest")},
-    {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N", "passages of each list that a hybrid ranking fuses")},
+               "share of the query that the words cover")},
+    {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.2, 0, 1, "SHARE",
+               "weight of the score by words in a hybrid ranking; the cosine has the rest")},
+    {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N",
+             "nearest passages that a hybrid ranking considers; of those by words, ten times as many")},
     {CQ_TEXT(O, "filter", filter, CHANGES, "CONDITIONS",
              "only documents that match: 'year >= 2020 and lang in [de, fr] and not source = \"wire\"'"),
      .letter = 'f', .otherwise = "none"},
@@ -122,32 +126,37 @@ static double score_of_absent(const candidates *list, size_t n) {
   return list->n < n || list->n == 0 ? 0 : list->items[list->n - 1].score;
 }
 
-/* Adds `other`, by words, to a list by vectors that has room for it. */
-static void fuse_lists(candidates *list, const candidates *other, double absent) {
-  memcpy(list->items + list->n, other->items, other->n * sizeof *other->items);
-  const size_t n_all = list->n + other->n;
-  list->n = 0;
-  qsort(list->items, n_all, sizeof *list->items, by_record);
-  for (size_t i = 0; i < n_all; i++) {
-    candidate *last = list->n ? &list->items[list->n - 1] : NULL;
-    const candidate *next = &list->items[i];
-    if (last && last->record == next->record) {
-      last->score += next->score, last->cosine += next->cosine, last->words += next->words;
-      last->by_vector |= next->by_vector, last->by_words |= next->by_words;
-    } else {
-      list->items[list->n++] = *next;
-    }
+/* Adds `words` to a list by vectors that has room for it. A passage that shares no word with the query may be in another
+ * language, so this says nothing about it: its score by words is the mean of the nearest passages that share some. */
+static void fuse_lists(candidates *list, candidates *words, double absent) {
+  const size_t n = list->n;
+  double matched = 0;
+  size_t n_matched = 0;
+  qsort(words->items, words->n, sizeof *words->items, by_record);
+  for (size_t i = 0; i < n; i++) {
+    candidate *c = &list->items[i];
+    candidate *same = bsearch(c, words->items, words->n, sizeof *c, by_record);
+    if (!same) continue;
+    if (n_matched < NEAREST_MATCHES) matched += same->score, n_matched++;
+    c->score += same->score, c->words = same->words, c->by_words = true;
+    same->by_vector = true;
   }
-  for (size_t i = 0; i < list->n; i++)
-    if (!list->items[i].by_vector) list->items[i].score += absent;
+  for (size_t i = 0; n_matched > 0 && i < n; i++)
+    if (!list->items[i].by_words) list->items[i].score += matched / (double)n_matched;
+  for (size_t i = 0; i < words->n; i++) {
+    if (words->items[i].by_vector) continue;
+    list->items[list->n] = words->items[i];
+    list->items[list->n++].score += absent;
+  }
 }
 
 static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
   const cq_search_options *o = s->options;
   const size_t depth = cq_hybrid_depth(o), n = depth < s->n_allowed ? depth : s->n_allowed + 1;
+  const size_t n_words = cq_min(WORDS_DEPTH * depth, s->n_allowed + 1);
   const struct cq_index_backend *b = s->index->backend;
   candidates *words = cq_alloc_array_zeroed(s->n_queries, sizeof *words);
-  cq_status status = words ? b->by_words(words, s, n, error) : cq_fail_memory(error, "results");
+  cq_status status = words ? b->by_words(words, s, n_words, error) : cq_fail_memory(error, "results");
   if (!status) status = b->by_vectors(lists, s, n, error);
   for (size_t q = 0; !status && q < s->n_queries; q++) {
     candidate *both = cq_alloc_array(lists[q].n + words[q].n, sizeof *both);
