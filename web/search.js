@@ -179,7 +179,8 @@ function showHits({ hits: found, took_ms, truncated }) {
   $('#hits').replaceChildren(...found.map((hit, i) => hitItem(hit, i, top)));
   if (focused >= 0) links()[focused]?.focus();
   const parts = [found.length ? plural(found.length, 'hit') : 'Nothing found'];
-  if (found.length && took_ms != null) parts[0] += ` in ${took_ms < 10 ? took_ms.toFixed(1) : count(Math.round(took_ms))} ms`;
+  if (found.length && !found.some((hit) => hit.good)) parts.unshift('No good match');
+  if (found.length && took_ms != null) parts[parts.length - 1] += ` in ${took_ms < 10 ? took_ms.toFixed(1) : count(Math.round(took_ms))} ms`;
   if (!found.length && wholeFilter()) parts.push('Fewer filters may help.');
   else if (!found.length && state.mode === 'lexical') parts.push('Ranking by meaning finds other words for the same thing.');
   if (truncated) parts.push(`The query is longer than the ${info.max_tokens} tokens the model reads; its end was left out.`);

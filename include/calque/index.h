@@ -196,6 +196,10 @@ typedef struct cq_hit {
   bool by_vector, by_words;   /**< which of the two found the passage */
   size_t passage, begin, end; /**< the passage's number in the document, from 0, and its bytes of the text */
   cq_slice best;              /**< the best sentence for the query (cq_snippet); data NULL: none */
+  /** Whether the passage is likely to answer the query: its cosine is at least the model's calibrated one (good_match in
+   * config_sentence_transformers.json), or it has four fifths of the query's words, weighted by rarity. True for models
+   * without calibration, and in rankings by words. */
+  bool is_good;
 } cq_hit;
 
 /** How the best sentence of a passage is chosen. */

@@ -33,6 +33,7 @@ class CHit(ctypes.Structure):
         ("begin", ctypes.c_size_t),
         ("end", ctypes.c_size_t),
         ("best", lib.CSlice),
+        ("is_good", ctypes.c_bool),
     ]
 
 
@@ -49,7 +50,7 @@ class Document(NamedTuple):
 
 class Hit(NamedTuple):
     """A document found. ``text`` is the passage's; ``score`` is what hits are ranked by, ``best`` the sentence asked
-    for by ``snippet``."""
+    for by ``snippet``; ``good`` tells whether it is likely to answer, as far as the model is calibrated."""
 
     id: str
     text: str
@@ -62,6 +63,7 @@ class Hit(NamedTuple):
     metadata: dict[str, Any]
     passage: int
     best: str | None
+    good: bool
 
 
 AnyDocument = Union[Document, Mapping[str, Any]]
@@ -306,6 +308,7 @@ def _hits(hits: ctypes.c_void_p, query: int) -> list[Hit]:
                 _metadata(d.metadata),
                 h.passage,
                 h.best.text() if h.best.data else None,
+                h.is_good,
             )
         )
     return out

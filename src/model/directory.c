@@ -182,7 +182,9 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
     return status;
   if (kind && strcmp(kind, "SentenceTransformer") != 0)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model_type '%s'", kind);
-  if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error))) return status;
+  if ((status = cq_json_get_int(&e->truncate_dim, e->config, "truncate_dim", 1, INT32_MAX, path, error)) ||
+      (status = cq_json_get_number(&e->good_match, e->config, "good_match", path, error)))
+    return status;
   json_t *prompts = json_object_get(e->config, "prompts");
   if (prompts && !json_is_null(prompts)) {
     if (!json_is_object(prompts)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "'prompts' is not an object");

@@ -161,6 +161,7 @@ static cq_status make_hit(cq_hit *hit, cq_hits *hits, const cq_index_searching *
                   .words = c->words,
                   .by_vector = c->by_vector,
                   .by_words = c->by_words,
+                  .is_good = c->covers,
                   .passage = (size_t)cq_pg_number(r, row, 1),
                   .begin = (size_t)cq_pg_number(r, row, 2),
                   .end = (size_t)cq_pg_number(r, row, 3)};

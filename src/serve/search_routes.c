@@ -32,6 +32,7 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
                     : hit->by_words                 ? "lexical"
                                                     : "dense",
                     hit->passage, hit->begin, hit->end);
+  cq_builder_printf(b, ",\"good\":%s", hit->is_good ? "true" : "false");
   cq_builder_text(b, ",\"snippet\":{\"before\":");
   cq_json_text(b, d->text.data, before);
   cq_builder_text(b, ",\"best\":");

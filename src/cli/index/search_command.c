@@ -34,7 +34,7 @@ static void print_json_hit(const cq_hit *hit, cq_slice query, size_t rank, size_
   printf(", \"hits\": %zu", n);
   if (hit) {
     const cq_document *d = &hit->document;
-    printf(", \"rank\": %zu, \"cosine\": %.6f", rank, hit->cosine);
+    printf(", \"rank\": %zu, \"cosine\": %.6f, \"good\": %s", rank, hit->cosine, hit->is_good ? "true" : "false");
     cli_json_text(stdout, ", \"id\": ", d->id);
     cli_json_text(stdout, ", \"language\": ", d->language);
     cli_json_text(stdout, ", \"text\": ", d->text);
@@ -66,12 +66,22 @@ typedef struct search {
   bool several; /* queries, each of which is named above its hits */
 } search;
 
+static void note_no_good_match(const cq_hit *hits, size_t n) {
+  char text[80];
+  for (size_t i = 0; i < n; i++)
+    if (hits[i].is_good) return;
+  if (n == 0) return;
+  snprintf(text, sizeof text, "no good match: the first has a cosine of %.2f", hits[0].cosine);
+  cli_notice(NULL, text);
+}
+
 /* hits NULL: none. */
 static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;
     const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
     if (s->several && !s->args->json) printf("# %.*s\n", (int)queries[i].n, queries[i].data);
+    note_no_good_match(found, n_found);
     if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
     for (size_t rank = 0; rank < n_found; rank++) {
       if (s->args->json)

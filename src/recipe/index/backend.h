@@ -19,6 +19,7 @@ typedef struct cq_index_candidate {
   double score, cosine, words;
   int64_t record, first; /* the passage's number, which breaks ties; its document's first record */
   bool by_vector, by_words;
+  bool covers; /* has most of the query's words: cq_hit.is_good */
 } cq_index_candidate;
 
 /* The candidates of one query, best first. */

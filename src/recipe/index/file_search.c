@@ -235,6 +235,7 @@ static cq_status make_hit(cq_hit *hit, cq_hits *hits, const searching *s, const 
                   .words = c->words,
                   .by_vector = c->by_vector,
                   .by_words = c->by_words,
+                  .is_good = c->covers,
                   .passage = (size_t)(c->record - passage.first),
                   .begin = passage.begin,
                   .end = passage.end};

@@ -14,9 +14,12 @@
 #include "base/slice.h"
 #include "calque/embedding.h"
 #include "lexical/score.h"
+#include "model/encoder.h"
 #include "search/top.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +30,7 @@ typedef cq_index_candidates candidates;
 /* What a term that occurs once in a passage of average length has of its idf is 1 / (1 + k1): with this factor, a passage
  * with all of the query's terms has 1. */
 #define ALL_TERMS 2.2
+static const double MOST = 0.8; /* of the query's words, weighted by rarity */
 enum {
   NEAREST_MATCHES = 3,
   WORDS_DEPTH = 10 /* times the depth: few words are in more passages, so the list is whole */
@@ -138,7 +142,7 @@ static void fuse_lists(candidates *list, candidates *words, double absent) {
     candidate *same = bsearch(c, words->items, words->n, sizeof *c, by_record);
     if (!same) continue;
     if (n_matched < NEAREST_MATCHES) matched += same->score, n_matched++;
-    c->score += same->score, c->words = same->words, c->by_words = true;
+    c->score += same->score, c->words = same->words, c->by_words = true, c->covers = same->covers;
     same->by_vector = true;
   }
   for (size_t i = 0; n_matched > 0 && i < n; i++)
@@ -170,6 +174,8 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
     double all_terms = 0; /* the sum of their idf: words that no passage has count most */
     status = b->weigh(&all_terms, s, s->queries[q], &s->queries[q], 1, error);
     if (status) break;
+    for (size_t i = 0; i < words[q].n; i++)
+      words[q].items[i].covers = ALL_TERMS * words[q].items[i].score >= MOST * all_terms;
     scale_scores(&lists[q], 1 - o->words_weight);
     scale_scores(&words[q], all_terms > 0 ? ALL_TERMS * o->words_weight / all_terms : 0);
     fuse_lists(&lists[q], &words[q], score_of_absent(&lists[q], n));
@@ -196,6 +202,15 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
   else
     *out = hits;
   return status;
+}
+
+/* What the model's calibration says of the hits. */
+static void mark_good(cq_hits *hits, const searching *s) {
+  const cq_encoder *e = s->index->query_model ? NULL : atomic_load(&s->index->shared->encoder);
+  const double least = s->options->ranking == CQ_RANK_WORDS || !e || !e->good_match ? -INFINITY : e->good_match;
+  for (size_t q = 0; q < hits->n_queries; q++)
+    for (size_t i = 0; i < hits->n[q]; i++)
+      hits->all[q * hits->k + i].is_good |= hits->all[q * hits->k + i].cosine >= least;
 }
 
 /* --- a search --- */
@@ -243,6 +258,7 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
   s.vectors = o.query_vectors ? o.query_vectors : vectors;
   if (!status) status = find_all(lists, &s, error);
   if (!status) status = make_hits(&hits, &s, lists, n_truncated, error);
+  if (!status) mark_good(hits, &s);
   if (!status) status = cq_index_find_best(hits, &s, error);
   if (status)
     cq_hits_free(hits);
