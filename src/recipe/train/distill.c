@@ -430,9 +430,10 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = read_files(r, error);
   /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
-  const cq_precision precision = training.precision == CQ_TRAINING_BF16 ? CQ_PRECISION_BF16 : CQ_PRECISION_DEFAULT;
-  if (!status)
-    status = cq_cached_encoder_open(&r->teacher, o->teacher, precision, o->cache_directory, cq_training_notice, t, error);
+  cq_encoder_options opening = cq_encoder_default_options();
+  opening.notice = cq_training_notice, opening.notice_context = t;
+  if (training.precision == CQ_TRAINING_BF16) opening.precision = CQ_PRECISION_BF16;
+  if (!status) status = cq_cached_encoder_open(&r->teacher, o->teacher, &opening, o->cache_directory, error);
   if (!status)
     status =
         cq_check_columns(&r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, cq_training_notice, t, error);
