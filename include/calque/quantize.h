@@ -24,6 +24,7 @@ typedef enum cq_stored_precision {
   CQ_STORED_BF16, /**< every number rounded to bfloat16 */
   CQ_STORED_F16,  /**< every number rounded to IEEE's half precision */
   CQ_STORED_INT8, /**< matrices in 8 bits with one scale per row (output channel, word); everything else in f32 */
+  CQ_STORED_INT4, /**< the same, with the embeddings of the vocabulary in 4 bits */
 } cq_stored_precision;
 
 typedef struct cq_quantize_options {

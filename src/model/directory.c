@@ -405,7 +405,7 @@ cq_precision cq_encoder_precision(const cq_encoder *encoder) {
 
 static bool is_quantized(const cq_encoder *e) {
   for (size_t i = 0; i < e->params.n; i++)
-    if (!e->params.items[i]->value && e->params.items[i]->narrow.dtype == CQ_I8) return true;
+    if (!e->params.items[i]->value && e->params.items[i]->narrow.scales) return true;
   return false;
 }
 

@@ -149,6 +149,7 @@ CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *cons
  *   CQ_F32, CQ_BF16, CQ_F16   all parameters in this type, rounded to nearest
  *   CQ_I8                     parameters that may be narrow, row by row: q = x / scale, scale = max |x| / 127; the
  *                             others in f32. quantization.json has the version of this format
+ *   CQ_I4                     the same with tables of embeddings in 4 bits
  * Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, const char *directory,
                                       cq_error *error);

@@ -11,9 +11,8 @@
  *   its own gamma, beta      1, 0
  *   embeddings_project       diag(gamma) U sqrt(dim / rank) s, bias beta;  s: the mean of |U'c| / |c|
  *
- * Its norm removes the mean of the rank components, too: U is reflected so that this is the least of the axes, which is
- * lost. Axes come
- * from words by the square root of their frequency and from positions by how often sentences are that long; leaving out
+ * Its norm removes the mean of the rank components, too: U is turned so that this is the least of the axes, which is lost,
+ * and all components have parts of all other axes, so that they need equally many bits. Axes come from words by the square root of their frequency and from positions by how often sentences are that long; leaving out
  * the axes of positions, which are none of the words' largest, destroys the model. */
 #include "model/reshape.h"
 
@@ -74,6 +73,7 @@ cq_status cq_encoder_keep_layers(cq_encoder *e, const int *layers, size_t n, cq_
 
 /* --- factorized word embeddings --- */
 
+#define PI 3.14159265358979323846
 enum { N_SEEN_POSITIONS = 256, TYPICAL_LENGTH = 16 };
 static const double WEIGHT_OF_MEAN = 10; /* the mean is in every sum: its axis stays */
 
@@ -123,9 +123,10 @@ static void add_rows(factors *f, const float *rows, size_t n, const double *weig
 }
 
 static void weigh_words(factors *f) {
-  double all = 0;
+  double all = 0, sum = 0;
+  for (size_t i = 0; f->shares && i < f->n_words; i++) sum += f->shares[i];
   for (size_t i = 0; i < f->n_words; i++)
-    all += f->weights[i] = sqrt((f->shares ? f->shares[i] : 0) + 0.1 / (double)f->n_words);
+    all += f->weights[i] = sqrt((sum > 0 ? f->shares[i] / sum : 0) + 0.1 / (double)f->n_words);
   for (size_t i = 0; i < f->n_words; i++) f->weights[i] /= all;
 }
 
@@ -145,14 +146,18 @@ static cq_status find_axes(factors *f, cq_context *ctx, cq_error *error) {
   return cq_symmetric_axes(f->axes, f->moment, f->dim, f->rank, ctx, error);
 }
 
-/* Reflects the axes so that the direction (1, 1, ..., 1) of coordinates is the last axis. */
-static void hide_last_axis(factors *f) {
-  const size_t k = f->rank;
-  const double root = 1 / sqrt((double)k), length = sqrt(2 - 2 * root);
-  for (size_t d = 0; k > 1 && d < f->dim; d++) {
-    double along = 0;
-    for (size_t i = 0; i < k; i++) along += f->axes[i * f->dim + d] * (root - (i + 1 == k)) / length;
-    for (size_t i = 0; i < k; i++) f->axes[i * f->dim + d] -= 2 * along * (root - (i + 1 == k)) / length;
+/* Turns the axes by a cosine transform (DCT-II), whose constant is the last one. */
+static void spread_axes(factors *f) {
+  const size_t k = f->rank, dim = f->dim;
+  double *axes = f->moment; /* no longer needed */
+  memcpy(axes, f->axes, k * dim * sizeof *axes);
+  for (size_t i = 0; i < k; i++) {
+    double *out = f->axes + i * dim;
+    for (size_t d = 0; d < dim; d++) out[d] = axes[(k - 1) * dim + d] / sqrt((double)k);
+    for (size_t n = 1; n < k; n++) {
+      const double wave = sqrt(2 / (double)k) * cos(PI * ((double)i + 0.5) * (double)n / (double)k);
+      for (size_t d = 0; d < dim; d++) out[d] += wave * axes[(n - 1) * dim + d];
+    }
   }
 }
 
@@ -268,7 +273,7 @@ cq_status cq_encoder_factorize(cq_encoder *e, int rank, const double *shares, cq
   if (room) f.mean = f.constant + dim, f.x = f.constant + 2 * dim;
   cq_status status = room ? find_axes(&f, ctx, error) : cq_fail_memory(error, "word embeddings");
   if (!status) {
-    hide_last_axis(&f);
+    spread_axes(&f);
     status = put_factors(e, &f, error);
   }
   for (size_t i = 0; i < 3; i++) cq_free(made[i]);

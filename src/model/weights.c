@@ -210,20 +210,37 @@ static cq_status take_scales(cq_param *p, cq_weights *w, const cq_stored_tensor 
   return status;
 }
 
+/* A matrix in 4 bits: half as wide as it should be, with scales; NULL: there is none of these names. */
+static const cq_stored_tensor *find_four_bits(const cq_weights *w, const char *const *names, int64_t rows,
+                                              int64_t cols) {
+  for (size_t i = 0; names[i]; i++) {
+    char scales[512];
+    const cq_stored_tensor *t = cq_safetensors_find(w->file, names[i]);
+    if (t)
+      return t->dtype == CQ_U8 && t->n_dims == 2 && 2 * t->shape[1] == cols && (rows < 0 || t->shape[0] == rows) &&
+                     name_scales(scales, sizeof scales, names[i]) && cq_weights_has(w, scales)
+                 ? t
+                 : NULL;
+  }
+  return NULL;
+}
+
 cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *names, int64_t rows, int64_t cols,
                                  cq_arena *arena, cq_error *error) {
-  const cq_stored_tensor *tensor;
-  cq_status status = find_tensor(&tensor, w, names, rows, cols, error);
+  const cq_stored_tensor *tensor, *four_bits = find_four_bits(w, names, rows, cols);
+  cq_status status = four_bits ? CQ_OK : find_tensor(&tensor, w, names, rows, cols, error);
   if (status) return status;
-  if (tensor->dtype != CQ_BF16 && tensor->dtype != CQ_F16 && tensor->dtype != CQ_I8) {
+  if (four_bits) tensor = four_bits;
+  if (!four_bits && tensor->dtype != CQ_BF16 && tensor->dtype != CQ_F16 && tensor->dtype != CQ_I8) {
     status = cq_weights_take(p, w, names, rows, cols, arena, error);
     p->narrows = true;
     return status;
   }
   status = begin_param(p, tensor, names[0], arena, error);
   p->narrows = true;
-  p->narrow = (cq_narrow_rows){.data = tensor->data, .dtype = tensor->dtype};
-  if (!status && tensor->dtype == CQ_I8) status = take_scales(p, w, tensor, arena, error);
+  p->narrow = (cq_narrow_rows){.data = tensor->data, .dtype = four_bits ? CQ_I4 : tensor->dtype};
+  if (four_bits) p->cols = cols;
+  if (!status && (four_bits || tensor->dtype == CQ_I8)) status = take_scales(p, w, tensor, arena, error);
   if (!status) mark_taken(w, tensor);
   return status;
 }
@@ -305,27 +322,38 @@ static void set_shape(cq_stored_tensor *t, const cq_param *p) {
   t->shape[2] = p->n_dims == 3 ? depth : 0;
 }
 
-/* A parameter as one tensor in the arena, or as two: a matrix in 8 bits, and its scales. Returns how many; 0: out of
+/* The type of a parameter in a file of weights in this type: only what may be narrow is quantized, and only tables have
+ * 4 bits. */
+static cq_dtype type_of(const cq_param *p, cq_dtype weights) {
+  if (weights != CQ_I8 && weights != CQ_I4) return weights;
+  return !p->narrows ? CQ_F32 : weights == CQ_I4 && p->table && p->cols % 2 == 0 ? CQ_I4 : CQ_I8;
+}
+
+/* A parameter as one tensor in the arena, or as two: a quantized matrix, and its scales. Returns how many; 0: out of
  * memory. */
 static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
   const size_t n = (size_t)cq_param_floats(p), n_rows = (size_t)p->rows;
-  const cq_dtype dtype = weights == CQ_I8 && !p->narrows ? CQ_F32 : weights;
+  const cq_dtype dtype = type_of(p, weights);
   float *made;
   const float *value = cq_param_f32(&made, p);
-  void *data = value ? cq_arena_array(arena, n, cq_dtype_size(dtype)) : NULL;
+  void *data = value ? cq_arena_array(arena, n, dtype == CQ_I4 ? 1 : cq_dtype_size(dtype)) : NULL;
   size_t n_out = 0;
   if (!data) goto done;
   out[n_out++] = (cq_stored_tensor){.name = p->name, .dtype = dtype, .n_elements = (int64_t)n, .data = data};
   set_shape(&out[0], p);
   if (dtype == CQ_F32) {
     memcpy(data, value, n * sizeof *value);
-  } else if (dtype == CQ_I8) {
+  } else if (dtype == CQ_I8 || dtype == CQ_I4) {
     char name[512];
     float *scales = cq_arena_array(arena, n_rows, sizeof *scales);
     const char *kept = name_scales(name, sizeof name, p->name) ? cq_arena_strdup(arena, name) : NULL;
     if (!scales || !kept) n_out = 0;
-    for (size_t r = 0; n_out && r < n_rows; r++)
-      scales[r] = cq_int8_row((int8_t *)data + r * (size_t)p->cols, value + r * (size_t)p->cols, p->cols);
+    for (size_t r = 0; n_out && r < n_rows; r++) {
+      const float *row = value + r * (size_t)p->cols;
+      scales[r] = dtype == CQ_I8 ? cq_int8_row((int8_t *)data + r * (size_t)p->cols, row, p->cols)
+                                 : cq_int4_row((uint8_t *)data + r * (size_t)p->cols / 2, row, p->cols);
+    }
+    if (dtype == CQ_I4) out[0].dtype = CQ_U8, out[0].shape[1] /= 2, out[0].n_elements /= 2;
     if (n_out)
       out[n_out++] = (cq_stored_tensor){
           .name = kept, .dtype = CQ_F32, .n_dims = 1, .shape = {p->rows}, .n_elements = p->rows, .data = scales};
@@ -344,11 +372,12 @@ cq_status cq_weights_save(const cq_param *params, size_t n, cq_dtype weights, co
 cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *integers_name, const int32_t *integers,
                                int64_t n_integers, cq_dtype weights, const char *directory, cq_error *error) {
   static const char *const metadata[] = {"format", "pt", NULL};
+  const bool is_quantized = weights == CQ_I8 || weights == CQ_I4;
   char path[MAX_PATH];
   cq_arena arena = {0};
   size_t n_tensors = 0;
-  cq_status status = cq_path_join(path, sizeof path, directory,
-                                  weights == CQ_I8 ? "model-int8.safetensors" : "model.safetensors", error);
+  cq_status status =
+      cq_path_join(path, sizeof path, directory, is_quantized ? "model-int8.safetensors" : "model.safetensors", error);
   cq_stored_tensor *tensors = cq_alloc_array_zeroed(2 * n + 1, sizeof *tensors);
   if (!status && !tensors) status = cq_fail_memory(error, "the list of tensors");
   for (size_t i = 0; !status && i < n; i++) {
@@ -371,9 +400,10 @@ cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *int
                                               .n_elements = n_integers,
                                               .data = integers};
   if (!status) status = cq_safetensors_write(path, tensors, n_tensors, metadata, error);
-  if (!status && weights == CQ_I8)
-    status = cq_json_save(json_pack("{s:i, s:s}", "version", QUANTIZATION_VERSION, "weights", "int8"), directory,
-                          "quantization.json", error);
+  if (!status && is_quantized)
+    status = cq_json_save(
+        json_pack("{s:i, s:s}", "version", QUANTIZATION_VERSION, "weights", weights == CQ_I8 ? "int8" : "int4"),
+        directory, "quantization.json", error);
   cq_arena_free(&arena);
   cq_free(tensors);
   return status;

@@ -96,6 +96,13 @@ void cq_tokenizer_text(cq_builder *out, const cq_tokenizer *tokenizer, const int
 CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                         cq_slice text, bool add_special, cq_error *error);
 
+/* What text loses without a piece, as training a Unigram vocabulary prunes it (Kudo 2018, 3.2).
+ *   probability  [vocab_size] of the piece in the text that the vocabulary was trained on; 0: unknown
+ *   loss         [vocab_size] log-probability that the best way to write the piece with others has less; 1: unknown
+ * Not while other threads use the tokenizer. Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_tokenizer *tokenizer,
+                                                cq_error *error);
+
 /* A tokenizer with only the needed, special and added pieces, which splits the marked text as before.
  *   new_ids  [vocab_size] a piece's new id; -1: removed. Ids keep their order
  * It is saved as tokenizer.json, tokenizer_config.json and special_tokens_map.json. Errors: CQ_ERR_UNSUPPORTED for a

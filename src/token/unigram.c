@@ -159,4 +159,29 @@ static bool encode_unigram(cq_ids *out, const cq_tokenizer *t, cq_slice word, cq
   return put_path(out, memory->scratch, &t->model, word);
 }
 
+cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_tokenizer *t, cq_error *error) {
+  const cq_model *m = &t->model;
+  const bool is_unigram = m->kind == &cq_unigram_kind;
+  static const cq_piece_dropout none = {0};
+  node *best = NULL;
+  size_t size = 0;
+  double sum = 0;
+  for (size_t id = 0; id < t->vocab.n; id++) {
+    probability[id] = is_unigram ? exp(m->scores[id]) : 0, loss[id] = 1;
+    sum += probability[id];
+    const cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)id);
+    if (!is_unigram || piece.n == 0) continue;
+    if (!cq_reserve((void **)&best, &size, (piece.n + 1) * sizeof *best, 1)) return cq_fail_memory(error, "vocabulary");
+    memset(best, 0, (piece.n + 1) * sizeof *best);
+    const double score = m->scores[id];
+    m->scores[id] = 2 * m->unk_score * (double)piece.n; /* for a moment: any other way is better */
+    find_best_path(best, t, piece, &none);
+    m->scores[id] = score;
+    loss[id] = score - best[piece.n].score;
+  }
+  for (size_t id = 0; sum > 0 && id < t->vocab.n; id++) probability[id] /= sum;
+  cq_free(best);
+  return CQ_OK;
+}
+
 const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram, NULL};

@@ -15,12 +15,13 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const precisions[] = {"bf16", "f16", "int8", NULL};
+static const char *const precisions[] = {"bf16", "f16", "int8", "int4", NULL};
 
 #define O cq_quantize_options
 static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_STORED_INT8, precisions, "TYPE",
-               "store weights in this type: bf16, f16 (sentence-transformers reads both) or int8")},
+               "store weights in this type: bf16, f16 (sentence-transformers reads both), int8, or int8 with the "
+               "embeddings of the vocabulary in int4")},
     {CQ_TEXTS(O, "text", text_files, n_text_files, CHANGES, "FILE",
               "sentences, one per line (the first column): report the cosines between old and new vectors")},
     {CQ_TEXTS(O, "translation", translation_files, n_translation_files, CHANGES, "FILE",
@@ -160,7 +161,7 @@ static cq_status measure_saved(double *worst, const char *saved, const cq_encode
   cq_encoder_options opening = cq_encoder_default_options();
   cq_encoder *encoder = NULL;
   measuring m = {.o = o, .ctx = ctx, .models = {original}, .worst = -INFINITY};
-  opening.precision = o->precision == CQ_STORED_INT8 ? CQ_PRECISION_INT8 : CQ_PRECISION_F32;
+  opening.precision = o->precision >= CQ_STORED_INT8 ? CQ_PRECISION_INT8 : CQ_PRECISION_F32;
   cq_status status = cq_encoder_open(&encoder, saved, &opening, error);
   m.models[1] = encoder;
   if (!status) status = measure_files(&m, error);
@@ -172,7 +173,7 @@ static cq_status measure_saved(double *worst, const char *saved, const cq_encode
 
 cq_status cq_quantize(const char *directory, const char *model, double *worst, const cq_quantize_options *options,
                       cq_context *ctx, cq_error *error) {
-  static const cq_dtype types[] = {CQ_BF16, CQ_F16, CQ_I8};
+  static const cq_dtype types[] = {CQ_BF16, CQ_F16, CQ_I8, CQ_I4};
   cq_quantize_options o;
   cq_encoder_options opening = cq_encoder_default_options();
   cq_encoder *encoder = NULL;

@@ -30,7 +30,9 @@ static const cq_option option_rows[] = {
     {CQ_INT(O, "keep", keep, CHANGES, 0, 0, 1 << 24, "N",
             "keep the first N pieces of the vocabulary as well; in most vocabularies the most frequent come first")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 24, "N",
-            "keep the N pieces that the text uses most, files counting alike, and split the others into shorter ones"),
+            "keep the N pieces without which the text, and what the vocabulary was trained on, would be split worst; "
+            "files "
+            "count alike"),
      .otherwise = "all that the text needs"},
     {CQ_FLAG(O, "fold-case", fold_case, CHANGES,
              "read text in lower case, composed (NFC) and without invisible characters: pieces that differ in case "
@@ -236,20 +238,26 @@ static int by_share(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Marks the vocab_size pieces of the highest shares; of equal ones the first. */
-static cq_status mark_frequent(trimming *t, size_t n, cq_error *error) {
+/* Marks the vocab_size pieces without which text loses most; of equal ones the first. The text, and the text that the
+ * vocabulary was trained on, count alike: shares, which have the sum of the files, become those of both. */
+static cq_status mark_valuable(trimming *t, size_t n, cq_error *error) {
   const size_t n_kept = cq_min((size_t)t->o->vocab_size, n);
-  double *sorted = cq_alloc_array(n, sizeof *sorted);
-  if (!sorted) return cq_fail_memory(error, "vocabulary");
-  memcpy(sorted, t->shares, n * sizeof *sorted);
-  qsort(sorted, n, sizeof *sorted, by_share);
-  const double least = sorted[n_kept - 1];
-  cq_free(sorted);
+  double *values = cq_alloc_array(3 * n, sizeof *values), *loss = values + n, *sorted = values + 2 * n, n_files = 0;
+  if (!values) return cq_fail_memory(error, "vocabulary");
+  const cq_status status = cq_tokenizer_piece_values(values, loss, t->old, error);
+  for (size_t id = 0; id < n; id++) n_files += t->shares[id];
+  for (size_t id = 0; !status && id < n; id++) {
+    t->shares[id] += n_files * values[id];
+    sorted[id] = values[id] = t->shares[id] * loss[id];
+  }
+  if (!status) qsort(sorted, n, sizeof *sorted, by_share);
+  const double least = status ? 0 : sorted[n_kept - 1];
   size_t n_marked = 0;
-  for (size_t id = 0; id < n; id++) n_marked += t->needed[id] = t->shares[id] > least;
-  for (size_t id = 0; id < n && n_marked < n_kept; id++)
-    if (t->shares[id] == least && least > 0) t->needed[id] = true, n_marked++;
-  return CQ_OK;
+  for (size_t id = 0; !status && id < n; id++) n_marked += t->needed[id] = values[id] > least;
+  for (size_t id = 0; !status && id < n && n_marked < n_kept; id++)
+    if (values[id] == least && least > 0) t->needed[id] = true, n_marked++;
+  cq_free(values);
+  return status;
 }
 
 /* The shares in the order of the new ids. */
@@ -317,8 +325,8 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
   if (!m->tokenizer || !table)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s without a tokenizer's vocabulary cannot be trimmed", model,
                    m->type->name);
-  if (!table->value && table->narrow.dtype == CQ_I8)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is stored in 8 bits: trim the model that it was quantized from",
+  if (!table->value && table->narrow.scales)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is quantized: trim the model that it was quantized from",
                    model);
   const int64_t n = cq_tokenizer_describe(m->tokenizer)->vocab_size;
   if (n > table->rows)
@@ -338,7 +346,7 @@ static cq_status trim_vocabulary(trimming *t, cq_error *error) {
   if (!t->needed || !t->new_ids || !t->memory || (counts && (!t->shares || !t->counts)))
     return cq_fail_memory(error, "vocabulary");
   cq_status status = counts ? read_texts(t, READ_SHARES, error) : CQ_OK;
-  if (!status) status = t->o->vocab_size ? mark_frequent(t, (size_t)n, error) : read_texts(t, READ_PIECES, error);
+  if (!status) status = t->o->vocab_size ? mark_valuable(t, (size_t)n, error) : read_texts(t, READ_PIECES, error);
   bool all = true;
   for (int64_t id = 0; id < n && id < t->o->keep; id++) t->needed[id] = true;
   for (int64_t id = 0; id < n; id++) all = all && t->needed[id];

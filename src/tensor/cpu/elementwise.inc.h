@@ -94,9 +94,24 @@ INLINE vf v_of_f16(const char *from, int64_t n) {
     }                                                                                                                  \
   }
 
+static void gather_four_bits(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
+  const int64_t half = dim / 2;
+  for (int64_t i = 0; i < n; i++) {
+    const int64_t row = ids ? ids[i] : i;
+    const int8_t *from = (const int8_t *)table->data + row * half;
+    const vf scale = v_set(table->scales[row]);
+    for (int64_t j = 0; j < half; j += LANES) {
+      const vi both = v_to_int(v_of_bytes(from + j, half - j));
+      v_store_n(y + i * dim + j, v_to_float(both << 28 >> 28) * scale, half - j);
+      v_store_n(y + i * dim + half + j, v_to_float(both >> 4) * scale, half - j);
+    }
+  }
+}
+
 static void gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
   const char *data = table->data;
   switch (table->dtype) {
+  case CQ_I4: gather_four_bits(y, table, ids, n, dim); break;
   case CQ_I8: FOR_NARROW_ROWS(v_of_bytes((const int8_t *)table->data + at, dim - j) * v_set(table->scales[row])) break;
   case CQ_BF16: FOR_NARROW_ROWS(v_of_bf16(data + 2 * at, dim - j)) break;
   default: FOR_NARROW_ROWS(v_of_f16(data + 2 * at, dim - j))

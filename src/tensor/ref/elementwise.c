@@ -95,6 +95,12 @@ void ref_gather(float *y, const float *table, const int32_t *ids, int64_t n, int
   }
 }
 
+static float of_four_bits(const cq_narrow_rows *table, int64_t row, int64_t j, int64_t dim) {
+  const int64_t half = dim / 2;
+  const int bits = ((const uint8_t *)table->data)[row * half + (j < half ? j : j - half)] >> (j < half ? 0 : 4) & 15;
+  return (float)(bits < 8 ? bits : bits - 16) * table->scales[row];
+}
+
 static float widened(const cq_narrow_rows *table, int64_t row, int64_t at) {
   uint16_t half;
   if (table->dtype == CQ_I8) return (float)((const int8_t *)table->data)[at] * table->scales[row];
@@ -115,7 +121,8 @@ static float widened(const cq_narrow_rows *table, int64_t row, int64_t at) {
 void ref_gather_narrow(float *y, const cq_narrow_rows *table, const int32_t *ids, int64_t n, int64_t dim) {
   for (int64_t i = 0; i < n; i++) {
     const int64_t row = ids ? ids[i] : i;
-    for (int64_t j = 0; j < dim; j++) y[i * dim + j] = widened(table, row, row * dim + j);
+    for (int64_t j = 0; j < dim; j++)
+      y[i * dim + j] = table->dtype == CQ_I4 ? of_four_bits(table, row, j, dim) : widened(table, row, row * dim + j);
   }
 }
 
