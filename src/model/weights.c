@@ -217,8 +217,9 @@ static const cq_stored_tensor *find_four_bits(const cq_weights *w, const char *c
     char scales[512];
     const cq_stored_tensor *t = cq_safetensors_find(w->file, names[i]);
     if (t)
-      return t->dtype == CQ_U8 && t->n_dims == 2 && 2 * t->shape[1] == cols && (rows < 0 || t->shape[0] == rows) &&
-                     name_scales(scales, sizeof scales, names[i]) && cq_weights_has(w, scales)
+      return t->dtype == CQ_U8 && t->n_dims == 2 && (cols < 0 || 2 * t->shape[1] == cols) &&
+                     (rows < 0 || t->shape[0] == rows) && name_scales(scales, sizeof scales, names[i]) &&
+                     cq_weights_has(w, scales)
                  ? t
                  : NULL;
   }
@@ -239,7 +240,7 @@ cq_status cq_weights_take_narrow(cq_param *p, cq_weights *w, const char *const *
   status = begin_param(p, tensor, names[0], arena, error);
   p->narrows = true;
   p->narrow = (cq_narrow_rows){.data = tensor->data, .dtype = four_bits ? CQ_I4 : tensor->dtype};
-  if (four_bits) p->cols = cols;
+  if (four_bits) p->cols *= 2;
   if (!status && (four_bits || tensor->dtype == CQ_I8)) status = take_scales(p, w, tensor, arena, error);
   if (!status) mark_taken(w, tensor);
   return status;

@@ -98,7 +98,8 @@ CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokeni
 
 /* What text loses without a piece, as training a Unigram vocabulary prunes it (Kudo 2018, 3.2).
  *   probability  [vocab_size] of the piece in the text that the vocabulary was trained on; 0: unknown
- *   loss         [vocab_size] log-probability that the best way to write the piece with others has less; 1: unknown
+ *   loss         [vocab_size] log-probability that the best way to write the piece with others has less; 1: unknown.
+ *                A character that no others can write counts as many unknown ones as it has bytes
  * Not while other threads use the tokenizer. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_tokenizer *tokenizer,
                                                 cq_error *error);

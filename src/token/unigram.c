@@ -174,7 +174,7 @@ cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_
     if (!cq_reserve((void **)&best, &size, (piece.n + 1) * sizeof *best, 1)) return cq_fail_memory(error, "vocabulary");
     memset(best, 0, (piece.n + 1) * sizeof *best);
     const double score = m->scores[id];
-    m->scores[id] = 2 * m->unk_score * (double)piece.n; /* for a moment: any other way is better */
+    m->scores[id] = m->unk_score * (double)piece.n; /* for a moment: every other way is better */
     find_best_path(best, t, piece, &none);
     m->scores[id] = score;
     loss[id] = score - best[piece.n].score;

@@ -17,7 +17,7 @@ stdout_has '"n_sentences": 180,'
 # What is trimmed can be trained and stored in fewer bits like any other model.
 expect 0 model quantize small --precision int8 -o small-int8
 expect 1 model trim small-int8 --text english.txt -o out
-stderr_has "8 bits"
+stderr_has "quantized"
 
 # A static model of fewer dimensions.
 static=$SOURCE/tests/golden/models/static-normalized

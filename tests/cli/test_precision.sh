@@ -101,8 +101,8 @@ stderr_has "points are lost, more than 0.0001: nothing is written"
 [ ! -e none ] || fail "a model that loses too much was written"
 expect 2 model quantize "$TEACHER" --max-loss 1 -o none
 stderr_has "max-loss needs something to measure"
-expect 2 model quantize "$TEACHER" --precision int4 -o none
-stderr_has "one of bf16, f16, int8"
+expect 2 model quantize "$TEACHER" --precision int3 -o none
+stderr_has "one of bf16, f16, int8, int4"
 expect 2 model quantize "$TEACHER"
 echo '{"version": 7}' >small-int8/quantization.json
 expect 1 encode --model small-int8 en.txt

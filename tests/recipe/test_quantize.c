@@ -97,10 +97,10 @@ static void tell(void *context, const char *measure, const char *file, double be
 
 static void every_kind_in_every_precision(void **state) {
   static const cq_student_kind kinds[] = {CQ_STUDENT_TRANSFORMER, CQ_STUDENT_BILSTM, CQ_STUDENT_STATIC};
-  static const cq_precision by_default[] = {CQ_PRECISION_F32, CQ_PRECISION_F32, CQ_PRECISION_INT8};
+  static const cq_precision by_default[] = {CQ_PRECISION_F32, CQ_PRECISION_F32, CQ_PRECISION_INT8, CQ_PRECISION_INT8};
   (void)state;
   for (size_t k = 0; k < COUNT(kinds); k++)
-    for (int p = CQ_STORED_BF16; p <= CQ_STORED_INT8; p++) {
+    for (int p = CQ_STORED_BF16; p <= CQ_STORED_INT4; p++) {
       const char *model = fresh(kinds[k]), *file = text_file();
       const double full = size_of(kinds[k] == CQ_STUDENT_TRANSFORMER ? "model/model.safetensors"
                                   : kinds[k] == CQ_STUDENT_BILSTM    ? "model/0_WordEmbeddings/model.safetensors"
@@ -115,13 +115,13 @@ static void every_kind_in_every_precision(void **state) {
       o.measured = tell, o.measured_context = &t;
       if (quantize(model, &o, &worst, &error)) fail_msg("%s", error.message);
       assert_string_equal(t.text, "cosine;cosine, min;translation;STS;");
-      assert_true(t.losses[0] >= -1e-5 && t.losses[0] < (p == CQ_STORED_INT8 ? 1 : 0.01));
+      assert_true(t.losses[0] >= -1e-5 && t.losses[0] < (p == CQ_STORED_INT4 ? 3 : p == CQ_STORED_INT8 ? 1 : 0.01));
       assert_true(t.losses[0] <= t.losses[1]);
       assert_true(worst == fmax(t.losses[0], fmax(t.losses[2], t.losses[3])));
 
       cq_encoder *plain = open_as(small(), CQ_PRECISION_DEFAULT), *f32 = open_as(small(), CQ_PRECISION_F32);
-      if (!getenv("CALQUE_PRECISION") && (p != CQ_STORED_INT8 || cq_products_of(f32->kernels, CQ_PRECISION_INT8) !=
-                                                                     cq_products_of(f32->kernels, CQ_PRECISION_F32)))
+      if (!getenv("CALQUE_PRECISION") && (p < CQ_STORED_INT8 || cq_products_of(f32->kernels, CQ_PRECISION_INT8) !=
+                                                                    cq_products_of(f32->kernels, CQ_PRECISION_F32)))
         assert_int_equal(cq_encoder_precision(plain), by_default[p]);
       /* Written in full again: the same numbers. */
       assert_int_equal(cq_encoder_save(f32, test_path("again"), true, NULL, &error), CQ_OK);
@@ -138,10 +138,10 @@ static void every_kind_in_every_precision(void **state) {
 
       const double narrow = size_of(
           kinds[k] == CQ_STUDENT_TRANSFORMER
-              ? (p == CQ_STORED_INT8 ? "small/model-int8.safetensors" : "small/model.safetensors")
-          : kinds[k] == CQ_STUDENT_BILSTM ? (p == CQ_STORED_INT8 ? "small/0_WordEmbeddings/model-int8.safetensors"
+              ? (p >= CQ_STORED_INT8 ? "small/model-int8.safetensors" : "small/model.safetensors")
+          : kinds[k] == CQ_STUDENT_BILSTM ? (p >= CQ_STORED_INT8 ? "small/0_WordEmbeddings/model-int8.safetensors"
                                                                  : "small/0_WordEmbeddings/model.safetensors")
-                                          : (p == CQ_STORED_INT8 ? "small/0_StaticEmbedding/model-int8.safetensors"
+                                          : (p >= CQ_STORED_INT8 ? "small/0_StaticEmbedding/model-int8.safetensors"
                                                                  : "small/0_StaticEmbedding/model.safetensors"));
       assert_true(narrow < 0.8 * full);
     }
@@ -209,6 +209,11 @@ static void damaged_quantization(void **state) {
   expect_refused(CQ_ERR_FORMAT, "embedding.weight_scale");
   assert_int_equal(cq_safetensors_write(weights, tensors, 2, NULL, &error), CQ_OK);
   expect_refused(CQ_ERR_FORMAT, "shape [7], expected [6]");
+
+  /* In 4 bits: as wide as the scales say, or a matrix of bytes, which no model has. */
+  tensors[0].dtype = CQ_U8;
+  assert_int_equal(cq_safetensors_write(weights, tensors, 2, NULL, &error), CQ_OK);
+  expect_refused(CQ_ERR_FORMAT, "embedding.weight");
 }
 
 /* A weight that is no number is no number afterwards. */
@@ -220,7 +225,7 @@ static void not_finite(void **state) {
   for (int64_t i = 0; i < cq_param_floats(broken->params.items[0]); i += 24) broken->params.items[0]->value[i] = NAN;
   assert_int_equal(cq_encoder_save(broken, test_path("broken"), true, NULL, &error), CQ_OK);
   cq_encoder_free(broken);
-  for (int p = CQ_STORED_BF16; p <= CQ_STORED_INT8; p++) {
+  for (int p = CQ_STORED_BF16; p <= CQ_STORED_INT4; p++) {
     cq_quantize_options o = cq_quantize_default_options();
     o.precision = (cq_stored_precision)p, o.replace = true;
     assert_int_equal(quantize(test_path("broken"), &o, NULL, &error), CQ_OK);

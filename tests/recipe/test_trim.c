@@ -246,7 +246,7 @@ static void what_cannot_be_trimmed_is_refused(void **state) {
   cq_quantize_options q = cq_quantize_default_options();
   q.replace = true;
   assert_int_equal(cq_quantize(test_path("int8"), model, NULL, &q, NULL, &error), CQ_OK);
-  is_refused(CQ_ERR_UNSUPPORTED, "8 bits", test_path("int8"), text_file(), false);
+  is_refused(CQ_ERR_UNSUPPORTED, "quantized", test_path("int8"), text_file(), false);
 
   assert_int_equal(cq_directory_make(test_path("refused"), &error), CQ_OK);
   is_refused(CQ_ERR_ARGUMENT, "exists", model, text_file(), false);

@@ -4,6 +4,8 @@
 #include "base/random.h"
 #include "base/utf8.h"
 
+#include <math.h>
+
 /* Well-formed text that mixes scripts, so that words are unknown, single bytes are needed, and merges are long. */
 static size_t mixed_text(char *out, size_t room, cq_random *r) {
   static const char *const words[] = {
@@ -224,11 +226,31 @@ static int finish(void **state) {
   return remove_test_directory(state);
 }
 
+/* Worked out by hand: what text loses when a piece is written with others. */
+static void what_a_piece_is_worth(void **state) {
+  (void)state;
+  static const char json[] =
+      "{\"version\": \"1.0\", \"added_tokens\": [], \"model\": {\"type\": \"Unigram\", \"unk_id\": 0, \"vocab\": ["
+      "[\"<unk>\", 0], [\"a\", -1], [\"b\", -2], [\"ab\", -2.5], [\"ba\", -4]]}}";
+  static const double want[] = {0, -1 - -14, -2 - -14, -2.5 - -3, -4 - -3};
+  cq_error error = {0};
+  cq_tokenizer *t;
+  double probability[5], loss[5], sum = 0;
+  write_text(test_path("tokenizer.json"), json);
+  if (cq_tokenizer_open(&t, test_path("."), false, &error)) fail_msg("%s", error.message);
+  assert_int_equal(cq_tokenizer_piece_values(probability, loss, t, &error), CQ_OK);
+  for (int i = 1; i < 5; i++) assert_float_equal(loss[i], want[i], 1e-12);
+  for (int i = 0; i < 5; i++) sum += probability[i];
+  assert_float_equal(sum, 1, 1e-12);
+  assert_float_equal(probability[1] / probability[2], exp(1), 1e-12);
+  cq_tokenizer_free(t);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(marked_text_is_split_as_before), cmocka_unit_test(an_unknown_word_stays_unknown),
       cmocka_unit_test(the_lowest_score_stays),         cmocka_unit_test(special_tokens_stay),
-      cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(every_allocation_may_fail),      cmocka_unit_test(what_a_piece_is_worth),
   };
   return cmocka_run_group_tests(tests, make_test_directory, finish);
 }
