@@ -57,6 +57,7 @@ typedef struct cq_cluster_options {
   cq_mine_progress_fn progress;
   void *progress_context;
   cq_precision precision; /**< of the model */
+  bool compose;           /**< as in cq_encoder_options */
 } cq_cluster_options;
 /** 0.75, 10, 200 million: group "cluster". */
 CQ_DEFAULT_OPTIONS(cq_cluster_options, cq_cluster_default_options, cluster)

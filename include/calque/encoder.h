@@ -44,7 +44,17 @@ typedef struct cq_encoder_options {
    * model with a LoRA adapter per task (jina-embeddings-v3). Such models may have other tasks. NULL: the model's
    * defaults. CQ_ERR_ARGUMENT for an unknown task */
   const char *task;
+  /** Composes text (Unicode NFC) before the model's own tokenizer reads it, so that decomposed text (NFD, as in file
+   * names from a Mac) has the same vectors. false: as the model's authors do, with a notice, once, if a text's tokens
+   * depend on it. Nothing changes for tokenizers that normalize text themselves, such as those that calque trains */
+  bool compose;
 } cq_encoder_options;
+/** The row for compose, for the tables of functions and commands that open a model. */
+#define CQ_COMPOSE_ROW(owner)                                                                                          \
+  {                                                                                                                    \
+    CQ_FLAG(owner, "compose", compose, CHANGES,                                                                        \
+            "compose text (Unicode NFC) for a tokenizer that does not: text from a Mac is often decomposed (NFD)")     \
+  }
 CQ_DEFAULT_OPTIONS(cq_encoder_options, cq_encoder_default_options, encoder) /**< group "encoder" */
 
 /** Opens a sentence-transformers directory (modules.json), a Hugging Face encoder directory (with mean pooling and a

@@ -54,6 +54,9 @@ typedef struct cq_index_options {
   const char *query_model;
   size_t passage_tokens;  /**< split added documents that have more tokens; 0: the model's maximum */
   size_t passage_overlap; /**< tokens shared with the previous passage, in whole sentences */
+  /** As in cq_encoder_options: for making an index, which then composes documents and queries whenever it is opened,
+   * and for query_model. Opening an index made without it is CQ_ERR_ARGUMENT */
+  bool compose;
 } cq_index_options;
 /** For reading: group "index". */
 CQ_DEFAULT_OPTIONS(cq_index_options, cq_index_default_options, index)

@@ -129,6 +129,7 @@ typedef struct cq_mine_options {
   const char *classifier;      /**< a saved one, trained with the same margin */
   const char *save_classifier; /**< where to save the trained one (docs/formats.md) */
   unsigned leave_out;          /**< features not to use: bits, in the order of `calque mine --help` */
+  bool compose;                /**< as in cq_encoder_options */
 } cq_mine_options;
 CQ_DEFAULT_OPTIONS(cq_mine_options, cq_mine_default_options, mine) /**< group "mine" */
 

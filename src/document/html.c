@@ -3,10 +3,12 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
+#include "document/table_rows.h"
 #include "format/json.h"
 #include "text/encoding.h"
 
 #include <libxml/HTMLparser.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,8 +19,10 @@ typedef struct page {
   cq_builder *text, *title;
   cq_builder heading;                              /* that of the first <h1>, for pages without a title */
   size_t level, left_out_at, title_at, heading_at; /* depth of elements; 0: in none of them */
+  size_t table_at; /* depth of the innermost table; 0: in none, or again in one around another */
   bool has_title, has_heading, has_metadata;
   json_t *metadata;
+  cq_table table;
 } page;
 
 static bool is_among(const char *names, const xmlChar *name) {
@@ -81,6 +85,34 @@ static void take_once(cq_builder *out, const char *value) {
   if (value && out->n == 0) put_shown(out, value, strlen(value));
 }
 
+static int span(const xmlChar **attributes, const char *name) {
+  const char *value = attribute(attributes, name);
+  const long n = value ? strtol(value, NULL, 10) : 1;
+  return n < 1 ? 1 : n > 1000 ? 1000 : (int)n;
+}
+
+/* Tables within tables: the inner one is read, and the rest of the outer one, which is layout, stays lines. */
+static void start_in_table(page *p, const char *tag, const xmlChar **attributes) {
+  if (!strcmp(tag, "table")) {
+    cq_table_clear(&p->table);
+    p->table_at = p->level;
+  } else if (p->table_at && is_among(" tr thead tbody tfoot ", (const xmlChar *)tag)) {
+    cq_table_end_row(&p->table, p->text);
+    if (strcmp(tag, "tr") != 0) p->table.in_head = !strcmp(tag, "thead");
+  } else if (p->table_at && is_among(" th td ", (const xmlChar *)tag)) {
+    const cq_table_cell cell = {0, !strcmp(tag, "th"), span(attributes, "colspan"), span(attributes, "rowspan")};
+    cq_table_begin_cell(&p->table, p->text, cell);
+  }
+}
+
+static void end_in_table(page *p, const char *tag) {
+  if (p->table_at && is_among(" tr thead tbody tfoot ", (const xmlChar *)tag)) cq_table_end_row(&p->table, p->text);
+  if (p->table_at && !strcmp(tag, "thead")) p->table.in_head = false;
+  if (p->table_at != p->level) return;
+  cq_table_end(&p->table, p->text);
+  p->table_at = 0;
+}
+
 static void start_element(void *context, const xmlChar *name, const xmlChar **attributes) {
   page *p = context;
   const char *tag = (const char *)name;
@@ -93,11 +125,13 @@ static void start_element(void *context, const xmlChar *name, const xmlChar **at
   if (!strcmp(tag, "h1") && !p->has_heading) p->heading_at = p->level, p->has_heading = true;
   if (!p->left_out_at && is_left_out(name)) p->left_out_at = p->level;
   if (!p->left_out_at && is_block(name)) end_line(p->text);
+  if (!p->left_out_at) start_in_table(p, tag, attributes);
 }
 
 static void end_element(void *context, const xmlChar *name) {
   page *p = context;
   if (!p->left_out_at && is_block(name)) end_line(p->text);
+  if (!p->left_out_at) end_in_table(p, (const char *)name);
   if (p->left_out_at == p->level) p->left_out_at = 0;
   if (p->title_at == p->level) p->title_at = 0;
   if (p->heading_at == p->level) p->heading_at = 0;
@@ -188,6 +222,7 @@ static cq_status read_html(bool *found, void *state, cq_document_file *file, cq_
   if (!status && p.has_metadata) cq_json_append(&file->room->metadata, p.metadata, -1);
   json_decref(p.metadata);
   cq_builder_free(&p.heading);
+  cq_table_free(&p.table);
   cq_builder_free(&bytes);
   return status;
 }

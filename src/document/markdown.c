@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
+#include "document/table_rows.h"
 #include "format/json.h"
 
 #include <cmark.h>
@@ -90,24 +91,20 @@ static void end_table(cq_builder *out, size_t start) {
   cq_builder_bytes(&source, out->data + start, out->n - start);
   cq_slice rest = {source.data, source.n}, row, heads, head, cell;
   const cq_slice first = next_line(&rest);
-  const bool is_table = is_line_of_dashes(next_line(&rest));
+  bool is_table = is_line_of_dashes(next_line(&rest));
+  for (heads = first; is_table && next_cell(&head, &heads);) is_table = head.n <= CQ_MOST_HEAD;
   out->failed |= source.failed;
   for (size_t i = start; !is_table && i < out->n; i++)
     if (out->data[i] == '\n') out->data[i] = ' ';
   if (is_table) out->n = start;
   while (is_table && rest.n) {
-    bool is_first = true;
+    const size_t line = out->n;
     row = next_line(&rest), heads = first;
     while (next_cell(&cell, &row)) {
       if (!next_cell(&head, &heads)) head.n = 0;
-      if (cell.n == 0) continue;
-      if (!is_first) cq_builder_text(out, ", ");
-      cq_builder_bytes(out, head.data, head.n);
-      if (head.n) cq_builder_text(out, ": ");
-      cq_builder_bytes(out, cell.data, cell.n);
-      is_first = false;
+      cq_table_put(out, line, head, cell);
     }
-    if (!is_first && rest.n) cq_builder_char(out, '\n');
+    if (out->n > line && rest.n) cq_builder_char(out, '\n');
   }
   cq_builder_free(&source);
 }

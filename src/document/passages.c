@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/unicode.h"
 
 /* A sentence, or a part of a long one: [begin, end) of the text, and its number of tokens. */
 typedef struct cq_unit {
@@ -99,16 +100,41 @@ static size_t next_first(const cq_passages *p, size_t first, size_t end, const c
   return next;
 }
 
+static cq_slice unit_text(const cq_passages *p, cq_slice text, size_t unit) {
+  return cq_slice_trimmed((cq_slice){text.data + p->units[unit].begin, p->units[unit].end - p->units[unit].begin});
+}
+
+/* Whether a blank line follows a unit, which is not the last. */
+static bool ends_block(const cq_passages *p, cq_slice text, size_t unit) {
+  const cq_slice shown = unit_text(p, text, unit);
+  int n_lines = 0;
+  for (const char *at = shown.data + shown.n; at < text.data + p->units[unit + 1].begin; at++) n_lines += *at == '\n';
+  return n_lines >= 2;
+}
+
+/* A block of one unit without a final mark, which belongs to what follows. */
+static bool is_heading(const cq_passages *p, cq_slice text, size_t unit) {
+  const cq_slice shown = unit_text(p, text, unit);
+  size_t last = shown.n ? shown.n - 1 : 0;
+  uint32_t c;
+  while (last > 0 && ((unsigned char)shown.data[last] & 0xC0) == 0x80) last--;
+  cq_utf8_decode(&c, shown.data + last, shown.n - last);
+  return !cq_char_is_punctuation(c) && ends_block(p, text, unit) && (unit == 0 || ends_block(p, text, unit - 1));
+}
+
 cq_status cq_passages_find(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
   p->n = 0;
   if (cq_utf8_invalid_at(text.data, text.n) < text.n)
     return cq_fail(error, CQ_ERR_FORMAT, "not UTF-8 at byte %zu of a document", cq_utf8_invalid_at(text.data, text.n));
   cq_status status = text.n ? find_units(p, text, o, error) : CQ_OK;
   if (status || text.n == 0) return status;
-  for (size_t first = 0; !status && first < p->n_units;) {
-    size_t end = first, n_tokens = 0;
+  for (size_t first = 0, end = 0; !status && first < p->n_units;) {
+    const size_t n_covered = end;
+    size_t n_tokens = 0;
+    end = first;
     do n_tokens += p->units[end++].n_tokens;
     while (end < p->n_units && n_tokens + p->units[end].n_tokens <= o->max_tokens);
+    while (end < p->n_units && end - 1 > n_covered && is_heading(p, text, end - 1)) end--;
     status = add_passage(p, text, first, end - 1, error);
     first = end < p->n_units ? next_first(p, first, end, o) : end;
   }

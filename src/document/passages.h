@@ -1,5 +1,5 @@
 /* Splits long texts into passages that fit a model: as many consecutive sentences as fit; the last ones are repeated at
- * the beginning of the next passage. */
+ * the beginning of the next passage. No passage ends with a heading: a block of one line without a final mark. */
 #ifndef DOCUMENT_PASSAGES_H
 #define DOCUMENT_PASSAGES_H
 

@@ -100,6 +100,7 @@ static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *e
     json_decref(*out);
     *out = NULL;
   }
+  if (*out && e->compose) cq_json_set(out, "compose", json_true());
   return *out ? CQ_OK : cq_fail_memory(error, "a description");
 }
 

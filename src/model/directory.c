@@ -461,6 +461,26 @@ static cq_status choose_task(cq_encoder *e, const char *task, cq_error *error) {
   return has_adapters(e) ? keep_prompt(e, error) : CQ_OK;
 }
 
+static bool normalizes_text(const cq_encoder *e) {
+  const cq_tokenizer *tokenizer = cq_encoder_text_module(e)->tokenizer;
+  return tokenizer && cq_tokenizer_describe(tokenizer)->normalizes;
+}
+
+bool cq_encoder_start_composing(cq_encoder *e) {
+  const bool starts = !e->compose && !normalizes_text(e);
+  e->compose |= starts;
+  return starts;
+}
+
+static cq_status choose_form(cq_encoder *e, bool compose, cq_error *error) {
+  if (compose) cq_encoder_start_composing(e);
+  if (e->compose || normalizes_text(e) || !e->notice) return CQ_OK;
+  e->decomposed = cq_arena_alloc(&e->arena, sizeof *e->decomposed);
+  if (!e->decomposed) return cq_fail_memory(error, "an encoder");
+  atomic_init(e->decomposed, CQ_FORM_NOT_SEEN);
+  return CQ_OK;
+}
+
 #define O cq_encoder_options
 static const cq_option option_rows[] = {
     {CQ_INT(O, "max-length", max_seq_length, CHANGES, 0, 0, 0, "TOKENS",
@@ -472,6 +492,7 @@ static const cq_option option_rows[] = {
         "encode for this task ('query', 'document' or one of the model's own), with its prompt, route or weights")},
     {CQ_FLAG(O, "drop-unknown", drop_unknown, CHANGES,
              "leave out unknown tokens, as model2vec's own library does (static models)")},
+    CQ_COMPOSE_ROW(O),
 };
 #undef O
 
@@ -512,6 +533,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
     status = open_listed(e, list, path, &taken, error);
   }
   if (!status && taken.task) status = choose_task(e, taken.task, error);
+  if (!status) status = choose_form(e, taken.compose, error);
   if (!status) status = choose_precision(e, &taken, error);
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:

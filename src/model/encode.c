@@ -273,6 +273,7 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
   cq_status status = begin_encoding(&e, options, error);
   if (!status && n > 0) status = encode_sentences(&e, stats, cq_context_n_threads(ctx), error);
   end_encoding(&e);
+  cq_encoder_tell_decomposed(encoder);
   return status;
 }
 
@@ -324,4 +325,11 @@ void cq_encoder_tell_truncated(const cq_encoder *e, uint64_t n_truncated, uint64
   snprintf(text, sizeof text, "%" PRIu64 " of %" PRIu64 " sentences were longer than %d tokens and were truncated",
            n_truncated, n, cq_encoder_max_seq_length(e));
   e->notice(e->notice_context, text);
+}
+
+void cq_encoder_tell_decomposed(const cq_encoder *e) {
+  if (e->decomposed && atomic_compare_exchange_strong(e->decomposed, &(int){CQ_FORM_SEEN}, CQ_FORM_TOLD))
+    e->notice(e->notice_context,
+              "decomposed text (Unicode NFD, common on a Mac) has other vectors than composed text in this model; "
+              "the option 'compose' makes them equal (an index takes it when it is made)");
 }

@@ -6,6 +6,8 @@
 #include "calque/encoder.h"
 #include "model/module.h"
 
+#include <stdatomic.h>
+
 #define CQ_MAX_MODULES 16
 
 struct cq_encoder {
@@ -27,11 +29,15 @@ struct cq_encoder {
   bool has_routes;              /* and its modules (Router) or weights (LoRA) are specific to that task */
   double good_match; /* cosine from which a passage is likely to answer a query; 0: unknown */
   const char *similarity;
-  int64_t truncate_dim; /* for the vectors returned by encoding; 0: none */
-  bool include_prompt;  /* pooling sees the prompt's tokens */
-  cq_notice_fn notice;  /* cq_encoder_options' */
+  int64_t truncate_dim;   /* for the vectors returned by encoding; 0: none */
+  bool include_prompt;    /* pooling sees the prompt's tokens */
+  bool compose;           /* text to NFC before tokenizing */
+  atomic_int *decomposed; /* whether a text was seen that should be: CQ_FORM_; NULL: nobody is told */
+  cq_notice_fn notice;    /* cq_encoder_options' */
   void *notice_context;
 };
+
+enum { CQ_FORM_NOT_SEEN, CQ_FORM_SEEN, CQ_FORM_TOLD };
 
 /* Dimensions of the last module's output before truncation, as in training. */
 static inline int cq_encoder_full_dim(const cq_encoder *e) {
@@ -43,6 +49,8 @@ bool cq_encoder_has_tasks(const cq_encoder *encoder);
 
 /* Reports to notice (if not NULL) that n_truncated of n sentences were truncated. */
 void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, uint64_t n);
+/* The same, once, for a decomposed text that was tokenized and would have other ids if it were composed. */
+void cq_encoder_tell_decomposed(const cq_encoder *encoder);
 
 /* The directory for a model's name: the name itself if it is a directory, else its snapshot in the local Hugging Face
  * cache. */
@@ -58,6 +66,9 @@ CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, 
  * cq_weights_save. */
 CQ_MUST_USE cq_status cq_encoder_write(const cq_encoder *encoder, cq_dtype weights, const char *directory,
                                        const char *card, cq_error *error);
+
+/* As if it had been opened with 'compose'. False: it composes already, or its tokenizer does. Not while others use it. */
+bool cq_encoder_start_composing(cq_encoder *encoder);
 
 /* Sets the max number of tokens, special ones included. Errors: CQ_ERR_ARGUMENT if the model has fewer positions. */
 CQ_MUST_USE cq_status cq_encoder_limit(cq_encoder *encoder, int length, cq_error *error);

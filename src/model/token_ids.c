@@ -5,6 +5,7 @@
 #include "base/options.h"
 #include "base/utf8.h"
 #include "model/encoder.h"
+#include "text/unicode.h"
 
 #include <string.h>
 
@@ -79,12 +80,41 @@ cq_status cq_check_sentences(const cq_slice *sentences, size_t n, cq_error *erro
   return CQ_OK;
 }
 
-static cq_status tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice text,
-                          size_t max_length, bool *truncated, cq_error *error) {
+static cq_status tokenize_as_is(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice text,
+                                size_t max_length, bool *truncated, cq_error *error) {
   const cq_module *m = cq_encoder_text_module(encoder);
   return m->type->tokenize
              ? m->type->tokenize(out, m, memory, text, max_length, truncated, error)
              : cq_tokenizer_encode(out, m->tokenizer, memory, text, m->add_special, max_length, truncated, error);
+}
+
+/* A text that composing changes: its composed form's ids, or its own, noting whether they differ. */
+static cq_status tokenize_decomposed(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice text,
+                                     size_t max_length, bool *truncated, cq_error *error) {
+  cq_builder composed = {0};
+  cq_ids others = {0};
+  const size_t first = out->n;
+  cq_text_normal_form(&composed, text, CQ_NFC);
+  const cq_slice form = {composed.data, composed.n};
+  cq_status status = composed.failed ? cq_fail_memory(error, "composed text") : CQ_OK;
+  if (!status)
+    status = tokenize_as_is(out, encoder, memory, encoder->compose ? form : text, max_length, truncated, error);
+  if (!status && !encoder->compose) {
+    status = tokenize_as_is(&others, encoder, memory, form, max_length, NULL, error);
+    if (others.n != out->n - first || memcmp(others.ids, out->ids + first, others.n * sizeof *others.ids) != 0)
+      atomic_compare_exchange_strong(encoder->decomposed, &(int){CQ_FORM_NOT_SEEN}, CQ_FORM_SEEN);
+  }
+  cq_free(others.ids);
+  cq_builder_free(&composed);
+  return status;
+}
+
+static cq_status tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice text,
+                          size_t max_length, bool *truncated, cq_error *error) {
+  const bool is_of_interest = encoder->compose || (encoder->decomposed && *encoder->decomposed == CQ_FORM_NOT_SEEN);
+  return is_of_interest && !cq_text_is_composed(text)
+             ? tokenize_decomposed(out, encoder, memory, text, max_length, truncated, error)
+             : tokenize_as_is(out, encoder, memory, text, max_length, truncated, error);
 }
 
 cq_status cq_encoder_tokenize(cq_ids *out, const cq_encoder *encoder, cq_token_memory *memory, cq_slice sentence,
@@ -208,5 +238,6 @@ cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encode
   if (!status) status = append_text(out, &longer, encoder, memory, prompt, text, long_text == CQ_LONG_WINDOWS, error);
   if (!status && is_long) *is_long = longer;
   cq_text_memory_put(ctx, memory);
+  cq_encoder_tell_decomposed(encoder);
   return status;
 }

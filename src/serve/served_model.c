@@ -46,7 +46,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
   if (options->index) {
     cq_index_options o = cq_index_default_options();
     o.model = options->model, o.precision = options->precision, o.writing = options->writable;
-    o.notice = options->notice;
+    o.notice = options->notice, o.compose = options->compose;
     m->is_shared = cq_index_is_address(options->index);
     status = find_directory(m->directory, options->index, error);
     if (!status) status = cq_index_open(&m->index, options->index, &o, error);
@@ -55,6 +55,7 @@ cq_status serve_model_open(serve_model **out, const serve_model_options *options
   } else {
     cq_encoder_options o = cq_encoder_default_options();
     o.precision = options->precision, o.notice = options->notice, o.task = options->task;
+    o.compose = options->compose;
     status = cq_encoder_open(&m->own, name, &o, error);
     m->encoder = m->own;
   }

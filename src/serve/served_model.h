@@ -31,7 +31,7 @@ typedef struct serve_model_options {
   const char *index; /* a directory, or a database's address; NULL: none */
   const char *task;  /* the task of a model without an index, as in cq_encoder_options; NULL: the model's default */
   cq_precision precision;
-  bool writable;
+  bool writable, compose; /* as in cq_encoder_options */
   cq_notice_fn notice;
 } serve_model_options;
 

@@ -58,6 +58,13 @@ extern "C" void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_fo
   if (U_FAILURE(code)) out->failed = true;
 }
 
+extern "C" bool cq_text_is_composed(cq_slice text) {
+  UErrorCode code = U_ZERO_ERROR;
+  if (text.n > INT32_MAX || cq_text_is_ascii(text)) return true;
+  const icu::Normalizer2 *n = normalizer(CQ_NFC, code);
+  return n->isNormalizedUTF8(icu::StringPiece(text.data, static_cast<int32_t>(text.n)), code) || U_FAILURE(code);
+}
+
 extern "C" bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form) {
   UErrorCode code = U_ZERO_ERROR;
   const icu::Normalizer2 *n = normalizer(form, code);

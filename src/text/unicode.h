@@ -54,6 +54,8 @@ static inline bool cq_text_is_ascii(cq_slice text) {
 }
 
 void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_form form);
+/* Whether it is in NFC. Well-formed text only. */
+bool cq_text_is_composed(cq_slice text);
 /* Whether the text before a character and the text that begins with it can be normalized separately. */
 bool cq_char_begins_normal_form(uint32_t c, cq_normal_form form);
 

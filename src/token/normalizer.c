@@ -317,6 +317,10 @@ bool cq_normalizer_lowers(const cq_normalizer *step) {
   return step->run == run_lowercase || (step->run == run_bert_normalizer && step->flags[3]);
 }
 
+bool cq_normalizer_has_form(const cq_normalizer *step) {
+  return step->run == run_form;
+}
+
 cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers, cq_slice text) {
   const size_t limit = cq_normal_limit(text.n);
   if (normalizers->n == 0) {

@@ -25,6 +25,8 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 void cq_normalizers_free(cq_normalizers *normalizers);
 /* Whether the step lower-cases. */
 bool cq_normalizer_lowers(const cq_normalizer *step);
+/* Whether its result is in a normal form of Unicode. */
+bool cq_normalizer_has_form(const cq_normalizer *step);
 /* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit bytes. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);

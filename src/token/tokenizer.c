@@ -188,6 +188,7 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   info->lowercase = t->lowercase_first;
   for (size_t i = 0; i < t->normalizers.n; i++) {
     if (cq_normalizer_lowers(&t->normalizers.steps[i])) info->lowercase = true;
+    info->normalizes |= cq_normalizer_has_form(&t->normalizers.steps[i]);
   }
   /* Absent lengths are written as 1e30. */
   double length = 0;

@@ -32,6 +32,7 @@ typedef struct cq_tokenizer_info {
   int64_t truncation;                              /* tokenizer.json's max_length, if the caller wants it; 0: none */
   bool truncates_start;                            /* truncates longer text at the beginning instead of the end */
   bool lowercase;
+  bool normalizes; /* to a normal form of Unicode, whichever the text has */
 } cq_tokenizer_info;
 
 /* Opens the tokenizer in a directory.

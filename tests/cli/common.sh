@@ -48,6 +48,16 @@ expect_from() {
   [ "$got" -eq "$wanted" ] || fail "exit code $got, expected $wanted"
 }
 
+# A Korean line, composed (NFC) and as a Mac may write it (NFD); a model whose tokenizer does not normalize; the warning.
+composed_korean() { printf '\uB2E4\uC74C \uC5ED\n'; }
+decomposed_korean() { printf '\u1103\u1161\u110B\u1173\u11B7 \u110B\u1167\u11A8\n'; }
+AS_IT_IS=$SOURCE/tests/golden/models/mistral-last
+warned() { # TIMES [FILE]: of decomposed text
+  local n
+  n=$(grep -c "decomposed text.*'compose'" "${2-$tmp/stderr}")
+  [ "$n" -eq "$1" ] || fail "$n warnings of decomposed text, expected $1"
+}
+
 stdout_has() { grep -qF -- "$1" "$tmp/stdout" || fail "standard output lacks '$1'"; }
 stderr_has() { grep -qF -- "$1" "$tmp/stderr" || fail "standard error lacks '$1'"; }
 stdout_is_empty() { [ ! -s "$tmp/stdout" ] || fail "standard output is not empty"; }

@@ -127,4 +127,22 @@ expect 0 similarity $model --tsv pairs.tsv --columns 1,1 --batch 3
 [ "$(cut -f 1 stdout | sort -u)" = 1.0000 ] || fail "a column and itself differ"
 expect 0 similarity $model --json "a \"quoted\" word" b
 stdout_has '"a": "a \"quoted\" word"'
+# Decomposed text: one warning, or the vectors of composed text.
+for i in 1 2 3; do decomposed_korean; done >nfd.txt
+for i in 1 2 3; do composed_korean; done >nfc.txt
+expect 0 encode --model "$AS_IT_IS" --batch 1 --output nfd.bin nfd.txt
+warned 1
+expect 0 encode --model "$AS_IT_IS" --output nfc.bin nfc.txt
+warned 0
+expect 0 encode --model "$AS_IT_IS" --compose --replace --output nfd.bin nfd.txt
+warned 0
+same nfd.bin nfc.bin
+expect 0 encode --model "$SOURCE/tests/golden/models/qwen2-last" --replace --output nfd.bin nfd.txt
+warned 0
+expect 0 similarity --model "$AS_IT_IS" --compose "$(composed_korean)" "$(decomposed_korean)"
+stdout_has 1.0000
+expect 0 cluster --model "$AS_IT_IS" --cache cache --min-size 1 nfd.txt
+warned 1
+expect 0 cluster --model "$AS_IT_IS" --cache cache --compose --min-size 1 nfd.txt
+warned 0
 finish

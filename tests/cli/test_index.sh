@@ -315,4 +315,26 @@ fi
 expect 0 index new --model "$TEACHER" none.index
 expect 1 index approximate none.index
 stderr_has "approximat"
+# Decomposed text: the index knows whether it was made with --compose.
+decomposed_korean >nfd.txt
+expect 0 index new --model "$AS_IT_IS" as-is.index
+expect 0 index add as-is.index nfd.txt
+warned 1
+expect 0 search as-is.index "$(composed_korean)"
+warned 0
+grep -q "^1.0000" "$tmp/stdout" && fail "decomposed text has the vector of composed text"
+expect 1 search as-is.index --compose "$(composed_korean)"
+stderr_has "or without 'compose'"
+expect 0 index new --model "$AS_IT_IS" --compose composed.index
+expect 0 index add composed.index nfd.txt
+warned 0
+for text in "$(composed_korean)" "$(decomposed_korean)"; do
+  expect 0 search composed.index "$text" --ranking dense
+  warned 0
+  stdout_has "1.0000	nfd.txt:1"
+done
+expect 0 index hubness composed.index --queries nfd.txt
+warned 0
+expect 1 search composed.index --model "$TEACHER" "a train"
+stderr_has "was made with another model than"
 finish

@@ -92,6 +92,16 @@ expect 0 index add static.index --passage-tokens 100 long.txt
 expect 0 index info static.index
 grep -q "passages    [2-9]$" "$tmp/stdout" || fail "the document was not split as it should be"
 
+# One warning of decomposed text, in the documents and in the query.
+mkdir mac
+decomposed_korean >mac/a.txt
+expect 0 search mac --model "$AS_IT_IS" "$(decomposed_korean)"
+warned 1
+rm -r mac/.calque
+expect 0 search mac --model "$AS_IT_IS" --compose "$(composed_korean)"
+warned 0
+stdout_has "1.0000	a.txt"
+
 # No model is named: the one that calque ships, wherever it is.
 mkdir models && ln -s "$TEACHER" models/calque-small
 export CALQUE_MODELS=$tmp/models

@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
+#include "base/slice.h"
 #include "calque/document.h"
 
 /* Documents have the languages that they say, and no others. */
@@ -158,6 +159,61 @@ static void a_page_is_what_is_shown(void **state) {
   got = all(test_path("deep.html"), NULL, &error);
   assert_non_null(got);
   assert_non_null(strstr(got, "\"text\": \"x\""));
+  free(got);
+}
+
+/* The text of a page with this body is `expected`, whose ends of lines are \\n. */
+static void shows(const char *body, const char *expected) {
+  char wanted[2048];
+  snprintf(wanted, sizeof wanted, "{\"id\": \"%%\"%s%s%s}\n", *expected ? ", \"text\": \"" : "", expected,
+           *expected ? "\"" : "");
+  reads("table.html", body, wanted, NULL);
+}
+
+static void rows_of_tables_are_lines(void **state) {
+  (void)state;
+  shows("<p>Before.<table><caption>Rain</caption><thead><tr><th>City<th>In <i>mm</i></thead><tbody><tr><td>Oslo</td>"
+        "<td>800</td></tr><tr><td>Rome<td></table>After.",
+        "Before.\\nRain\\nCity: Oslo, In mm: 800\\nCity: Rome\\nAfter.");
+  /* without <thead>; heads of rows; a cell too many; lines within a cell; an empty row */
+  shows("<table><tr><th></th><th>Open:</th></tr><tr><th>Monday</th><td>9 to 5<td>not in July</tr><tr><td></td></tr>"
+        "<tr><td>Sunday<td>no,<br>never</tr></table>",
+        "Monday, Open: 9 to 5, not in July\\nSunday, Open: no, never");
+  shows("<table><tr><td>Bread<td>3 €<tr><td>Milk<td>1 €</table>", "Bread, 3 €\\nMilk, 1 €");
+  shows("<table><tr><th>Height</th><td>330 m</td></tr><tr><th>Built</th><td>1889</td></tr></table>",
+        "Height: 330 m\\nBuilt: 1889");
+  shows("<table><tr><th>A</th><th>B</th></tr></table>after", "A, B\\nafter");
+  shows("<table><tr><th>A<th>B<tr><th>c<th>d<tr><th>e<th>f</table>", "A: c, B: d\\nA: e, B: f");
+  /* cells over several columns and rows */
+  shows("<table><thead><tr><th rowspan=2>Day<th colspan=2>Bus<tr><th>to<th>from</thead><tr><td rowspan=2>Monday<td>8:00"
+        "<td>9:00<tr><td>10:00<td>11:00<tr><td>Sunday<td colspan=2>none<tr><th colspan=3>Holidays</table>",
+        "Day: Monday, Bus to: 8:00, Bus from: 9:00\\nDay: Monday, Bus to: 10:00, Bus from: 11:00\\nDay: Sunday, none"
+        "\\nHolidays");
+  /* layout: blocks of text, tables within tables */
+  shows("<table><tr><td><p>A first paragraph, with words and words and words and words and words and words and words "
+        "and words and words and words.</p><p>A second one, with words and words and words and words and words and "
+        "words.</p><td>aside</table>",
+        "A first paragraph, with words and words and words and words and words and words and words and words and words "
+        "and words.\\nA second one, with words and words and words and words and words and words.\\naside");
+  shows("<table><tr><td>Menu<td><table><tr><th>A<th>B<tr><td>1<td>2</table>more<tr><td>foot<td>end</table>",
+        "Menu\\nA: 1, B: 2\\nmore\\nfoot\\nend");
+  /* damaged; what is not shown */
+  shows("<td>a<td>b<tr><th>c</table></table><table><td colspan=-1 rowspan=99999999999>d<th colspan=x>e<tr>stray<td>f",
+        "a\\nb\\nc\\nd, e\\nstray\\nd, f");
+  shows("<nav><table><tr><td>a<td>b</table></nav><table><tr><td>x<td><button>no</button><tr><td colspan=1000>y</table>",
+        "x\\ny");
+  cq_builder wide = {0};
+  cq_error error;
+  cq_builder_text(&wide, "<table><tr>");
+  for (int i = 0; i < 80; i++) cq_builder_printf(&wide, "<td rowspan=3>c%d", i);
+  cq_builder_text(&wide, "<tr><td>next</table>");
+  write_bytes(test_path("wide.html"), wide.data, wide.n);
+  cq_builder_free(&wide);
+  char *got = all(test_path("wide.html"), NULL, &error);
+  assert_non_null(got);
+  assert_non_null(strstr(got, "c63 c64"));
+  assert_non_null(strstr(got, "\\nc0, c1, "));
+  assert_non_null(strstr(got, ", next\""));
   free(got);
 }
 
@@ -339,9 +395,13 @@ static void folders_are_walked(void **state) {
 static void memory_may_fail(void **state) {
   (void)state;
   static const char *const files[][2] = {
-      {"m.csv", "id,text,n\n1,one,x\n2,two,y\n"},     {"m.jsonl", "{\"text\": \"a\", \"tags\": [1, 2]}\n"},
-      {"m.json", "[{\"text\": \"a\", \"n\": 1}]"},    {"m.md", "---\nlang: de\nyear: 1\n---\n# A\n\nb\n"},
-      {"m.trec", "<DOC>\n<DOCNO>1</DOCNO>a</DOC>\n"}, {"m.txt", "a\nb\n"},
+      {"m.csv", "id,text,n\n1,one,x\n2,two,y\n"},
+      {"m.jsonl", "{\"text\": \"a\", \"tags\": [1, 2]}\n"},
+      {"m.json", "[{\"text\": \"a\", \"n\": 1}]"},
+      {"m.md", "---\nlang: de\nyear: 1\n---\n# A\n\nb\n"},
+      {"m.trec", "<DOC>\n<DOCNO>1</DOCNO>a</DOC>\n"},
+      {"m.txt", "a\nb\n"},
+      {"m.html", "<table><tr><th rowspan=2>A<th>B<tr><td>1<td>2</table>"},
   };
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
     cq_error error;
@@ -412,6 +472,7 @@ int main(void) {
       cmocka_unit_test(columns_are_named_by_the_first_row),
       cmocka_unit_test(json_has_fields_of_many_names),
       cmocka_unit_test(a_page_is_what_is_shown),
+      cmocka_unit_test(rows_of_tables_are_lines),
       cmocka_unit_test(markdown_is_its_text),
       cmocka_unit_test(trec_has_documents),
       cmocka_unit_test(parquet_has_columns),

@@ -48,6 +48,16 @@ static void sentences_are_kept_whole(void **state) {
   gives(" \n ", 3, 0, "");
 }
 
+static void headings_stay_with_their_text(void **state) {
+  (void)state;
+  gives("One is here.\n\nTwo\n\nThree is away. Four is near.", 4, 0,
+        "One is here.|Two\n\nThree is away.|Four is near.|");
+  gives("One is here.\n\nTwo\n\nThree\n\nFour is near.", 5, 0, "One is here.|Two\n\nThree\n\nFour is near.|");
+  gives("One is here.\n\nTwo.\n\nThree is away.", 4, 0, "One is here.\n\nTwo.|Three is away.|");
+  gives("One is here.\nTwo\n\nThree is away.", 4, 0, "One is here.\nTwo|Three is away.|"); /* the end of a block */
+  gives("One\n\nTwo\n\nThree is away it is.", 2, 0, "One|Two|Three is|away it|is.|");      /* no room for more */
+}
+
 static void long_sentences_are_split_between_words(void **state) {
   (void)state;
   gives("one two, three four five six seven. Eight.", 3, 0, "one two, three|four five six|seven. Eight.|");
@@ -121,8 +131,11 @@ static void memory_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sentences_are_kept_whole), cmocka_unit_test(long_sentences_are_split_between_words),
-      cmocka_unit_test(errors_are_handed_on),     cmocka_unit_test(nothing_is_lost),
+      cmocka_unit_test(sentences_are_kept_whole),
+      cmocka_unit_test(headings_stay_with_their_text),
+      cmocka_unit_test(long_sentences_are_split_between_words),
+      cmocka_unit_test(errors_are_handed_on),
+      cmocka_unit_test(nothing_is_lost),
       cmocka_unit_test(memory_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

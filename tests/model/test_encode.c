@@ -2,6 +2,7 @@
 #include "support/files.h"
 
 #include "base/memory.h"
+#include "base/slice.h"
 #include "calque/calque.h"
 
 static const char *const models[] = {"bert-uncased", "bert-prompt", "bert-xlmr",  "xlmr-model",      "roberta-mean",
@@ -93,10 +94,106 @@ static void every_allocation_may_fail(void **state) {
   }
 }
 
+/* --- decomposed text --- */
+
+static const char korean[] = "\uB2E4\uC74C \uC5ED", korean_nfd[] = "\u1103\u1161\u110B\u1173\u11B7 \u110B\u1167\u11A8";
+
+static void count_notice(void *context, const char *text) {
+  if (strstr(text, "'compose'")) ++*(int *)context;
+}
+
+static cq_encoder *open_composing(const char *model, bool compose, int *n_notices) {
+  char path[4096];
+  cq_encoder *encoder;
+  cq_encoder_options options = cq_encoder_default_options();
+  options.compose = compose, options.notice = count_notice, options.notice_context = n_notices;
+  snprintf(path, sizeof path, CQ_TESTS_DIR "/golden/models/%s", model);
+  assert_int_equal(cq_encoder_open(&encoder, path, &options, NULL), CQ_OK);
+  return encoder;
+}
+
+/* Without the option the vectors differ, and one notice says so, whatever number of calls and threads. */
+static void decomposed_text_is_composed_or_noticed(void **state) {
+  cq_slice both[2 * N];
+  char fingerprints[2][33];
+  cq_context *ctx;
+  (void)state;
+  assert_int_equal(cq_context_open(&ctx, 3, NULL), CQ_OK);
+  for (int i = 0; i < 2 * N; i++) both[i] = cq_slice_of(i % 2 ? korean_nfd : korean);
+  for (int compose = 0; compose < 2; compose++) {
+    static float out[2 * N * MAX_DIM];
+    int n_notices = 0;
+    bool is_long;
+    cq_token_ids ids = {0};
+    cq_encoder *encoder = open_composing("mistral-last", compose, &n_notices);
+    const size_t dim = (size_t)cq_encoder_dim(encoder);
+    assert_int_equal(cq_encoder_encode(out, NULL, encoder, texts, N, NULL, ctx, NULL), CQ_OK);
+    assert_int_equal(cq_encoder_encode(out, NULL, encoder, both, 1, NULL, ctx, NULL), CQ_OK);
+    assert_int_equal(n_notices, 0);
+    for (int round = 0; round < 2; round++)
+      assert_int_equal(cq_encoder_encode(out, NULL, encoder, both, 2 * N, NULL, ctx, NULL), CQ_OK);
+    assert_int_equal(memcmp(out, out + dim, dim * sizeof *out) == 0, compose);
+    for (int i = 0; i < 2; i++)
+      assert_int_equal(cq_encoder_token_ids(&ids, &is_long, encoder, both[i], CQ_LONG_WINDOWS, NULL, ctx, NULL), CQ_OK);
+    assert_int_equal(ids.n == 2 && ids.starts[1] * 2 == ids.starts[2] &&
+                         memcmp(ids.ids, ids.ids + ids.starts[1], ids.starts[1] * sizeof *ids.ids) == 0,
+                     compose);
+    assert_int_equal(n_notices, !compose);
+    assert_int_equal(cq_encoder_fingerprint(fingerprints[compose], encoder, NULL), CQ_OK);
+    cq_token_ids_free(&ids);
+    cq_encoder_free(encoder);
+  }
+  assert_string_not_equal(fingerprints[0], fingerprints[1]);
+  cq_context_free(ctx);
+}
+
+/* A tokenizer that has a normal form of its own, and text whose ids are the same: nothing to notice, or to change. */
+static void nothing_is_noticed_where_nothing_differs(void **state) {
+  static const struct {
+    const char *model, *text;
+  } cases[] = {{"qwen2-last", korean_nfd}, {"bert-uncased", "cafe\u0301"}, {"bert-xlmr", "cafe\u0301"}};
+  char fingerprints[2][33];
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (int compose = 0; compose < 2; compose++) {
+      int n_notices = 0;
+      cq_encoder *encoder = open_composing(cases[i].model, compose, &n_notices);
+      const cq_slice text = cq_slice_of(cases[i].text);
+      assert_int_equal(cq_encoder_encode(compose ? found : expected, NULL, encoder, &text, 1, NULL, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_encoder_fingerprint(fingerprints[compose], encoder, NULL), CQ_OK);
+      assert_int_equal(n_notices, 0);
+      assert_memory_equal(found, expected, compose * (size_t)cq_encoder_dim(encoder) * sizeof *found);
+      cq_encoder_free(encoder);
+    }
+    if (i < 2) assert_string_equal(fingerprints[0], fingerprints[1]);
+  }
+}
+
+static void composing_may_run_out_of_memory(void **state) {
+  const cq_slice text = cq_slice_of(korean_nfd);
+  (void)state;
+  for (int compose = 0; compose < 2; compose++) {
+    int n_notices = 0;
+    bool failed = true;
+    for (long n = 1; failed; n++) {
+      cq_encoder *encoder = open_composing("mistral-last", compose, &n_notices);
+      cq_alloc_fail_at(n);
+      const cq_status status = cq_encoder_encode(found, NULL, encoder, &text, 1, NULL, NULL, NULL);
+      failed = cq_alloc_failed();
+      cq_alloc_fail_at(0);
+      assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+      cq_encoder_free(encoder);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_hot_call_allocates_nothing),
       cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(decomposed_text_is_composed_or_noticed),
+      cmocka_unit_test(nothing_is_noticed_where_nothing_differs),
+      cmocka_unit_test(composing_may_run_out_of_memory),
   };
   make_texts();
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,10 +23,10 @@ typedef struct problem {
 static cq_status make(problem *p, size_t n_nearest, bool near_misses, cq_nearest_progress_fn progress,
                       cq_error *error) {
   for (size_t i = 0; i < N_SOURCES; i++) p->sources[i] = cq_slice_of(texts[i]);
+  const cq_encoder_options opening = cq_encoder_default_options();
   cq_status status =
       cq_hard_negatives_list(&p->hard, p->sources, N_SOURCES, drawn, N_DRAWN, n_nearest, near_misses, 1, error);
-  if (!status)
-    status = cq_cached_encoder_open(&p->teacher, MODEL, CQ_PRECISION_DEFAULT, test_path("cache"), NULL, NULL, error);
+  if (!status) status = cq_cached_encoder_open(&p->teacher, MODEL, &opening, test_path("cache"), error);
   if (!status) status = cq_cached_encoder_prepare(&p->teacher, p->hard.texts, p->hard.n_texts, NULL, NULL, NULL, error);
   if (!status) status = cq_cached_encoder_map(&p->teacher, error);
   return status ? status : cq_hard_negatives_search(&p->hard, &p->teacher, progress, NULL, NULL, error);

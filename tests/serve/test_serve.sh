@@ -224,6 +224,20 @@ start --deadline-ms 1
 ask POST /embed "$many"; is 504; has "--deadline-ms"
 stop
 
+# Decomposed text: one warning, or the vector of composed text.
+TEACHER=$AS_IT_IS
+start
+for text in "$(decomposed_korean)" "$(decomposed_korean)" "$(composed_korean)"; do
+  ask POST /embed "{\"inputs\": \"$text\"}"; is 200
+done
+body_of_answer >"$tmp/alone"
+stop
+warned 1 "$tmp/server"
+start --compose
+ask POST /embed "{\"inputs\": \"$(decomposed_korean)\"}"; is 200; body_of_answer | cmp - "$tmp/alone"
+stop
+warned 0 "$tmp/server"
+
 # A model with weights for each task is opened for one of them.
 TEACHER=$SOURCE/tests/golden/models/jina-v3
 start --task text-matching

@@ -37,6 +37,7 @@ static void test_normal_forms(void **state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const char *expected[] = {cases[i].nfc, cases[i].nfd, cases[i].nfkc, cases[i].nfkd};
+    assert_int_equal(cq_text_is_composed(cq_slice_of(cases[i].text)), strcmp(cases[i].text, cases[i].nfc) == 0);
     for (int form = CQ_NFC; form <= CQ_NFKD; form++) {
       cq_builder out = {0};
       cq_text_normal_form(&out, cq_slice_of(cases[i].text), (cq_normal_form)form);
@@ -58,6 +59,8 @@ static void test_normal_forms_of_all(void **state) {
       cq_text_normal_form(&twice, (cq_slice){once.data, once.n}, (cq_normal_form)form);
       assert_int_equal(once.n, twice.n);
       assert_memory_equal(once.data, twice.data, once.n);
+      if (form == CQ_NFC)
+        assert_int_equal(cq_text_is_composed((cq_slice){bytes, n}), n == once.n && memcmp(bytes, once.data, n) == 0);
       cq_builder_free(&once);
       cq_builder_free(&twice);
     }

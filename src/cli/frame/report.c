@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -85,8 +86,11 @@ void cli_note(const char *format, ...) {
 }
 
 void cli_notice(void *context, const char *text) {
+  static _Atomic uint64_t last; /* a folder's documents and the queries to its index may give the same notice */
+  uint64_t hash = 0xCBF29CE484222325u;
   (void)context;
-  cli_note("%s", text);
+  for (const char *c = text; *c; c++) hash = (hash ^ (unsigned char)*c) * 0x100000001B3u; /* FNV-1a */
+  if (atomic_exchange(&last, hash) != hash) cli_note("%s", text);
 }
 
 /* ---- standard output ---- */

@@ -56,14 +56,14 @@ static cq_status open_folder(cq_index **index, cq_documents **in, const char *pl
 }
 
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
-                     cq_context *ctx) {
+                     bool compose, cq_context *ctx) {
   cq_index_options o = cq_index_default_options();
   cq_index_read_options mirroring = cq_index_read_default_options();
   cq_documents *in = NULL;
   cq_index *index = NULL;
   cq_error error = {0};
   int code = CLI_OK;
-  o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
+  o.model = model, o.precision = precision, o.compose = compose, o.writing = true, o.notice = cli_notice;
   mirroring.mirror = true;
   char *whole = realpath(folder, NULL);
   if (!whole)

@@ -10,9 +10,10 @@
 struct new_args {
   size_t size;
   const char *model;
+  bool compose;
 };
 
-static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model)};
+static const cq_option new_options[] = {CLI_MODEL_OR_SHIPPED(struct new_args, model), CQ_COMPOSE_ROW(struct new_args)};
 
 /* An address may contain a password. */
 static const char *shown_place(const char *place) {
@@ -23,7 +24,7 @@ static int run_index_new(const cli_call *call) {
   const struct new_args *args = call->options;
   cq_index_options o = cq_index_default_options();
   cq_error error = {0};
-  o.model = args->model, o.notice = cli_notice;
+  o.model = args->model, o.notice = cli_notice, o.compose = args->compose;
   if (cq_index_create(call->arguments[0], &o, &error)) return cli_fail_error(&error);
   cli_note("made %s for the model %s", shown_place(call->arguments[0]), args->model);
   return CLI_OK;

@@ -13,7 +13,7 @@ int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_option
 bool cli_is_document_folder(const char *path);
 /* Makes or updates that index and writes its path to out. model NULL: the index's, or the default. */
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
-                     cq_context *ctx);
+                     bool compose, cq_context *ctx);
 
 #define CLI_INDEX_MODEL(owner)                                                                                         \
   {                                                                                                                    \

@@ -11,7 +11,7 @@ struct args {
   size_t size;
   const char *model, *queries, *query_model;
   int threads, precision;
-  bool json;
+  bool json, compose;
 };
 
 static const cq_option options[] = {
@@ -21,6 +21,7 @@ static const cq_option options[] = {
          "model for the queries: a student of the index's model, in the same vector space; the index stays as it is"),
      .otherwise = "the index's model"},
     CLI_PRECISION(struct args, precision),
+    CQ_COMPOSE_ROW(struct args),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
              "also search for each line of this file; - is standard input, answered line by line"),
      .letter = 'q', .otherwise = "none"},
@@ -141,13 +142,14 @@ static int run_index_search(const cli_call *call) {
   cq_error error = {0};
   opening.model = args->model, opening.query_model = args->query_model;
   opening.precision = (cq_precision)args->precision, opening.notice = cli_notice;
+  opening.compose = args->compose;
   if (call->n_arguments < 2 && !args->queries)
     return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
   const char *place = call->arguments[0];
   char own[4096];
   int code = cli_open_context(&s.ctx, args->threads);
   if (code == CLI_OK && cli_is_document_folder(place)) {
-    code = cli_index_folder(own, sizeof own, place, args->model, opening.precision, s.ctx);
+    code = cli_index_folder(own, sizeof own, place, args->model, opening.precision, args->compose, s.ctx);
     place = own;
   }
   if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);

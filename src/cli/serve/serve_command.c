@@ -16,7 +16,7 @@ struct args {
   const char *model, *task, *store, *host, *api_key_file, *access_log;
   int port, threads, precision, deadline_ms, receive_s, max_connections;
   size_t max_body, max_tokens, queue_tokens;
-  bool insecure, writable, health;
+  bool insecure, writable, health, compose;
 };
 
 static const cq_option options[] = {
@@ -55,6 +55,7 @@ static const cq_option options[] = {
     {CQ_FLAG(struct args, "health", health, KEEPS,
              "only ask the server at --host and --port whether it is ready: exit code 0 if so, else 1")},
     CLI_PRECISION(struct args, precision),
+    CQ_COMPOSE_ROW(struct args),
     CLI_THREADS(struct args, threads),
 };
 
@@ -77,6 +78,7 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
                 .index = index,
                 .precision = (cq_precision)args->precision,
                 .writable = args->writable,
+                .compose = args->compose,
                 .notice = cli_notice},
       .host = args->host,
       .port = args->port,
@@ -125,7 +127,7 @@ static int run(const cli_call *call) {
   int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
   if (is_folder) {
-    code = cli_index_folder(own, sizeof own, index, args.model, (cq_precision)args.precision, ctx);
+    code = cli_index_folder(own, sizeof own, index, args.model, (cq_precision)args.precision, args.compose, ctx);
     index = own;
   }
   if (code == CLI_OK) code = serve(&args, index, ctx);

@@ -17,8 +17,8 @@ cq_status cq_autoencode_teacher_open(cq_autoencode_teacher *out, const cq_autoen
   *out = (cq_autoencode_teacher){.language = cq_name_index(codes, n_codes, o->teacher_language)};
   if (out->language < 0)
     return cq_fail(error, CQ_ERR_ARGUMENT, "there is no text of the teacher's language, '%s'", o->teacher_language);
-  cq_status status =
-      cq_cached_encoder_open(&out->encoder, o->teacher, CQ_PRECISION_DEFAULT, o->cache_directory, NULL, NULL, error);
+  const cq_encoder_options opening = cq_encoder_default_options();
+  cq_status status = cq_cached_encoder_open(&out->encoder, o->teacher, &opening, o->cache_directory, error);
   if (!status && out->encoder.dim != latent_dim)
     status = cq_fail_file(error, CQ_ERR_ARGUMENT, o->teacher, "vectors of %lld dimensions, the autoencoders' have %lld",
                           (long long)out->encoder.dim, (long long)latent_dim);

@@ -31,14 +31,11 @@ cq_status cq_cache_path(char *out, size_t n, const char *cache, const char *name
   return CQ_OK;
 }
 
-cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_precision precision, const char *cache,
-                                 cq_notice_fn notice, void *notice_context, cq_error *error) {
-  cq_encoder_options options = cq_encoder_default_options();
-  options.precision = precision;
-  options.notice = notice, options.notice_context = notice_context;
+cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, const cq_encoder_options *options,
+                                 const char *cache, cq_error *error) {
   char fingerprint[33], name[48], directory[4096];
-  *out = (cq_cached_encoder){.notice = notice, .notice_context = notice_context};
-  cq_status status = cq_encoder_open(&out->encoder, model, &options, error);
+  *out = (cq_cached_encoder){.notice = options->notice, .notice_context = options->notice_context};
+  cq_status status = cq_encoder_open(&out->encoder, model, options, error);
   if (!status) status = cq_encoder_fingerprint(fingerprint, out->encoder, error);
   if (!status) {
     const cq_precision in_use = cq_encoder_precision(out->encoder);
@@ -49,7 +46,7 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_p
   }
   if (!status) {
     out->dim = cq_encoder_dim(out->encoder);
-    status = cq_vector_store_open(&out->store, directory, out->dim, notice, notice_context, error);
+    status = cq_vector_store_open(&out->store, directory, out->dim, out->notice, out->notice_context, error);
   }
   if (status) cq_cached_encoder_close(out);
   return status;

@@ -23,9 +23,8 @@ CQ_MUST_USE cq_status cq_cache_path(char *out, size_t n, const char *cache, cons
 
 /* cache NULL: $XDG_CACHE_HOME/calque or ~/.cache/calque. Errors: those of opening a model and the store;
  * CQ_ERR_ARGUMENT if there is neither a cache nor a home directory. */
-CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cq_precision precision,
-                                             const char *cache, cq_notice_fn notice, void *notice_context,
-                                             cq_error *error);
+CQ_MUST_USE cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model,
+                                             const cq_encoder_options *options, const char *cache, cq_error *error);
 void cq_cached_encoder_close(cq_cached_encoder *t);
 
 /* Ensures that each text has an undamaged vector: damaged ones are computed again, with a notice. progress receives the

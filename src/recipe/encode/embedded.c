@@ -31,6 +31,13 @@ static void note_strange_ids(const cq_embedding *how, const char *path, const cq
   how->notice(how->notice_context, text);
 }
 
+static cq_encoder_options opening_options(const cq_embedding *how) {
+  cq_encoder_options o = cq_encoder_default_options();
+  o.precision = how->precision, o.compose = how->compose;
+  o.notice = how->notice, o.notice_context = how->notice_context;
+  return o;
+}
+
 static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, cq_error *error) {
   e->n = e->corpus.n, e->dim = (size_t)store->dim, e->vectors = store->vectors;
   e->rows = cq_alloc_array(e->n, sizeof *e->rows);
@@ -46,6 +53,7 @@ static cq_status locate_vectors(cq_embedded *e, const cq_cached_encoder *store, 
 /* All files are read before the model is opened, so that an error in them is reported at once, not after minutes. */
 static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const char *const *paths, size_t n,
                              const cq_embedding *how, cq_context *ctx, cq_error *error) {
+  const cq_encoder_options opening = opening_options(how);
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n; i++) {
     status = cq_sentences_read(&out[i].corpus, paths[i], how->skip_bad, error);
@@ -53,9 +61,7 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
     note_left_out(how, paths[i], &out[i].corpus);
     note_strange_ids(how, paths[i], &out[i].corpus);
   }
-  if (!status)
-    status = cq_cached_encoder_open(store, how->model, how->precision, how->cache_directory, how->notice,
-                                    how->notice_context, error);
+  if (!status) status = cq_cached_encoder_open(store, how->model, &opening, how->cache_directory, error);
   store->ranks = how->ranks;
   if (!status) status = cq_shared_encoder_agree(store->encoder, how->ranks, error);
   for (size_t i = 0; !status && i < n; i++)
@@ -70,10 +76,8 @@ static cq_status embed_files(cq_embedded *out, cq_cached_encoder *store, const c
 
 /* Ranks without files: they encode for rank 0. */
 static cq_status help_embedding(const cq_embedding *how, cq_context *ctx, cq_error *error) {
-  cq_encoder_options options = cq_encoder_default_options();
+  const cq_encoder_options options = opening_options(how);
   cq_encoder *encoder = NULL;
-  options.precision = how->precision;
-  options.notice = how->notice, options.notice_context = how->notice_context;
   cq_status status = cq_encoder_open(&encoder, how->model, &options, error);
   if (!status) status = cq_shared_encoder_agree(encoder, how->ranks, error);
   if (!status) status = cq_shared_encode_serve(encoder, how->ranks, ctx, error);

@@ -30,7 +30,7 @@ typedef struct cq_embedding {
   const char *model, *cache_directory;
   size_t raw_dim;
   cq_precision precision;
-  bool skip_bad;
+  bool compose, skip_bad;
   cq_notice_fn notice;
   void *notice_context;
   cq_cached_progress progress;

@@ -91,11 +91,10 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
 static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_error *error) {
   cq_parallel drawn = {0};
   cq_cached_encoder teacher = {0};
-  const cq_precision precision =
-      e->o.run->precision == CQ_TRAINING_BF16 ? CQ_PRECISION_BF16 : CQ_PRECISION_DEFAULT; /* as distill's */
+  cq_encoder_options opening = cq_encoder_default_options();
+  if (e->o.run->precision == CQ_TRAINING_BF16) opening.precision = CQ_PRECISION_BF16; /* as distill's */
   cq_status status = draw_sources(&drawn, e, error);
-  if (!status)
-    status = cq_cached_encoder_open(&teacher, e->o.model, precision, e->o.distill->cache_directory, NULL, NULL, error);
+  if (!status) status = cq_cached_encoder_open(&teacher, e->o.model, &opening, e->o.distill->cache_directory, error);
   const double started = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_cached_encoder_prepare(&teacher, drawn.sources, drawn.n_sources, e->ctx, NULL, NULL, error);
   if (!status) c->source = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)drawn.n_sources;

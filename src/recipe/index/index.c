@@ -26,6 +26,7 @@ static const cq_option index_rows[] = {
              "encodes the queries: another model in the same space, such as a student of the index's model"),
      .otherwise = "the index's model"},
     CQ_PASSAGE_ROWS(O),
+    CQ_COMPOSE_ROW(O),
 };
 #undef O
 const cq_option_group cq_group_index = {
@@ -54,13 +55,16 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
   if (!status && !o.model) status = cq_fail(error, CQ_ERR_ARGUMENT, "an index needs a model: none is named");
   if (status) return status;
   const char *model = o.model;
-  status = cq_index_open_model(&encoder, fingerprint, model, NULL, o.precision, NULL, NULL, error);
+  cq_encoder_options opening = cq_encoder_default_options();
+  opening.precision = o.precision, opening.compose = o.compose;
+  status = cq_index_open_model(&encoder, fingerprint, model, &opening, error);
   const bool tasks = !status && cq_encoder_has_tasks(encoder);
   if (!status) { /* as documents will be encoded */
     cq_encoder_free(encoder);
     encoder = NULL;
-    status = cq_index_open_model(&encoder, fingerprint, model, tasks ? "document" : NULL, o.precision, o.notice,
-                                 o.notice_context, error);
+    opening.notice = o.notice, opening.notice_context = o.notice_context;
+    if (tasks) opening.task = "document";
+    status = cq_index_open_model(&encoder, fingerprint, model, &opening, error);
   }
   /* A directory is recorded by its absolute path, since searches may start anywhere. Other names refer to the cache. */
   const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
@@ -87,7 +91,7 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   cq_index *index = cq_alloc_zeroed(sizeof *index);
   if (!index) return cq_fail_memory(error, "index");
   index->backend = backend;
-  index->is_writing = o.writing, index->precision = o.precision;
+  index->is_writing = o.writing, index->precision = o.precision, index->compose = o.compose;
   index->passage_tokens = o.passage_tokens, index->passage_overlap = o.passage_overlap;
   index->notice = o.notice, index->notice_context = o.notice_context;
   index->query_model = o.query_model ? cq_strdup(o.query_model) : NULL;

@@ -48,6 +48,7 @@ struct cq_index {
   bool is_writing;
   cq_index_shared *shared;
   cq_precision precision;
+  bool compose; /* cq_index_options' */
   size_t passage_tokens, passage_overlap;
   cq_notice_fn notice;
   void *notice_context;
@@ -55,9 +56,8 @@ struct cq_index {
   cq_ranks *ranks;      /* ranks that encode documents while they are read; NULL: only this process */
 };
 
-CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
-                                          cq_precision precision, cq_notice_fn notice, void *notice_context,
-                                          cq_error *error);
+CQ_MUST_USE cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model,
+                                          const cq_encoder_options *options, cq_error *error);
 /* The models and the analyzer, opened by the first caller. model NULL: the model named in the index. */
 CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index *index, const char *model,
                                           cq_error *error);

@@ -11,13 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model, const char *task,
-                              cq_precision precision, cq_notice_fn notice, void *notice_context, cq_error *error) {
-  cq_encoder_options options = cq_encoder_default_options();
-  options.precision = precision, options.task = task;
-  options.notice = notice, options.notice_context = notice_context;
-  cq_status status = cq_encoder_open(out, model, &options, error);
+cq_status cq_index_open_model(cq_encoder **out, char fingerprint[33], const char *model,
+                              const cq_encoder_options *options, cq_error *error) {
+  cq_status status = cq_encoder_open(out, model, options, error);
   return status ? status : cq_encoder_fingerprint(fingerprint, *out, error);
+}
+
+static cq_encoder_options opening_options(const cq_index *index, const char *task) {
+  cq_encoder_options o = cq_encoder_default_options();
+  o.precision = index->precision, o.compose = index->compose, o.task = index->tasks ? task : NULL;
+  o.notice = index->notice, o.notice_context = index->notice_context;
+  return o;
 }
 
 static cq_status compare_model(const cq_index *index, const cq_encoder *encoder, const char *name,
@@ -25,20 +29,23 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   const int dim = cq_encoder_dim(encoder);
   if (strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, index->model,
-                        index->fingerprint, fingerprint);
+                        "was made with another model than %s%s ('%s', of fingerprint %s, not %s)", name,
+                        index->compose ? ", or without 'compose'" : "", index->model, index->fingerprint, fingerprint);
   if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
                         (long long)index->dim, dim);
   return CQ_OK;
 }
 
-/* Opens the model (NULL: the recorded name) and checks that it is the index's model. */
+/* Opens the model (NULL: the recorded name) and checks that it is the index's model. An index made with 'compose' has
+ * the fingerprint of a model that composes. */
 static cq_status open_own_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   const char *name = model ? model : index->model;
+  const cq_encoder_options options = opening_options(index, "document");
   char fingerprint[33];
-  cq_status status = cq_index_open_model(out, fingerprint, name, index->tasks ? "document" : NULL, index->precision,
-                                         index->notice, index->notice_context, error);
+  cq_status status = cq_index_open_model(out, fingerprint, name, &options, error);
+  if (!status && strcmp(fingerprint, index->fingerprint) != 0 && cq_encoder_start_composing(*out))
+    status = cq_encoder_fingerprint(fingerprint, *out, error);
   if (status && !model && index->notice)
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
@@ -47,9 +54,7 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
 /* Opens a model that is assumed to share the index's space: only the dimensions can be checked. */
 static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
   char text[1024];
-  cq_encoder_options options = cq_encoder_default_options();
-  options.precision = index->precision, options.task = index->tasks ? "query" : NULL;
-  options.notice = index->notice, options.notice_context = index->notice_context;
+  const cq_encoder_options options = opening_options(index, "query");
   const cq_status status = cq_encoder_open(out, model, &options, error);
   if (status) return status;
   if (cq_encoder_dim(*out) != index->dim)
@@ -63,9 +68,8 @@ static cq_status open_query_model(cq_encoder **out, const cq_index *index, const
 
 /* Opens the index's model a second time, for models with a separate query route. */
 static cq_status open_query_route(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
-  cq_encoder_options options = cq_encoder_default_options();
-  options.precision = index->precision, options.task = "query";
-  options.notice = index->notice, options.notice_context = index->notice_context;
+  cq_encoder_options options = opening_options(index, "query");
+  options.compose = atomic_load(&index->shared->encoder)->compose;
   const cq_status status = cq_encoder_open(out, model, &options, error);
   if (status || cq_encoder_dim(*out) == index->dim) return status;
   return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,

@@ -1,4 +1,5 @@
-/* Finds the best sentence of each hit's passage, by words or by vectors. */
+/* Finds the best sentence of each hit's passage, by words or by vectors. The title, which a text may begin with, is none
+ * if there are others. */
 #include "recipe/index/backend.h"
 
 #include "base/error.h"
@@ -31,12 +32,13 @@ static cq_status split_hit(sentences *s, cq_splitter *splitter, cq_hit *hit, siz
   if (!cq_splitter_run(splitter, hit->document.text) ||
       !cq_reserve((void **)&s->items, &s->capacity, s->n + splitter->n + 1, sizeof *s->items))
     return cq_fail_memory(error, "sentences");
+  const cq_slice title = cq_slice_trimmed(hit->document.title);
   s->starts[s->n_hits] = s->n;
   for (size_t i = 0; i < splitter->n; i++) {
     const cq_slice sentence = cq_slice_trimmed(splitter->items[i]);
-    if (sentence.n) s->items[s->n++] = sentence;
+    if (sentence.n && !cq_slice_equal(sentence, title)) s->items[s->n++] = sentence;
   }
-  if (s->n == s->starts[s->n_hits]) s->items[s->n++] = hit->document.text; /* of blanks */
+  if (s->n == s->starts[s->n_hits]) s->items[s->n++] = hit->document.text; /* of blanks, or a title */
   s->hits[s->n_hits] = hit, s->query[s->n_hits++] = query;
   s->starts[s->n_hits] = s->n;
   return CQ_OK;

@@ -22,6 +22,7 @@ static const cq_option option_rows[] = {
              "model to encode the lines of FILE with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "FILE holds vectors"},
     CQ_PRECISION_ROW(O, precision),
+    CQ_COMPOSE_ROW(O),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
      .otherwise = "~/.cache/calque"},
     {CQ_SIZE(O, "dim", raw_dim, CHANGES, 0, 0, 1 << 20, "N",
@@ -71,7 +72,7 @@ cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_
   *out = NULL;
   if (status) return status;
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->skip_bad,
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->compose, o->skip_bad,
                             o->notice, o->notice_context,  cq_watched_tell, &w,           NULL};
   cq_clustering *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, "clustering");

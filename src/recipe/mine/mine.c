@@ -36,6 +36,7 @@ static const cq_option option_rows[] = {
              "model to encode the sentences with: a directory, or a name in the local Hugging Face cache"),
      .letter = 'm', .otherwise = "files hold vectors"},
     CQ_PRECISION_ROW(O, precision),
+    CQ_COMPOSE_ROW(O),
     {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR",
              "where vectors are kept for the next run, and the state from which a long search resumes"),
      .otherwise = "~/.cache/calque"},
@@ -100,7 +101,7 @@ const cq_option_group cq_group_mine = {.name = "mine",
 
 static cq_status open_sides(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   cq_watched w = {o->progress, o->progress_context, "encode"};
-  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->skip_bad,
+  const cq_embedding how = {o->model,  o->cache_directory, o->raw_dim,      o->precision, o->compose, o->skip_bad,
                             o->notice, o->notice_context,  cq_watched_tell, &w,           o->ranks};
   return cq_embedded_open(m->sides, &m->store, (const char *const[]){o->source, o->target}, m->n_sides, &how, ctx,
                           error);
