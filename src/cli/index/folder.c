@@ -3,12 +3,16 @@
 #include "cli/index/index_command.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_PATH = 4096 };
+/* Endings of an index's place while it is rebuilt, which no folder's place in the cache has. */
+#define FRESH "%%new"
+#define OLD   "%%old"
 
 bool cli_is_document_folder(const char *path) {
   char manifest[MAX_PATH];
@@ -44,6 +48,16 @@ static bool find_place(char *out, size_t size, const char *folder) {
   return make_directories(out);
 }
 
+static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *at) {
+  (void)s, (void)kind, (void)at;
+  return remove(path);
+}
+
+static void remove_index(const char *place) {
+  nftw(place, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* The index, made if it is missing, and the documents to mirror in it. */
 static cq_status open_folder(cq_index **index, cq_documents **in, const char *place, const char *folder,
                              const cq_index_options *o, cq_error *error) {
   cq_documents_options reading = cq_documents_default_options();
@@ -55,25 +69,86 @@ static cq_status open_folder(cq_index **index, cq_documents **in, const char *pl
   return status ? status : cq_index_open(index, place, o, error);
 }
 
-int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
-                     cq_context *ctx) {
-  cq_index_options o = cq_index_default_options();
+static int read_folder(const char *place, const char *folder, const cq_index_options *o, cq_context *ctx) {
   cq_index_read_options mirroring = cq_index_read_default_options();
   cq_documents *in = NULL;
   cq_index *index = NULL;
   cq_error error = {0};
   int code = CLI_OK;
-  o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
   mirroring.mirror = true;
+  if (open_folder(&index, &in, place, folder, o, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK) code = cli_index_read(index, in, &mirroring, ctx);
+  cq_documents_close(in);
+  cq_index_free(index);
+  return code;
+}
+
+/* An index next to the old one takes its place when it is complete. Until then the old one stays, locked by whoever has
+ * it open for writing. */
+static int rebuild(const char *place, const char *model, const char *folder, const cq_index_options *options,
+                   cq_context *ctx) {
+  char fresh[MAX_PATH], old[MAX_PATH];
+  cq_index_options o = *options;
+  if (snprintf(fresh, sizeof fresh, "%s%s", place, FRESH) >= (int)sizeof fresh) return cli_fail("%s: too long", place);
+  snprintf(old, sizeof old, "%s%s", place, OLD);
+  o.model = model;
+  remove_index(fresh), remove_index(old);
+  cli_note("%s: the model '%s' has changed since this index was made; rebuilding it", place, model);
+  const int code = read_folder(fresh, folder, &o, ctx);
+  if (code == CLI_OK && (rename(place, old) || rename(fresh, place)))
+    return cli_fail("%s: cannot be replaced: %s", place, strerror(errno));
+  remove_index(code == CLI_OK ? old : fresh);
+  return code;
+}
+
+/* After a process was killed between the two renamings: the old index is put back, to be rebuilt again. */
+static void put_back(const char *place) {
+  char old[MAX_PATH];
+  if (access(place, F_OK) != 0 && snprintf(old, sizeof old, "%s%s", place, OLD) < (int)sizeof old)
+    (void)!rename(old, place);
+}
+
+/* Whether --model MODEL names the model that an index has recorded. */
+static bool is_name_of(const char *model, const char *recorded) {
+  char whole[MAX_PATH];
+  return !strcmp(model, recorded) ||
+         (realpath(model, whole) ? !strcmp(whole, recorded)
+                                 : !strncmp(recorded, "calque-", 7) && !strcmp(model, recorded + 7));
+}
+
+/* Whether the index at `place` was made with an earlier model of the same name, which is then the name in *model. */
+static bool is_outdated(cq_index **index, char model[MAX_PATH], const char *place, const cq_index_options *options) {
+  cq_index_options o = *options;
+  const cq_encoder *encoder;
+  o.model = NULL, o.notice = NULL;
+  if (access(place, F_OK) != 0 || cq_index_open(index, place, &o, NULL)) return false;
+  snprintf(model, MAX_PATH, "%s", cq_index_model(*index));
+  if (options->model && !is_name_of(options->model, model)) return false;
+  return cq_index_encoder(&encoder, *index, NULL) == CQ_ERR_ARGUMENT;
+}
+
+int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
+                     cq_context *ctx) {
+  cq_index_options o = cq_index_default_options();
+  cq_index *index = NULL;
+  char name[MAX_PATH];
+  int code = CLI_OK;
+  o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
   char *whole = realpath(folder, NULL);
   if (!whole)
     code = cli_fail("%s: cannot be opened", folder);
   else if (!find_place(out, size, whole))
     code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", folder);
-  if (code == CLI_OK && open_folder(&index, &in, out, whole, &o, &error)) code = cli_fail_error(&error);
-  if (code == CLI_OK) code = cli_index_read(index, in, &mirroring, ctx);
-  cq_documents_close(in);
-  cq_index_free(index);
+  if (code == CLI_OK) {
+    put_back(out);
+    if (is_outdated(&index, name, out, &o)) {
+      code = rebuild(out, name, whole, &o, ctx);
+      cq_index_free(index);
+    } else {
+      cq_index_free(index);
+      code = read_folder(out, whole, &o, ctx);
+    }
+  }
   free(whole);
   return code;
 }

@@ -25,8 +25,9 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   const int dim = cq_encoder_dim(encoder);
   if (strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made with another model than %s ('%s', of fingerprint %s, not %s)", name, index->model,
-                        index->fingerprint, fingerprint);
+                        "was made with another model than %s ('%s', of fingerprint %s, not %s); to rebuild it: calque "
+                        "index new NEW --model %s, then calque index add NEW with its documents",
+                        name, index->model, index->fingerprint, fingerprint, name);
   if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
                         (long long)index->dim, dim);
@@ -39,7 +40,7 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
   char fingerprint[33];
   cq_status status = cq_index_open_model(out, fingerprint, name, index->tasks ? "document" : NULL, index->precision,
                                          index->notice, index->notice_context, error);
-  if (status && !model && index->notice)
+  if (status && !model && index->notice && !cq_model_shipped(name))
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
 }
