@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MAX_PATH = 4096 };
+enum { MAX_PATH = 4096, PLACE = MAX_PATH + 8 };
 /* Endings of an index's place while it is rebuilt, which no folder's place in the cache has. */
 #define FRESH "%%new"
 #define OLD   "%%old"
@@ -53,8 +53,14 @@ static int remove_entry(const char *path, const struct stat *s, int kind, struct
   return remove(path);
 }
 
-static void remove_index(const char *place) {
-  nftw(place, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+static const char *beside(char out[PLACE], const char *place, const char *ending) {
+  snprintf(out, PLACE, "%s%s", place, ending);
+  return out;
+}
+
+static void remove_index(const char *place, const char *ending) {
+  char path[PLACE];
+  nftw(beside(path, place, ending), remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* The index, made if it is missing, and the documents to mirror in it. */
@@ -83,29 +89,18 @@ static int read_folder(const char *place, const char *folder, const cq_index_opt
   return code;
 }
 
-/* An index next to the old one takes its place when it is complete. Until then the old one stays, locked by whoever has
- * it open for writing. */
+/* An index next to the old one takes its place when it is complete. */
 static int rebuild(const char *place, const char *model, const char *folder, const cq_index_options *options,
                    cq_context *ctx) {
-  char fresh[MAX_PATH], old[MAX_PATH];
+  char fresh[PLACE], old[PLACE];
   cq_index_options o = *options;
-  if (snprintf(fresh, sizeof fresh, "%s%s", place, FRESH) >= (int)sizeof fresh) return cli_fail("%s: too long", place);
-  snprintf(old, sizeof old, "%s%s", place, OLD);
   o.model = model;
-  remove_index(fresh), remove_index(old);
   cli_note("%s: the model '%s' has changed since this index was made; rebuilding it", place, model);
-  const int code = read_folder(fresh, folder, &o, ctx);
-  if (code == CLI_OK && (rename(place, old) || rename(fresh, place)))
+  const int code = read_folder(beside(fresh, place, FRESH), folder, &o, ctx);
+  if (code == CLI_OK && (rename(place, beside(old, place, OLD)) || rename(fresh, place)))
     return cli_fail("%s: cannot be replaced: %s", place, strerror(errno));
-  remove_index(code == CLI_OK ? old : fresh);
+  remove_index(place, code == CLI_OK ? OLD : FRESH);
   return code;
-}
-
-/* After a process was killed between the two renamings: the old index is put back, to be rebuilt again. */
-static void put_back(const char *place) {
-  char old[MAX_PATH];
-  if (access(place, F_OK) != 0 && snprintf(old, sizeof old, "%s%s", place, OLD) < (int)sizeof old)
-    (void)!rename(old, place);
 }
 
 /* Whether --model MODEL names the model that an index has recorded. */
@@ -116,39 +111,44 @@ static bool is_name_of(const char *model, const char *recorded) {
                                  : !strncmp(recorded, "calque-", 7) && !strcmp(model, recorded + 7));
 }
 
-/* Whether the index at `place` was made with an earlier model of the same name, which is then the name in *model. */
-static bool is_outdated(cq_index **index, char model[MAX_PATH], const char *place, const cq_index_options *options) {
-  cq_index_options o = *options;
+/* Whether an index was made with an earlier model of the same name. */
+static bool is_outdated(const cq_index *index, const char *model) {
   const cq_encoder *encoder;
-  o.model = NULL, o.notice = NULL;
-  if (access(place, F_OK) != 0 || cq_index_open(index, place, &o, NULL)) return false;
-  snprintf(model, MAX_PATH, "%s", cq_index_model(*index));
-  if (options->model && !is_name_of(options->model, model)) return false;
-  return cq_index_encoder(&encoder, *index, NULL) == CQ_ERR_ARGUMENT;
+  return (!model || is_name_of(model, cq_index_model(index))) &&
+         cq_index_encoder(&encoder, index, NULL) == CQ_ERR_ARGUMENT;
+}
+
+/* Opening the index for writing locks it, also while another is built beside it. */
+static int update(const char *place, const char *folder, const cq_index_options *o, cq_context *ctx) {
+  cq_index_options opening = *o;
+  cq_index *index = NULL;
+  char old[PLACE];
+  opening.model = NULL, opening.notice = NULL;
+  if (access(place, F_OK) != 0) (void)!rename(beside(old, place, OLD), place); /* killed between two renamings */
+  if (access(place, F_OK) == 0 && !cq_index_open(&index, place, &opening, NULL)) {
+    remove_index(place, FRESH), remove_index(place, OLD);
+    if (is_outdated(index, o->model)) {
+      const int code = rebuild(place, cq_index_model(index), folder, o, ctx);
+      cq_index_free(index);
+      return code;
+    }
+  }
+  cq_index_free(index);
+  return read_folder(place, folder, o, ctx);
 }
 
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
                      cq_context *ctx) {
   cq_index_options o = cq_index_default_options();
-  cq_index *index = NULL;
-  char name[MAX_PATH];
-  int code = CLI_OK;
+  int code;
   o.model = model, o.precision = precision, o.writing = true, o.notice = cli_notice;
   char *whole = realpath(folder, NULL);
   if (!whole)
     code = cli_fail("%s: cannot be opened", folder);
   else if (!find_place(out, size, whole))
     code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", folder);
-  if (code == CLI_OK) {
-    put_back(out);
-    if (is_outdated(&index, name, out, &o)) {
-      code = rebuild(out, name, whole, &o, ctx);
-      cq_index_free(index);
-    } else {
-      cq_index_free(index);
-      code = read_folder(out, whole, &o, ctx);
-    }
-  }
+  else
+    code = update(out, whole, &o, ctx);
   free(whole);
   return code;
 }

@@ -25,8 +25,8 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   const int dim = cq_encoder_dim(encoder);
   if (strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made with another model than %s ('%s', of fingerprint %s, not %s); to rebuild it: calque "
-                        "index new NEW --model %s, then calque index add NEW with its documents",
+                        "was made with another model than %s ('%s', of fingerprint %s, not %s); to rebuild it from "
+                        "its documents: calque index new NEW --model %s && calque index add NEW FILE...",
                         name, index->model, index->fingerprint, fingerprint, name);
   if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
