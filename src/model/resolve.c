@@ -73,7 +73,7 @@ cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_erro
   if (shipped)
     return cq_fail_file(
         error, CQ_ERR_IO, shipped,
-        "this model of calque's is not installed: looked in %.600s; install calque with its models, set "
+        "this model, which calque ships, is not installed: looked in %.600s; install calque with its models, set "
         "CALQUE_MODELS to the directory that has it, or choose another model (--model)",
         installed);
   if (!cq_hub_cache_directory(cache))

@@ -159,7 +159,7 @@ of_dog
 [ "$(ls -A home | grep -c calque)" -eq 1 ] || fail "the killed rebuild left something"
 for ms in 005 010 020 040 080; do
   rm -rf home/.calque && cp -r earlier.index home/.calque
-  timeout -s KILL 0.$ms "$PROGRAM" search home "a dog" >/dev/null 2>&1
+  (timeout -s KILL 0.$ms "$PROGRAM" search home "a dog") >/dev/null 2>&1
   expect 0 search home "a dog"
   of_dog
   expect 0 index check home/.calque

@@ -38,7 +38,7 @@ not_installed() {
   shift
   expect 1 "$@"
   stdout_is_empty
-  stderr_has "$name: this model of calque's is not installed"
+  stderr_has "$name: this model, which calque ships, is not installed"
   stderr_has "$CALQUE_MODELS (CALQUE_MODELS)"
   stderr_has "choose another model (--model)"
   grep -qi "hugging" "$tmp/stderr" && fail "the error speaks of the hub"
