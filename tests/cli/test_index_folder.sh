@@ -141,6 +141,7 @@ done
 [ "$(ls -A home | tr '\n' ' ')" = ".calque dog.txt news.jsonl " ] || fail "more than the index is left: $(ls -A home)"
 expect 1 search home "a dog" --model "$TEACHER" # of another name: refused
 stderr_has "was made with another model"
+stderr_has "to index the folder with $TEACHER, remove"
 
 # A rebuild that fails keeps the old index; a killed one leaves the old index, under either name, and parts of the new.
 rm -rf home/.calque && cp -r earlier.index home/.calque
@@ -159,7 +160,7 @@ of_dog
 [ "$(ls -A home | grep -c calque)" -eq 1 ] || fail "the killed rebuild left something"
 for ms in 005 010 020 040 080; do
   rm -rf home/.calque && cp -r earlier.index home/.calque
-  (timeout -s KILL 0.$ms "$PROGRAM" search home "a dog") >/dev/null 2>&1
+  { timeout -s KILL 0.$ms "$PROGRAM" search home "a dog" >stdout; } 2>/dev/null
   expect 0 search home "a dog"
   of_dog
   expect 0 index check home/.calque

@@ -133,8 +133,11 @@ static int update(const char *place, const char *folder, const cq_index_options 
       return code;
     }
   }
+  const bool is_of_other = index && o->model && !is_name_of(o->model, cq_index_model(index));
   cq_index_free(index);
-  return read_folder(place, folder, o, ctx);
+  const int code = read_folder(place, folder, o, ctx);
+  if (code != CLI_OK && is_of_other) cli_note("to index the folder with %s, remove %s first", o->model, place);
+  return code;
 }
 
 int cli_index_folder(char *out, size_t size, const char *folder, const char *model, cq_precision precision,
