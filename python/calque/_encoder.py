@@ -47,7 +47,7 @@ def notice_of(f: Notice | None) -> Any:
 class Encoder:
     """A model, open until it is closed or nobody holds it any more.
 
-    :param name: a directory, a name in the local Hugging Face cache, or a model that calque comes with
+    :param name: a directory, a name in the local Hugging Face cache, or "small" or "base", which calque comes with
     :param notice: told what was assumed, one line each
     :param options: ``calque.options("encoder")``: ``max_length``, ``precision``, ``task``
 

@@ -40,8 +40,8 @@ class _CardData:
 class SentenceTransformer:
     """A model as sentence-transformers' users know it.
 
-    :param model_name_or_path: a directory, or a name in the local Hugging Face cache: "all-MiniLM-L6-v2". Nothing is
-        downloaded. Without one: the small multilingual model that calque comes with.
+    :param model_name_or_path: a directory, a name in the local Hugging Face cache ("all-MiniLM-L6-v2"), or "small" or
+        "base", which calque comes with. Nothing is downloaded. Without one: "small".
     :param device: "cpu"; another one is warned of
     :param prompts: texts put before sentences, by name; they take the place of the model's of the same names
     :param default_prompt_name: of the prompt that is used where none is named

@@ -34,6 +34,22 @@ class Encoding(Case):
         self.assertEqual(self.encoder.encode([]), [])
         self.assertEqual(vectors[1], self.encoder.encode(SENTENCES[1:2])[0])
 
+    def test_models_that_calque_comes_with(self) -> None:
+        wanted = self.encoder.encode(["A cat."])
+        (self.folder / "calque-base").symlink_to(TEACHER)
+        damaged = self.folder / "calque-small"
+        damaged.mkdir()
+        with unittest.mock.patch.dict(os.environ, CALQUE_MODELS=str(self.folder)):
+            self.assertEqual(calque.Encoder("base").encode(["A cat."]), wanted)
+            self.assertEqual(calque.SentenceTransformer("base").encode(["A cat."]), wanted)
+            for name in ("modules.json", "config.json"):
+                (damaged / name).write_text("{")
+                with self.assertRaisesRegex(calque.Error, "model calque-small is damaged: reinstall calque"):
+                    calque.SentenceTransformer()
+        with unittest.mock.patch.dict(os.environ, CALQUE_MODELS=str(self.folder / "nowhere")):
+            with self.assertRaisesRegex(calque.Error, "calque-small: .* is not installed: looked in .*nowhere"):
+                calque.Encoder("small")
+
     def test_options(self) -> None:
         short = self.encoder.encode(["A cat."], truncate_dim=8, normalize=True)[0]
         self.assertEqual(len(short), 8)

@@ -499,6 +499,14 @@ static const cq_option option_rows[] = {
 const cq_option_group cq_group_encoder = {
     .name = "encoder", CQ_ROWS(cq_encoder_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_encoder_options, notice))};
 
+/* A file of an installed model is missing or damaged: adds the remedy to the error. */
+static void add_remedy(cq_error *error, cq_status status, const char *shipped) {
+  if (!error || (status != CQ_ERR_IO && status != CQ_ERR_FORMAT && status != CQ_ERR_UNSUPPORTED)) return;
+  const size_t n = strlen(error->message);
+  snprintf(error->message + n, sizeof error->message - n,
+           "; the installed model %s is damaged: reinstall calque, or choose another model (--model)", shipped);
+}
+
 cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
   cq_encoder_options taken;
   char directory[MAX_PATH], path[MAX_PATH];
@@ -538,6 +546,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:
   json_decref(list);
+  if (status && cq_model_shipped(name)) add_remedy(error, status, cq_model_shipped(name));
   if (status)
     cq_encoder_free(e);
   else

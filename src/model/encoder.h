@@ -52,8 +52,11 @@ void cq_encoder_tell_truncated(const cq_encoder *encoder, uint64_t n_truncated, 
 /* The same, once, for a decomposed text that was tokenized and would have other ids if it were composed. */
 void cq_encoder_tell_decomposed(const cq_encoder *encoder);
 
-/* The directory for a model's name: the name itself if it is a directory, else its snapshot in the local Hugging Face
- * cache. */
+/* The name of a model that calque ships: also for "small" and "base". NULL for other names and for directories. */
+const char *cq_model_shipped(const char *name);
+
+/* The directory for a model's name: the name itself if it is a directory, else a model that calque ships, else its
+ * snapshot in the local Hugging Face cache. */
 CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error);
 
 /* Assembles an encoder, as cq_encoder_open does: call cq_encoder_new, make modules in its arena and append them in

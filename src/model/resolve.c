@@ -3,7 +3,9 @@
  *   share/calque/models/NAME                          next to the library's lib/; or CALQUE_MODELS, if it is set
  *   models/NAME                                       next to a static program
  *
- *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h) */
+ *   NAME, ORG/NAME, either with @REVISION             in the cache (hub/hub_cache.h)
+ *
+ * small and base are short for calque-small and calque-base. */
 #include "base/error.h"
 #include "base/file.h"
 #include "base/plugin.h"
@@ -14,14 +16,23 @@
 
 #define MAX_PATH CQ_HUB_PATH
 
-static bool has_modules(char *out, size_t size, const char *models, const char *name) {
+const char *cq_model_shipped(const char *name) {
+  if (strchr(name, '/') || strchr(name, '@') || cq_is_directory(name)) return NULL;
+  if (!strcmp(name, "small")) return CQ_DEFAULT_MODEL;
+  if (!strcmp(name, "base")) return "calque-base";
+  return strncmp(name, "calque-", 7) == 0 ? name : NULL;
+}
+
+/* Whether the model is among these models. A damaged directory of calque's own is one: opening it says what is wrong. */
+static bool is_among(char *out, size_t size, const char *models, const char *name, bool is_own) {
   char path[MAX_PATH];
   if (snprintf(out, size, "%s/%s", models, name) >= (int)size) return false;
+  if (is_own && cq_is_directory(out)) return true;
   return snprintf(path, sizeof path, "%s/modules.json", out) < (int)sizeof path && cq_file_exists(path);
 }
 
-/* A model that is installed with the library, wherever the library is. */
-static bool find_shipped(char *out, size_t size, const char *name) {
+/* A model that is installed with the library, wherever the library is. *looked: the places, for an error. */
+static bool find_shipped(char *out, size_t size, char looked[MAX_PATH], const char *name, bool is_own) {
   static const char *const beside[] = {
       "../share/calque/models", /* relative to bin/calque, and to the library in the build folder */
       "../../share/calque/models",
@@ -32,25 +43,39 @@ static bool find_shipped(char *out, size_t size, const char *name) {
   };
   const char *models = cq_hub_environment("CALQUE_MODELS");
   char library[MAX_PATH], path[2 * MAX_PATH];
+  size_t n = 0;
+  looked[0] = '\0';
   if (strchr(name, '/') || name[0] == '.') return false;
-  if (models) return has_modules(out, size, models, name);
+  if (models) {
+    snprintf(looked, MAX_PATH, "%s (CALQUE_MODELS)", models);
+    return is_among(out, size, models, name, is_own);
+  }
   if (!cq_library_directory(library, sizeof library)) return false;
   for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
     snprintf(path, sizeof path, "%s/%s", library, beside[i]);
-    if (has_modules(out, size, path, name)) return true;
+    if (is_among(out, size, path, name, is_own)) return true;
+    if (n < MAX_PATH) n += (size_t)snprintf(looked + n, MAX_PATH - n, "%s%s", n ? ", " : "", path);
   }
   return false;
 }
 
 cq_status cq_model_resolve(char *out, size_t out_size, const char *name, cq_error *error) {
-  char cache[MAX_PATH], repository[CQ_HUB_NAME], looked[2][MAX_PATH] = {"", ""};
+  char cache[MAX_PATH], repository[CQ_HUB_NAME], looked[2][MAX_PATH] = {"", ""}, installed[MAX_PATH];
+  const char *shipped = cq_model_shipped(name);
   if (cq_is_directory(name)) {
     if (snprintf(out, out_size, "%s", name) >= (int)out_size)
       return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "the path is too long");
     return CQ_OK;
   }
-  if (cq_file_exists(name)) return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "a model is a directory, this is a file");
-  if (find_shipped(out, out_size, name)) return CQ_OK;
+  if (!shipped && cq_file_exists(name))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, name, "a model is a directory, this is a file");
+  if (find_shipped(out, out_size, installed, shipped ? shipped : name, shipped != NULL)) return CQ_OK;
+  if (shipped)
+    return cq_fail_file(
+        error, CQ_ERR_IO, shipped,
+        "this model, which calque ships, is not installed: looked in %.600s; install calque with its models, set "
+        "CALQUE_MODELS to the directory that has it, or choose another model (--model)",
+        installed);
   if (!cq_hub_cache_directory(cache))
     return cq_fail_file(error, CQ_ERR_IO, name, "no such directory, and no cache to look in (HOME is not set)");
   const char *at = strchr(name, '@'), *revision = at && at[1] ? at + 1 : NULL;

@@ -118,4 +118,68 @@ expect 1 encode dog.txt
 stderr_has "calque-small"
 expect 2 autoencode encode --language fr dog.txt
 stderr_has "--model"
+
+# An earlier model of the same name made the index: a folder's is rebuilt, another's is refused with the commands.
+changes="the model 'calque-small' has changed since this index was made; rebuilding it"
+mkdir -p earlier changed && ln -s "$TEACHER" earlier/calque-small
+ln -s "$SOURCE/tests/golden/models/static-mean" changed/calque-small
+of_dog() { grep -q "$(printf '\tdog.txt\t')" "$tmp/stdout" || fail "the dog was not found"; }
+rm -rf home && mkdir home && cp dog.txt fresh/deep/news.jsonl home/
+export CALQUE_MODELS=$tmp/earlier
+expect 0 search home "a dog"
+expect 0 index new --model small small-too.index
+expect 0 index add small-too.index dog.txt
+cp -r home/.calque earlier.index
+export CALQUE_MODELS=$tmp/changed
+for command in "search small-too.index dog" "serve small-too.index" "index add small-too.index dog.txt"; do
+  expect 1 $command
+  stderr_has "small-too.index: was made with another model than calque-small ('calque-small', of fingerprint"
+  stderr_has "calque index new NEW --model calque-small && calque index add NEW FILE..."
+done
+expect 0 index new NEW --model calque-small
+expect 0 index add NEW dog.txt
+expect 0 search NEW dog
+for model in "" "--model small" "--model calque-small"; do
+  rm -rf home/.calque && cp -r earlier.index home/.calque
+  expect 0 search home "a dog" $model
+  stderr_has "home/.calque: $changes"
+  stderr_has "added 2 documents, the index has 2"
+  of_dog
+  expect 0 search home "a dog" $model
+  stderr_has "nothing changed"
+done
+[ "$(ls -A home | tr '\n' ' ')" = ".calque dog.txt news.jsonl " ] || fail "more than the index is left: $(ls -A home)"
+expect 1 search home "a dog" --model "$TEACHER" # of another name: refused
+stderr_has "was made with another model"
+stderr_has "to index the folder with $TEACHER, remove"
+
+# A rebuild that fails keeps the old index; a killed one leaves the old index, under either name, and parts of the new.
+rm -rf home/.calque && cp -r earlier.index home/.calque
+mkdir aside && mv home/dog.txt home/news.jsonl aside
+expect 1 search home "a dog"
+mv aside/* home
+diff -r earlier.index home/.calque >/dev/null || fail "the old index is not what it was"
+[ "$(ls -A home | grep -c calque)" -eq 1 ] || fail "the failed rebuild left something"
+mv home/.calque home/.calque%%old && mkdir home/.calque%%new
+expect 0 search home "a dog"
+stderr_has "$changes"
+of_dog
+mkdir home/.calque%%new home/.calque%%old
+expect 0 search home "a dog"
+of_dog
+[ "$(ls -A home | grep -c calque)" -eq 1 ] || fail "the killed rebuild left something"
+for ms in 005 010 020 040 080; do
+  rm -rf home/.calque && cp -r earlier.index home/.calque
+  { timeout -s KILL 0.$ms "$PROGRAM" search home "a dog" >stdout; } 2>/dev/null
+  expect 0 search home "a dog"
+  of_dog
+  expect 0 index check home/.calque
+done
+rm -rf home/.calque && cp -r earlier.index home/.calque
+timeout 5 "$PROGRAM" serve home --port 0 >stdout 2>stderr </dev/null &
+served=$!
+for _ in $(seq 50); do grep -q listening stdout 2>/dev/null && break; sleep 0.1; done
+kill $served && wait $served
+stdout_has "listening on"
+stderr_has "$changes"
 finish

@@ -106,13 +106,14 @@ struct cli_command {
 #define CLI_MODEL(owner, field)                                                                                        \
   {                                                                                                                    \
     .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .flags = CQ_OPTION_REQUIRED, .argument = "MODEL",          \
-    .offset = offsetof(owner, field), .help = "the model: a directory, or a name in the local Hugging Face cache"      \
+    .offset = offsetof(owner, field),                                                                                  \
+    .help = "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"     \
   }
 #define CLI_MODEL_OR_SHIPPED(owner, field)                                                                             \
   {                                                                                                                    \
     .name = "model", .letter = 'm', .type = CQ_OPTION_TEXT, .argument = "MODEL", .text = CQ_DEFAULT_MODEL,             \
     .offset = offsetof(owner, field),                                                                                  \
-    .help = "the model: a directory, a name in the local Hugging Face cache, or the small one that calque ships"       \
+    .help = "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"     \
   }
 #define CLI_THREADS(owner, field)                                                                                      \
   {                                                                                                                    \

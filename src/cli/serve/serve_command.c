@@ -21,8 +21,8 @@ struct args {
 
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
-             "the model: a directory, or a name in the local Hugging Face cache"),
-     .letter = 'm', .otherwise = "the index's; without one, the small multilingual one that calque ships"},
+             "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"),
+     .letter = 'm', .otherwise = "the index's; without one, calque-small"},
     {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
              "encode for this task: 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
     {CQ_TEXT(

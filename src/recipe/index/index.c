@@ -66,8 +66,10 @@ cq_status cq_index_create(const char *directory, const cq_index_options *options
     if (tasks) opening.task = "document";
     status = cq_index_open_model(&encoder, fingerprint, model, &opening, error);
   }
-  /* A directory is recorded by its absolute path, since searches may start anywhere. Other names refer to the cache. */
-  const char *name = cq_is_directory(model) && realpath(model, place) ? place : model;
+  /* A directory is recorded by its absolute path, since searches may start anywhere. Other names refer to the cache, or
+   * to a model that calque ships, recorded by its whole name. */
+  const char *shipped = cq_model_shipped(model);
+  const char *name = cq_is_directory(model) && realpath(model, place) ? place : shipped ? shipped : model;
   const cq_index_making making = {.model = name,
                                   .fingerprint = fingerprint,
                                   .dim = encoder ? cq_encoder_dim(encoder) : 0,

@@ -29,8 +29,10 @@ static cq_status compare_model(const cq_index *index, const cq_encoder *encoder,
   const int dim = cq_encoder_dim(encoder);
   if (strcmp(fingerprint, index->fingerprint) != 0)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
-                        "was made with another model than %s%s ('%s', of fingerprint %s, not %s)", name,
-                        index->compose ? ", or without 'compose'" : "", index->model, index->fingerprint, fingerprint);
+                        "was made with another model than %s%s ('%s', of fingerprint %s, not %s); to rebuild it from "
+                        "its documents: calque index new NEW --model %s && calque index add NEW FILE...",
+                        name, index->compose ? ", or without 'compose'" : "", index->model, index->fingerprint,
+                        fingerprint, name);
   if (dim != index->dim)
     return cq_fail_file(error, CQ_ERR_FORMAT, index->directory, "the manifest says %lld dimensions, the model has %d",
                         (long long)index->dim, dim);
@@ -46,7 +48,7 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
   cq_status status = cq_index_open_model(out, fingerprint, name, &options, error);
   if (!status && strcmp(fingerprint, index->fingerprint) != 0 && cq_encoder_start_composing(*out))
     status = cq_encoder_fingerprint(fingerprint, *out, error);
-  if (status && !model && index->notice)
+  if (status && !model && index->notice && !cq_model_shipped(name))
     index->notice(index->notice_context, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
 }
