@@ -14,7 +14,7 @@ from ._arrays import Output
 from ._error import ArgumentError
 from ._options import Options, OptionValue
 
-DEFAULT_MODEL = "calque-small"  # the small static multilingual model that calque comes with
+DEFAULT_MODEL = "calque-base"  # the multilingual model that calque comes with
 
 Notice = Callable[[str], object]
 NOTICE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)

@@ -36,15 +36,15 @@ class Encoding(Case):
 
     def test_models_that_calque_comes_with(self) -> None:
         wanted = self.encoder.encode(["A cat."])
-        (self.folder / "calque-base").symlink_to(TEACHER)
-        damaged = self.folder / "calque-small"
+        (self.folder / "calque-small").symlink_to(TEACHER)
+        damaged = self.folder / "calque-base"
         damaged.mkdir()
         with unittest.mock.patch.dict(os.environ, CALQUE_MODELS=str(self.folder)):
-            self.assertEqual(calque.Encoder("base").encode(["A cat."]), wanted)
-            self.assertEqual(calque.SentenceTransformer("base").encode(["A cat."]), wanted)
+            self.assertEqual(calque.Encoder("small").encode(["A cat."]), wanted)
+            self.assertEqual(calque.SentenceTransformer("small").encode(["A cat."]), wanted)
             for name in ("modules.json", "config.json"):
                 (damaged / name).write_text("{")
-                with self.assertRaisesRegex(calque.Error, "model calque-small is damaged: reinstall calque"):
+                with self.assertRaisesRegex(calque.Error, "model calque-base is damaged: reinstall calque"):
                     calque.SentenceTransformer()
         with unittest.mock.patch.dict(os.environ, CALQUE_MODELS=str(self.folder / "nowhere")):
             with self.assertRaisesRegex(calque.Error, "calque-small: .* is not installed: looked in .*nowhere"):

@@ -18,7 +18,7 @@
 
 const char *cq_model_shipped(const char *name) {
   if (strchr(name, '/') || strchr(name, '@') || cq_is_directory(name)) return NULL;
-  if (!strcmp(name, "small")) return CQ_DEFAULT_MODEL;
+  if (!strcmp(name, "small")) return "calque-small";
   if (!strcmp(name, "base")) return "calque-base";
   return strncmp(name, "calque-", 7) == 0 ? name : NULL;
 }

@@ -103,7 +103,7 @@ warned 0
 stdout_has "1.0000	a.txt"
 
 # No model is named: the one that calque ships, wherever it is.
-mkdir models && ln -s "$TEACHER" models/calque-small
+mkdir models && ln -s "$TEACHER" models/calque-base
 export CALQUE_MODELS=$tmp/models
 printf 'A dog.\n' >dog.txt
 expect 0 encode dog.txt
@@ -112,34 +112,34 @@ expect 0 encode --model "$TEACHER" dog.txt
 same "$tmp/stdout" by-default.json
 expect 0 index new default.index
 expect 0 index info default.index
-stdout_has "calque-small"
+stdout_has "calque-base"
 export CALQUE_MODELS=$tmp/nowhere
 expect 1 encode dog.txt
-stderr_has "calque-small"
+stderr_has "calque-base"
 expect 2 autoencode encode --language fr dog.txt
 stderr_has "--model"
 
 # An earlier model of the same name made the index: a folder's is rebuilt, another's is refused with the commands.
-changes="the model 'calque-small' has changed since this index was made; rebuilding it"
-mkdir -p earlier changed && ln -s "$TEACHER" earlier/calque-small
-ln -s "$SOURCE/tests/golden/models/static-mean" changed/calque-small
+changes="the model 'calque-base' has changed since this index was made; rebuilding it"
+mkdir -p earlier changed && ln -s "$TEACHER" earlier/calque-base
+ln -s "$SOURCE/tests/golden/models/static-mean" changed/calque-base
 of_dog() { grep -q "$(printf '\tdog.txt\t')" "$tmp/stdout" || fail "the dog was not found"; }
 rm -rf home && mkdir home && cp dog.txt fresh/deep/news.jsonl home/
 export CALQUE_MODELS=$tmp/earlier
 expect 0 search home "a dog"
-expect 0 index new --model small small-too.index
+expect 0 index new --model base small-too.index
 expect 0 index add small-too.index dog.txt
 cp -r home/.calque earlier.index
 export CALQUE_MODELS=$tmp/changed
 for command in "search small-too.index dog" "serve small-too.index" "index add small-too.index dog.txt"; do
   expect 1 $command
-  stderr_has "small-too.index: was made with another model than calque-small ('calque-small', of fingerprint"
-  stderr_has "calque index new NEW --model calque-small && calque index add NEW FILE..."
+  stderr_has "small-too.index: was made with another model than calque-base ('calque-base', of fingerprint"
+  stderr_has "calque index new NEW --model calque-base && calque index add NEW FILE..."
 done
-expect 0 index new NEW --model calque-small
+expect 0 index new NEW --model calque-base
 expect 0 index add NEW dog.txt
 expect 0 search NEW dog
-for model in "" "--model small" "--model calque-small"; do
+for model in "" "--model base" "--model calque-base"; do
   rm -rf home/.calque && cp -r earlier.index home/.calque
   expect 0 search home "a dog" $model
   stderr_has "home/.calque: $changes"

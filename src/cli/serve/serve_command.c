@@ -22,7 +22,7 @@ struct args {
 static const cq_option options[] = {
     {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
              "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"),
-     .letter = 'm', .otherwise = "the index's; without one, calque-small"},
+     .letter = 'm', .otherwise = "the index's; without one, calque-base"},
     {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
              "encode for this task: 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
     {CQ_TEXT(
