@@ -52,6 +52,16 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
   return status;
 }
 
+cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool bf16,
+                                 const cq_encoder_options *options, const char *cache, cq_error *error) {
+  cq_encoder_options o = *options;
+  const cq_status status = cq_cached_encoder_open(out, model, &o, cache, error);
+  if (status || !bf16 || cq_encoder_precision(out->encoder) != CQ_PRECISION_F32) return status;
+  cq_cached_encoder_close(out);
+  o.precision = CQ_PRECISION_BF16;
+  return cq_cached_encoder_open(out, model, &o, cache, error);
+}
+
 void cq_cached_encoder_close(cq_cached_encoder *t) {
   cq_vector_store_close(t->store);
   cq_encoder_free(t->encoder);

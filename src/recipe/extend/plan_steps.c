@@ -91,10 +91,11 @@ static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error 
 static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_error *error) {
   cq_parallel drawn = {0};
   cq_cached_encoder teacher = {0};
-  cq_encoder_options opening = cq_encoder_default_options();
-  if (e->o.run->precision == CQ_TRAINING_BF16) opening.precision = CQ_PRECISION_BF16; /* as distill's */
+  const cq_encoder_options opening = cq_encoder_default_options();
   cq_status status = draw_sources(&drawn, e, error);
-  if (!status) status = cq_cached_encoder_open(&teacher, e->o.model, &opening, e->o.distill->cache_directory, error);
+  if (!status)
+    status = cq_cached_teacher_open(&teacher, e->o.model, e->o.run->precision == CQ_TRAINING_BF16, &opening,
+                                    e->o.distill->cache_directory, error);
   const double started = cq_seconds(CLOCK_MONOTONIC);
   if (!status) status = cq_cached_encoder_prepare(&teacher, drawn.sources, drawn.n_sources, e->ctx, NULL, NULL, error);
   if (!status) c->source = (cq_seconds(CLOCK_MONOTONIC) - started) / (double)drawn.n_sources;

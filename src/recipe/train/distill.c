@@ -410,13 +410,6 @@ static cq_status read_files(run *r, cq_error *error) {
   return status ? status : cq_training_read(&r->data, t, o->source_text, o->n_source_text, &text, error);
 }
 
-static cq_status open_teacher(run *r, cq_training_precision precision, cq_error *error) {
-  cq_encoder_options opening = cq_encoder_default_options();
-  opening.notice = cq_training_notice, opening.notice_context = &r->training;
-  if (precision == CQ_TRAINING_BF16) opening.precision = CQ_PRECISION_BF16;
-  return cq_cached_encoder_open(&r->teacher, r->o.teacher, &opening, r->o.cache_directory, error);
-}
-
 cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "distillation");
@@ -437,7 +430,11 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = read_files(r, error);
   /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
-  if (!status) status = open_teacher(r, training.precision, error);
+  cq_encoder_options opening = cq_encoder_default_options();
+  opening.notice = cq_training_notice, opening.notice_context = t;
+  if (!status)
+    status = cq_cached_teacher_open(&r->teacher, o->teacher, training.precision == CQ_TRAINING_BF16, &opening,
+                                    o->cache_directory, error);
   if (!status)
     status =
         cq_check_columns(&r->data, cq_encoder_text_module(r->teacher.encoder)->tokenizer, cq_training_notice, t, error);
