@@ -15,7 +15,7 @@ import tempfile
 program, model, data = sys.argv[1:]
 LANGUAGES = ["en", "de", "es", "ru", "ar", "hi"]
 SAME_TEXT = [{"en", "es"}, {"hi", "ar"}, {"de", "ru"}]
-SYSTEMS = [("dense",), ("words",), ("hybrid", 0.2), ("hybrid", 0.3), ("hybrid", 0.5)]
+SYSTEMS = [("dense",), ("words",), ("hybrid", 0.1), ("hybrid", 0.2), ("hybrid", 0.3)]
 
 
 def topics(language):
