@@ -248,7 +248,7 @@ class SentenceTransformer(Case):
         self.assertEqual({len(r) for r in rows["input_ids"]}, {4})
 
     def test_shipped_model(self) -> None:
-        self.assertEqual(len(calque.SentenceTransformer().encode("Hallo")), 192)
+        self.assertEqual(len(calque.SentenceTransformer().encode("Hallo")), 384)
 
 
 class Index(Case):

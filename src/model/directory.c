@@ -535,7 +535,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if ((status = read_model_config(e, error)) ||
       (status = cq_path_join(path, sizeof path, directory, "modules.json", error)))
     goto done;
-  if (!cq_file_exists(path)) {
+  if (!cq_file_exists(path) && !cq_model_shipped(name)) {
     status = open_plain(e, path, &taken, error);
   } else if (!(status = cq_json_read(&list, path, error))) {
     status = open_listed(e, list, path, &taken, error);
