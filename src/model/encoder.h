@@ -27,7 +27,7 @@ struct cq_encoder {
   const char *default_prompt_name;
   const char *task_prompt_name; /* the prompt of the task that it was opened for; NULL: the default */
   bool has_routes;              /* and its modules (Router) or weights (LoRA) are specific to that task */
-  double good_match; /* cosine from which a passage is likely to answer a query; 0: unknown */
+  double good_match;            /* cosine from which a passage is likely to answer a query; 0: unknown */
   const char *similarity;
   int64_t truncate_dim;   /* for the vectors returned by encoding; 0: none */
   bool include_prompt;    /* pooling sees the prompt's tokens */

@@ -62,7 +62,8 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "dropout", dropout, CHANGES, -1, -1, 1, "P", "dropout while training"), .flags = CQ_OPTION_BELOW_MAX,
      .otherwise = "the model's"},
     {CQ_CHOICE(O, "precision", precision, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
-               "mixed precision: multiply in this precision, also for a teacher's vectors; weights and the optimizer stay f32")},
+               "mixed precision: multiply in this precision, also for a teacher's vectors; weights and the optimizer "
+               "stay f32")},
     {CQ_CHOICE(O, "exchange", exchange, CHANGES, CQ_TRAINING_F32, precisions, "TYPE",
                "with mpirun: type of the gradients sent between ranks; bf16: half the bytes, but rounded, and the "
                "model depends on the number of ranks")},

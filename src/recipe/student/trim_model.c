@@ -326,8 +326,7 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: a %s without a tokenizer's vocabulary cannot be trimmed", model,
                    m->type->name);
   if (!table->value && table->narrow.scales)
-    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is quantized: trim the model that it was quantized from",
-                   model);
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: is quantized: trim the model that it was quantized from", model);
   const int64_t n = cq_tokenizer_describe(m->tokenizer)->vocab_size;
   if (n > table->rows)
     return cq_fail(error, CQ_ERR_UNSUPPORTED, "%s: the tokenizer has %lld pieces, the embedding %lld rows", model,
