@@ -124,9 +124,12 @@ static void add_rows(factors *f, const float *rows, size_t n, const double *weig
 
 static void weigh_words(factors *f) {
   double all = 0, sum = 0;
-  for (size_t i = 0; f->shares && i < f->n_words; i++) sum += f->shares[i];
+  for (size_t i = 0; i < f->n_words; i++) {
+    f->weights[i] = f->shares ? f->shares[i] : 0;
+    sum += f->weights[i];
+  }
   for (size_t i = 0; i < f->n_words; i++)
-    all += f->weights[i] = sqrt((sum > 0 ? f->shares[i] / sum : 0) + 0.1 / (double)f->n_words);
+    all += f->weights[i] = sqrt((sum > 0 ? f->weights[i] / sum : 0) + 0.1 / (double)f->n_words);
   for (size_t i = 0; i < f->n_words; i++) f->weights[i] /= all;
 }
 

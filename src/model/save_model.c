@@ -55,7 +55,7 @@ static cq_status write_model_config(const cq_encoder *e, const char *directory, 
   json_t *config = json_pack("{s:{s:s}, s:o, s:s?, s:s?}", "__version__", "calque", CQ_VERSION, "prompts", prompts,
                              "default_prompt_name", e->default_prompt_name, "similarity_fn_name", e->similarity);
   if (e->truncate_dim) cq_json_set(&config, "truncate_dim", json_integer(e->truncate_dim));
-  if (e->good_match) cq_json_set(&config, "good_match", json_real(e->good_match));
+  if (e->good_match > 0) cq_json_set(&config, "good_match", json_real(e->good_match));
   return cq_json_save(config, directory, "config_sentence_transformers.json", error);
 }
 

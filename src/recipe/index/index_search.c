@@ -207,7 +207,7 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
 /* What the model's calibration says of the hits. */
 static void mark_good(cq_hits *hits, const searching *s) {
   const cq_encoder *e = s->index->query_model ? NULL : atomic_load(&s->index->shared->encoder);
-  const double least = s->options->ranking == CQ_RANK_WORDS || !e || !e->good_match ? -INFINITY : e->good_match;
+  const double least = s->options->ranking == CQ_RANK_WORDS || !e || e->good_match <= 0 ? -INFINITY : e->good_match;
   for (size_t q = 0; q < hits->n_queries; q++)
     for (size_t i = 0; i < hits->n[q]; i++)
       hits->all[q * hits->k + i].is_good |= hits->all[q * hits->k + i].cosine >= least;
