@@ -69,8 +69,8 @@ CQ_API CQ_MUST_USE cq_status cq_encoder_open(cq_encoder **out, const char *name,
                                              cq_error *error);
 CQ_API void cq_encoder_free(cq_encoder *encoder);
 
-/** The multilingual model that commands use by default. It is in share/calque/models next to the library, or in the folder
- * named by the environment variable CALQUE_MODELS; so is calque-small, which is static. */
+/** The multilingual model that commands use by default. It is in share/calque/models next to the library, or in the
+ * folder named by the environment variable CALQUE_MODELS; so is calque-small, which is static. */
 #define CQ_DEFAULT_MODEL "calque-base"
 
 /** Writes the model in sentence-transformers' layout. The directory is written atomically.

@@ -510,6 +510,7 @@ static void add_remedy(cq_error *error, cq_status status, const char *shipped) {
 cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_options *options, cq_error *error) {
   cq_encoder_options taken;
   char directory[MAX_PATH], path[MAX_PATH];
+  const char *shipped = cq_model_shipped(name);
   cq_encoder *e = NULL;
   json_t *list = NULL;
   cq_status status = cq_options_take(&taken, &cq_group_encoder, options, error);
@@ -535,7 +536,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if ((status = read_model_config(e, error)) ||
       (status = cq_path_join(path, sizeof path, directory, "modules.json", error)))
     goto done;
-  if (!cq_file_exists(path) && !cq_model_shipped(name)) {
+  if (!cq_file_exists(path) && !shipped) {
     status = open_plain(e, path, &taken, error);
   } else if (!(status = cq_json_read(&list, path, error))) {
     status = open_listed(e, list, path, &taken, error);
@@ -546,7 +547,7 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
 done:
   json_decref(list);
-  if (status && cq_model_shipped(name)) add_remedy(error, status, cq_model_shipped(name));
+  if (status && shipped) add_remedy(error, status, shipped);
   if (status)
     cq_encoder_free(e);
   else

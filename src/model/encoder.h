@@ -32,7 +32,7 @@ struct cq_encoder {
   int64_t truncate_dim;   /* for the vectors returned by encoding; 0: none */
   bool include_prompt;    /* pooling sees the prompt's tokens */
   bool compose;           /* text to NFC before tokenizing */
-  atomic_int *decomposed; /* whether a text was seen that should be: CQ_FORM_; NULL: nobody is told */
+  atomic_int *decomposed; /* whether a text was seen that should be: CQ_FORM_; NULL: there is no notice */
   cq_notice_fn notice;    /* cq_encoder_options' */
   void *notice_context;
 };

@@ -11,9 +11,10 @@
  *   its own gamma, beta      1, 0
  *   embeddings_project       diag(gamma) U sqrt(dim / rank) s, bias beta;  s: the mean of |U'c| / |c|
  *
- * Its norm removes the mean of the rank components, too: U is turned so that this is the least of the axes, which is lost,
- * and all components have parts of all other axes, so that they need equally many bits. Axes come from words by the square root of their frequency and from positions by how often sentences are that long; leaving out
- * the axes of positions, which are none of the words' largest, destroys the model. */
+ * Its norm removes the mean of the rank components, too: U is turned so that this is the least of the axes, which is
+ * lost, and all components have parts of all other axes, so that they need equally many bits. Axes come from words by
+ * the square root of their frequency and from positions by how often sentences are that long; leaving out the axes of
+ * positions, which are none of the words' largest, destroys the model. */
 #include "model/reshape.h"
 
 #include "base/error.h"

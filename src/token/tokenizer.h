@@ -97,7 +97,8 @@ CQ_MUST_USE cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokeni
                                         cq_slice text, bool add_special, cq_error *error);
 
 /* What text loses without a piece, as training a Unigram vocabulary prunes it (Kudo 2018, 3.2).
- *   probability  [vocab_size] of the piece in the text that the vocabulary was trained on; 0: unknown
+ *   probability  [vocab_size] of the piece in the text that the vocabulary was trained on, by its score; 0: unknown.
+ *                Control pieces have the score 0, so that a vocabulary with five leaves a sixth to all others
  *   loss         [vocab_size] log-probability that the best way to write the piece with others has less; 1: unknown.
  *                A character that no others can write counts as many unknown ones as it has bytes
  * Not while other threads use the tokenizer. Errors: CQ_ERR_MEMORY. */

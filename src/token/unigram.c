@@ -166,12 +166,16 @@ cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_
   node *best = NULL;
   size_t size = 0;
   double sum = 0;
+  cq_status status = CQ_OK;
   for (size_t id = 0; id < t->vocab.n; id++) {
     probability[id] = is_unigram ? exp(m->scores[id]) : 0, loss[id] = 1;
     sum += probability[id];
     const cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)id);
     if (!is_unigram || piece.n == 0) continue;
-    if (!cq_reserve((void **)&best, &size, (piece.n + 1) * sizeof *best, 1)) return cq_fail_memory(error, "vocabulary");
+    if (!cq_reserve((void **)&best, &size, piece.n + 1, sizeof *best)) {
+      status = cq_fail_memory(error, "vocabulary");
+      break;
+    }
     memset(best, 0, (piece.n + 1) * sizeof *best);
     const double score = m->scores[id];
     m->scores[id] = m->unk_score * (double)piece.n; /* for a moment: every other way is better */
@@ -181,7 +185,7 @@ cq_status cq_tokenizer_piece_values(double *probability, double *loss, const cq_
   }
   for (size_t id = 0; sum > 0 && id < t->vocab.n; id++) probability[id] /= sum;
   cq_free(best);
-  return CQ_OK;
+  return status;
 }
 
 const cq_model_kind cq_unigram_kind = {"Unigram", parse_unigram, encode_unigram, NULL};

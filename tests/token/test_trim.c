@@ -243,6 +243,14 @@ static void what_a_piece_is_worth(void **state) {
   for (int i = 0; i < 5; i++) sum += probability[i];
   assert_float_equal(sum, 1, 1e-12);
   assert_float_equal(probability[1] / probability[2], exp(1), 1e-12);
+  for (long n = 1;; n++) {
+    cq_alloc_fail_at(n);
+    const cq_status status = cq_tokenizer_piece_values(probability, loss, t, &error);
+    const bool failed = cq_alloc_failed();
+    cq_alloc_fail_at(0);
+    assert_int_equal(status, failed ? CQ_ERR_MEMORY : CQ_OK);
+    if (!failed) break;
+  }
   cq_tokenizer_free(t);
 }
 

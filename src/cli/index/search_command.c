@@ -68,12 +68,9 @@ typedef struct search {
 } search;
 
 static void note_no_good_match(const cq_hit *hits, size_t n) {
-  char text[80];
   for (size_t i = 0; i < n; i++)
     if (hits[i].is_good) return;
-  if (n == 0) return;
-  snprintf(text, sizeof text, "no good match: the first has a cosine of %.2f", hits[0].cosine);
-  cli_notice(NULL, text);
+  if (n > 0) cli_note("no good match: the first has a cosine of %.2f", hits[0].cosine);
 }
 
 /* hits NULL: none. */

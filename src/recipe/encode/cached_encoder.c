@@ -54,12 +54,14 @@ cq_status cq_cached_encoder_open(cq_cached_encoder *out, const char *model, cons
 
 cq_status cq_cached_teacher_open(cq_cached_encoder *out, const char *model, bool bf16,
                                  const cq_encoder_options *options, const char *cache, cq_error *error) {
-  cq_encoder_options o = *options;
-  const cq_status status = cq_cached_encoder_open(out, model, &o, cache, error);
-  if (status || !bf16 || cq_encoder_precision(out->encoder) != CQ_PRECISION_F32) return status;
-  cq_cached_encoder_close(out);
-  o.precision = CQ_PRECISION_BF16;
-  return cq_cached_encoder_open(out, model, &o, cache, error);
+  cq_encoder_options o = *options, quiet = *options;
+  cq_encoder *own = NULL; /* to see its precision: what is slow, the fingerprint, is computed once */
+  quiet.notice = NULL;
+  *out = (cq_cached_encoder){0};
+  const cq_status status = bf16 ? cq_encoder_open(&own, model, &quiet, error) : CQ_OK;
+  if (own && cq_encoder_precision(own) == CQ_PRECISION_F32) o.precision = CQ_PRECISION_BF16;
+  cq_encoder_free(own);
+  return status ? status : cq_cached_encoder_open(out, model, &o, cache, error);
 }
 
 void cq_cached_encoder_close(cq_cached_encoder *t) {

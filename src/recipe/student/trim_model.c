@@ -31,8 +31,7 @@ static const cq_option option_rows[] = {
             "keep the first N pieces of the vocabulary as well; in most vocabularies the most frequent come first")},
     {CQ_INT(O, "vocab-size", vocab_size, CHANGES, 0, 0, 1 << 24, "N",
             "keep the N pieces without which the text, and what the vocabulary was trained on, would be split worst; "
-            "files "
-            "count alike"),
+            "files count alike"),
      .otherwise = "all that the text needs"},
     {CQ_FLAG(O, "fold-case", fold_case, CHANGES,
              "read text in lower case, composed (NFC) and without invisible characters: pieces that differ in case "
@@ -238,8 +237,8 @@ static int by_share(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
-/* Marks the vocab_size pieces without which text loses most; of equal ones the first. The text, and the text that the
- * vocabulary was trained on, count alike: shares, which have the sum of the files, become those of both. */
+/* Marks the vocab_size pieces without which text loses most; of equal ones the first. The text that the vocabulary was
+ * trained on counts, too, by its pieces' probabilities: shares, whose sum is the number of files, become those of both. */
 static cq_status mark_valuable(trimming *t, size_t n, cq_error *error) {
   const size_t n_kept = cq_min((size_t)t->o->vocab_size, n);
   double *values = cq_alloc_array(3 * n, sizeof *values), *loss = values + n, *sorted = values + 2 * n, n_files = 0;
