@@ -6,6 +6,7 @@
 
 #include "calque/analysis.h"
 #include "calque/cache.h"
+#include "calque/center.h"
 #include "calque/classify.h"
 #include "calque/cluster.h"
 #include "calque/context.h"

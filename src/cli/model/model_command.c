@@ -7,7 +7,7 @@
 #include <string.h>
 
 extern const cli_command cli_model_get, cli_model_put, cli_model_new, cli_model_check, cli_model_quantize,
-    cli_model_trim;
+    cli_model_trim, cli_model_center;
 
 struct info_args {
   size_t size;
@@ -98,12 +98,12 @@ static const cli_command model_info = {
 };
 
 static const cli_command *const children[] = {&cli_model_get,   &cli_model_put,      &cli_model_new,  &model_info,
-                                              &cli_model_check, &cli_model_quantize, &cli_model_trim, NULL};
+                                              &cli_model_check, &cli_model_quantize, &cli_model_trim, &cli_model_center, NULL};
 
 const cli_command cli_model = {
     .name = "model",
-    .summary = "fetch, make, show, compare, quantize, trim or publish models: get, new, info, check, ...",
-    .description = "Fetches, makes, shows, compares, quantizes, trims and publishes model directories.",
+    .summary = "fetch, make, show, compare, quantize, trim, center or publish models: get, new, info, check, ...",
+    .description = "Fetches, makes, shows, compares, quantizes, trims, centers and publishes model directories.",
     .example = "calque model info all-MiniLM-L6-v2",
     .children = children,
 };
