@@ -236,7 +236,7 @@ typedef struct cq_search_options {
   double words_mu;              /**< of the latter; 0: 2500, Lucene's 2000 */
   const float *query_vectors;   /**< [n_queries, dim] if the queries are already encoded; NULL: encode them */
 } cq_search_options;
-/** The top 10 in all languages by cosine: group "search". */
+/** The top 10 in all languages by the hybrid ranking: group "search". */
 CQ_DEFAULT_OPTIONS(cq_search_options, cq_search_default_options, search)
 
 /** The result of a search; valid until it is released, even without the index. May be read by any thread. */

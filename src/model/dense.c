@@ -143,7 +143,7 @@ static cq_status dense_open(cq_module **out, const cq_module_source *source, cq_
   use_bias(d, bias);
   d->base.output_dim = n_out;
   if ((status = cq_weights_open(&d->weights, source->directory, error)) ||
-      (status = cq_weights_take(&d->params[0], d->weights, weight_names, n_out, in, source->arena, error)) ||
+      (status = cq_weights_take_narrow(&d->params[0], d->weights, weight_names, n_out, in, source->arena, error)) ||
       (bias && (status = cq_weights_take(&d->params[1], d->weights, bias_names, n_out, 0, source->arena, error))) ||
       (status = cq_weights_all_taken(d->weights, NULL, error)))
     goto done;
@@ -172,7 +172,7 @@ static cq_status dense_describe(const cq_module *module, json_t *object, cq_erro
   return ok ? CQ_OK : cq_fail_memory(error, "a description");
 }
 
-/* A row a sentence, always in f32. */
+/* A row a sentence, always computed in f32, however it is stored. */
 static cq_status dense_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {
   const cq_packing exact = {packing->kernels, CQ_PRECISION_F32, packing->training};
   (void)part;

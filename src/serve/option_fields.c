@@ -55,8 +55,7 @@ static bool set_field(cq_options *out, serve_request *r, const serve_field *f, c
   char expected[256] = "";
   cq_error error = {0};
   const bool is_text = row_of(f)->type == CQ_OPTION_TEXT || row_of(f)->type == CQ_OPTION_CHOICE;
-  if (!value || (is_text && !*value)) value = f->initial;
-  if (!value) return true;
+  if (!value || (is_text && !*value)) return true;
   const char *text = translated(f, value);
   if (!text) {
     say_expected(expected, sizeof expected, f);
@@ -106,8 +105,8 @@ void serve_put_field_schema(cq_builder *b, const serve_field *f) {
   for (size_t i = 0; row->type == CQ_OPTION_CHOICE && words_of(f)[i]; i++)
     cq_builder_printf(b, i ? ",\"%s\"" : ",\"enum\":[\"%s\"", words_of(f)[i]);
   if (row->type == CQ_OPTION_CHOICE) cq_builder_char(b, ']');
-  if (f->initial)
-    cq_builder_printf(b, ",\"default\":\"%s\"", f->initial);
+  if (row->type == CQ_OPTION_CHOICE && !row->otherwise)
+    cq_builder_printf(b, ",\"default\":\"%s\"", words_of(f)[(size_t)row->number]);
   else if (is_flag(row))
     cq_builder_printf(b, ",\"default\":%s", row->number != 0 ? "true" : "false");
   else if (row->type == CQ_OPTION_SIZE && !row->otherwise)

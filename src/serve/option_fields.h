@@ -11,7 +11,6 @@ struct serve_field {
   const cq_option_group *group;
   long min, max;            /* for a number: the allowed part of the row's range */
   const char *const *words; /* other names for the row's choices, in the same order; NULL: none */
-  const char *initial;      /* a default other than the row's; NULL: none */
 };
 
 /* Sets options from the query's arguments or the members of object; null and empty texts are ignored. False: the

@@ -50,7 +50,7 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
 static const char *const modes[] = {"dense", "lexical", "hybrid", NULL}; /* by cq_ranking */
 static const serve_field search_fields[] = {
     {.name = "k", .row = "top", .group = &cq_group_search, .min = 1, .max = 1000},
-    {.name = "mode", .row = "ranking", .group = &cq_group_search, .words = modes, .initial = "hybrid"},
+    {.name = "mode", .row = "ranking", .group = &cq_group_search, .words = modes},
     {.name = "filter", .row = "filter", .group = &cq_group_search},
     {.name = "lang", .row = "language", .group = &cq_group_search},
     {.name = "exact", .row = "exact", .group = &cq_group_search},

@@ -211,7 +211,7 @@ static cq_status put_file(cq_tokenizer *t, const char *name, cq_builder *bytes, 
 
 static cq_status put_json_file(cq_tokenizer *t, const char *name, const json_t *json, cq_error *error) {
   cq_builder text = {0};
-  cq_json_append(&text, json, 0);
+  cq_json_append(&text, json, -1);
   return put_file(t, name, &text, error);
 }
 

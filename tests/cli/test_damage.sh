@@ -70,7 +70,7 @@ expect 0 index new --model "$TEACHER" news
 expect 0 index add news --ids all.ids
 expect 0 index remove news a3 a50
 question="A question about the weather."
-expect 0 search news "$question" --top 200
+expect 0 search news "$question" --top 200 --ranking dense
 cp stdout exact
 lines_are exact 118
 expect 0 index check news
@@ -87,7 +87,7 @@ noticed() {
     cp -r sound.index news
     damage "news/$file" "$at"
     last="search news, $file changed at $at"
-    if "$PROGRAM" search news "$question" --top 200 "$@" >stdout 2>stderr; then
+    if "$PROGRAM" search news "$question" --top 200 --ranking dense "$@" >stdout 2>stderr; then
       same stdout exact
       n_fine=$((n_fine + 1))
     else
@@ -117,13 +117,13 @@ for at in $(places news/documents-1 60); do
   damage news/documents-1 "$at"
   last="index check news, documents-1 changed at $at"
   if "$PROGRAM" index check news >stdout 2>stderr; then
-    expect 0 search news "$question" --top 200
+    expect 0 search news "$question" --top 200 --ranking dense
     same stdout exact
   else
     stderr_has "news/documents-1: "
     n_noticed=$((n_noticed + 1))
     last="search news, documents-1 changed at $at"
-    if "$PROGRAM" search news "$question" --top 200 >stdout 2>stderr; then
+    if "$PROGRAM" search news "$question" --top 200 --ranking dense >stdout 2>stderr; then
       same stdout exact
     else
       stdout_is_empty
@@ -162,7 +162,7 @@ if "$PROGRAM" index approximate news --method hnsw 2>stderr; then
   damage damaged/approximate-1 1000
   expect 1 search damaged "$question"
   stderr_has "damaged/approximate-1: it is damaged"
-  expect 0 search damaged "$question" --exact --top 200
+  expect 0 search damaged "$question" --exact --top 200 --ranking dense
   same stdout exact
   expect 0 index approximate damaged --method hnsw
   expect 0 index check damaged

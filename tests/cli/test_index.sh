@@ -13,7 +13,7 @@ stdout_is_empty
 expect 0 index add an.index --language en en.txt
 stderr_has "added 3 documents, the index has 3"
 expect 0 index add an.index --ids --language xx more.tsv
-expect 0 search an.index "The train to Vienna is late." --top 2
+expect 0 search an.index "The train to Vienna is late." --top 2 --ranking dense
 stdout_has "1.0000	en.txt:2	en	The train to Vienna is late."
 lines_are stdout 2
 expect 0 search an.index "The train to Vienna is late." --language xx --top 9

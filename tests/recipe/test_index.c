@@ -47,7 +47,7 @@ static void hits_outlive_the_index(void **state) {
   (void)state;
   cq_index *index = fresh("hits.index");
   cq_search_options o = cq_search_default_options();
-  o.k = 3;
+  o.k = 3, o.ranking = CQ_RANK_DENSE;
   cq_slice queries[N];
   for (size_t i = 0; i < N; i++) queries[i] = slice(lines[i]);
   cq_hits *hits, *of_language;
@@ -335,6 +335,7 @@ static void queries_may_be_encoded_already(void **state) {
   cq_search_options o = cq_search_default_options();
   cq_hits *expected, *hits;
   size_t n_expected, n;
+  o.ranking = CQ_RANK_DENSE;
   assert_int_equal(cq_index_encoder(&encoder, index, NULL), CQ_OK);
   assert_true(cq_encoder_dim(encoder) <= 512);
   assert_int_equal(cq_encoder_encode(vector, NULL, encoder, &query, 1, NULL, NULL, NULL), CQ_OK);

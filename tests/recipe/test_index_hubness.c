@@ -71,7 +71,7 @@ static void ranks_as(const cq_index *index, const double *means, const size_t *d
   cq_hits *hits;
   encode(of_texts, texts, N, &dim);
   encode(of_asked, asked, N_ASKED, &dim);
-  o.csls = true;
+  o.csls = true, o.ranking = CQ_RANK_DENSE;
   for (size_t q = 0; q < N_ASKED; q++) {
     const cq_slice query = slice(asked[q]);
     assert_int_equal(cq_index_search(&hits, index, &query, 1, &o, NULL, NULL), CQ_OK);
@@ -102,7 +102,7 @@ static void scores_are_those_of_the_formula(void **state) {
   for (size_t i = 0; i < N_ASKED; i++) queries[i] = slice(asked[i]);
   encode(of_texts, texts, N, &dim);
   encode(of_asked, asked, N_ASKED, &dim);
-  o.csls = true;
+  o.csls = true, o.ranking = CQ_RANK_DENSE;
   assert_int_equal(cq_index_search(&hits, index, queries, 1, &o, NULL, &error), CQ_ERR_UNSUPPORTED);
   assert_non_null(strstr(error.message, "formula.index: it has no hubness to correct for"));
   o.ranking = CQ_RANK_WORDS; /* which has no vectors */

@@ -80,7 +80,7 @@ static void make_documents(void) {
 
 static cq_search_options options_for(const char *language) {
   cq_search_options o = cq_search_default_options();
-  o.k = K, o.language = language;
+  o.k = K, o.language = language, o.ranking = CQ_RANK_DENSE;
   return o;
 }
 

@@ -164,8 +164,8 @@ const cli_command cli_search = {
     .min_arguments = 1,
     .max_arguments = -1,
     .description = "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
-                   "text, separated by tabs. The score is the cosine of query and document, or that of --ranking. If a "
-                   "document was split, the text is that of its best passage. Query and documents may be in different "
+                   "text, separated by tabs. The score is that of --ranking. If a document was "
+                   "split, the text is that of its best passage. Query and documents may be in different "
                    "languages. With several queries, a line '# query' precedes each query's documents, and an empty "
                    "line follows them; queries from a pipe are answered as they arrive. The search is exact unless "
                    "'calque index approximate' built an approximation (ANN). A FOLDER of documents is indexed first, "

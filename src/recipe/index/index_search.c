@@ -49,7 +49,7 @@ static const cq_option search_rows[] = {
              "effort of approximate search: lists probed (nprobe, ivf) or candidates kept during the search (efSearch, "
              "hnsw); higher values are slower and raise recall"),
      .otherwise = "the method's"},
-    {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_DENSE, rankings, "KIND",
+    {CQ_CHOICE(O, "ranking", ranking, CHANGES, CQ_RANK_HYBRID, rankings, "KIND",
                "dense: by cosine; words: by the words in common; hybrid: the weighted sum of the cosine and of the "
                "share of the query that the words cover")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.2, 0, 1, "SHARE",

@@ -25,7 +25,8 @@ static const cq_option option_rows[] = {
     {CQ_TEXTS(O, "pairs", pair_files, n_pair_files, CHANGES, "FILE",
               "a language's pairs, a sentence and its translation on each line (TSV), which may be compressed"),
      .flags = CQ_OPTION_REQUIRED},
-    {CQ_INT(O, "max-pairs", max_pairs, CHANGES, 250, 10, 1 << 20, "N", "use N pairs of each file, drawn from all of it")},
+    {CQ_INT(O, "max-pairs", max_pairs, CHANGES, 250, 10, 1 << 20, "N",
+            "use N pairs of each file, drawn from all of it")},
     {CQ_INT(O, "axes", axes, CHANGES, 20, 1, 1 << 16, "N",
             "take out the N axes along which the languages differ most; at most one for each file")},
     {CQ_NUMBER(O, "mean", mean, CHANGES, 0.75, 0, 1, "SHARE",
@@ -50,8 +51,8 @@ typedef struct centering {
   const cq_center_options *o;
   cq_encoder *encoder;
   size_t dim, n;
-  cq_slice *texts[2];    /* [n] sentences, translations; in the arena */
-  float *vectors[2];     /* [n, dim] of length 1 */
+  cq_slice *texts[2]; /* [n] sentences, translations; in the arena */
+  float *vectors[2];  /* [n, dim] of length 1 */
   size_t capacities[2];
   language *languages;   /* [n_pair_files] */
   double *mean;          /* [dim] of the sentences */
@@ -281,8 +282,7 @@ static cq_status append_normalize(cq_encoder *e, cq_error *error) {
 static cq_status append_map(centering *c, cq_module **out, cq_error *error) {
   cq_encoder *e = c->encoder;
   cq_random random = cq_random_seeded(0, 0);
-  cq_status status =
-      e->modules[e->n_modules - 1]->type == &cq_normalize_type ? CQ_OK : append_normalize(e, error);
+  cq_status status = e->modules[e->n_modules - 1]->type == &cq_normalize_type ? CQ_OK : append_normalize(e, error);
   const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
   if (!path) return cq_fail_memory(error, "a model");
   const int64_t dim = (int64_t)c->dim;
