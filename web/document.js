@@ -103,7 +103,8 @@ function marked(text) {
   if (end <= begin) [begin, end] = [0, 0];
   let from = best ? text.indexOf(best, begin) : -1;
   if (from < 0 || (end && from >= end)) from = end ? -1 : (best ? text.indexOf(best) : -1);
-  if (from < 0) return [text.slice(0, begin), end > begin && make('span', { className: 'passage' }, text.slice(begin, end)), text.slice(end)];
+  if (from < 0 && end <= begin) return [text];
+  if (from < 0) return [text.slice(0, begin), make('span', { className: 'passage' }, text.slice(begin, end)), text.slice(end)];
   const to = from + best.length;
   if (!end) return [text.slice(0, from), make('mark', {}, best), text.slice(to)];
   return [text.slice(0, begin),
@@ -127,7 +128,7 @@ function fill(found, path) {
       make('dl', {}, Object.entries(metadata).map(([name, value]) =>
         make('div', {}, make('dt', {}, name), make('dd', { dir: 'auto' }, typeof value === 'string' ? value : JSON.stringify(value)))))),
     make('div', { className: 'text', dir: 'auto', lang: language ?? '' }, marked(text)),
-    info.writable && remover(id, path),
+    ...(info.writable ? [remover(id, path)] : []),
     curl);
 }
 

@@ -148,13 +148,16 @@ static cq_status static_tokenize(cq_ids *out, const cq_module *module, cq_token_
   return CQ_OK;
 }
 
-/* A batch's rows in the table: its ids, or what they map to, in the worker's workspace. NULL: out of memory. */
-static const int32_t *rows_of(cq_worker *worker, const static_embedding *m, const cq_batch *batch) {
-  if (!m->base.row_of) return batch->ids;
+/* *out: a batch's rows in the table, which are its ids, or what they map to, in the worker's workspace. NULL when there
+ * are no tokens. False: out of memory. */
+static bool find_rows(const int32_t **out, cq_worker *worker, const static_embedding *m, const cq_batch *batch) {
+  *out = batch->ids;
+  if (!m->base.row_of) return true;
   const int64_t n = cq_batch_tokens(batch);
-  int32_t *rows = cq_workspace_take(&worker->workspace, (size_t)(n + 1) * sizeof *rows);
+  int32_t *rows = cq_workspace_take(&worker->workspace, (size_t)n * sizeof *rows);
   for (int64_t i = 0; rows && i < n; i++) rows[i] = m->base.row_of[batch->ids[i]];
-  return rows;
+  *out = rows;
+  return rows != NULL;
 }
 
 /* Multiplies the rows of x by their tokens' weights, if there are any. */
@@ -177,8 +180,8 @@ static cq_status static_forward(cq_worker *worker, const cq_module *module, cons
   if (saved) *saved = NULL;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor rows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
-  const int32_t *places = rows_of(worker, m, batch);
-  if (!rows.data || !places) return cq_fail_memory(error, "token vectors");
+  const int32_t *places;
+  if (!rows.data || !find_rows(&places, worker, m, batch)) return cq_fail_memory(error, "token vectors");
   cq_param_gather(k, cq_f32(rows), table, places, rows.rows);
   weigh_rows(worker, m, batch, rows);
   for (int64_t s = 0; s < batch->n_seqs; s++) {
@@ -201,8 +204,8 @@ static cq_status static_backward(cq_worker *worker, const cq_module *module, con
   (void)x, (void)dx, (void)saved;
   cq_mark mark = cq_workspace_mark(&worker->workspace);
   cq_tensor drows = cq_workspace_f32(&worker->workspace, cq_batch_tokens(batch), table->cols);
-  const int32_t *places = rows_of(worker, m, batch);
-  if (!drows.data || !places) return cq_fail_memory(error, "gradient of token vectors");
+  const int32_t *places;
+  if (!drows.data || !find_rows(&places, worker, m, batch)) return cq_fail_memory(error, "gradient of token vectors");
   memset(drows.data, 0, (size_t)(drows.rows * drows.cols) * sizeof(float));
   for (int64_t s = 0; s < batch->n_seqs; s++) {
     int64_t n = cq_batch_length(batch, s);

@@ -18,24 +18,35 @@ static bool add_key(serve_access *a, const char *key, size_t n) {
   return true;
 }
 
+/* The key of each line. */
+static cq_status add_keys(serve_access *out, FILE *f, const char *path, cq_error *error) {
+  char *line = NULL;
+  size_t capacity = 0;
+  cq_status status = CQ_OK;
+  for (ssize_t length; !status && (length = getline(&line, &capacity, f)) >= 0;) {
+    size_t n = (size_t)length;
+    while (n && strchr(" \r\n", line[n - 1])) n--;
+    if (!n || line[0] == '#') continue;
+    if (memchr(line, 0, n))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "a key has a NUL byte");
+    else if (!add_key(out, line, n))
+      status = cq_fail_memory(error, "keys");
+  }
+  if (line) explicit_bzero(line, capacity);
+  free(line);
+  return !status && ferror(f) ? cq_fail_file(error, CQ_ERR_IO, path, "cannot be read") : status;
+}
+
 cq_status serve_access_open(serve_access *out, const char *file, const char *key, cq_error *error) {
-  char line[1024];
   if (key && *key && !add_key(out, key, strlen(key))) return cq_fail_memory(error, "keys");
   if (!file) return CQ_OK;
   FILE *f = fopen(file, "r");
   if (!f) return cq_fail_errno(error, file, "cannot read");
   const size_t n_before = out->n_keys;
-  bool is_fine = true;
-  while (is_fine && fgets(line, sizeof line, f)) {
-    size_t n = strcspn(line, "\r\n");
-    while (n && line[n - 1] == ' ') n--;
-    if (n && line[0] != '#') is_fine = add_key(out, line, n);
-  }
-  const bool was_read = !ferror(f);
+  const cq_status status = add_keys(out, f, file, error);
   fclose(f);
-  if (!is_fine) return cq_fail_memory(error, "keys");
-  if (!was_read) return cq_fail_file(error, CQ_ERR_IO, file, "cannot be read");
-  return out->n_keys > n_before ? CQ_OK : cq_fail_file(error, CQ_ERR_FORMAT, file, "has no key, expected one per line");
+  if (status || out->n_keys > n_before) return status;
+  return cq_fail_file(error, CQ_ERR_FORMAT, file, "has no key, expected one per line");
 }
 
 void serve_access_close(serve_access *a) {
@@ -62,18 +73,34 @@ static bool has_key(const serve_access *a, const char *authorization) {
   return found;
 }
 
+static bool is_port_or_nothing(const char *text) {
+  return !*text || (*text == ':' && strspn(text + 1, "0123456789") == strlen(text + 1));
+}
+
 /* "localhost", "127.0.0.1:8080", "[::1]": not names that an attacker's DNS server can resolve (DNS rebinding). */
 static bool is_local_host(const char *host) {
-  const size_t n = strcspn(host, ":");
-  if (host[0] == '[') return true;
-  if (n == 9 && !strncasecmp(host, "localhost", 9)) return true;
-  return n > 0 && strspn(host, "0123456789.") == n;
+  size_t n = strcspn(host, ":");
+  bool is_address = n > 0 && strspn(host, "0123456789.") == n;
+  if (host[0] == '[') {
+    n = strspn(host + 1, "0123456789abcdefABCDEF:.") + 2;
+    is_address = host[n - 1] == ']';
+  }
+  return (is_address || (n == 9 && !strncasecmp(host, "localhost", 9))) && is_port_or_nothing(host + n);
+}
+
+/* Browsers send Origin with most requests that change something, and Sec-Fetch-Site with all. A page elsewhere may link
+ * to this server's: a GET without Origin. */
+static bool is_from_elsewhere(const serve_credentials *given) {
+  const char *origin = given->origin, *behind = origin ? strstr(origin, "://") : NULL;
+  if (origin) return !behind || !given->host || strcasecmp(behind + 3, given->host) != 0;
+  return given->site && strcmp(given->method, "GET") != 0 && strcmp(given->method, "HEAD") != 0 &&
+         strcasecmp(given->site, "same-origin") != 0 && strcasecmp(given->site, "none") != 0;
 }
 
 bool serve_check_access(serve_request *r, const serve_access *a, const serve_credentials *given) {
-  const char *origin = given->origin, *behind = origin ? strstr(origin, "://") : NULL;
-  if (origin && (!behind || !given->host || strcasecmp(behind + 3, given->host) != 0)) {
-    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server", origin);
+  if (is_from_elsewhere(given)) {
+    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server",
+               given->origin ? given->origin : "another site");
     return false;
   }
   if (a->n_keys) {

@@ -16,7 +16,8 @@ CQ_MUST_USE cq_status serve_access_open(serve_access *out, const char *file, con
 void serve_access_close(serve_access *access);
 
 typedef struct serve_credentials {
-  const char *authorization, *host, *origin; /* headers; NULL: missing */
+  const char *method;
+  const char *authorization, *host, *origin, *site; /* headers, site: Sec-Fetch-Site; NULL: missing */
 } serve_credentials;
 /* False: the request has failed. */
 bool serve_check_access(serve_request *request, const serve_access *access, const serve_credentials *given);

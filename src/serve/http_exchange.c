@@ -31,8 +31,8 @@ typedef struct exchange {
   serve_connection *of;
   char method[16], *path;
   uint64_t begun_us;
-  size_t n_body, n_reserved; /* bytes received, including dropped ones; bytes counted in body_bytes */
-  bool is_whole, is_done;
+  size_t n_body, n_reserved;       /* bytes received, including dropped ones; bytes counted in body_bytes */
+  bool is_whole, is_done, has_nul; /* has_nul: an address with %00 */
 } exchange;
 
 /* ---- connections ---- */
@@ -175,6 +175,10 @@ static const char *argument_of(const serve_request *r, const char *name) {
   return MHD_lookup_connection_value(x->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+static const char *header_of(const exchange *x, const char *name) {
+  return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
+}
+
 /* Path and method, from the headers. */
 static void begin_request(exchange *x, const char *path, const char *method) {
   serve_server *s = x->server;
@@ -184,8 +188,8 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   r->shared = &s->shared;
   r->argument = argument_of;
   r->begun_ms = cq_now_ms();
-  r->if_none_match = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "If-None-Match");
-  r->accept_encoding = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Accept-Encoding");
+  r->if_none_match = header_of(x, "If-None-Match");
+  r->accept_encoding = header_of(x, "Accept-Encoding");
   snprintf(x->method, sizeof x->method, "%s", method);
   pthread_mutex_lock(&s->mutex);
   r->model = serve_model_use(s->model);
@@ -197,12 +201,15 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   }
   r->route = serve_route_find(s->shared.routes, method, x->path, &rest, &other_method);
   r->rest = rest;
-  const serve_credentials given = {.authorization =
-                                       MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Authorization"),
-                                   .host = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Host"),
-                                   .origin = MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, "Origin")};
+  const serve_credentials given = {.method = x->method,
+                                   .authorization = header_of(x, "Authorization"),
+                                   .host = header_of(x, "Host"),
+                                   .origin = header_of(x, "Origin"),
+                                   .site = header_of(x, "Sec-Fetch-Site")};
   if (!serve_check_access(r, &s->access, &given)) return;
-  if (!r->route && other_method)
+  if (x->has_nul)
+    serve_fail(r, SERVE_INVALID, NULL, "the address has a NUL byte (%%00)");
+  else if (!r->route && other_method)
     serve_fail(r, SERVE_NO_METHOD, NULL, "%s is not a method of %.300s", x->method, path);
   else if (!r->route)
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at %.300s (GET /openapi.json lists all routes)", path);
@@ -332,9 +339,8 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
 /* Called before the headers are read; *own is passed to all later calls. */
 void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd) {
   exchange *x = calloc(1, sizeof *x);
-  (void)uri;
   (void)mhd;
-  if (x) x->server = context, x->begun_us = cq_now_us();
+  if (x) x->server = context, x->begun_us = cq_now_us(), x->has_nul = strstr(uri, "%00") != NULL;
   return x;
 }
 

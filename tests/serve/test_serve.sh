@@ -109,7 +109,11 @@ ask POST /embed "$(printf '[%.0s' $(seq 19000))"; is 400; has "not JSON"
 ask POST /embed "{\"inputs\": \"$(printf 'a%.0s' $(seq 20001))\"}"; is 413; has "20000 bytes (--max-body)"
 ask POST /embed "{\"inputs\": [$(printf '"a a a a a a a a a a",%.0s' $(seq 400))\"a\"]}"; is 413; has "--max-tokens"
 ask POST /embed '{"inputs": "a"}' 'Origin: http://elsewhere'; is 403
+ask POST /embed '{"inputs": "a"}' 'Sec-Fetch-Site: cross-site'; is 403
 host=rebound.example ask GET /health; is 403; has "rebound.example"
+host=127.0.0.1:1:evil ask GET /health; is 403
+ask GET /health%00/x; is 422; has "NUL"
+ask GET '/api/search?q=a%00b'; is 422; has "NUL"
 body='{"inputs": ["a river", "b"], "normalize": true}'
 for ((i = 0; i < ${#body}; i++)); do ask POST /embed "${body:0:i}"; is 400; done
 
@@ -251,3 +255,10 @@ expect 1 serve --model "$TEACHER" --port 0 --task clustering
 stderr_has "there are retrieval.query, retrieval.passage, text-matching"
 
 exit $((failures > 0))
+
+# A server whose first text has no token. A static model has no special tokens, so its vector is zeros.
+TEACHER=$SOURCE/tests/golden/models/static-mean
+start
+ask POST /v1/embeddings '{"input": " "}'; is 200; has '"embedding":[0,0,'
+ask POST /embed '{"inputs": " "}'; is 200
+stop
