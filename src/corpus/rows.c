@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const cq_corpus_matches[] = {"exact", "normalized", NULL};
 
@@ -125,9 +126,26 @@ cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t 
 
 /* --- writing --- */
 
+static bool ends_in(const char *path, size_t n, const char *end) {
+  return n > strlen(end) && !strncasecmp(path + n - strlen(end), end, strlen(end));
+}
+
+/* The extension of another format in a file's name, also before that of a compression; NULL: there is none. */
+static const char *other_format(const char *path) {
+  static const char *const formats[] = {".tmx", ".xlf", ".xliff", ".xml", ".json", ".jsonl", ".csv", ".parquet"};
+  const size_t n = strlen(path) - cq_text_writer_ending(path);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (ends_in(path, n, formats[i])) return formats[i];
+  return NULL;
+}
+
 cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                              cq_error *error) {
+  const char *other = flow->output ? other_format(flow->output) : NULL;
   *out = (cq_row_writer){.counts = counts};
+  if (other)
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, flow->output,
+                        "rows are written as tab-separated text, not as %s: give the file another name", other + 1);
   return cq_text_writer_open(&out->text, flow->output, error);
 }
 
