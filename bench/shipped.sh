@@ -47,7 +47,7 @@ if [ "$1" = speed ]; then
   text=$(mktemp)
   trap 'rm -f "$text" "$text".*' EXIT
   for language in de es ru zh ar; do
-    zcat "$data/parallel/en-$language/test-tatoeba.tsv.gz" | head -n 300 | cut -f 1,2 | tr '\t' '\n'
+    zcat "$data/parallel/en-$language/test-tatoeba.tsv.gz" | awk -F '\t' 'NR <= 300 { print $1; print $2 }'
   done >"$text"
   head -n 20 "$text" >"$text.few" # to take the start of the process off
   seconds() { # MODEL TEXT
