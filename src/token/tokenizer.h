@@ -4,7 +4,7 @@
  *   tokenizer.json           WordPiece, Unigram, BPE (byte-level, or SentencePiece's with byte fallback), WordLevel
  *   vocab.txt                WordPiece; tokenizer_config.json holds do_lower_case, strip_accents and the like
  *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
- *   vocab.json, merges.txt   byte-level BPE
+ *   vocab.json, merges.txt   byte-level BPE, HerBERT's BPE
  * with tokenizer_config.json and special_tokens_map.json beside them. */
 #ifndef TOKEN_TOKENIZER_H
 #define TOKEN_TOKENIZER_H

@@ -288,6 +288,52 @@ static void test_lying_models(void **state) {
          CQ_ERR_UNSUPPORTED, "spiece.model", "tokenizer_class 'XLNetTokenizer'");
 }
 
+/* Every class whose rules differ from the file's usual ones is refused by name, whichever file names it. */
+static void test_classes(void **state) {
+  (void)state;
+  static const char *const refused[][2] = {
+      {"vocab.txt",
+       "BertJapanese BertJapaneseTokenizerFast Phobert Bertweet KoBert RoFormer Esm ProphetNet Cpm OpenAIGPT "
+       "Roberta XLMRoberta Herbert Berty Ber My"},
+      {"vocab.json", "CLIP XLM Flaubert GPT2 Qwen2 OpenAIGPT Phobert Bert MPNet T5 Mine"},
+      {"spiece.model", "XLNet Camembert Gemma Cpm Bert Herbert T"}};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (const char *p = refused[i][1]; *p; p += strspn(p, " ")) {
+      char class[64], config[160], message[160];
+      const int n = (int)strcspn(p, " ");
+      snprintf(class, sizeof class, "%.*s%s", n, p, n > 9 && strncmp(p + n - 4, "Fast", 4) == 0 ? "" : "Tokenizer");
+      p += n;
+      snprintf(message, sizeof message, "tokenizer_class '%s' without tokenizer.json is not supported", class);
+      snprintf(config, sizeof config, "{\"tokenizer_class\":\"%s\"}", class);
+      const char *content = i == 0   ? "[UNK]\n[CLS]\n[SEP]\na\n"
+                            : i == 1 ? "{\"<s>\":0,\"</s>\":1}"
+                                     : "\x0a\x05\x0a\x01u\x18\x02";
+      const char *directory = directory_of(refused[i][0], content, "tokenizer_config.json", config);
+      char path[600];
+      snprintf(path, sizeof path, "%s/merges.txt", directory);
+      write_text(path, "");
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], message);
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], "tokenizer.json");
+      directory = directory_of(refused[i][0], content, "config.json", config);
+      snprintf(path, sizeof path, "%s/merges.txt", directory);
+      write_text(path, "");
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], message);
+    }
+  }
+  const char *vocab = "[UNK]\n[CLS]\n[SEP]\na\n";
+  expect(directory_of("vocab.txt", vocab, "tokenizer_config.json", "{\"tokenizer_class\":\"BertJapaneseTokenizer\"}"),
+         CQ_ERR_UNSUPPORTED, "vocab.txt", "it splits Japanese with MeCab; transformers has no tokenizer.json for it");
+  expect(directory_of("vocab.txt", vocab, "config.json", "{\"model_type\":\"camembert\"}"), CQ_ERR_UNSUPPORTED,
+         "vocab.txt", "model_type 'camembert' (CamembertTokenizer) without tokenizer.json is not supported");
+  static const char *const read[] = {"Electra", "DistilBert", "DPRQuestionEncoder", "ConvBert", "PreTrained"};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    char config[160];
+    snprintf(config, sizeof config, "{\"tokenizer_class\":\"%sTokenizer%s\"}", read[i], i % 2 ? "Fast" : "");
+    cq_tokenizer_free(open_tokenizer(directory_of("vocab.txt", vocab, "tokenizer_config.json", config)));
+  }
+  cq_tokenizer_free(open_tokenizer(directory_of("vocab.txt", vocab, "config.json", "{\"model_type\":\"new\"}")));
+}
+
 static void test_save(void **state) {
   (void)state;
   cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
@@ -303,7 +349,7 @@ int main(void) {
       cmocka_unit_test(test_directories), cmocka_unit_test(test_vocab_txt),
       cmocka_unit_test(test_merges_txt),  cmocka_unit_test(test_added_beside),
       cmocka_unit_test(test_cut_models),  cmocka_unit_test(test_lying_models),
-      cmocka_unit_test(test_save),
+      cmocka_unit_test(test_classes),     cmocka_unit_test(test_save),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
