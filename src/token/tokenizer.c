@@ -126,8 +126,12 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
     if (w->lowered.failed) status = CQ_ERR_MEMORY;
     text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
   }
-  if (!status) status = encode_pieces(out, tokenizer, w, text, limit);
+  const bool from_start = tokenizer->info.truncates_start;
+  const size_t start = out->n;
+  if (!status) status = encode_pieces(out, tokenizer, w, text, from_start ? SIZE_MAX : limit);
   if (!status && out->n > limit) {
+    if (from_start && limit > start)
+      memmove(out->ids + start, out->ids + out->n - (limit - start), (limit - start) * sizeof *out->ids);
     out->n = limit;
     is_truncated = true;
   }
@@ -192,8 +196,13 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   }
   /* Absent lengths are written as 1e30. */
   double length = 0;
+  const char *side = info->truncates_start ? "left" : "right";
   cq_status status = config ? cq_json_get_number(&length, config, "model_max_length", config_path, error) : CQ_OK;
+  if (!status && config) status = cq_json_get_string(&side, config, "truncation_side", config_path, error);
   if (status) return status;
+  info->truncates_start = strcmp(side, "left") == 0;
+  if (!info->truncates_start && strcmp(side, "right") != 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, config_path, "truncation_side is '%s', expected left or right", side);
   info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
   return CQ_OK;
 }

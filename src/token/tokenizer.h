@@ -58,7 +58,8 @@ void cq_token_memory_free(cq_token_memory *memory);
 /* Appends one sentence's ids to out.
  *   memory       NULL: temporary memory for this call
  *   add_special  adds the special tokens (static models use none)
- *   max_length   keep at most this many ids, special ones included (0: no limit), truncating the end
+ *   max_length   keep at most this many ids, special ones included (0: no limit), truncating the end of the text, or
+ *                its start if the tokenizer's info says so
  *   truncated    set to whether it was; may be NULL
  * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,

@@ -112,6 +112,65 @@ static void test_truncation(void **state) {
   cq_free(empty.ids);
 }
 
+/* truncation_side of tokenizer_config.json counts more than the direction of tokenizer.json. The text loses its first
+ * ids; the special tokens stay. */
+static void test_truncation_side(void **state) {
+  (void)state;
+  static const struct {
+    const char *direction, *config;
+    bool left;
+  } cases[] = {
+      {NULL, "{\"truncation_side\":\"left\"}", true},
+      {NULL, "{\"truncation_side\":null}", false},
+      {"Left", "{}", true},
+      {"Left", "{\"truncation_side\":\"right\"}", false},
+      {"Right", "{\"truncation_side\":\"left\"}", true},
+  };
+  cq_ids all = {0}, cut = {0};
+  for (size_t i = 0; i <= sizeof cases / sizeof *cases; i++) {
+    const bool last = i == sizeof cases / sizeof *cases;
+    char folder[32], path[512];
+    cq_error error = {0};
+    json_t *document = golden_json("wordpiece-uncased/tokenizer.json");
+    snprintf(folder, sizeof folder, "side-%zu", i);
+    const char *directory = test_path(folder);
+    assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+    if (!last && cases[i].direction)
+      json_object_set_new(document, "truncation",
+                          json_pack("{s:i, s:s}", "max_length", 128, "direction", cases[i].direction));
+    assert_int_equal(cq_json_save(document, directory, "tokenizer.json", &error), CQ_OK);
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", directory);
+    write_text(path, last ? "{\"truncation_side\":\"top\"}" : cases[i].config);
+    cq_tokenizer *t = NULL;
+    if (last) {
+      assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_FORMAT);
+      assert_non_null(strstr(error.message, "truncation_side is 'top', expected left or right"));
+      break;
+    }
+    t = open_tokenizer(directory);
+    assert_int_equal(cq_tokenizer_describe(t)->truncates_start, cases[i].left);
+    for (size_t s = 0; s < json_array_size(sentences); s += 7) {
+      const cq_slice text = json_slice(json_array_get(sentences, s));
+      encode(&all, t, text, 0, NULL);
+      for (size_t max = 2; max < all.n + 2; max += 1 + max / 4) {
+        bool truncated;
+        encode(&cut, t, text, max, &truncated);
+        assert_int_equal(truncated, max < all.n);
+        assert_int_equal(cut.n, max < all.n ? max : all.n);
+        assert_int_equal(cut.ids[0], all.ids[0]);
+        const size_t gone = cases[i].left ? all.n - cut.n : 0;
+        for (size_t k = 1; k + 1 < cut.n; k++) assert_int_equal(cut.ids[k], all.ids[k + gone]);
+        assert_int_equal(cut.ids[cut.n - 1], all.ids[all.n - 1]);
+      }
+    }
+    encode(&cut, t, cq_slice_of("more words than fit"), 1, NULL);
+    assert_int_equal(cut.n, 1);
+    cq_tokenizer_free(t);
+  }
+  cq_free(all.ids);
+  cq_free(cut.ids);
+}
+
 static void test_without_special(void **state) {
   (void)state;
   cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
@@ -393,6 +452,7 @@ int main(void) {
       cmocka_unit_test(test_comparison),
       cmocka_unit_test(test_saved),
       cmocka_unit_test(test_truncation),
+      cmocka_unit_test(test_truncation_side),
       cmocka_unit_test(test_without_special),
       cmocka_unit_test(test_description),
       cmocka_unit_test(test_lowercase_override),
