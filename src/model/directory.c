@@ -202,15 +202,14 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
 
 /* Every id that the tokenizer may produce must be a row of the module's table. */
 static cq_status check_table_rows(const cq_module *module, const char *directory, cq_error *error) {
-  const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
-  for (size_t i = 0; i < module->n_params; i++) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < module->n_params && !status; i++) {
     const cq_param *p = &module->params[i];
-    const int64_t n = module->n_ids ? module->n_ids : p->rows;
-    if (p->table && n_ids > n)
-      return cq_fail_file(error, CQ_ERR_FORMAT, directory, "the tokenizer has %lld ids, tensor '%s' has %lld rows",
-                          (long long)n_ids, module->n_ids ? "mapping" : p->name, (long long)n);
+    if (p->table)
+      status = cq_tokenizer_limit(module->tokenizer, module->n_ids ? module->n_ids : p->rows, directory,
+                                  module->n_ids ? "mapping" : p->name, error);
   }
-  return CQ_OK;
+  return status;
 }
 
 static cq_status open_module(cq_encoder *e, const cq_module_type *type, const char *path,

@@ -107,6 +107,17 @@ static bool put_all(cq_ids *out, const int32_t *ids, size_t n) {
   return true;
 }
 
+/* Ids that have no row in the model's table (cq_tokenizer_limit). */
+static cq_status check_rows(const cq_tokenizer *t, const cq_ids *ids, size_t first, cq_error *error) {
+  for (size_t i = first; i < ids->n; i++) {
+    if ((size_t)ids->ids[i] < t->vocab.n) continue;
+    const cq_piece_text *p = &t->vocab.pieces[ids->ids[i]];
+    return cq_fail(error, CQ_ERR_FORMAT, "the text uses the token '%.*s', whose id %d has no row in the embeddings",
+                   (int)p->n, t->vocab.text.data + p->start, (int)ids->ids[i]);
+  }
+  return CQ_OK;
+}
+
 cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory, cq_slice text,
                               bool add_special, size_t max_length, bool *truncated, cq_error *error) {
   cq_token_memory own = {0}, *w = memory ? memory : &own;
@@ -142,6 +153,10 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   if (status) {
     out->n = first;
     return cq_fail_encoding(error, status, text.n);
+  }
+  if (tokenizer->n_past_table && (status = check_rows(tokenizer, out, first, error))) {
+    out->n = first;
+    return status;
   }
   if (truncated) *truncated = is_truncated;
   return CQ_OK;
@@ -204,6 +219,28 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   if (!info->truncates_start && strcmp(side, "right") != 0)
     return cq_fail_file(error, CQ_ERR_FORMAT, config_path, "truncation_side is '%s', expected left or right", side);
   info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
+  return CQ_OK;
+}
+
+cq_status cq_tokenizer_limit(cq_tokenizer *t, int64_t n, const char *path, const char *table, cq_error *error) {
+  const size_t n_ids = t->vocab.n, kept = (size_t)n;
+  if (kept >= n_ids) return CQ_OK;
+  size_t n_needed = n_ids - kept;
+  for (size_t id = kept; id < n_ids; id++) n_needed -= !t->vocab.pieces[id].present;
+  for (size_t i = 0; i < t->added.n; i++)
+    n_needed -= (size_t)t->added.tokens[i].id >= kept && (size_t)t->added.tokens[i].id < n_ids;
+  for (size_t i = 0; i < t->n_before; i++) n_needed += (size_t)t->before[i] >= kept;
+  for (size_t i = 0; i < t->n_after; i++) n_needed += (size_t)t->after[i] >= kept;
+  if (n_needed || n <= t->model.unk_id)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the tokenizer has %zu ids, tensor '%s' has %zu rows", n_ids, table,
+                        kept);
+  int32_t *const roles[] = {&t->info.pad_id, &t->info.unk_id, &t->info.cls_id, &t->info.sep_id, &t->info.mask_id};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (*roles[i] >= (int32_t)kept) *roles[i] = -1;
+  t->n_past_table += n_ids - kept;
+  t->vocab.n = kept;
+  t->n_model_pieces = cq_min(t->n_model_pieces, kept);
+  t->info.vocab_size = n;
   return CQ_OK;
 }
 

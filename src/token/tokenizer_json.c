@@ -17,8 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* Limits ids: a few may be left to added tokens, but large gaps are refused. */
-static int64_t id_limit(size_t n_pieces) {
+int64_t cq_id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
 
@@ -27,7 +26,7 @@ cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path,
   const char *piece;
   json_t *value;
   if (!json_is_object(vocab)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object of pieces and ids");
-  const json_int_t limit = id_limit(json_object_size(vocab));
+  const json_int_t limit = cq_id_limit(json_object_size(vocab));
   json_object_foreach((json_t *)vocab, piece, value) {
     if (!json_is_integer(value))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has no integer id", piece);
@@ -56,7 +55,7 @@ typedef struct vocab_reading {
 static cq_status begin_vocab(void *context, size_t n, bool scored) {
   vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;
-  reading->limit = id_limit(n);
+  reading->limit = cq_id_limit(n);
   if (scored && !(t->model.scores = cq_alloc_array(n ? n : 1, sizeof *t->model.scores))) return CQ_ERR_MEMORY;
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
@@ -221,7 +220,7 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   if (!status) status = cq_added_parse(t, json_object_get(document, "added_tokens"), path, error);
   if (!status) status = parse_truncation(t, json_object_get(document, "truncation"), path, error);
   if (status) return status;
-  for (size_t i = 0; i < t->vocab.n; i++) {
+  for (size_t i = 0; i < t->n_model_pieces; i++) { /* added tokens may leave out some */
     if (!t->vocab.pieces[i].present)
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary has %zu ids, but none of them is %zu", t->vocab.n,
                           i);
