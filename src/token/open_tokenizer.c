@@ -18,6 +18,7 @@ static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, co
   if (status || !cq_file_exists(path)) return status;
   cq_mapping mapping;
   status = cq_mapping_open(&mapping, path, error);
+  if (!status && (status = cq_mapping_not_pointer(&mapping, path, error))) cq_mapping_close(&mapping);
   if (status) return status;
   char *copy = cq_strdup(name);
   if (!copy || !cq_reserve((void **)&t->files, &t->file_capacity, t->n_files + 1, sizeof *t->files)) {

@@ -283,6 +283,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
     status = take(&k, &t->stack.relative.table, "", family->names.relative_bias, ".weight", plan.n_buckets,
                   plan.n_heads, false);
   if (!status) status = take_norm(&k, &t->stack.last_norm, "", family->names.last_norm, plan.dim);
+  if (!status) cq_weights_leave_heads(t->weights, source);
   if (!status) status = cq_weights_all_taken(t->weights, family->ignored, error);
   if (status) return status;
   if (t->has_adapters && (status = cq_lora_strip_config(t->config, error))) return status;
