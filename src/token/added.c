@@ -106,7 +106,8 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     }
     if (found < 0) continue;
     const cq_added_token *match = &added->tokens[found];
-    if (match->single_word && (is_word_before(text, at) || is_word_after(text, stop))) {
+    if ((match->special && added->splits_special) ||
+        (match->single_word && (is_word_before(text, at) || is_word_after(text, stop)))) {
       at = stop - 1; /* the match is used: the search continues after it */
       continue;
     }

@@ -228,7 +228,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_ki
                             template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
-    status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
+    status = t->document ? cq_tokenizer_assemble_document(t, config, NULL, path, error)
                          : cq_fail_memory(error, "tokenizer document");
   }
   cq_sp_model_free(&m);

@@ -9,7 +9,7 @@
 /* --- encoding --- */
 
 struct cq_token_memory {
-  cq_builder lowered, normal, other[2];
+  cq_builder normal, other[2];
   cq_words words[2];
   cq_model_memory model;
 };
@@ -19,7 +19,6 @@ void cq_token_memory_drop_pieces(cq_token_memory *m, double share, uint64_t key)
 }
 
 static void release_memory(cq_token_memory *m) {
-  cq_builder_free(&m->lowered);
   cq_builder_free(&m->normal);
   cq_builder_free(&m->other[0]);
   cq_builder_free(&m->other[1]);
@@ -35,7 +34,7 @@ cq_token_memory *cq_token_memory_new(void) {
 }
 
 size_t cq_token_memory_bytes(const cq_token_memory *m) {
-  size_t n = sizeof *m + m->lowered.capacity + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
+  size_t n = sizeof *m + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
   for (int i = 0; i < 2; i++) n += m->words[i].text.capacity + m->words[i].capacity * sizeof *m->words[i].words;
   return n + m->model.scratch_size;
 }
@@ -131,12 +130,6 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   }
   if (text.data == NULL) text.data = "";
   if (add_special && !put_all(out, tokenizer->before, tokenizer->n_before)) status = CQ_ERR_MEMORY;
-  if (!status && tokenizer->lowercase_first) {
-    cq_builder_clear(&w->lowered);
-    cq_text_lower_in_context(&w->lowered, text);
-    if (w->lowered.failed) status = CQ_ERR_MEMORY;
-    text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
-  }
   const bool from_start = tokenizer->info.truncates_start;
   const size_t start = out->n;
   if (!status) status = encode_pieces(out, tokenizer, w, text, from_start ? SIZE_MAX : limit);
@@ -204,7 +197,6 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   info->sep_id = t->n_after ? t->after[t->n_after - 1] : special_id(t, config, specials, "sep_token", seps);
   info->mask_id = special_id(t, config, specials, "mask_token", masks);
   info->n_special = (int)(t->n_before + t->n_after);
-  info->lowercase = t->lowercase_first;
   for (size_t i = 0; i < t->normalizers.n; i++) {
     if (cq_normalizer_lowers(&t->normalizers.steps[i])) info->lowercase = true;
     info->normalizes |= cq_normalizer_has_form(&t->normalizers.steps[i]);
@@ -214,6 +206,8 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   const char *side = info->truncates_start ? "left" : "right";
   cq_status status = config ? cq_json_get_number(&length, config, "model_max_length", config_path, error) : CQ_OK;
   if (!status && config) status = cq_json_get_string(&side, config, "truncation_side", config_path, error);
+  if (!status && config)
+    status = cq_json_get_bool(&t->added.splits_special, config, "split_special_tokens", config_path, error);
   if (status) return status;
   info->truncates_start = strcmp(side, "left") == 0;
   if (!info->truncates_start && strcmp(side, "right") != 0)

@@ -36,7 +36,7 @@ typedef struct cq_tokenizer_info {
 } cq_tokenizer_info;
 
 /* Opens the tokenizer in a directory.
- *   lowercase_override  sentence_bert_config.json's do_lower_case: lower-cases the text before tokenizing
+ *   lowercase_override  sentence_bert_config.json's do_lower_case: lower-cases as the first step of normalization
  * Errors: CQ_ERR_IO if there is no tokenizer file (the message lists the possible ones), CQ_ERR_FORMAT,
  * CQ_ERR_UNSUPPORTED for a component unknown to calque (named). */
 CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override,

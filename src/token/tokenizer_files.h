@@ -15,8 +15,11 @@ cq_status cq_tokenizer_read_json(json_t **out, cq_tokenizer *t, cq_slice text, c
  * or merges) must be filled already. path names the file in errors. */
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error);
 
-/* The same from t->document, plus the added tokens of added_tokens.json and of config's added_tokens_decoder. */
-cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error);
+/* The same from t->document, plus the added tokens of added_tokens.json and of config's added_tokens_decoder.
+ *   naming  [2] tokenizer_config.json and special_tokens_map.json, whose lists of additional special tokens are added,
+ *           too; NULL: they are not */
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const json_t *const *naming,
+                                         const char *path, cq_error *error);
 
 /* A token for the document's list of added tokens, and the entry of the list with a given text; NULL: none. */
 json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized);

@@ -207,11 +207,32 @@ static cq_status parse_truncation(cq_tokenizer *t, const json_t *truncation, con
   return status;
 }
 
+static bool is_lowercase(const json_t *step) {
+  const char *type = json_string_value(json_object_get(step, "type"));
+  return type && !strcmp(type, "Lowercase");
+}
+
+/* A normalizer that lower-cases first, unless one of its steps does so. As sentence-transformers, it looks neither into
+ * nested sequences nor into a BertNormalizer. */
+static json_t *lower_first(const json_t *normalizer) {
+  const json_t *steps = json_object_get(normalizer, "normalizers");
+  bool lowers = is_lowercase(normalizer);
+  for (size_t i = 0; i < json_array_size(steps); i++) lowers |= is_lowercase(json_array_get(steps, i));
+  if (lowers) return cq_json_copy(normalizer);
+  json_t *list = json_pack("[{s:s}]", "type", "Lowercase");
+  for (size_t i = 0; i < json_array_size(steps); i++) cq_json_push(&list, cq_json_copy(json_array_get(steps, i)));
+  if (!steps && json_is_object(normalizer)) cq_json_push(&list, cq_json_copy(normalizer));
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", list);
+}
+
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error) {
   if (!json_is_object(document)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   cq_place normalizer = {path, "normalizer"}, pre_tokenizer = {path, "pre_tokenizer"};
-  cq_status status =
-      cq_normalizers_parse(&t->normalizers, &t->arena, json_object_get(document, "normalizer"), &normalizer, error);
+  const json_t *steps = json_object_get(document, "normalizer");
+  json_t *lowered = t->lowercase_first ? lower_first(steps) : NULL;
+  if (t->lowercase_first && !lowered) return cq_fail_memory(error, "normalizer");
+  cq_status status = cq_normalizers_parse(&t->normalizers, &t->arena, lowered ? lowered : steps, &normalizer, error);
+  json_decref(lowered);
   if (status) return status;
   status = cq_pre_tokenizers_parse(&t->pre_tokenizers, &t->arena, json_object_get(document, "pre_tokenizer"),
                                    &pre_tokenizer, error);
@@ -258,7 +279,30 @@ const json_t *cq_find_added_json(const json_t *list, const char *content) {
   return NULL;
 }
 
-cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
+/* Special tokens by their texts ("x" or {"content": "x", ...}): they keep the vocabulary's ids, or get the next ones. */
+static cq_status put_specials(json_t *list, const cq_tokenizer *t, const json_t *tokens, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < json_array_size(tokens) && !status; i++) {
+    const json_t *token = json_array_get(tokens, i), *known;
+    const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+    if (!text || !*text) continue;
+    int64_t id = cq_vocab_id(&t->vocab, cq_slice_of(text)), next = (int64_t)t->vocab.n;
+    for (size_t k = 0; k < json_array_size(list); k++) {
+      const json_int_t other = json_integer_value(json_object_get(json_array_get(list, k), "id"));
+      if (other >= next) next = other + 1;
+    }
+    if ((known = cq_find_added_json(list, text))) id = json_integer_value(json_object_get(known, "id"));
+    status = put_added(list,
+                       cq_added_token_json(id < 0 ? next : id, cq_slice_of(text), true,
+                                           json_is_true(json_object_get(token, "lstrip")), false),
+                       error);
+  }
+  return status;
+}
+
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const json_t *const *naming,
+                                         const char *path, cq_error *error) {
+  static const char *const more[] = {"additional_special_tokens", "extra_special_tokens"};
   json_t *list = json_object_get(t->document, "added_tokens"), *value;
   json_t *decoder = json_object_get(config, "added_tokens_decoder");
   const char *key;
@@ -269,6 +313,10 @@ cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, 
     if (cq_find_added_json(list, key)) continue;
     status =
         put_added(list, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
+    if (status) return status;
+  }
+  for (size_t i = 0; naming && i < 4; i++) {
+    status = put_specials(list, t, json_object_get(naming[i / 2], more[i % 2]), error);
     if (status) return status;
   }
   json_object_foreach(decoder, key, value) {

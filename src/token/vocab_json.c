@@ -98,5 +98,5 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
   json_decref(steps);
   if (!whole) return cq_fail_memory(error, "tokenizer document");
   t->config_class = herbert ? "HerbertTokenizer" : "RobertaTokenizer";
-  return cq_tokenizer_assemble_document(t, config, path, error);
+  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }

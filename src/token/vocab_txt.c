@@ -74,5 +74,5 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *
       "max_input_chars_per_word", 100);
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = mpnet ? "MPNetTokenizer" : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer" : "BertTokenizer";
-  return cq_tokenizer_assemble_document(t, config, path, error);
+  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }
