@@ -83,7 +83,9 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
     const char *text = cq_special_text(config, specials, keys[i], usual[i]);
     int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
     if (id < 0) continue;
-    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, i == 4 && !herbert, false));
+    const bool lstrip = json_is_true(json_object_get(json_object_get(config, keys[i]), "lstrip")) ||
+                        json_is_true(json_object_get(json_object_get(specials, keys[i]), "lstrip"));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, lstrip, false));
   }
   bool has_unk = cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
   json_t *steps = steps_of(herbert, prefix_space);

@@ -112,6 +112,35 @@ static void test_truncation(void **state) {
   cq_free(empty.ids);
 }
 
+/* The mask of RoBERTa's files takes the blank before it where a file says so. */
+static void test_lstrip(void **state) {
+  (void)state;
+  static const char *const files[] = {"vocab.json", "merges.txt"};
+  cq_ids ids = {0};
+  cq_error error = {0};
+  char path[512];
+  const char *directory = test_path("lstrip");
+  assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+  for (size_t i = 0; i < 2; i++) {
+    char from[64];
+    size_t n;
+    snprintf(from, sizeof from, "vocab-json/%s", files[i]);
+    unsigned char *bytes = read_bytes(&n, golden_path(from));
+    snprintf(path, sizeof path, "%s/%s", directory, files[i]);
+    write_bytes(path, bytes, n);
+    free(bytes);
+  }
+  for (size_t i = 0; i < 2; i++) {
+    cq_tokenizer *t = open_tokenizer(directory);
+    encode(&ids, t, cq_slice_of("a <mask> b"), 0, NULL);
+    assert_int_equal(ids.n, i ? 5 : 6);
+    cq_tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/special_tokens_map.json", directory);
+    write_text(path, "{\"mask_token\":{\"content\":\"<mask>\",\"lstrip\":true}}");
+  }
+  cq_free(ids.ids);
+}
+
 /* The ids are transformers 5.24's. */
 static void test_special_tokens(void **state) {
   (void)state;
@@ -516,6 +545,7 @@ int main(void) {
       cmocka_unit_test(test_truncation),
       cmocka_unit_test(test_truncation_side),
       cmocka_unit_test(test_special_tokens),
+      cmocka_unit_test(test_lstrip),
       cmocka_unit_test(test_without_special),
       cmocka_unit_test(test_description),
       cmocka_unit_test(test_lowercase_override),
