@@ -50,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   for (int64_t id = 0; id < info->vocab_size; id++) {
     cq_slice text;
     cq_piece_kind piece;
-    CHECK(cq_tokenizer_piece(&text, &piece, t, (int32_t)id));
+    if (cq_tokenizer_piece(&text, &piece, t, (int32_t)id)) CHECK(text.data); /* added tokens may leave out ids */
   }
   cq_free(ids.ids);
   cq_tokenizer_free(t);

@@ -214,7 +214,10 @@ def byte_level(root):
     merges = "#version: 0.2\n" + "".join((m if isinstance(m, str) else " ".join(m)) + "\n" for m in model["merges"])
     vocab = dict(model["vocab"])
     vocab["<mask>"] = len(vocab)
-    finish(root, "vocab-json", t, keep_json=False, vocab__json=vocab, merges__txt=merges)
+    # Without a tokenizer.json, RobertaTokenizer's mask takes no blank before it unless tokenizer_config.json says so.
+    document = json.loads(t.to_str())
+    document["added_tokens"][-1]["lstrip"] = False
+    finish(root, "vocab-json", Tokenizer.from_str(json.dumps(document)), keep_json=False, vocab__json=vocab, merges__txt=merges)
     t.normalizer = normalizers.NFC()
     t.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
     t.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)])])

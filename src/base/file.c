@@ -59,6 +59,13 @@ cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error) {
   return status;
 }
 
+cq_status cq_mapping_not_pointer(const cq_mapping *mapping, const char *path, cq_error *error) {
+  static const char first[] = "version https://git-lfs.github.com/spec/";
+  if (mapping->n < sizeof first || memcmp(mapping->data, first, sizeof first - 1) != 0) return CQ_OK;
+  return cq_fail_file(error, CQ_ERR_FORMAT, path,
+                      "a pointer of Git LFS, not the file itself: run 'git lfs pull' there, or download the file");
+}
+
 void cq_mapping_close(cq_mapping *mapping) {
   if (mapping->n) munmap((void *)(uintptr_t)mapping->data, mapping->n);
   *mapping = (cq_mapping){0};

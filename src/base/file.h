@@ -18,6 +18,8 @@ typedef struct cq_mapping {
 } cq_mapping;
 
 CQ_MUST_USE cq_status cq_mapping_open(cq_mapping *out, const char *path, cq_error *error);
+/* CQ_ERR_FORMAT if the file is a pointer of Git LFS, which stands where the file itself was not downloaded. */
+CQ_MUST_USE cq_status cq_mapping_not_pointer(const cq_mapping *mapping, const char *path, cq_error *error);
 void cq_mapping_close(cq_mapping *mapping);
 /* Releases the pages filled by reading; they are read from the file again when needed. */
 void cq_mapping_release_pages(const cq_mapping *mapping);

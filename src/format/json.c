@@ -61,8 +61,9 @@ static void drop_json(json_t **json) {
 /* ---- reading ---- */
 
 /* Python writes integers of any size (tokenizers carry a maximum length of 10^30); Jansson takes 64 bits. Every longer
- * integer gets ".0" appended, so that it is read as a real number. */
-static bool widen_integers(cq_builder *out, cq_slice text) {
+ * integer gets ".0" appended, so that it is read as a real number. Python's NaN, Infinity, and -Infinity become strings,
+ * which no reader of a number takes. */
+static bool widen_numbers(cq_builder *out, cq_slice text) {
   bool in_string = false;
   for (size_t i = 0; i < text.n; i++) {
     char c = text.data[i];
@@ -71,6 +72,19 @@ static bool widen_integers(cq_builder *out, cq_slice text) {
       continue;
     }
     if (c == '"') in_string = !in_string;
+    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+    size_t n_word = 0;
+    for (size_t w = 0; !in_string && !n_word && w < sizeof words / sizeof *words; w++) {
+      const size_t n = strlen(words[w]);
+      if (text.n - i >= n && memcmp(text.data + i, words[w], n) == 0) n_word = n;
+    }
+    if (n_word) {
+      cq_builder_char(out, '"');
+      cq_builder_bytes(out, text.data + i, n_word);
+      cq_builder_char(out, '"');
+      i += n_word - 1;
+      continue;
+    }
     if (in_string || !(c >= '0' && c <= '9')) {
       cq_builder_char(out, c);
       continue;
@@ -114,10 +128,11 @@ cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *
 cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error) {
   json_error_t problem;
   cq_status status = cq_json_load(out, text, JSON_ALLOW_NUL, &problem);
-  if (status == CQ_ERR_FORMAT && json_error_code(&problem) == json_error_numeric_overflow) {
+  const enum json_error_code code = status == CQ_ERR_FORMAT ? json_error_code(&problem) : json_error_unknown;
+  if (code == json_error_numeric_overflow || code == json_error_invalid_syntax) {
     cq_builder wide = {0};
-    status = widen_integers(&wide, text) ? cq_json_load(out, (cq_slice){wide.data, wide.n}, JSON_ALLOW_NUL, &problem)
-                                         : CQ_ERR_MEMORY;
+    status = widen_numbers(&wide, text) ? cq_json_load(out, (cq_slice){wide.data, wide.n}, JSON_ALLOW_NUL, &problem)
+                                        : CQ_ERR_MEMORY;
     cq_builder_free(&wide);
   }
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, path);

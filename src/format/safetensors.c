@@ -263,6 +263,7 @@ cq_status cq_stored_file_open(cq_safetensors **out, const char *path, cq_status 
   file->path = cq_arena_strdup(&file->arena, path);
   if (!file->path) status = cq_fail_memory(error, path);
   if (!status) status = cq_mapping_open(&file->mapping, path, error);
+  if (!status) status = cq_mapping_not_pointer(&file->mapping, path, error);
   if (!status) status = read(file, error);
   if (status)
     cq_safetensors_close(file);

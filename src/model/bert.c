@@ -24,7 +24,6 @@ static const char *const ignored_tensors[] = {"pooler.",
                                               "generator_predictions.",
                                               "generator_lm_head.",
                                               "lm_head.",
-                                              "classifier.",
                                               "vocab_layer_norm.",
                                               "vocab_transform.",
                                               "vocab_projector.",
@@ -214,6 +213,7 @@ cq_status cq_bert_open(cq_transformer *t, const cq_bert *a, const cq_module_sour
     status =
         take_param(&k, &t->relative.table, "encoder.relative_attention_bias", ".weight", NULL, s.n_buckets, s.n_heads);
   if (!status && cq_bert_is_deberta(a)) status = take_distances(&k, t, &s);
+  if (!status) cq_weights_leave_heads(t->weights, source);
   if (!status) status = cq_weights_all_taken(t->weights, ignored_tensors, error);
   if (status) return status;
   t->base.n_params = k.next;

@@ -64,7 +64,8 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   }
   if (e->n_modules == 0) {
     e->max_seq_length = module->max_seq_length;
-    if (cq_is_transformer(module)) e->max_positions = module->max_seq_length;
+    if (cq_is_transformer(module) && !((const cq_transformer *)module)->any_length)
+      e->max_positions = module->max_seq_length;
   }
   if (module->leaves_out_prompt) e->include_prompt = false;
   e->modules[e->n_modules++] = module;
@@ -202,15 +203,14 @@ static cq_status read_model_config(cq_encoder *e, cq_error *error) {
 
 /* Every id that the tokenizer may produce must be a row of the module's table. */
 static cq_status check_table_rows(const cq_module *module, const char *directory, cq_error *error) {
-  const int64_t n_ids = cq_tokenizer_describe(module->tokenizer)->vocab_size;
-  for (size_t i = 0; i < module->n_params; i++) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < module->n_params && !status; i++) {
     const cq_param *p = &module->params[i];
-    const int64_t n = module->n_ids ? module->n_ids : p->rows;
-    if (p->table && n_ids > n)
-      return cq_fail_file(error, CQ_ERR_FORMAT, directory, "the tokenizer has %lld ids, tensor '%s' has %lld rows",
-                          (long long)n_ids, module->n_ids ? "mapping" : p->name, (long long)n);
+    if (p->table)
+      status = cq_tokenizer_limit(module->tokenizer, module->n_ids ? module->n_ids : p->rows, directory,
+                                  module->n_ids ? "mapping" : p->name, error);
   }
-  return CQ_OK;
+  return status;
 }
 
 static cq_status open_module(cq_encoder *e, const cq_module_type *type, const char *path,
@@ -265,9 +265,14 @@ static cq_status open_module(cq_encoder *e, const cq_module_type *type, const ch
   if (options->max_seq_length > 0) return cq_encoder_limit(e, options->max_seq_length, error);
   if (!type->has_body) return CQ_OK;
 
-  /* The length comes from the configuration, else from the tokenizer, and never exceeds the number of positions. */
-  if (length == 0) length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
-  if (e->max_positions > 0 && (length == 0 || length > e->max_positions)) length = e->max_positions;
+  /* The length comes from the configuration, else from the tokenizer, which never exceeds the number of positions. A
+   * configuration's may, where positions are computed. */
+  int64_t most = e->max_positions;
+  if (length == 0) {
+    length = cq_tokenizer_describe(module->tokenizer)->model_max_length;
+    most = module->max_seq_length;
+  }
+  if (most > 0 && (length == 0 || length > most)) length = most;
   if (length > INT32_MAX) length = 0;
   e->max_seq_length = module->max_seq_length = (int)length;
   return CQ_OK;

@@ -141,6 +141,9 @@ void cq_weights_release_pages(const cq_weights *w);
 bool cq_weights_has(const cq_weights *w, const char *name);
 bool cq_weights_has_numbers(const cq_weights *w, const char *name); /* a matrix for cq_weights_take_numbers */
 
+/* Takes the heads of other tasks (classification, question answering), which do not affect the sentence vector, so that
+ * cq_weights_all_taken finds them known. One notice names the first. */
+void cq_weights_leave_heads(cq_weights *w, const cq_module_source *source);
 /* Call after taking all tensors: an unused one gives CQ_ERR_UNSUPPORTED, which names it, unless its name starts with
  * one of `ignored` (NULL-terminated: heads and buffers that do not affect the sentence vector). */
 CQ_MUST_USE cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error);

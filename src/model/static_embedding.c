@@ -104,9 +104,6 @@ static cq_status static_open(cq_module **out, const cq_module_source *source, cq
   m->params[0].table = true;
   m->base.output_dim = m->params[0].cols;
   const cq_tokenizer_info *info = cq_tokenizer_describe(m->base.tokenizer);
-  if (info->truncation > 0 && info->truncates_start)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, source->directory,
-                        "the tokenizer truncates at the start of a text, only the end is supported");
   if (info->truncation <= INT32_MAX) m->base.max_seq_length = (int)info->truncation;
   m->drop_unknown = source->drop_unknown && info->unk_id >= 0;
   return CQ_OK;

@@ -33,6 +33,7 @@ typedef struct cq_transformer {
   cq_transformer_layer *layers;
   cq_stack stack;
   bool is_stack;
+  bool any_length;   /* positions are computed: max_seq_length is only the usual length */
   bool has_adapters; /* its file has LoRA adapters for several tasks (lora.h) */
   int64_t n_positions;
   double norm_eps;

@@ -296,6 +296,23 @@ cq_status cq_weights_take_integers(int32_t **out, int64_t *n, cq_weights *w, con
   return CQ_OK;
 }
 
+void cq_weights_leave_heads(cq_weights *w, const cq_module_source *source) {
+  static const char *const heads[] = {"qa_outputs.", "pre_classifier.", "score.", "classifier."};
+  const char *first = NULL;
+  for (size_t i = 0; i < cq_safetensors_count(w->file); i++) {
+    const char *name = cq_safetensors_at(w->file, i)->name;
+    for (size_t j = 0; !w->taken[i] && j < sizeof heads / sizeof *heads; j++) {
+      if (strncmp(name, heads[j], strlen(heads[j])) != 0) continue;
+      w->taken[i] = true;
+      if (!first) first = name;
+    }
+  }
+  if (!first || !source->notice) return;
+  char text[MAX_PATH + 400];
+  snprintf(text, sizeof text, "%s: the head of another task is ignored ('%.200s')", w->directory, first);
+  source->notice(source->notice_context, text);
+}
+
 cq_status cq_weights_all_taken(const cq_weights *w, const char *const *ignored, cq_error *error) {
   for (size_t i = 0; i < cq_safetensors_count(w->file); i++) {
     const char *name = cq_safetensors_at(w->file, i)->name;

@@ -44,8 +44,7 @@ static cq_status add_token(cq_tokenizer *t, const cq_added_token *token, cq_slic
 cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error) {
   if (!list || json_is_null(list)) return CQ_OK;
   if (!json_is_array(list)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: expected an array");
-  /* An id beyond the vocabulary is valid if in the end all lower ids exist, so ids are bounded by the total number. */
-  int64_t limit = (int64_t)(t->vocab.n + json_array_size(list));
+  const int64_t limit = cq_id_limit(t->vocab.n + json_array_size(list));
   for (size_t i = 0; i < json_array_size(list); i++) {
     const json_t *item = json_array_get(list, i), *content = json_object_get(item, "content");
     if (!json_is_string(content) || json_string_length(content) == 0)
@@ -107,7 +106,8 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     }
     if (found < 0) continue;
     const cq_added_token *match = &added->tokens[found];
-    if (match->single_word && (is_word_before(text, at) || is_word_after(text, stop))) {
+    if ((match->special && added->splits_special) ||
+        (match->single_word && (is_word_before(text, at) || is_word_after(text, stop)))) {
       at = stop - 1; /* the match is used: the search continues after it */
       continue;
     }

@@ -16,6 +16,7 @@ typedef struct cq_added {
   size_t n, capacity;
   cq_trie raw, normalized; /* text -> index in tokens */
   bool first_raw[256], first_normalized[256];
+  bool splits_special; /* split_special_tokens: a text's special tokens are text like any other */
 } cq_added;
 
 cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, cq_error *error);

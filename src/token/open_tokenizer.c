@@ -18,6 +18,7 @@ static cq_status keep_file(cq_tokenizer *t, char path[PATH_MAX], bool *found, co
   if (status || !cq_file_exists(path)) return status;
   cq_mapping mapping;
   status = cq_mapping_open(&mapping, path, error);
+  if (!status && (status = cq_mapping_not_pointer(&mapping, path, error))) cq_mapping_close(&mapping);
   if (status) return status;
   char *copy = cq_strdup(name);
   if (!copy || !cq_reserve((void **)&t->files, &t->file_capacity, t->n_files + 1, sizeof *t->files)) {
@@ -128,7 +129,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     return status;
   }
   status = keep_file(t, path, &found, directory, "vocab.txt", error);
-  if (status || found) return status ? status : cq_open_vocab_txt(t, path, config, specials, error);
+  if (status || found) return status ? status : cq_open_vocab_txt(t, directory, path, config, specials, error);
   static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", NULL};
   for (size_t i = 0; models[i]; i++) {
     status = keep_file(t, path, &found, directory, models[i], error);
@@ -140,7 +141,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = keep_file(t, second, &also, directory, "merges.txt", error);
     if (status) return status;
     if (!also) return cq_fail_file(error, CQ_ERR_IO, second, "not found, but vocab.json needs it");
-    return cq_open_vocab_json(t, path, second, config, specials, error);
+    return cq_open_vocab_json(t, directory, path, config, specials, error);
   }
   return cq_fail_file(
       error, CQ_ERR_IO, directory,

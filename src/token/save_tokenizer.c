@@ -36,9 +36,10 @@ json_t *cq_merges_json(const cq_tokenizer *t, const int32_t *new_ids) {
   }
   qsort(views, n, sizeof *views, by_rank);
   for (size_t i = 0; i < n; i++) {
+    cq_slice left = cq_vocab_piece(&t->vocab, views[i].left), right = cq_vocab_piece(&t->vocab, views[i].right);
+    if (!left.data || !right.data || (size_t)views[i].merged >= t->vocab.n) continue;
     if (new_ids && (new_ids[views[i].left] < 0 || new_ids[views[i].right] < 0 || new_ids[views[i].merged] < 0))
       continue;
-    cq_slice left = cq_vocab_piece(&t->vocab, views[i].left), right = cq_vocab_piece(&t->vocab, views[i].right);
     if (memchr(left.data, ' ', left.n) || memchr(right.data, ' ', right.n)) {
       cq_json_push(&list, json_pack("[o, o]", piece_string(t, views[i].left), piece_string(t, views[i].right)));
       continue;

@@ -163,21 +163,18 @@ static json_t *template_json(const cq_tokenizer *t, const char *before, const ch
 }
 
 /* The special tokens that a tokenizer class adds to a sentence. */
-static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, const char *class,
+static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, cq_class_kind kind,
                                 const json_t *config, const char *path, cq_error *error) {
   *before = *after = NULL;
-  if (class && !strncmp(class, "T5", 2)) {
+  if (kind == CQ_CLASS_T5) {
     *after = "</s>";
-  } else if (class && (!strncmp(class, "Albert", 6) || !strncmp(class, "DebertaV2", 9))) {
+  } else if (kind == CQ_CLASS_ALBERT || kind == CQ_CLASS_DEBERTA_V2) {
     *before = "[CLS]";
     *after = "[SEP]";
-  } else if (!class || !strncmp(class, "Llama", 5) || !strncmp(class, "PreTrainedTokenizer", 19)) {
+  } else {
     const json_t *eos = json_object_get(config, "add_eos_token"), *bos = json_object_get(config, "add_bos_token");
     if (!json_is_false(bos)) *before = "<s>";
     if (json_is_true(eos)) *after = "</s>";
-  } else {
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "tokenizer_class '%s' without tokenizer.json is not supported",
-                        class);
   }
   for (int i = 0; i < 2; i++) {
     const char *name = i ? *after : *before;
@@ -205,8 +202,9 @@ static cq_status check_sp_model(const cq_sp_model *m, const char *path, cq_error
   return CQ_OK;
 }
 
-cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, const char *class, const json_t *config,
+cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_kind kind, const json_t *config,
                                     const char *path, cq_error *error) {
+  const bool xlmr = kind == CQ_CLASS_XLMR;
   cq_sp_model m;
   const char *before = "<s>", *after = "</s>";
   cq_status status = cq_sp_model_read(&m, bytes, path, error);
@@ -215,7 +213,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
   status = check_sp_model(&m, path, error);
   if (!status) status = fill_vocab(t, &m, xlmr, path, error);
   if (!status && bpe) status = make_merges(t, error);
-  if (!status && !xlmr) status = special_tokens(&before, &after, t, class, config, path, error);
+  if (!status && !xlmr) status = special_tokens(&before, &after, t, kind, config, path, error);
   if (!status) {
     const int unk = xlmr ? 3 : (int)find_unknown(&m);
     const cq_slice unknown = cq_vocab_piece(&t->vocab, unk);
@@ -230,7 +228,7 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
                             template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
-    status = t->document ? cq_tokenizer_assemble_document(t, config, path, error)
+    status = t->document ? cq_tokenizer_assemble_document(t, config, NULL, path, error)
                          : cq_fail_memory(error, "tokenizer document");
   }
   cq_sp_model_free(&m);
@@ -239,37 +237,28 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, bool xlmr, 
 
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error) {
-  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
   const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-  json_t *model_config = NULL;
-  char config_path[PATH_MAX];
-  cq_status status = cq_path_join(config_path, sizeof config_path, directory, "config.json", error);
-  if (!status && cq_file_exists(config_path)) status = cq_json_read(&model_config, config_path, error);
+  cq_class_kind kind;
+  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_XLMR, CQ_CLASS_LLAMA, path, error);
   if (status) return status;
-  const char *type = json_string_value(json_object_get(model_config, "model_type"));
-  const bool roberta = type && !strcmp(type, "xlm-roberta");
-  json_decref(model_config);
-  bool general = !class || !strncmp(class, "PreTrainedTokenizer", 19);
-  bool xlmr = class && !strncmp(class, "XLMRoberta", 10);
+  if (kind == CQ_CLASS_NONE && !strcmp(name, "sentencepiece.bpe.model")) kind = CQ_CLASS_XLMR;
+  if (kind == CQ_CLASS_NONE && !strcmp(name, "spm.model")) kind = CQ_CLASS_DEBERTA_V2;
   /* ALBERT's class lower-cases the text and strips accents before the model, unless both are turned off. */
-  if (class && !strncmp(class, "Albert", 6) &&
-      (!json_is_false(json_object_get(config, "do_lower_case")) ||
-       !json_is_true(json_object_get(config, "keep_accents"))))
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
-                        "%s without tokenizer.json is supported with do_lower_case false and keep_accents true only",
-                        class);
-  if (!class && !strcmp(name, "spm.model")) class = "DebertaV2Tokenizer"; /* whose directories often name no class */
-  for (int i = 0; class && !strncmp(class, "DebertaV2", 9) && i < 2; i++) {
+  if (kind == CQ_CLASS_ALBERT && (!json_is_false(json_object_get(config, "do_lower_case")) ||
+                                  !json_is_true(json_object_get(config, "keep_accents"))))
+    return cq_fail_file(
+        error, CQ_ERR_UNSUPPORTED, path,
+        "AlbertTokenizer without tokenizer.json is supported with do_lower_case false and keep_accents true only");
+  for (int i = 0; kind == CQ_CLASS_DEBERTA_V2 && i < 2; i++) {
     static const char *const keys[] = {"do_lower_case", "split_by_punct"};
     if (json_is_true(json_object_get(config, keys[i])))
       return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' of tokenizer_config.json without tokenizer.json",
                           keys[i]);
   }
-  if (general && (!strcmp(name, "sentencepiece.bpe.model") || roberta)) xlmr = true;
   cq_slice bytes;
   status = cq_file_read(&bytes, path, error);
   if (status) return status;
-  status = cq_sentencepiece_assemble(t, bytes, xlmr, class, config, path, error);
+  status = cq_sentencepiece_assemble(t, bytes, kind, config, path, error);
   cq_free((void *)bytes.data);
   return status;
 }

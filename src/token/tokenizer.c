@@ -9,7 +9,7 @@
 /* --- encoding --- */
 
 struct cq_token_memory {
-  cq_builder lowered, normal, other[2];
+  cq_builder normal, other[2];
   cq_words words[2];
   cq_model_memory model;
 };
@@ -19,7 +19,6 @@ void cq_token_memory_drop_pieces(cq_token_memory *m, double share, uint64_t key)
 }
 
 static void release_memory(cq_token_memory *m) {
-  cq_builder_free(&m->lowered);
   cq_builder_free(&m->normal);
   cq_builder_free(&m->other[0]);
   cq_builder_free(&m->other[1]);
@@ -35,7 +34,7 @@ cq_token_memory *cq_token_memory_new(void) {
 }
 
 size_t cq_token_memory_bytes(const cq_token_memory *m) {
-  size_t n = sizeof *m + m->lowered.capacity + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
+  size_t n = sizeof *m + m->normal.capacity + m->other[0].capacity + m->other[1].capacity;
   for (int i = 0; i < 2; i++) n += m->words[i].text.capacity + m->words[i].capacity * sizeof *m->words[i].words;
   return n + m->model.scratch_size;
 }
@@ -107,6 +106,17 @@ static bool put_all(cq_ids *out, const int32_t *ids, size_t n) {
   return true;
 }
 
+/* Ids that have no row in the model's table (cq_tokenizer_limit). */
+static cq_status check_rows(const cq_tokenizer *t, const cq_ids *ids, size_t first, cq_error *error) {
+  for (size_t i = first; i < ids->n; i++) {
+    if ((size_t)ids->ids[i] < t->vocab.n) continue;
+    const cq_piece_text *p = &t->vocab.pieces[ids->ids[i]];
+    return cq_fail(error, CQ_ERR_FORMAT, "the text uses the token '%.*s', whose id %d has no row in the embeddings",
+                   (int)p->n, t->vocab.text.data + p->start, (int)ids->ids[i]);
+  }
+  return CQ_OK;
+}
+
 cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory, cq_slice text,
                               bool add_special, size_t max_length, bool *truncated, cq_error *error) {
   cq_token_memory own = {0}, *w = memory ? memory : &own;
@@ -120,14 +130,12 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   }
   if (text.data == NULL) text.data = "";
   if (add_special && !put_all(out, tokenizer->before, tokenizer->n_before)) status = CQ_ERR_MEMORY;
-  if (!status && tokenizer->lowercase_first) {
-    cq_builder_clear(&w->lowered);
-    cq_text_lower_in_context(&w->lowered, text);
-    if (w->lowered.failed) status = CQ_ERR_MEMORY;
-    text = (cq_slice){w->lowered.data ? w->lowered.data : "", w->lowered.n};
-  }
-  if (!status) status = encode_pieces(out, tokenizer, w, text, limit);
+  const bool from_start = tokenizer->info.truncates_start;
+  const size_t start = out->n;
+  if (!status) status = encode_pieces(out, tokenizer, w, text, from_start ? SIZE_MAX : limit);
   if (!status && out->n > limit) {
+    if (from_start && limit > start)
+      memmove(out->ids + start, out->ids + out->n - (limit - start), (limit - start) * sizeof *out->ids);
     out->n = limit;
     is_truncated = true;
   }
@@ -138,6 +146,10 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
   if (status) {
     out->n = first;
     return cq_fail_encoding(error, status, text.n);
+  }
+  if (tokenizer->n_past_table && (status = check_rows(tokenizer, out, first, error))) {
+    out->n = first;
+    return status;
   }
   if (truncated) *truncated = is_truncated;
   return CQ_OK;
@@ -185,16 +197,44 @@ cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_
   info->sep_id = t->n_after ? t->after[t->n_after - 1] : special_id(t, config, specials, "sep_token", seps);
   info->mask_id = special_id(t, config, specials, "mask_token", masks);
   info->n_special = (int)(t->n_before + t->n_after);
-  info->lowercase = t->lowercase_first;
   for (size_t i = 0; i < t->normalizers.n; i++) {
     if (cq_normalizer_lowers(&t->normalizers.steps[i])) info->lowercase = true;
     info->normalizes |= cq_normalizer_has_form(&t->normalizers.steps[i]);
   }
   /* Absent lengths are written as 1e30. */
   double length = 0;
+  const char *side = info->truncates_start ? "left" : "right";
   cq_status status = config ? cq_json_get_number(&length, config, "model_max_length", config_path, error) : CQ_OK;
+  if (!status && config) status = cq_json_get_string(&side, config, "truncation_side", config_path, error);
+  if (!status && config)
+    status = cq_json_get_bool(&t->added.splits_special, config, "split_special_tokens", config_path, error);
   if (status) return status;
+  info->truncates_start = strcmp(side, "left") == 0;
+  if (!info->truncates_start && strcmp(side, "right") != 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, config_path, "truncation_side is '%s', expected left or right", side);
   info->model_max_length = length >= 1 && length <= 1e9 ? (int64_t)length : 0;
+  return CQ_OK;
+}
+
+cq_status cq_tokenizer_limit(cq_tokenizer *t, int64_t n, const char *path, const char *table, cq_error *error) {
+  const size_t n_ids = t->vocab.n, kept = (size_t)n;
+  if (kept >= n_ids) return CQ_OK;
+  size_t n_needed = n_ids - kept;
+  for (size_t id = kept; id < n_ids; id++) n_needed -= !t->vocab.pieces[id].present;
+  for (size_t i = 0; i < t->added.n; i++)
+    n_needed -= (size_t)t->added.tokens[i].id >= kept && (size_t)t->added.tokens[i].id < n_ids;
+  for (size_t i = 0; i < t->n_before; i++) n_needed += (size_t)t->before[i] >= kept;
+  for (size_t i = 0; i < t->n_after; i++) n_needed += (size_t)t->after[i] >= kept;
+  if (n_needed || n <= t->model.unk_id)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the tokenizer has %zu ids, tensor '%s' has %zu rows", n_ids, table,
+                        kept);
+  int32_t *const roles[] = {&t->info.pad_id, &t->info.unk_id, &t->info.cls_id, &t->info.sep_id, &t->info.mask_id};
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
+    if (*roles[i] >= (int32_t)kept) *roles[i] = -1;
+  t->n_past_table += n_ids - kept;
+  t->vocab.n = kept;
+  t->n_model_pieces = cq_min(t->n_model_pieces, kept);
+  t->info.vocab_size = n;
   return CQ_OK;
 }
 

@@ -4,7 +4,7 @@
  *   tokenizer.json           WordPiece, Unigram, BPE (byte-level, or SentencePiece's with byte fallback), WordLevel
  *   vocab.txt                WordPiece; tokenizer_config.json holds do_lower_case, strip_accents and the like
  *   sentencepiece.bpe.model, spiece.model, tokenizer.model   SentencePiece, unigram or BPE
- *   vocab.json, merges.txt   byte-level BPE
+ *   vocab.json, merges.txt   byte-level BPE, HerBERT's BPE
  * with tokenizer_config.json and special_tokens_map.json beside them. */
 #ifndef TOKEN_TOKENIZER_H
 #define TOKEN_TOKENIZER_H
@@ -36,12 +36,16 @@ typedef struct cq_tokenizer_info {
 } cq_tokenizer_info;
 
 /* Opens the tokenizer in a directory.
- *   lowercase_override  sentence_bert_config.json's do_lower_case: lower-cases the text before tokenizing
+ *   lowercase_override  sentence_bert_config.json's do_lower_case: lower-cases as the first step of normalization
  * Errors: CQ_ERR_IO if there is no tokenizer file (the message lists the possible ones), CQ_ERR_FORMAT,
  * CQ_ERR_UNSUPPORTED for a component unknown to calque (named). */
 CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override,
                                         cq_error *error);
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
+/* Leaves out the ids that have no row in a table of n rows: vocab_size is n from now on, and a text that uses one of
+ * these ids is an error. Errors: CQ_ERR_FORMAT unless all of them are added tokens that no text needs. */
+CQ_MUST_USE cq_status cq_tokenizer_limit(cq_tokenizer *tokenizer, int64_t n, const char *path, const char *table,
+                                         cq_error *error);
 const cq_tokenizer_info *cq_tokenizer_describe(const cq_tokenizer *tokenizer);
 
 /* A tokenizer's scratch memory, reused between sentences to avoid allocations. One thread at a time may use it, for any
@@ -58,9 +62,10 @@ void cq_token_memory_free(cq_token_memory *memory);
 /* Appends one sentence's ids to out.
  *   memory       NULL: temporary memory for this call
  *   add_special  adds the special tokens (static models use none)
- *   max_length   keep at most this many ids, special ones included (0: no limit), truncating the end
+ *   max_length   keep at most this many ids, special ones included (0: no limit), truncating the end of the text, or
+ *                its start if the tokenizer's info says so
  *   truncated    set to whether it was; may be NULL
- * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY. */
+ * text is well-formed UTF-8 (checked by the caller). Errors: CQ_ERR_MEMORY, CQ_ERR_FORMAT (cq_tokenizer_limit). */
 CQ_MUST_USE cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_token_memory *memory,
                                           cq_slice text, bool add_special, size_t max_length, bool *truncated,
                                           cq_error *error);

@@ -17,8 +17,7 @@
 static const cq_model_kind *const model_kinds[] = {&cq_wordpiece_kind, &cq_unigram_kind, &cq_bpe_kind,
                                                    &cq_word_level_kind};
 
-/* Limits ids: a few may be left to added tokens, but large gaps are refused. */
-static int64_t id_limit(size_t n_pieces) {
+int64_t cq_id_limit(size_t n_pieces) {
   return (int64_t)n_pieces * 2 + 65536;
 }
 
@@ -27,7 +26,7 @@ cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path,
   const char *piece;
   json_t *value;
   if (!json_is_object(vocab)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object of pieces and ids");
-  const json_int_t limit = id_limit(json_object_size(vocab));
+  const json_int_t limit = cq_id_limit(json_object_size(vocab));
   json_object_foreach((json_t *)vocab, piece, value) {
     if (!json_is_integer(value))
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has no integer id", piece);
@@ -56,7 +55,7 @@ typedef struct vocab_reading {
 static cq_status begin_vocab(void *context, size_t n, bool scored) {
   vocab_reading *reading = context;
   cq_tokenizer *t = reading->t;
-  reading->limit = id_limit(n);
+  reading->limit = cq_id_limit(n);
   if (scored && !(t->model.scores = cq_alloc_array(n ? n : 1, sizeof *t->model.scores))) return CQ_ERR_MEMORY;
   return cq_vocab_reserve(&t->vocab, n) ? CQ_OK : CQ_ERR_MEMORY;
 }
@@ -208,11 +207,32 @@ static cq_status parse_truncation(cq_tokenizer *t, const json_t *truncation, con
   return status;
 }
 
+static bool is_lowercase(const json_t *step) {
+  const char *type = json_string_value(json_object_get(step, "type"));
+  return type && !strcmp(type, "Lowercase");
+}
+
+/* A normalizer that lower-cases first, unless one of its steps does so. As sentence-transformers, it looks neither into
+ * nested sequences nor into a BertNormalizer. */
+static json_t *lower_first(const json_t *normalizer) {
+  const json_t *steps = json_object_get(normalizer, "normalizers");
+  bool lowers = is_lowercase(normalizer);
+  for (size_t i = 0; i < json_array_size(steps); i++) lowers |= is_lowercase(json_array_get(steps, i));
+  if (lowers) return cq_json_copy(normalizer);
+  json_t *list = json_pack("[{s:s}]", "type", "Lowercase");
+  for (size_t i = 0; i < json_array_size(steps); i++) cq_json_push(&list, cq_json_copy(json_array_get(steps, i)));
+  if (!steps && json_is_object(normalizer)) cq_json_push(&list, cq_json_copy(normalizer));
+  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", list);
+}
+
 cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error) {
   if (!json_is_object(document)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   cq_place normalizer = {path, "normalizer"}, pre_tokenizer = {path, "pre_tokenizer"};
-  cq_status status =
-      cq_normalizers_parse(&t->normalizers, &t->arena, json_object_get(document, "normalizer"), &normalizer, error);
+  const json_t *steps = json_object_get(document, "normalizer");
+  json_t *lowered = t->lowercase_first ? lower_first(steps) : NULL;
+  if (t->lowercase_first && !lowered) return cq_fail_memory(error, "normalizer");
+  cq_status status = cq_normalizers_parse(&t->normalizers, &t->arena, lowered ? lowered : steps, &normalizer, error);
+  json_decref(lowered);
   if (status) return status;
   status = cq_pre_tokenizers_parse(&t->pre_tokenizers, &t->arena, json_object_get(document, "pre_tokenizer"),
                                    &pre_tokenizer, error);
@@ -221,7 +241,7 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   if (!status) status = cq_added_parse(t, json_object_get(document, "added_tokens"), path, error);
   if (!status) status = parse_truncation(t, json_object_get(document, "truncation"), path, error);
   if (status) return status;
-  for (size_t i = 0; i < t->vocab.n; i++) {
+  for (size_t i = 0; i < t->n_model_pieces; i++) { /* added tokens may leave out some */
     if (!t->vocab.pieces[i].present)
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "the vocabulary has %zu ids, but none of them is %zu", t->vocab.n,
                           i);
@@ -259,7 +279,30 @@ const json_t *cq_find_added_json(const json_t *list, const char *content) {
   return NULL;
 }
 
-cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const char *path, cq_error *error) {
+/* Special tokens by their texts ("x" or {"content": "x", ...}): they keep the vocabulary's ids, or get the next ones. */
+static cq_status put_specials(json_t *list, const cq_tokenizer *t, const json_t *tokens, cq_error *error) {
+  cq_status status = CQ_OK;
+  for (size_t i = 0; i < json_array_size(tokens) && !status; i++) {
+    const json_t *token = json_array_get(tokens, i), *known;
+    const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+    if (!text || !*text) continue;
+    int64_t id = cq_vocab_id(&t->vocab, cq_slice_of(text)), next = (int64_t)t->vocab.n;
+    for (size_t k = 0; k < json_array_size(list); k++) {
+      const json_int_t other = json_integer_value(json_object_get(json_array_get(list, k), "id"));
+      if (other >= next) next = other + 1;
+    }
+    if ((known = cq_find_added_json(list, text))) id = json_integer_value(json_object_get(known, "id"));
+    status = put_added(list,
+                       cq_added_token_json(id < 0 ? next : id, cq_slice_of(text), true,
+                                           json_is_true(json_object_get(token, "lstrip")), false),
+                       error);
+  }
+  return status;
+}
+
+cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const json_t *const *naming,
+                                         const char *path, cq_error *error) {
+  static const char *const more[] = {"additional_special_tokens", "extra_special_tokens"};
   json_t *list = json_object_get(t->document, "added_tokens"), *value;
   json_t *decoder = json_object_get(config, "added_tokens_decoder");
   const char *key;
@@ -270,6 +313,10 @@ cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, 
     if (cq_find_added_json(list, key)) continue;
     status =
         put_added(list, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
+    if (status) return status;
+  }
+  for (size_t i = 0; naming && i < 4; i++) {
+    status = put_specials(list, t, json_object_get(naming[i / 2], more[i % 2]), error);
     if (status) return status;
   }
   json_object_foreach(decoder, key, value) {

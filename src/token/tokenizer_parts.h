@@ -37,6 +37,7 @@ struct cq_tokenizer {
   cq_pre_tokenizers pre_tokenizers;
   cq_model model;
   size_t n_model_pieces;   /* ids below this are the model's own, all others were added */
+  size_t n_past_table;     /* ids from vocab.n on that no text may use */
   int32_t *before, *after; /* special tokens around a sentence; in the arena */
   size_t n_before, n_after;
   json_t *document;         /* the tokenizer.json (or its equivalent) without model.vocab and merges: for saving */
@@ -53,6 +54,9 @@ cq_tokenizer *cq_tokenizer_new(void); /* NULL: out of memory */
 /* Fills t->info after assembly; config and specials may be NULL. */
 cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
                               cq_error *error);
+
+/* Limits ids: a few may be left to added tokens, but large gaps are refused. */
+int64_t cq_id_limit(size_t n_pieces);
 
 /* A special token's text ("x" or {"content": "x"}) from tokenizer_config.json, special_tokens_map.json, or fallback. */
 const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback);

@@ -244,7 +244,7 @@ static cq_status open_trained(cq_tokenizer **out, const char *model, size_t n_by
   char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
   if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
     t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
-    status = cq_sentencepiece_assemble(t, t->files[0].bytes, true, NULL, NULL, file, error);
+    status = cq_sentencepiece_assemble(t, t->files[0].bytes, CQ_CLASS_XLMR, NULL, file, error);
     if (!status) status = read_as_typed(t, error);
     if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
   } else {

@@ -138,7 +138,7 @@ static cq_status assemble_words(cq_tokenizer *t, bool lowercase, cq_error *error
   }
   t->document = document_json(lowercase);
   t->config_class = "PreTrainedTokenizerFast";
-  return t->document ? cq_tokenizer_assemble_document(t, NULL, "tokenizer.json", error)
+  return t->document ? cq_tokenizer_assemble_document(t, NULL, NULL, "tokenizer.json", error)
                      : cq_fail_memory(error, "tokenizer document");
 }
 

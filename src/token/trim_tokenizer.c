@@ -32,8 +32,8 @@ cq_status cq_tokenizer_mark(bool *needed, const cq_tokenizer *tokenizer, cq_toke
   return status;
 }
 
-static void keep_id(int32_t *kept, int32_t id) {
-  if (id >= 0) kept[id] = 1;
+static void keep_id(int32_t *kept, size_t n, int32_t id) {
+  if (id >= 0 && (size_t)id < n) kept[id] = 1;
 }
 
 /* kept[id]: 1 or 0. */
@@ -41,14 +41,14 @@ static void choose_kept(int32_t *kept, const cq_tokenizer *t, const bool *needed
   const cq_model *m = &t->model;
   const size_t n = t->vocab.n;
   size_t lowest = 0;
-  for (size_t id = 0; id < n; id++) kept[id] = needed[id];
-  for (size_t i = 0; i < t->added.n; i++) keep_id(kept, t->added.tokens[i].id);
-  for (size_t i = 0; i < t->n_before; i++) keep_id(kept, t->before[i]);
-  for (size_t i = 0; i < t->n_after; i++) keep_id(kept, t->after[i]);
+  for (size_t id = 0; id < n; id++) kept[id] = needed[id] && t->vocab.pieces[id].present;
+  for (size_t i = 0; i < t->added.n; i++) keep_id(kept, n, t->added.tokens[i].id);
+  for (size_t i = 0; i < t->n_before; i++) keep_id(kept, n, t->before[i]);
+  for (size_t i = 0; i < t->n_after; i++) keep_id(kept, n, t->after[i]);
   const int32_t roles[] = {t->info.pad_id, t->info.unk_id,  t->info.cls_id,
                            t->info.sep_id, t->info.mask_id, t->model.unk_id};
-  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) keep_id(kept, roles[i]);
-  for (size_t b = 0; m->byte_fallback && b < 256; b++) keep_id(kept, m->byte_ids[b]);
+  for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) keep_id(kept, n, roles[i]);
+  for (size_t b = 0; m->byte_fallback && b < 256; b++) keep_id(kept, n, m->byte_ids[b]);
   if (m->kind != &cq_unigram_kind) return;
   for (size_t id = 0; id < t->n_model_pieces; id++)
     if (m->scores[id] < m->scores[lowest]) lowest = id;
@@ -62,6 +62,12 @@ typedef struct renumbering {
   const int32_t *new_ids; /* -1: left out */
   json_t *folded;         /* the vocabulary where pieces become one; NULL: those that stay, as they are */
 } renumbering;
+
+/* Whether an id of the files stays. */
+static bool is_kept(const renumbering *r, const json_t *id) {
+  const json_int_t old = json_integer_value(id);
+  return old >= 0 && old < (json_int_t)r->t->vocab.n && r->new_ids[old] >= 0;
+}
 
 static json_t *new_id_json(const renumbering *r, const json_t *id) {
   const json_int_t old = json_integer_value(id);
@@ -86,11 +92,12 @@ static json_t *trim_vocab(const renumbering *r, const json_t *vocab) {
   json_t *value, *out = json_is_array(vocab) ? json_array() : json_object();
   size_t i;
   if (json_is_array(vocab)) {
-    json_array_foreach(vocab, i, value) if (r->new_ids[i] >= 0) cq_json_push(&out, json_incref(value));
+    json_array_foreach(vocab, i, value) if (i < r->t->vocab.n && r->new_ids[i] >= 0)
+        cq_json_push(&out, json_incref(value));
     return out;
   }
   json_object_foreach((json_t *)(uintptr_t)vocab, piece, value) {
-    if (r->new_ids[json_integer_value(value)] >= 0) cq_json_set(&out, piece, new_id_json(r, value));
+    if (is_kept(r, value)) cq_json_set(&out, piece, new_id_json(r, value));
   }
   return out;
 }
@@ -106,7 +113,8 @@ static json_t *trim_model(const renumbering *r, const json_t *model) {
 static json_t *trim_added(const renumbering *r, const json_t *list) {
   json_t *out = json_array(), *token;
   size_t i;
-  json_array_foreach(list, i, token) cq_json_push(&out, with_new_id(r, token, "id"));
+  json_array_foreach(list, i, token) if (is_kept(r, json_object_get(token, "id")))
+      cq_json_push(&out, with_new_id(r, token, "id"));
   return out;
 }
 

@@ -1,4 +1,4 @@
-/* vocab.json and merges.txt: the byte-level BPE files of GPT-2 and RoBERTa.
+/* vocab.json and merges.txt: RoBERTa's byte-level BPE, or HerBERT's, whose words end with "</w>".
  *
  *   vocab.json   {"piece": id, ...}
  *   merges.txt   "#version: ..." first, then "left right" per line, the earliest learned first */
@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+
+#include <limits.h>
 
 static cq_status read_merges(cq_tokenizer *t, const char *path, cq_error *error) {
   cq_slice bytes;
@@ -39,12 +41,28 @@ static cq_status read_merges(cq_tokenizer *t, const char *path, cq_error *error)
   return status;
 }
 
-cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merges_path, const json_t *config,
+/* The pre-tokenizer, the normalizer and the decoder of either; the ownership passes to the caller. */
+static json_t *steps_of(bool herbert, bool prefix_space) {
+  if (herbert)
+    return json_pack("{s:{s:s, s:b, s:b, s:b, s:b}, s:{s:s}, s:{s:s, s:s}}", "normalizer", "type", "BertNormalizer",
+                     "clean_text", 1, "handle_chinese_chars", 1, "strip_accents", 0, "lowercase", 0, "pre_tokenizer",
+                     "type", "BertPreTokenizer", "decoder", "type", "BPEDecoder", "suffix", "</w>");
+  return json_pack("{s:n, s:{s:s, s:b, s:b, s:b}, s:{s:s, s:b, s:b, s:b}}", "normalizer", "pre_tokenizer", "type",
+                   "ByteLevel", "add_prefix_space", prefix_space, "trim_offsets", 1, "use_regex", 1, "decoder", "type",
+                   "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1);
+}
+
+cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                              const json_t *specials, cq_error *error) {
+  char merges_path[PATH_MAX];
   static const char *const keys[] = {"bos_token", "pad_token", "eos_token", "unk_token", "mask_token"};
   static const char *const usual[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
   json_t *vocab;
-  cq_status status = cq_json_read(&vocab, path, error);
+  cq_class_kind kind = CQ_CLASS_NONE;
+  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_ROBERTA, CQ_CLASS_HERBERT, path, error);
+  const bool herbert = kind == CQ_CLASS_HERBERT;
+  if (!status) status = cq_path_join(merges_path, sizeof merges_path, directory, "merges.txt", error);
+  if (!status) status = cq_json_read(&vocab, path, error);
   if (status) return status;
   status = cq_vocab_parse(t, vocab, path, error);
   json_decref(vocab);
@@ -65,20 +83,22 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *path, const char *merg
     const char *text = cq_special_text(config, specials, keys[i], usual[i]);
     int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
     if (id < 0) continue;
-    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, i == 4, false));
+    const bool lstrip = json_is_true(json_object_get(json_object_get(config, keys[i]), "lstrip")) ||
+                        json_is_true(json_object_get(json_object_get(specials, keys[i]), "lstrip"));
+    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, lstrip, false));
   }
   bool has_unk = cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
-  t->document = json_pack("{s:s, s:n, s:n, s:o, s:n, s:{s:s, s:b, s:b, s:b}, s:{s:s, s:[s, i], s:[s, i], s:b, s:b}, "
-                          "s:{s:s, s:b, s:b, s:b}, "
+  json_t *steps = steps_of(herbert, prefix_space);
+  t->document = json_pack("{s:s, s:n, s:n, s:o, s:{s:s, s:[s, i], s:[s, i], s:b, s:b}, "
                           "s:{s:s, s:n, s:o, s:s, s:s, s:b, s:b}}",
-                          "version", "1.0", "truncation", "padding", "added_tokens", added, "normalizer",
-                          "pre_tokenizer", "type", "ByteLevel", "add_prefix_space", prefix_space, "trim_offsets", 1,
-                          "use_regex", 1, "post_processor", "type", "RobertaProcessing", "sep", sep, sep_id, "cls", cls,
-                          cls_id, "trim_offsets", 1, "add_prefix_space", prefix_space, "decoder", "type", "ByteLevel",
-                          "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1, "model", "type", "BPE", "dropout",
+                          "version", "1.0", "truncation", "padding", "added_tokens", added, "post_processor", "type",
+                          herbert ? "BertProcessing" : "RobertaProcessing", "sep", sep, sep_id, "cls", cls, cls_id,
+                          "trim_offsets", 1, "add_prefix_space", prefix_space, "model", "type", "BPE", "dropout",
                           "unk_token", has_unk ? json_string(unk) : json_null(), "continuing_subword_prefix", "",
-                          "end_of_word_suffix", "", "fuse_unk", 0, "byte_fallback", 0);
-  if (!t->document) return cq_fail_memory(error, "tokenizer document");
-  t->config_class = "RobertaTokenizer";
-  return cq_tokenizer_assemble_document(t, config, path, error);
+                          "end_of_word_suffix", herbert ? "</w>" : "", "fuse_unk", 0, "byte_fallback", 0);
+  const bool whole = t->document && steps && json_object_update(t->document, steps) == 0;
+  json_decref(steps);
+  if (!whole) return cq_fail_memory(error, "tokenizer document");
+  t->config_class = herbert ? "HerbertTokenizer" : "RobertaTokenizer";
+  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }

@@ -34,21 +34,25 @@ static json_t *switch_of(const json_t *config, const char *key, bool fallback, b
   return may_be_null ? json_null() : json_boolean(fallback);
 }
 
-cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *config, const json_t *specials,
-                            cq_error *error) {
-  cq_status status = read_pieces(&t->vocab, path, error);
+cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
+                            const json_t *specials, cq_error *error) {
+  cq_class_kind kind = CQ_CLASS_NONE;
+  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_FUNNEL, path, error);
+  if (!status) status = read_pieces(&t->vocab, path, error);
   if (status) return status;
-  static const char *const keys[] = {"pad_token", "unk_token", "cls_token", "sep_token", "mask_token"};
-  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
-  bool mpnet = class && !strncmp(class, "MPNet", 5);
-  const char *bert[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"},
-             *roberta[] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>"};
-  const char *names[5];
+  static const char *const keys[] = {"pad_token",  "unk_token", "cls_token", "sep_token",
+                                     "mask_token", "bos_token", "eos_token"};
+  const bool mpnet = kind == CQ_CLASS_MPNET;
+  static const char *const bert[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", NULL, NULL},
+                           *const roberta[] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>", NULL, NULL},
+                           *const funnel[] = {"<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<s>", "</s>"};
+  const char *const *usual = mpnet ? roberta : kind == CQ_CLASS_FUNNEL ? funnel : bert;
+  const char *names[7];
   json_t *added = json_array();
-  for (size_t i = 0; i < 5; i++) {
-    names[i] = cq_special_text(config, specials, keys[i], mpnet ? roberta[i] : bert[i]);
-    int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(names[i]));
-    if (id < 0 && i != 0 && i != 4) /* pad and mask may be missing */
+  for (size_t i = 0; i < 7; i++) {
+    names[i] = cq_special_text(config, specials, keys[i], usual[i]);
+    int32_t id = names[i] ? cq_vocab_id(&t->vocab, cq_slice_of(names[i])) : -1;
+    if (id < 0 && i >= 1 && i <= 3) /* the others may be missing */
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the %s '%s' is not in the vocabulary", keys[i], names[i]);
     if (id < 0) continue;
     cq_json_push(&added, cq_added_token_json(id, cq_slice_of(names[i]), true, mpnet && i == 4, false));
@@ -69,6 +73,6 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *path, const json_t *con
       "##", "cleanup", 1, "model", "type", "WordPiece", "unk_token", names[1], "continuing_subword_prefix", "##",
       "max_input_chars_per_word", 100);
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
-  t->config_class = mpnet ? "MPNetTokenizer" : "BertTokenizer";
-  return cq_tokenizer_assemble_document(t, config, path, error);
+  t->config_class = mpnet ? "MPNetTokenizer" : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer" : "BertTokenizer";
+  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }

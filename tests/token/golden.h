@@ -35,6 +35,8 @@ static const char *const golden_names[] = {
     "llama3",
     "o200k",
     "gemma",
+    "funnel",
+    "herbert",
 };
 enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
 

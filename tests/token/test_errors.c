@@ -127,8 +127,8 @@ static void test_documents(void **state) {
        "without the text"},
       {"{\"added_tokens\":{}," MODEL "}", CQ_ERR_FORMAT, "added_tokens: expected an array"},
       {"{\"added_tokens\":[{\"id\":1}]," MODEL "}", CQ_ERR_FORMAT, "entry 0 has no content"},
-      {"{\"added_tokens\":[{\"id\":9,\"content\":\"x\"}]," MODEL "}", CQ_ERR_FORMAT,
-       "entry 0 has the id 9, expected 0 to 3"},
+      {"{\"added_tokens\":[{\"id\":70000,\"content\":\"x\"}]," MODEL "}", CQ_ERR_FORMAT,
+       "entry 0 has the id 70000, expected 0 to 65543"},
       {"{\"added_tokens\":[{\"id\":1,\"content\":\"x\"}]," MODEL "}", CQ_ERR_FORMAT,
        "'x' has the id 1 of the vocabulary's 'a'"},
   };
@@ -198,13 +198,41 @@ static void test_added_beside(void **state) {
   encode(&ids, t, cq_slice_of("a foo"), 0, NULL);
   assert_int_equal(ids.ids[2], 0);
   cq_tokenizer_free(t);
-  cq_free(ids.ids);
   expect(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": \"x\"}"), CQ_ERR_FORMAT, "added_tokens.json",
          "'Foo' has no integer id");
-  expect(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": 7}"), CQ_ERR_FORMAT, "vocab.txt",
-         "8 ids, but none of them is 4");
+  /* Ids may leave out some, within reason. */
+  t = open_tokenizer(directory_of("vocab.txt", vocab, "added_tokens.json", "{\"Foo\": 7}"));
+  assert_int_equal(cq_tokenizer_describe(t)->vocab_size, 8);
+  encode(&ids, t, cq_slice_of("a foo"), 0, NULL);
+  assert_int_equal(ids.ids[2], 7);
+  cq_slice hole;
+  cq_piece_kind kind;
+  assert_false(cq_tokenizer_piece(&hole, &kind, t, 5));
+  /* A table of fewer rows: tokens that were added may have none, as long as no text uses them. */
+  cq_error error = {0};
+  assert_int_equal(cq_tokenizer_limit(t, 3, "m", "words", &error), CQ_ERR_FORMAT);
+  assert_string_equal(error.message, "m: the tokenizer has 8 ids, tensor 'words' has 3 rows");
+  assert_int_equal(cq_tokenizer_limit(t, 8, "m", "words", &error), CQ_OK);
+  encode(&ids, t, cq_slice_of("a foo"), 0, NULL);
+  for (int n = 7; n > 3; n--) {
+    assert_int_equal(cq_tokenizer_limit(t, n, "m", "words", &error), CQ_OK);
+    assert_int_equal(cq_tokenizer_describe(t)->vocab_size, n);
+    encode(&ids, t, cq_slice_of("a b"), 0, NULL);
+    const size_t n_before = ids.n;
+    assert_int_equal(cq_tokenizer_encode(&ids, t, NULL, cq_slice_of("a foo"), true, 0, NULL, &error), CQ_ERR_FORMAT);
+    assert_string_equal(error.message, "the text uses the token 'Foo', whose id 7 has no row in the embeddings");
+    assert_int_equal(ids.n, n_before);
+    bool needed[8] = {true};
+    int32_t new_ids[8];
+    cq_tokenizer *trimmed;
+    assert_int_equal(cq_tokenizer_trim(&trimmed, new_ids, t, needed, &error), CQ_OK);
+    assert_int_equal(cq_tokenizer_describe(trimmed)->vocab_size, 3); /* [UNK], [CLS], [SEP] */
+    cq_tokenizer_free(trimmed);
+  }
+  cq_tokenizer_free(t);
   expect(directory_of("vocab.txt", vocab, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{}}}"),
          CQ_ERR_FORMAT, "tokenizer_config.json", "'x' is not an id");
+  cq_free(ids.ids);
 }
 
 static void test_merges_txt(void **state) {
@@ -288,6 +316,52 @@ static void test_lying_models(void **state) {
          CQ_ERR_UNSUPPORTED, "spiece.model", "tokenizer_class 'XLNetTokenizer'");
 }
 
+/* Every class whose rules differ from the file's usual ones is refused by name, whichever file names it. */
+static void test_classes(void **state) {
+  (void)state;
+  static const char *const refused[][2] = {
+      {"vocab.txt",
+       "BertJapanese BertJapaneseTokenizerFast Phobert Bertweet KoBert RoFormer Esm ProphetNet Cpm OpenAIGPT "
+       "Roberta XLMRoberta Herbert Berty Ber My"},
+      {"vocab.json", "CLIP XLM Flaubert GPT2 Qwen2 OpenAIGPT Phobert Bert MPNet T5 Mine"},
+      {"spiece.model", "XLNet Camembert Gemma Cpm Bert Herbert T"}};
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+    for (const char *p = refused[i][1]; *p; p += strspn(p, " ")) {
+      char class[64], config[160], message[160];
+      const int n = (int)strcspn(p, " ");
+      snprintf(class, sizeof class, "%.*s%s", n, p, n > 9 && strncmp(p + n - 4, "Fast", 4) == 0 ? "" : "Tokenizer");
+      p += n;
+      snprintf(message, sizeof message, "tokenizer_class '%s' without tokenizer.json is not supported", class);
+      snprintf(config, sizeof config, "{\"tokenizer_class\":\"%s\"}", class);
+      const char *content = i == 0   ? "[UNK]\n[CLS]\n[SEP]\na\n"
+                            : i == 1 ? "{\"<s>\":0,\"</s>\":1}"
+                                     : "\x0a\x05\x0a\x01u\x18\x02";
+      const char *directory = directory_of(refused[i][0], content, "tokenizer_config.json", config);
+      char path[600];
+      snprintf(path, sizeof path, "%s/merges.txt", directory);
+      write_text(path, "");
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], message);
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], "tokenizer.json");
+      directory = directory_of(refused[i][0], content, "config.json", config);
+      snprintf(path, sizeof path, "%s/merges.txt", directory);
+      write_text(path, "");
+      expect(directory, CQ_ERR_UNSUPPORTED, refused[i][0], message);
+    }
+  }
+  const char *vocab = "[UNK]\n[CLS]\n[SEP]\na\n";
+  expect(directory_of("vocab.txt", vocab, "tokenizer_config.json", "{\"tokenizer_class\":\"BertJapaneseTokenizer\"}"),
+         CQ_ERR_UNSUPPORTED, "vocab.txt", "it splits Japanese with MeCab; transformers has no tokenizer.json for it");
+  expect(directory_of("vocab.txt", vocab, "config.json", "{\"model_type\":\"camembert\"}"), CQ_ERR_UNSUPPORTED,
+         "vocab.txt", "model_type 'camembert' (CamembertTokenizer) without tokenizer.json is not supported");
+  static const char *const read[] = {"Electra", "DistilBert", "DPRQuestionEncoder", "ConvBert", "PreTrained"};
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++) {
+    char config[160];
+    snprintf(config, sizeof config, "{\"tokenizer_class\":\"%sTokenizer%s\"}", read[i], i % 2 ? "Fast" : "");
+    cq_tokenizer_free(open_tokenizer(directory_of("vocab.txt", vocab, "tokenizer_config.json", config)));
+  }
+  cq_tokenizer_free(open_tokenizer(directory_of("vocab.txt", vocab, "config.json", "{\"model_type\":\"new\"}")));
+}
+
 static void test_save(void **state) {
   (void)state;
   cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
@@ -303,7 +377,7 @@ int main(void) {
       cmocka_unit_test(test_directories), cmocka_unit_test(test_vocab_txt),
       cmocka_unit_test(test_merges_txt),  cmocka_unit_test(test_added_beside),
       cmocka_unit_test(test_cut_models),  cmocka_unit_test(test_lying_models),
-      cmocka_unit_test(test_save),
+      cmocka_unit_test(test_classes),     cmocka_unit_test(test_save),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

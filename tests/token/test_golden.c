@@ -112,6 +112,152 @@ static void test_truncation(void **state) {
   cq_free(empty.ids);
 }
 
+/* The mask of RoBERTa's files takes the blank before it where a file says so. */
+static void test_lstrip(void **state) {
+  (void)state;
+  static const char *const files[] = {"vocab.json", "merges.txt"};
+  cq_ids ids = {0};
+  cq_error error = {0};
+  char path[512];
+  const char *directory = test_path("lstrip");
+  assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+  for (size_t i = 0; i < 2; i++) {
+    char from[64];
+    size_t n;
+    snprintf(from, sizeof from, "vocab-json/%s", files[i]);
+    unsigned char *bytes = read_bytes(&n, golden_path(from));
+    snprintf(path, sizeof path, "%s/%s", directory, files[i]);
+    write_bytes(path, bytes, n);
+    free(bytes);
+  }
+  for (size_t i = 0; i < 2; i++) {
+    cq_tokenizer *t = open_tokenizer(directory);
+    encode(&ids, t, cq_slice_of("a <mask> b"), 0, NULL);
+    assert_int_equal(ids.n, i ? 5 : 6);
+    cq_tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/special_tokens_map.json", directory);
+    write_text(path, "{\"mask_token\":{\"content\":\"<mask>\",\"lstrip\":true}}");
+  }
+  cq_free(ids.ids);
+}
+
+/* The ids are transformers 5.24's. */
+static void test_special_tokens(void **state) {
+  (void)state;
+  static const struct {
+    const char *golden, *file, *text, *input;
+    size_t n;
+    int32_t ids[16];
+  } cases[] = {
+      {"wordpiece-uncased",
+       "tokenizer_config.json",
+       "{\"split_special_tokens\":true}",
+       "x[MASK]y",
+       9,
+       {2, 41, 1, 30, 278, 524, 1, 42, 3}},
+      {"vocab-txt-uncased",
+       "tokenizer_config.json",
+       "{\"additional_special_tokens\":[\"<new>\",\"the\"]}",
+       "a <new> b <NEW>",
+       9,
+       {2, 18, 600, 19, 1, 495, 301, 1, 3}},
+      {"vocab-txt-uncased",
+       "special_tokens_map.json",
+       "{\"additional_special_tokens\":[{\"content\":\"<new>\"},\"the\"]}",
+       "a <new> b <NEW>",
+       9,
+       {2, 18, 600, 19, 1, 495, 301, 1, 3}},
+      {"vocab-txt-uncased",
+       "tokenizer_config.json",
+       "{\"extra_special_tokens\":[\"<new>\"]}",
+       "a <new> b <NEW>",
+       9,
+       {2, 18, 600, 19, 1, 495, 301, 1, 3}},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char folder[32], path[512], from[256];
+    size_t n;
+    cq_error error = {0};
+    const char *name = i ? "vocab.txt" : "tokenizer.json";
+    snprintf(folder, sizeof folder, "special-%zu", i);
+    const char *directory = test_path(folder);
+    assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+    snprintf(from, sizeof from, "%s/%s", cases[i].golden, name);
+    unsigned char *bytes = read_bytes(&n, golden_path(from));
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    write_bytes(path, bytes, n);
+    free(bytes);
+    snprintf(path, sizeof path, "%s/%s", directory, cases[i].file);
+    write_text(path, cases[i].text);
+    cq_tokenizer *t = open_tokenizer(directory);
+    cq_ids ids = {0};
+    encode(&ids, t, cq_slice_of(cases[i].input), 0, NULL);
+    assert_int_equal(ids.n, cases[i].n);
+    assert_memory_equal(ids.ids, cases[i].ids, ids.n * sizeof *ids.ids);
+    cq_free(ids.ids);
+    cq_tokenizer_free(t);
+  }
+}
+
+/* truncation_side of tokenizer_config.json counts more than the direction of tokenizer.json. The text loses its first
+ * ids; the special tokens stay. */
+static void test_truncation_side(void **state) {
+  (void)state;
+  static const struct {
+    const char *direction, *config;
+    bool left;
+  } cases[] = {
+      {NULL, "{\"truncation_side\":\"left\"}", true},
+      {NULL, "{\"truncation_side\":null}", false},
+      {"Left", "{}", true},
+      {"Left", "{\"truncation_side\":\"right\"}", false},
+      {"Right", "{\"truncation_side\":\"left\"}", true},
+  };
+  cq_ids all = {0}, cut = {0};
+  for (size_t i = 0; i <= sizeof cases / sizeof *cases; i++) {
+    const bool last = i == sizeof cases / sizeof *cases;
+    char folder[32], path[512];
+    cq_error error = {0};
+    json_t *document = golden_json("wordpiece-uncased/tokenizer.json");
+    snprintf(folder, sizeof folder, "side-%zu", i);
+    const char *directory = test_path(folder);
+    assert_int_equal(cq_directory_make(directory, &error), CQ_OK);
+    if (!last && cases[i].direction)
+      json_object_set_new(document, "truncation",
+                          json_pack("{s:i, s:s}", "max_length", 128, "direction", cases[i].direction));
+    assert_int_equal(cq_json_save(document, directory, "tokenizer.json", &error), CQ_OK);
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", directory);
+    write_text(path, last ? "{\"truncation_side\":\"top\"}" : cases[i].config);
+    cq_tokenizer *t = NULL;
+    if (last) {
+      assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_FORMAT);
+      assert_non_null(strstr(error.message, "truncation_side is 'top', expected left or right"));
+      break;
+    }
+    t = open_tokenizer(directory);
+    assert_int_equal(cq_tokenizer_describe(t)->truncates_start, cases[i].left);
+    for (size_t s = 0; s < json_array_size(sentences); s += 7) {
+      const cq_slice text = json_slice(json_array_get(sentences, s));
+      encode(&all, t, text, 0, NULL);
+      for (size_t max = 2; max < all.n + 2; max += 1 + max / 4) {
+        bool truncated;
+        encode(&cut, t, text, max, &truncated);
+        assert_int_equal(truncated, max < all.n);
+        assert_int_equal(cut.n, max < all.n ? max : all.n);
+        assert_int_equal(cut.ids[0], all.ids[0]);
+        const size_t gone = cases[i].left ? all.n - cut.n : 0;
+        for (size_t k = 1; k + 1 < cut.n; k++) assert_int_equal(cut.ids[k], all.ids[k + gone]);
+        assert_int_equal(cut.ids[cut.n - 1], all.ids[all.n - 1]);
+      }
+    }
+    encode(&cut, t, cq_slice_of("more words than fit"), 1, NULL);
+    assert_int_equal(cut.n, 1);
+    cq_tokenizer_free(t);
+  }
+  cq_free(all.ids);
+  cq_free(cut.ids);
+}
+
 static void test_without_special(void **state) {
   (void)state;
   cq_tokenizer *t = open_tokenizer(golden_path("wordpiece-uncased"));
@@ -178,8 +324,12 @@ static void test_lowercase_override(void **state) {
   assert_true(cq_tokenizer_describe(lowered)->lowercase);
   cq_ids a = {0}, b = {0};
   encode(&a, lowered, cq_slice_of("The ΜΎΛΟΣ By The RIVER"), 0, NULL);
-  encode(&b, plain, cq_slice_of("the μύλος by the river"), 0, NULL);
+  encode(&b, plain, cq_slice_of("the μύλοσ by the river"), 0, NULL); /* character by character */
   assert_int_equal(a.n, b.n);
+  assert_memory_equal(a.ids, b.ids, a.n * sizeof *a.ids);
+  encode(&a, lowered, cq_slice_of("[MASK]"), 0, NULL); /* not a part of the text that is normalized */
+  encode(&b, plain, cq_slice_of("[MASK]"), 0, NULL);
+  assert_int_equal(a.n, 3);
   assert_memory_equal(a.ids, b.ids, a.n * sizeof *a.ids);
   cq_free(a.ids);
   cq_free(b.ids);
@@ -393,6 +543,9 @@ int main(void) {
       cmocka_unit_test(test_comparison),
       cmocka_unit_test(test_saved),
       cmocka_unit_test(test_truncation),
+      cmocka_unit_test(test_truncation_side),
+      cmocka_unit_test(test_special_tokens),
+      cmocka_unit_test(test_lstrip),
       cmocka_unit_test(test_without_special),
       cmocka_unit_test(test_description),
       cmocka_unit_test(test_lowercase_override),

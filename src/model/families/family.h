@@ -68,6 +68,7 @@ typedef struct cq_plan {
   int64_t first_position; /* of learned positions */
   int64_t n_buckets;      /* of a relative bias */
   int64_t max_length;     /* tokens of a sentence; 0: no limit */
+  bool any_length;        /* max_length is only the usual one: there is no table of positions */
   cq_activation activation;
   double norm_eps, embedding_scale, score_scale; /* scales: 0 is 1 and 1 / sqrt(head_dim) */
   double dropout, attention_dropout;

@@ -23,8 +23,7 @@ static const char *const fixed[][2] = {{"position_embedding_type", "\"rope\""},
                                        {"pack_qkv", "true"},
                                        {NULL, NULL}};
 static const char *const ignored[] = {
-    "pooler.", "new.pooler.", "classifier.", "lm_head.", "embeddings.position_ids", "new.embeddings.position_ids",
-    NULL};
+    "pooler.", "new.pooler.", "lm_head.", "embeddings.position_ids", "new.embeddings.position_ids", NULL};
 
 #define GTE                                                                                                            \
   .prefixes = {"new."}, .post = true, .up_first = true, .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,    \

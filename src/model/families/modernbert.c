@@ -26,7 +26,7 @@ static cq_status plan_modernbert(cq_plan *plan, const cq_config_source *config, 
   return status;
 }
 
-static const char *const ignored[] = {"head.", "decoder.", "classifier.", NULL};
+static const char *const ignored[] = {"head.", "decoder.", NULL};
 
 const cq_family cq_family_modernbert = {
     .model_type = "modernbert",

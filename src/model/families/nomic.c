@@ -29,6 +29,7 @@ static cq_status plan_nomic(cq_plan *plan, const cq_config_source *config, cq_er
   double factor = 0;
   status = cq_json_get_number(&factor, config->json, "rotary_scaling_factor", config->path, error);
   if (status) return status;
+  plan->any_length = factor <= 0;
   if (factor > 0) plan->max_length = trained > 0 ? trained : plan->max_length < 2048 ? plan->max_length : 2048;
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary(plan, config, theta, NULL, error);

@@ -99,6 +99,7 @@ static cq_status make_plan(cq_plan *plan, const cq_family *f, const cq_config_so
   if (!status) status = read_biases(plan, f, config, error);
   if (status) return status;
   plan->max_length = plan->n_positions;
+  plan->any_length = !f->names.positions;
   plan->n_turned = plan->head_dim;
   plan->layers = cq_arena_array(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
   if (!plan->layers) return cq_fail_memory(error, "a plan of layers");
@@ -260,6 +261,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   t->n_heads = plan.n_heads;
   t->feed_forward_dim = plan.feed_forward;
   t->n_positions = plan.n_positions;
+  t->any_length = plan.any_length;
   t->norm_eps = plan.norm_eps;
   t->stack.blocks = cq_arena_array(source->arena, (size_t)plan.n_layers, sizeof *t->stack.blocks);
   if (t->stack.blocks) memset(t->stack.blocks, 0, (size_t)plan.n_layers * sizeof *t->stack.blocks);
@@ -281,6 +283,7 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
     status = take(&k, &t->stack.relative.table, "", family->names.relative_bias, ".weight", plan.n_buckets,
                   plan.n_heads, false);
   if (!status) status = take_norm(&k, &t->stack.last_norm, "", family->names.last_norm, plan.dim);
+  if (!status) cq_weights_leave_heads(t->weights, source);
   if (!status) status = cq_weights_all_taken(t->weights, family->ignored, error);
   if (status) return status;
   if (t->has_adapters && (status = cq_lora_strip_config(t->config, error))) return status;

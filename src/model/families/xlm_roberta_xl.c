@@ -18,13 +18,8 @@ static cq_status plan_positions(cq_plan *plan, const cq_config_source *config, c
 
 static const char *const fixed[][2] = {
     {"position_embedding_type", "\"absolute\""}, {"is_decoder", "false"}, {NULL, NULL}};
-static const char *const ignored[] = {"lm_head.",
-                                      "classifier.",
-                                      "pooler.",
-                                      "roberta.pooler.",
-                                      "embeddings.position_ids",
-                                      "roberta.embeddings.position_ids",
-                                      NULL};
+static const char *const ignored[] = {
+    "lm_head.", "pooler.", "roberta.pooler.", "embeddings.position_ids", "roberta.embeddings.position_ids", NULL};
 
 const cq_family cq_family_xlm_roberta_xl = {
     .model_type = "xlm-roberta-xl",
