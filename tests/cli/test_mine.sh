@@ -226,6 +226,15 @@ cp stdout from-npy
 dim=$("$PROGRAM" model info --json "$TEACHER" | sed -n 's/.*"dim": \([0-9]*\).*/\1/p' | head -n 1)
 expect 0 mine source.bin target.npy --dim "$dim"
 cmp -s stdout from-npy || fail "numbers alone and .npy differ"
+python3 - source.npy double.npy <<'END'
+import array, sys
+bytes = open(sys.argv[1], "rb").read()
+head, rows = bytes[:128].replace(b"<f4", b"<f8"), array.array("f", bytes[128:])
+open(sys.argv[2], "wb").write(head + array.array("d", rows).tobytes())
+END
+expect 0 mine double.npy target.npy
+cmp -s stdout from-npy || fail "float64 and float32 differ"
+expect 0 cluster double.npy --min-size 2
 for n in 1 2 3; do
   expect 0 mine source.npy target.npy --threads $n
   cmp -s stdout from-npy || fail "the result depends on the number of threads"
