@@ -60,7 +60,8 @@ typedef struct cq_classify_result {
 CQ_API CQ_MUST_USE cq_status cq_classify_score(cq_classify_result *out, const uint32_t *predicted, const uint32_t *gold,
                                                size_t n, size_t n_classes, cq_error *error);
 
-/** @name On a model and a file of lines: SENTENCE tab CLASS */
+/** @name On a model and a file of lines: SENTENCE tab CLASS
+ * Rows of class -1 or -, which data sets use for a missing label, and column names in the first line are left out. */
 
 typedef struct cq_classifier cq_classifier;
 

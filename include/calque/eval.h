@@ -79,6 +79,8 @@ typedef struct cq_eval_options {
    * hyphen (soft hyphens in words); NULL: as it is */
   const char *perturb;
   cq_eval_memory *memory; /**< for cq_eval_mse, translation, xsim, search and sts; NULL: none */
+  cq_notice_fn notice;    /**< receives the number of lines that were left out because they have no label */
+  void *notice_context;
 } cq_eval_options;
 CQ_DEFAULT_OPTIONS(cq_eval_options, cq_eval_default_options, eval) /**< group "eval" */
 

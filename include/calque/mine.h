@@ -24,7 +24,7 @@ extern "C" {
 
 /** How a pair is scored from its cosine a, and b, the mean cosine of its two rows to their k nearest neighbors. */
 typedef enum cq_margin {
-  CQ_MARGIN_RATIO,    /**< a / b; 0 where b is 0 (equation 2) */
+  CQ_MARGIN_RATIO,    /**< a / b (equation 2); b is at least 0.05; 0 where b is 0 */
   CQ_MARGIN_DISTANCE, /**< a - b */
   CQ_MARGIN_ABSOLUTE, /**< a: plain cosine */
 } cq_margin;

@@ -221,12 +221,13 @@ class SentenceTransformer:
                 logger.warning("`prompt` is given, and `prompt_name` ignored")
             return prompt
         if name is not None:
-            if name not in self.prompts:
+            known = {"query": "", "document": "", **self.prompts}  # every model has these two in sentence-transformers
+            if name not in known:
                 raise ArgumentError(
                     "Prompt name '%s' not found in the configured prompts dictionary with keys %r."
-                    % (name, list(self.prompts))
+                    % (name, list(known))
                 )
-            return self.prompts[name]
+            return known[name]
         return "" if self.default_prompt_name is None else self.prompts[self.default_prompt_name]
 
     def tokenize(self, texts: Sequence[str]) -> dict[str, Any]:

@@ -153,6 +153,11 @@ class SentenceTransformer(Case):
             self.assertEqual(model.encode_document("A cat."), one)
             with self.assertRaises(ValueError):
                 model.encode("A cat.", prompt_name="passage")
+            with calque.SentenceTransformer(TEACHER) as bare:  # without prompts, the two names are known and empty
+                for name in ("query", "document"):
+                    self.assertEqual(bare.encode("A cat.", prompt_name=name), one)
+                with self.assertRaisesRegex(ValueError, r"'passage' not found .* keys \['query', 'document'\]"):
+                    bare.encode("A cat.", prompt_name="passage")
             with model.truncate_sentence_embeddings(8):
                 self.assertEqual(len(model.encode("A cat.")), 8)
                 self.assertEqual(model.get_sentence_embedding_dimension(), 8)

@@ -173,7 +173,7 @@ void cq_remove_leftovers(const char *path) {
     unsigned count;
     if (strncmp(entry->d_name, base.data, base.n) != 0) continue;
     if (sscanf(entry->d_name + base.n, ".tmp-%ld-%u%c", &pid, &count, &end) != 2 || pid <= 0) continue;
-    if (kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
+    if (pid == getpid() ? cq_temporary_is_open(entry->d_name) : kill((pid_t)pid, 0) == 0 || errno != ESRCH) continue;
     if (snprintf(name, sizeof name, "%s/%s", directory, entry->d_name) >= (int)sizeof name) continue;
     int fd = open(name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) continue;
@@ -181,7 +181,7 @@ void cq_remove_leftovers(const char *path) {
     if (fstat(fd, &info) == 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) {
       if (S_ISREG(info.st_mode))
         unlink(name);
-      else if (S_ISDIR(info.st_mode))
+      else if (S_ISDIR(info.st_mode) && info.st_uid == geteuid()) /* others could change it meanwhile */
         cq_directory_remove(name);
     }
     close(fd);
@@ -323,6 +323,27 @@ cq_status cq_directory_writer_open(cq_directory_writer *out, const char *path, b
     cq_directory_writer_abort(out);
     return status;
   }
+  out->lock = open(out->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (out->lock > 0) (void)flock(out->lock, LOCK_EX | LOCK_NB); /* as for files */
+  return CQ_OK;
+}
+
+cq_status cq_directory_writer_temporary(cq_directory_writer *out, const char *name, cq_error *error) {
+  char path[PATH_MAX];
+  *out = (cq_directory_writer){0};
+  cq_status status = cq_path_join(path, sizeof path, cq_temporary_directory(), name, error);
+  if (status) return status;
+  cq_remove_leftovers(path);
+  for (int tries = 0; !out->temporary && tries < 100; tries++) {
+    if (!(out->temporary = cq_temporary_name(path))) return cq_fail_memory(error, path);
+    if (mkdir(out->temporary, 0700) == 0) continue;
+    const bool exists = errno == EEXIST;
+    status = cq_fail_errno(error, out->temporary, "cannot create the directory");
+    cq_temporary_release(out->temporary);
+    out->temporary = NULL;
+    if (!exists) return status;
+  }
+  if (!out->temporary) return status;
   out->lock = open(out->temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (out->lock > 0) (void)flock(out->lock, LOCK_EX | LOCK_NB); /* as for files */
   return CQ_OK;

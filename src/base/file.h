@@ -64,7 +64,8 @@ CQ_MUST_USE cq_status cq_file_copy(const char *from, const char *to, cq_error *e
 CQ_MUST_USE cq_status cq_sync_name(const char *path, cq_error *error);
 
 /* Removes the temporary files that killed processes left while writing path: PATH.tmp-PID-N. A file or directory is a
- * leftover if the process in its name has ended and nobody holds its writer's lock. Errors are ignored. */
+ * leftover if the process in its name has ended, or is this one and not at work on it, and nobody holds its writer's
+ * lock. Errors are ignored. */
 void cq_remove_leftovers(const char *path);
 
 /* Writes all n bytes at an offset of an open file; errors name the file as path. */
@@ -96,6 +97,10 @@ CQ_MUST_USE cq_status cq_directory_writer_open(cq_directory_writer *out, const c
                                                cq_error *error);
 CQ_MUST_USE cq_status cq_directory_writer_commit(cq_directory_writer *w, cq_error *error);
 void cq_directory_writer_abort(cq_directory_writer *w);
+
+/* An empty directory of this user alone, TMPDIR/NAME.tmp-PID-N, in out->temporary; removes those that killed processes
+ * left. Abort removes it. */
+CQ_MUST_USE cq_status cq_directory_writer_temporary(cq_directory_writer *out, const char *name, cq_error *error);
 
 /* Removes a directory and everything in it; errors are ignored. */
 void cq_directory_remove(const char *path);

@@ -58,6 +58,15 @@ char *cq_temporary_name(const char *path) {
   return name;
 }
 
+bool cq_temporary_is_open(const char *last) {
+  bool is_open = false;
+  lock_names();
+  for (int i = 0; i < MAX_NAMES && !is_open; i++)
+    is_open = names[i] && cq_slice_equal(cq_path_name(names[i]), cq_slice_of(last));
+  pthread_mutex_unlock(&mutex);
+  return is_open;
+}
+
 void cq_temporary_release(char *name) {
   if (!name) return;
   replace_name(name, NULL);

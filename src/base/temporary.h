@@ -10,6 +10,8 @@ const char *cq_temporary_directory(void); /* $TMPDIR, or /tmp */
 char *cq_name_beside(const char *path, const char *tag);
 /* PATH.tmp-PID-N, which cq_remove_temporaries removes until the name is released. */
 char *cq_temporary_name(const char *path);
+/* Whether this process is at work on a file or directory with this last component. */
+bool cq_temporary_is_open(const char *last);
 void cq_temporary_release(char *name); /* frees it; NULL and other names are legal */
 
 #endif

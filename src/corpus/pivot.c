@@ -7,11 +7,11 @@
  * parts are joined one by one (the GRACE join of Kitsuregawa, Tanaka & Moto-oka 1983). */
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/input.h"
 #include "base/memory.h"
 #include "base/multimap.h"
-#include "base/temporary.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
 
@@ -239,18 +239,18 @@ static cq_status join_parts(pivot *p, size_t n_parts, cq_error *error) {
   cq_corpus_flow flow = p->flow;
   flow.skip_bad = false; /* they were skipped */
   cq_corpus_counts uncounted = {0};
-  char directory[PATH_MAX - 64], path[2][PATH_MAX];
-  const int n = snprintf(directory, sizeof directory, "%s/calque-pivot-XXXXXX", cq_temporary_directory());
-  if (n < 0 || (size_t)n >= sizeof directory) return cq_fail(error, CQ_ERR_ARGUMENT, "the path TMPDIR is too long");
-  if (!mkdtemp(directory)) return cq_fail_errno(error, directory, "cannot create");
-  cq_status status = CQ_OK;
+  char path[2][PATH_MAX];
+  cq_directory_writer w;
+  cq_status status = cq_directory_writer_temporary(&w, "calque-pivot", error);
+  if (status) return status;
+  const char *directory = w.temporary;
   for (size_t side = 0; !status && side < 2; side++) status = split_file(p, directory, side, n_parts, error);
   for (size_t i = 0; !status && i < n_parts; i++) {
     for (size_t side = 0; side < 2; side++) pivot_part_path(path[side], sizeof path[side], directory, side, i);
     status = join_files(p, (const char *const[2]){path[0], path[1]}, &flow, &uncounted, error);
     for (size_t side = 0; side < 2; side++) unlink(path[side]);
   }
-  cq_directory_remove(directory);
+  cq_directory_writer_abort(&w);
   return status;
 }
 

@@ -2,16 +2,26 @@
 #include "format/matrix.h"
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "format/half.h"
 
 #include <string.h>
 
 static cq_status open_npy(cq_matrix *out, const char *path, size_t dim, cq_error *error) {
   cq_status status = cq_npy_open(&out->npy, path, error);
   if (status) return status;
-  if (cq_npy_dtype(out->npy) != CQ_NPY_F32)
-    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "the numbers are not of type float32");
-  out->data = cq_npy_data(out->npy);
+  const cq_npy_type type = cq_npy_dtype(out->npy);
+  const void *data = cq_npy_data(out->npy);
+  if (type != CQ_NPY_F32 && type != CQ_NPY_F64 && type != CQ_NPY_F16)
+    return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
+                        "the numbers are integers, expected float32, float64 or float16");
   out->n = (size_t)cq_npy_rows(out->npy), out->dim = (size_t)cq_npy_columns(out->npy);
+  const size_t n = type == CQ_NPY_F32 ? 0 : out->n * out->dim;
+  if (n && !(out->converted = cq_alloc_array(n, sizeof *out->converted))) return cq_fail_memory(error, path);
+  for (size_t i = 0; i < n; i++)
+    out->converted[i] =
+        type == CQ_NPY_F64 ? (float)((const double *)data)[i] : cq_f16_to_f32(((const uint16_t *)data)[i]);
+  out->data = n ? out->converted : data;
   if (dim > 0 && dim != out->dim)
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "rows of %zu numbers, expected %zu", out->dim, dim);
   return CQ_OK;
@@ -44,6 +54,7 @@ cq_status cq_matrix_open(cq_matrix *out, const char *path, size_t dim, cq_error 
 
 void cq_matrix_close(cq_matrix *matrix) {
   cq_npy_close(matrix->npy);
+  cq_free(matrix->converted);
   cq_mapping_close(&matrix->mapping);
   *matrix = (cq_matrix){0};
 }

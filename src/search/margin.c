@@ -45,9 +45,12 @@ typedef struct pairs {
   size_t n;
 } pairs;
 
+/* The smallest mean that a ratio is taken of: over all rows of a tiny set, cosines may add up to 0 or less. */
+#define MIN_MEAN 0.05
+
 static double score_of(cq_margin margin, double cosine, double mean) {
   switch (margin) {
-  case CQ_MARGIN_RATIO: return mean == 0 ? 0 : cosine / mean;
+  case CQ_MARGIN_RATIO: return mean == 0 ? 0 : cosine / fmax(mean, MIN_MEAN);
   case CQ_MARGIN_DISTANCE: return cosine - mean;
   case CQ_MARGIN_ABSOLUTE: return cosine;
   }

@@ -2,7 +2,10 @@
  * are on disk. */
 #include "serve/route.h"
 
+#include "base/file.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -185,16 +188,16 @@ static const char *name_of_upload(const serve_request *r) {
 
 static void post_documents(serve_request *r) {
   batch b = {0};
-  char path[512] = "/tmp/calque-upload-XXXXXX";
+  char path[PATH_MAX];
+  cq_directory_writer place;
+  cq_error error = {0};
   if (!has_index(r, true)) return;
-  const char *root = getenv("TMPDIR");
-  if (root && strlen(root) < 200) snprintf(path, sizeof path, "%s/calque-upload-XXXXXX", root);
-  if (!mkdtemp(path)) {
-    serve_fail(r, SERVE_INTERNAL, NULL, "cannot make a temporary directory: %s", strerror(errno));
+  if (cq_directory_writer_temporary(&place, "calque-upload", &error)) {
+    serve_fail(r, SERVE_INTERNAL, NULL, "%s", error.message);
     return;
   }
-  const size_t n_directory = strlen(path) + 1;
-  snprintf(path + n_directory - 1, sizeof path - n_directory + 1, "/%s", name_of_upload(r));
+  const size_t n_directory = strlen(place.temporary) + 1;
+  snprintf(path, sizeof path, "%s/%s", place.temporary, name_of_upload(r));
   FILE *file = fopen(path, "wb");
   const bool written = file && fwrite(r->body.data ? r->body.data : "", 1, r->body.n, file) == r->body.n;
   const bool closed = file && fclose(file) == 0;
@@ -202,9 +205,7 @@ static void post_documents(serve_request *r) {
     serve_fail(r, SERVE_INTERNAL, NULL, "cannot write a temporary file: %s", strerror(errno));
   else if (read_file(r, &b, path, n_directory))
     add_batch(r, &b);
-  unlink(path);
-  path[n_directory - 1] = 0;
-  rmdir(path);
+  cq_directory_writer_abort(&place);
   free_batch(&b);
 }
 

@@ -2,6 +2,7 @@
 #include "serve/acceptor.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "serve/http_exchange.h"
 #include "serve/listen.h"
 
@@ -190,6 +191,8 @@ static cq_status open_parts(serve_server *s, cq_context *ctx, cq_error *error) {
                                 error)))
     return status;
   serve_listen_address(s->address, sizeof s->address, s->fd);
+  cq_directory_writer uploads; /* what a killed server left is removed */
+  if (!cq_directory_writer_temporary(&uploads, "calque-upload", NULL)) cq_directory_writer_abort(&uploads);
   return start_daemon(s, error);
 }
 

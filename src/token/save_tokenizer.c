@@ -126,6 +126,10 @@ static cq_status save_config(const cq_tokenizer *t, const char *directory, int m
   } else {
     config = new_config(t);
   }
+  /* XLM-R's class treats any model as a Unigram. */
+  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
+  if (t->model.merges && t->config_class && class && !strncmp(class, "XLMRoberta", 10))
+    cq_json_set(&config, "tokenizer_class", json_string(t->config_class));
   if (max_seq_length > 0) cq_json_set(&config, "model_max_length", json_integer(max_seq_length));
   return cq_json_save(config, directory, "tokenizer_config.json", error);
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "calque/lines.h"
+#include "format/tsv.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -157,6 +158,9 @@ static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, 
                         : o->third == CQ_THIRD_SCORE ? "a score"
                                                      : "optionally a hard negative");
   if (n > 3) n = 3;
+  const cq_label_kind kind = o->third == CQ_THIRD_LABEL ? cq_tsv_label(columns, 2, number == 1) : CQ_LABEL;
+  r->set->n_unlabeled += kind == CQ_LABEL_MISSING, r->set->n_headers += kind == CQ_LABEL_HEADER;
+  if (kind) return CQ_OK;
   for (size_t c = 0; c < n; c++)
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
   if (o->third == CQ_THIRD_SCORE && !(cq_slice_number(&score, columns[2]) && score >= 0 && score <= o->max_score))
@@ -344,4 +348,8 @@ void cq_parallel_summary(char out[CQ_PARALLEL_SUMMARY], const cq_parallel_set *s
              "%.800s: %u sources, %u pairs (%llu lines, %llu malformed skipped, %llu pairs too long%s)", set->label,
              set->n_entries, set->n_pairs, (unsigned long long)set->n_lines, (unsigned long long)set->n_bad,
              (unsigned long long)set->n_long, set->n_long ? ": --max-characters" : "");
+  const size_t n = strlen(out);
+  if (set->n_unlabeled || set->n_headers)
+    snprintf(out + n, CQ_PARALLEL_SUMMARY - n, "; left out: %llu without a label (-1 or -)%s",
+             (unsigned long long)set->n_unlabeled, set->n_headers ? ", the names of the columns" : "");
 }

@@ -33,6 +33,7 @@ typedef struct cq_parallel_set {
   uint32_t n_pairs;                /* translations of all entries */
   bool plain;                      /* sentences without translations */
   uint64_t n_lines, n_bad, n_long; /* lines read; malformed ones skipped; pairs over the length limit */
+  uint64_t n_unlabeled, n_headers; /* lines left out: labels that are missing, names of columns */
 } cq_parallel_set;
 
 typedef struct cq_parallel {
@@ -50,7 +51,7 @@ typedef struct cq_parallel {
 /* The meaning of a line's third column. */
 typedef enum cq_third {
   CQ_THIRD_TARGET,   /* another translation, as all that follow */
-  CQ_THIRD_LABEL,    /* any text; later columns are ignored */
+  CQ_THIRD_LABEL,    /* any text (cq_tsv_label); later columns are ignored */
   CQ_THIRD_SCORE,    /* a number from 0 to max_score; later columns are ignored */
   CQ_THIRD_NEGATIVE, /* optional: a sentence that must not be near the source (hard negative) */
 } cq_third;

@@ -25,6 +25,21 @@ cp stdout two
 expect 0 eval classify --model "$TEACHER" --train learn.tsv --json en.tsv --threads 1
 same two stdout
 
+# Rows without a label and column names are left out and counted.
+cp stdout two
+for header in 'text\tlabel' 'Sentence\tGold_Label' 'text\tsubject'; do
+  { printf "$header\n"; head -n 3 learn.tsv; printf 'A ship.\t-1\nA boat.\t-\n'; tail -n +4 learn.tsv; } >raw.tsv
+  { printf "$header\n"; cat en.tsv; printf 'A ship.\t-1\n'; } >raw-en.tsv
+  expect 0 eval classify --model "$TEACHER" --train raw.tsv --json raw-en.tsv
+  stderr_has "raw.tsv: 3 classes"
+  stderr_has "raw.tsv: left out: 2 rows without a label (-1 or -), the names of the columns"
+  stderr_has "raw-en.tsv: left out: 1 rows without a label"
+  same two <(sed 's/raw-en/en/g; s/raw/learn/g' stdout)
+done
+printf 'text\tlabel\na\t-1\n' >none.tsv
+expect 1 eval classify --model "$TEACHER" --train none.tsv en.tsv
+stderr_has "none.tsv: no row has a label"
+
 expect 2 eval classify --model "$TEACHER" en.tsv
 stderr_has "--train"
 expect 2 eval classify --model "$TEACHER" --train learn.tsv --c 0 en.tsv

@@ -12,6 +12,12 @@ stderr_has "rates: 0.2, embeddings 0.03"
 # Its vocabulary is twice that of a student with layers, unless named.
 expect 0 extend "$sample/teacher" --to de=de.tsv --kind static --steps 1 --cache cache --output pieces
 stderr_has "the mean of word vectors (--kind); vocabulary: 64000 pieces at most"
+# The precision that is announced is the one in use.
+last="CALQUE_SIMD=portable calque extend"
+CALQUE_SIMD=portable "$PROGRAM" extend "$sample/teacher" --to de=de.tsv --kind static --steps 1 --cache cache \
+  --output portable >stdout 2>stderr || fail "exit code $?"
+stderr_has "in f32 (--precision; this processor has no products in bf16)"
+! grep -q "in bf16 (" stderr portable/README.md || fail "bf16 is announced"
 
 # A language from its dictionary alone: text of the teacher's language is glossed, and some of that is held out.
 cut -f 1 de.tsv >en.txt

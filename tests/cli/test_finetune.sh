@@ -81,6 +81,14 @@ grep -q '"loss":0.0,' alone/log.jsonl || fail "a pair is taken for a wrong answe
 expect 0 $common --lr 1e-12 --pairs against.tsv --batch 3 --steps 1 --output against
 grep -q '"loss":0.0,' against/log.jsonl && fail "what is not meant is no wrong answer"
 
+# Pairs without a label and column names are no classes.
+{ printf 'premise\thypothesis\tlabel\n'; head -n 2 nli.tsv; printf 'a\tb\t-1\na\tc\t-\n'; tail -n +3 nli.tsv; } >snli.tsv
+expect 0 $common --nli nli.tsv --steps 3 --output without
+expect 0 $common --nli snli.tsv --steps 3 --output with
+stderr_has "left out: 2 without a label (-1 or -), the names of the columns"
+stderr_has "2 labels: entailment 28, neutral 28"
+same with/0_StaticEmbedding/model.safetensors without/0_StaticEmbedding/model.safetensors
+
 # What cannot be.
 expect 2 $common --output o
 stderr_has "nothing to train on"

@@ -28,6 +28,21 @@ for n in 1 3; do
 done
 same by-1 by-3
 
+# Control characters of a document: escaped on a terminal, as they are elsewhere; in messages, too.
+printf 'e1\tA \033]0;owned\007 dog \302\233 in Z\303\274rich \177.\n' >control.tsv
+expect 0 index new --model "$TEACHER" control.index
+expect 0 index add control.index --ids control.tsv
+expect 0 search control.index "a dog"
+grep -qF "$(cut -f 2 control.tsv)" stdout || fail "control characters are not kept: $(cat -v stdout)"
+if command -v script >/dev/null; then
+  last="calque search control.index on a terminal"
+  SHELL=$BASH script -qec "'$PROGRAM' search control.index 'a dog'; '$PROGRAM' search \$'no\033\302\205where' 'a dog'" /dev/null \
+    >stdout 2>stderr </dev/null
+  stdout_has 'A \x1b]0;owned\x07 dog \x9b in Zürich \x7f.'
+  stdout_has 'no\x1b\x85where'
+  ! grep -q "$(printf '\033\\]0\|\007\|\302\233\|\302\205')" stdout || fail "control characters on a terminal: $(cat -v stdout)"
+fi
+
 # A long document is split; a query that is too long is truncated, and told so.
 awk 'BEGIN { for (i = 0; i < 400; i++) printf "word "; print "end." }' >long.txt
 awk 'BEGIN { for (i = 0; i < 40; i++) printf "The word of number %d is in a sentence. ", i; print "Two dogs play by the river." }' >sentences.txt

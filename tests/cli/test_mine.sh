@@ -34,6 +34,23 @@ awk -F '\t' '$1 >= 1.06 && $4 < 0.8 { low++ } END { exit !low }' with-cosines ||
 expect 2 $mine source.ids target.ids.gz --min-cosine 1.5
 stderr_has "min-cosine"
 
+# k is not below the number of sentences: one note, and scores stay in bounds.
+head -n 3 source.txt >three.txt
+for k in 3 4 100; do
+  expect 0 $mine three.txt target.txt -k $k
+  stderr_has "k is $k, of 3 sentences to compare with: the margin is taken over all 3"
+done
+expect 0 $mine three.txt target.txt -k 2
+! grep -q "the margin is taken" stderr || fail "a note without need"
+expect 0 $mine three.txt -k 2
+stderr_has "k is 2, of 2 sentences to compare with"
+expect 0 $mine three.txt three.txt --margin absolute
+! grep -q "the margin is taken" stderr || fail "a note for plain cosines"
+printf '1 0.01\n-1 0.01\n0 1\n' | python3 -c 'import struct, sys
+for n in sys.stdin.read().split(): sys.stdout.buffer.write(struct.pack("f", float(n)))' >opposite.f32
+expect 0 mine opposite.f32 opposite.f32 --dim 2 --retrieval forward
+awk -F '\t' '!($1 > 0 && $1 <= 20 && $2 == $3) { bad++ } END { exit !(NR == 3 && !bad) }' stdout || fail "margins of opposite vectors: $(cat stdout)"
+
 # The threshold from labels; and filters.
 awk 'BEGIN { for (i = 21; i <= 40; i++) printf "s-%02d\tt-%02d\n", i, i - 20 }' >gold
 expect 0 $mine source.ids target.ids.gz --threshold-from gold
@@ -209,6 +226,15 @@ cp stdout from-npy
 dim=$("$PROGRAM" model info --json "$TEACHER" | sed -n 's/.*"dim": \([0-9]*\).*/\1/p' | head -n 1)
 expect 0 mine source.bin target.npy --dim "$dim"
 cmp -s stdout from-npy || fail "numbers alone and .npy differ"
+python3 - source.npy double.npy <<'END'
+import array, sys
+bytes = open(sys.argv[1], "rb").read()
+head, rows = bytes[:128].replace(b"<f4", b"<f8"), array.array("f", bytes[128:])
+open(sys.argv[2], "wb").write(head + array.array("d", rows).tobytes())
+END
+expect 0 mine double.npy target.npy
+cmp -s stdout from-npy || fail "float64 and float32 differ"
+expect 0 cluster double.npy --min-size 2
 for n in 1 2 3; do
   expect 0 mine source.npy target.npy --threads $n
   cmp -s stdout from-npy || fail "the result depends on the number of threads"

@@ -19,6 +19,16 @@ expect 0 model quantize small --precision int8 -o small-int8
 expect 1 model trim small-int8 --text english.txt -o out
 stderr_has "quantized"
 
+# A RoBERTa model whose config names another padding than its tokenizer: that id has no position of its own.
+for pad in 0 5 9; do
+  cp -r "$SOURCE/tests/golden/models/roberta-mean" "padded-$pad"
+  sed -i "s/\"pad_token_id\": 1/\"pad_token_id\": $pad/" "padded-$pad/config.json"
+  printf 'A dog! 5 "cats" & #dogs (%%)\n%% ( & ) * + $ # zebra\n' >signs.txt
+  expect 0 model trim "padded-$pad" --text signs.txt -o "padded-$pad-small"
+  expect 0 model check "padded-$pad" "padded-$pad-small" signs.txt
+  stdout_has "max difference       0"
+done
+
 # A static model of fewer dimensions.
 static=$SOURCE/tests/golden/models/static-normalized
 dim=$("$PROGRAM" model info "$static" | awk '$1 == "dim" { print $2 }')

@@ -38,6 +38,29 @@ for signal in HUP INT TERM; do
   n=$((n + 1))
 done
 
+# A killed command leaves its file, which the next writer of the same output removes, whatever the format.
+ends TERM 15 'out.jsonl.tmp-*' encode --model "$TEACHER" --output out.jsonl --batch 8 many.txt
+head -n 20 many.txt >some.txt
+for name in out.npy out.jsonl out.bin; do
+  "$PROGRAM" encode --model "$TEACHER" --output $name --batch 8 many.txt 2>/dev/null &
+  killed=$!
+  for ((i = 0; i < 1000; i++)); do
+    compgen -G "$name.tmp-*" >/dev/null && break
+    sleep 0.01
+  done
+  kill -KILL $killed
+  wait $killed 2>/dev/null
+  compgen -G "$name.tmp-$killed-*" >/dev/null || fail "$name: was not being written"
+  touch $name.tmp-$$-0
+  expect 0 encode --model "$TEACHER" --output $name some.txt
+  ! compgen -G "$name.tmp-$killed-*" || fail "$name: what a killed process left is still there"
+  rm $name.tmp-$$-0 || fail "$name: what a living process writes is gone"
+done
+printf 'A cat.\n' >cat.txt
+touch pairs-out.tsv.tmp-$killed-0
+expect 0 mine --model "$TEACHER" --cache cache cat.txt cat.txt -o pairs-out.tsv
+[ ! -e pairs-out.tsv.tmp-$killed-0 ] || fail "mine: what a killed process left is still there"
+
 # Commands on rows stop between two of them.
 yes "A house." | head -n 3000000 >long.tsv
 paste long.tsv long.tsv >wide.tsv

@@ -32,6 +32,20 @@ static void both_formats_are_read(void **state) {
   expect_matrix(test_path("x.raw"), 3);
 }
 
+static void other_floats_are_converted(void **state) {
+  (void)state;
+  const double doubles[] = {1, -2, 3.5, 0, 1e-30, 7};
+  const uint16_t halves[] = {0x3C00, 0xC000, 0x4300, 0, 0x0001, 0x4700};
+  cq_matrix m;
+  write_npy(test_path("d.npy"), CQ_NPY_F64, doubles, 2, 3);
+  write_npy(test_path("h.npy"), CQ_NPY_F16, halves, 2, 3);
+  expect_matrix(test_path("d.npy"), 0);
+  expect_matrix(test_path("d.npy"), 3);
+  assert_int_equal(cq_matrix_open(&m, test_path("h.npy"), 3, NULL), CQ_OK);
+  for (size_t i = 0; i < 6; i++) assert_true(m.data[i] == (i == 4 ? 0x1p-24f : numbers[i]));
+  cq_matrix_close(&m);
+}
+
 static void refused(const char *path, size_t dim, cq_status expected, const char *why) {
   cq_matrix m;
   cq_error error = {0};
@@ -42,13 +56,13 @@ static void refused(const char *path, size_t dim, cq_status expected, const char
 
 static void others_are_refused(void **state) {
   (void)state;
-  const double doubles[] = {1, 2};
+  const int8_t integers[] = {1, 2};
   write_npy(test_path("y.npy"), CQ_NPY_F32, numbers, 2, 3);
-  write_npy(test_path("d.npy"), CQ_NPY_F64, doubles, 1, 2);
+  write_npy(test_path("i.npy"), CQ_NPY_I8, integers, 1, 2);
   write_npy(test_path("hidden"), CQ_NPY_F32, numbers, 2, 3);
   write_bytes(test_path("y.raw"), numbers, sizeof numbers);
   refused(test_path("y.npy"), 2, CQ_ERR_ARGUMENT, "rows of 3 numbers, expected 2");
-  refused(test_path("d.npy"), 0, CQ_ERR_UNSUPPORTED, "not of type float32");
+  refused(test_path("i.npy"), 0, CQ_ERR_UNSUPPORTED, "integers, expected float32, float64 or float16");
   refused(test_path("hidden"), 3, CQ_ERR_FORMAT, "whose name does not end in .npy");
   refused(test_path("y.raw"), 0, CQ_ERR_ARGUMENT, "raw f32 numbers their dimension");
   refused(test_path("y.raw"), ((size_t)1 << 20) + 1, CQ_ERR_ARGUMENT, "raw f32 numbers their dimension");
@@ -75,6 +89,7 @@ static void allocations_may_fail(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(both_formats_are_read),
+      cmocka_unit_test(other_floats_are_converted),
       cmocka_unit_test(others_are_refused),
       cmocka_unit_test(allocations_may_fail),
   };

@@ -53,6 +53,10 @@ stderr_has "1 of 201 sentences were longer than the encoder reads and were trunc
 printf 'the cat\n\nthe dog\n' >gap.txt
 expect 0 autoencode translate --model model --from xx --to yy gap.txt
 lines_are stdout 3
+[ -z "$(sed -n 2p stdout)" ] && [ -n "$(sed -n 3p stdout)" ] || fail "an empty line is not an empty line: $(cat stdout)"
+printf '\n \t\n' >blank.txt
+expect 0 autoencode translate --model model --from xx --to yy blank.txt
+same stdout <(printf '\n\n')
 printf 'the cat\n\xff\n' >bytes.txt
 expect 1 autoencode translate --model model --from xx --to yy bytes.txt
 stderr_has "bytes.txt:2"

@@ -30,6 +30,22 @@ stdout_has "2,0,0"
 expect_from h 0 eval mt - h --measure chrf
 stdout_has "100.00"
 
+# A language without a stemmer: equal words alone, with one note. The language decides the tokenization.
+expect 0 eval mt h r --language zh
+stderr_has "no stemmer for the language 'zh', only equal words match"
+lines_are stderr 1
+stdout_has "|tok:zh|smooth:exp|"
+stdout_has "|tok:zh|stem:no|"
+grep -q '^chrF  ' stdout || fail "chrF is missing"
+for pair in zh-TW:zh zh_Hans:zh ja:char th:char km:char lo:char my:char ko:13a de:13a thx:13a; do
+  expect 0 eval mt h r --language "${pair%:*}" --csv
+  stdout_has "|tok:${pair#*:}|smooth:exp|"
+  stdout_has "|case:lc|tok:${pair#*:}|"
+done
+expect 0 eval mt h r --language ja --tokens intl --measure bleu --csv
+stdout_has "|tok:intl|"
+stderr_is_empty
+
 expect 2 eval mt h
 expect 2 eval mt h r --json --csv
 expect 2 eval mt h r --measure ter
@@ -50,8 +66,6 @@ expect 1 eval mt empty r
 stderr_has "empty: the file is empty"
 expect 1 eval mt h nowhere
 stderr_has "nowhere: cannot open"
-expect 1 eval mt h r --language zh
-stderr_has "there is no stemmer for the language 'zh'"
 printf 'car\n' >sets
 expect 1 eval mt h r --synonyms sets
 stderr_has "sets:1: 1 column"

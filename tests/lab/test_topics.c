@@ -56,6 +56,17 @@ static void fires_fields_are_closed(void **state) {
         "26/नदी का पुल/कौन सा पुल?/एक & दो|27/नाव//");
 }
 
+/* <topic number="1">: with fields, with others, and with text alone. */
+static void numbers_may_be_attributes(void **state) {
+  (void)state;
+  check("<topics task=\"2021\">\n<topic number=\"1\">\nA 45-year-old  man &amp; his\nheart.\n</topic>\n"
+        "<topic number='2' type=\"faceted\"><query>coronavirus origin</query><question>where?</question>\n"
+        "<narrative>seeking more</narrative></topic>\n"
+        "<topic type=faceted number = 3 ><disease>Liposarcoma</disease><gene>CDK4</gene></topic>\n"
+        "<topic number=\"4\"><num>Number: 40</num><title>boats</title></topic>\n</topics>\n",
+        "1/A 45-year-old man & his heart.//|2/coronavirus origin//seeking more|3/Liposarcoma CDK4//|40/boats//");
+}
+
 static void clefs_fields_name_a_language(void **state) {
   (void)state;
   check("<top>\n<num> C041 </num>\n<DE-title> Alte Häfen </DE-title>\n<DE-desc> Welche? </DE-desc>\n<DE-narr> Einer. "
@@ -171,10 +182,15 @@ static void failed_allocations_are_reported(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(trecs_fields_are_not_closed),  cmocka_unit_test(fires_fields_are_closed),
-      cmocka_unit_test(clefs_fields_name_a_language), cmocka_unit_test(tags_inside_fields_are_blanks),
-      cmocka_unit_test(tabs_part_id_and_title),       cmocka_unit_test(json_lines_are_read),
-      cmocka_unit_test(errors_have_their_line),       cmocka_unit_test(failed_allocations_are_reported),
+      cmocka_unit_test(trecs_fields_are_not_closed),
+      cmocka_unit_test(fires_fields_are_closed),
+      cmocka_unit_test(clefs_fields_name_a_language),
+      cmocka_unit_test(tags_inside_fields_are_blanks),
+      cmocka_unit_test(tabs_part_id_and_title),
+      cmocka_unit_test(numbers_may_be_attributes),
+      cmocka_unit_test(json_lines_are_read),
+      cmocka_unit_test(errors_have_their_line),
+      cmocka_unit_test(failed_allocations_are_reported),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

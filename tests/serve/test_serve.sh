@@ -48,7 +48,13 @@ stderr_has "--insecure"
 expect 1 serve --model nowhere --port 0
 stderr_has "nowhere"
 
-start --access-log "$tmp/log" --max-body 20000 --max-tokens 2000
+# What a killed server was reading is removed by the next; what a living process reads is not.
+true &
+wait $!
+mkdir -p "$tmp/uploads/calque-upload.tmp-$!-0" "$tmp/uploads/calque-upload.tmp-$$-0"
+touch "$tmp/uploads/calque-upload.tmp-$!-0/notes.md"
+TMPDIR=$tmp/uploads start --access-log "$tmp/log" --max-body 20000 --max-tokens 2000
+[ "$(ls "$tmp/uploads")" = "calque-upload.tmp-$$-0" ] || fail "what a killed server left: $(ls "$tmp/uploads")"
 ask GET /health; is 200; has '"ok"'
 expect 0 serve --health --port "$port"; stdout_is_empty
 expect 0 serve --health --port "$port" --host 0.0.0.0

@@ -154,6 +154,33 @@ static void an_unknown_word_stays_unknown(void **state) {
   cq_free(new_ids);
 }
 
+/* XLM-R's class cannot read the tokenizer.json that is made of a BPE model. */
+static void class_can_read_a_copy(void **state) {
+  static const char config[] = "{\"tokenizer_class\": \"XLMRobertaTokenizer\", \"mask_token\": \"<mask>\"}";
+  (void)state;
+  for (int bpe = 0; bpe < 2; bpe++)
+    for (int trims = 0; trims < 2; trims++) {
+      char command[4096];
+      int32_t *new_ids = NULL;
+      cq_error error = {0};
+      json_t *saved;
+      snprintf(command, sizeof command, "rm -rf '%s' && mkdir '%s' && cp %s/*.model '%s/sentencepiece.bpe.model'",
+               test_path("made"), test_path("made"), golden_path(bpe ? "sentencepiece-bpe" : "sentencepiece-unigram"),
+               test_path("made"));
+      assert_int_equal(system(command), 0);
+      write_bytes(test_path("made/tokenizer_config.json"), config, sizeof config - 1);
+      cq_tokenizer *old = open_tokenizer(test_path("made"));
+      cq_tokenizer *trimmed = trims ? trim_to_two(&new_ids, old, "The cat sleeps.", "Die Katze") : NULL;
+      cq_tokenizer_free(saved_and_opened(trims ? trimmed : old));
+      if (cq_json_read(&saved, test_path("saved/tokenizer_config.json"), &error)) fail_msg("%s", error.message);
+      assert_string_equal(json_string_value(json_object_get(saved, "tokenizer_class")),
+                          bpe ? "PreTrainedTokenizerFast" : "XLMRobertaTokenizer");
+      json_decref(saved);
+      cq_tokenizer_free(old), cq_tokenizer_free(trimmed);
+      cq_free(new_ids);
+    }
+}
+
 /* An unknown character costs ten more than the lowest score: without that piece "yab" would be an unknown "y" and "ab". */
 static void the_lowest_score_stays(void **state) {
   static const char json[] =
@@ -256,9 +283,13 @@ static void what_a_piece_is_worth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(marked_text_is_split_as_before), cmocka_unit_test(an_unknown_word_stays_unknown),
-      cmocka_unit_test(the_lowest_score_stays),         cmocka_unit_test(special_tokens_stay),
-      cmocka_unit_test(every_allocation_may_fail),      cmocka_unit_test(what_a_piece_is_worth),
+      cmocka_unit_test(marked_text_is_split_as_before),
+      cmocka_unit_test(an_unknown_word_stays_unknown),
+      cmocka_unit_test(class_can_read_a_copy),
+      cmocka_unit_test(the_lowest_score_stays),
+      cmocka_unit_test(special_tokens_stay),
+      cmocka_unit_test(every_allocation_may_fail),
+      cmocka_unit_test(what_a_piece_is_worth),
   };
   return cmocka_run_group_tests(tests, make_test_directory, finish);
 }

@@ -119,7 +119,8 @@ typedef struct cq_meteor_options {
   size_t size;
   double alpha, beta, gamma;
   cq_mt_tokens tokens;
-  const char *language; /**< a code as "de", whose stems match; NULL: no stems */
+  /** A code as "de", whose stems match; NULL, or a language without a stemmer (cq_has_stemmer()): no stems */
+  const char *language;
   /** A file; NULL: none. A line is a set of words between tabs; empty lines and those that begin with `#` are ignored.
    * A word may be in several sets, and is compared by its stem if there are stems */
   const char *synonyms;
@@ -145,9 +146,9 @@ typedef struct cq_meteor_result {
  * Each sentence counts with its best reference, the first on a tie. The corpus score is aggregated as in METEOR 1.5.
  * NLTK matches greedily, so it may find more chunks.
  * @param sentences  [n] METEOR of each sentence; NULL: not needed
- * @errors CQ_ERR_ARGUMENT for no sentences, no references, alpha or gamma outside [0, 1], beta below 0, a language
- * without a stemmer, or a sentence of more than 10,000 words; CQ_ERR_FORMAT with the line for synonyms with one word,
- * an empty word, a blank in a word, or invalid UTF-8; CQ_ERR_IO, CQ_ERR_MEMORY.
+ * @errors CQ_ERR_ARGUMENT for no sentences, no references, alpha or gamma outside [0, 1], beta below 0, or a
+ * sentence of more than 10,000 words; CQ_ERR_FORMAT with the line for synonyms with one word, an empty word, a blank in
+ * a word, or invalid UTF-8; CQ_ERR_IO, CQ_ERR_MEMORY.
  * @source Banerjee & Lavie 2005, whose parameters are the defaults (and NLTK's); Lavie & Agarwal 2007 for their names;
  * Denkowski & Lavie 2011 for fewest chunks. */
 CQ_API CQ_MUST_USE cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts *texts,

@@ -274,13 +274,13 @@ static int print_eval_json(const measure *m, const struct args *args, const row 
 
 static int open_bench(bench *b, const struct args *args) {
   cq_error error = {0};
-  b->options = *args->eval;
+  b->options = *args->eval, b->options.notice = cli_notice;
   int code = cli_open_model(&b->model, args->model, args->encoder);
   if (code == CLI_OK && args->teacher) code = cli_open_model(&b->teacher, args->teacher, args->encoder);
   if (code == CLI_OK) code = cli_open_context(&b->ctx, args->threads);
   if (code == CLI_OK && cq_eval_memory_new(&b->options.memory, &error)) code = cli_fail_error(&error);
   if (code || !args->train) return code;
-  if (cq_classifier_train(&b->classifier, b->model, args->train, args->logistic, args->eval, b->ctx, &error))
+  if (cq_classifier_train(&b->classifier, b->model, args->train, args->logistic, &b->options, b->ctx, &error))
     return cli_fail_error(&error);
   cli_note("%s: %zu classes%s", args->train, cq_classifier_n_classes(b->classifier),
            cq_classifier_converged(b->classifier)

@@ -2,6 +2,7 @@
 #ifndef CLI_FRAME_OUTPUT_H
 #define CLI_FRAME_OUTPUT_H
 
+#include "base/file.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -9,7 +10,8 @@
 
 typedef struct cli_output {
   FILE *stream;
-  char *path, *temporary; /* temporary NULL: a device, a pipe or a link, written directly */
+  char *path;
+  cq_writer writer; /* {0}: a device, a pipe or a link is written directly */
 } cli_output;
 
 /* Refuses to overwrite a regular file that is not empty, unless `replace` is set: CQ_ERR_ARGUMENT. path may be NULL, a

@@ -35,6 +35,28 @@ void cli_report_origin(const char *text, int wait_ms) {
   errors_wait_ms = wait_ms;
 }
 
+/* The length of the control character that text begins with, other than tab and newline; 0: none. */
+static size_t control_character(unsigned *out, const char *text, size_t n) {
+  const unsigned char *c = (const unsigned char *)text;
+  const bool is_c1 = n > 1 && c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0;
+  *out = is_c1 ? c[1] : c[0];
+  return is_c1 ? 2 : (c[0] < ' ' && c[0] != '\t' && c[0] != '\n') || c[0] == 0x7F;
+}
+
+void cli_text(FILE *stream, cq_slice text) {
+  size_t written = 0, length;
+  for (size_t i = 0; i < text.n; i += length ? length : 1) {
+    unsigned c;
+    length = control_character(&c, text.data + i, text.n - i);
+    if (length && !isatty(fileno(stream))) break;
+    if (!length) continue;
+    fwrite(text.data + written, 1, i - written, stream);
+    fprintf(stream, "\\x%02x", c);
+    written = i + length;
+  }
+  if (written < text.n) fwrite(text.data + written, 1, text.n - written, stream);
+}
+
 /* In one write, so that lines of several processes are not interleaved. */
 static void say_line(const char *begin, const char *format, va_list list) {
   char line[16384];
@@ -48,12 +70,15 @@ static void say_line(const char *begin, const char *format, va_list list) {
   va_end(again);
   if (n_text >= 0 && n_begin + (size_t)n_text < sizeof line) {
     line[n_begin + (size_t)n_text] = '\n';
-    fwrite(line, 1, n_begin + (size_t)n_text + 1, stderr);
+    cli_text(stderr, (cq_slice){line, n_begin + (size_t)n_text + 1});
     return;
   }
+  char *text = n_text < 0 ? NULL : malloc((size_t)n_text + 1);
   fprintf(stderr, "calque: %s", begin);
-  vfprintf(stderr, format, list);
+  if (text && vsnprintf(text, (size_t)n_text + 1, format, list) == n_text)
+    cli_text(stderr, (cq_slice){text, (size_t)n_text});
   fputc('\n', stderr);
+  free(text);
 }
 
 int(cli_usage)(const char *path, const char *format, ...) {
@@ -114,7 +139,13 @@ int cli_finish_output(int code) {
 }
 
 void cli_field(FILE *stream, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) putc(strchr("\t\n\r", text.data[i]) && text.data[i] ? ' ' : text.data[i], stream);
+  while (text.n) {
+    size_t n = 0;
+    while (n < text.n && text.data[n] != '\t' && text.data[n] != '\n' && text.data[n] != '\r') n++;
+    cli_text(stream, (cq_slice){text.data, n});
+    if (n < text.n) putc(' ', stream), n++;
+    text.data += n, text.n -= n;
+  }
 }
 
 void cli_json_text(FILE *stream, const char *before, cq_slice text) {

@@ -8,21 +8,14 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_FILES = 8 }; /* that a command writes at a time */
-
 static const int stopping[] = {SIGINT, SIGTERM, SIGHUP};
 static sigset_t waited_for;
 static atomic_bool is_caught, interrupt_is_ignored;
 static void (*_Atomic told_of)(int signal);
-static atomic_int asked_by;                               /* the signal; 0: none */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* of files; once the program ends it stays locked */
-static const char *files[MAX_FILES];
+static atomic_int asked_by; /* the signal; 0: none */
 
 static void end_program(int number) {
   cq_remove_temporaries();
-  pthread_mutex_lock(&mutex);
-  for (int i = 0; i < MAX_FILES; i++)
-    if (files[i]) unlink(files[i]);
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, number);
@@ -82,24 +75,6 @@ bool cli_stop_asked(void) {
 int cli_stop_code(int code) {
   const int number = atomic_load(&asked_by);
   return code != CLI_OK && number ? 128 + number : code;
-}
-
-static void replace_file(const char *from, const char *to) {
-  pthread_mutex_lock(&mutex);
-  for (int i = 0; i < MAX_FILES; i++) {
-    if (files[i] != from) continue;
-    files[i] = to;
-    break;
-  }
-  pthread_mutex_unlock(&mutex);
-}
-
-void cli_stop_remove(const char *path) {
-  replace_file(NULL, path);
-}
-
-void cli_stop_forget(const char *path) {
-  replace_file(path, NULL);
 }
 
 /* A word as a shell takes it. */

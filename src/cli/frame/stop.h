@@ -18,9 +18,6 @@ bool cli_stop_asked(void);
 void cli_stop_call(void (*told)(int signal));
 /* The program's exit code: the signal's if the program failed because of a stop request, otherwise `code`. */
 int cli_stop_code(int code);
-/* A file to remove if a signal ends the program, until its name is forgotten. */
-void cli_stop_remove(const char *path);
-void cli_stop_forget(const char *path);
 /* Prints on standard error the command line that resumes this run: the current one with --resume (resuming: it already
  * has that). n_ranks above 1: mpirun started the run. */
 void cli_stop_tell_resume(const cli_call *call, bool resuming, int n_ranks);

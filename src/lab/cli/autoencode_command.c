@@ -42,7 +42,9 @@ static int translate_chunk(cq_encode_stats *stats, const cli_sentences *in, cons
   if (cq_autoencoder_translate(out, stats, model, args->from, args->to, in->slices, in->n, call->library, ctx, &error))
     code = cli_sentences_fail(in, &error);
   for (size_t i = 0; i < in->n; i++) {
-    if (code == CLI_OK) puts(out[i]);
+    size_t n = 0; /* blanks, for which a decoder would invent text */
+    while (n < in->slices[i].n && strchr(" \t\r\v\f", in->slices[i].data[n])) n++;
+    if (code == CLI_OK) puts(n == in->slices[i].n ? "" : out[i]);
     cq_free(out[i]);
   }
   free(out);

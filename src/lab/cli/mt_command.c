@@ -1,10 +1,12 @@
 /* calque eval mt: evaluates translations against reference translations, by BLEU, chrF and METEOR. */
+#include "calque/analysis.h"
 #include "calque/lab/mt.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { BLEU, CHRF, CHRF_WORDS, METEOR, N_MEASURES };
 
@@ -14,7 +16,7 @@ struct args {
   size_t size;
   unsigned measures; /* bit m: measure m; 0: all */
   bool sentences, json, csv;
-  const cq_bleu_options *bleu;
+  cq_bleu_options *bleu;
   cq_meteor_options *meteor;
 };
 
@@ -27,8 +29,10 @@ static const cq_option options[] = {
 };
 static const char *const as_bleu[] = {"tokens", NULL};
 static const char *const not_of_corpora[] = {"effective-order", NULL};
+static const cq_option_note notes[] = {{"tokens", "zh for Chinese, char for other --language without blanks, or 13a"},
+                                       {0}};
 static const cq_option_part groups[] = {
-    {.group = &cq_group_bleu, .offset = offsetof(struct args, bleu), .left_out = not_of_corpora},
+    {.group = &cq_group_bleu, .offset = offsetof(struct args, bleu), .left_out = not_of_corpora, .notes = notes},
     {.group = &cq_group_meteor, .offset = offsetof(struct args, meteor), .left_out = as_bleu},
     {0}};
 
@@ -48,6 +52,18 @@ typedef struct figures {
 static const char *const headings[N_MEASURES] = {"BLEU", "chrF", "chrF++", "METEOR"};
 
 /* --- measuring --- */
+
+/* The tokenization that sacreBLEU chooses for a language; characters instead of a segmenter's words. */
+static cq_mt_tokens tokens_of_language(const char *language) {
+  static const char *const chinese[] = {"zh", "zho", "cmn"};
+  static const char *const without_blanks[] = {"ja", "jpn", "th", "tha", "km", "khm", "lo", "lao", "my", "mya"};
+  const size_t n = strcspn(language, "-_");
+  for (size_t i = 0; i < sizeof chinese / sizeof *chinese; i++)
+    if (strlen(chinese[i]) == n && !strncasecmp(chinese[i], language, n)) return CQ_MT_ZH;
+  for (size_t i = 0; i < sizeof without_blanks / sizeof *without_blanks; i++)
+    if (strlen(without_blanks[i]) == n && !strncasecmp(without_blanks[i], language, n)) return CQ_MT_CHAR;
+  return CQ_MT_13A;
+}
 
 static cq_status measure_bleu(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
   figure *own = &f->each[BLEU];
@@ -81,6 +97,9 @@ static int measure_texts(figures *f, const struct args *args, const cq_mt_texts 
     if (args->sentences && own->wanted && !(own->sentences = calloc(texts->n, sizeof(double))))
       return cli_fail("out of memory");
   }
+  const char *language = args->meteor->language;
+  if (f->each[METEOR].wanted && language && !cq_has_stemmer(language))
+    cli_note("METEOR: there is no stemmer for the language '%s', only equal words match", language);
   if (f->each[BLEU].wanted) status = measure_bleu(f, args, texts, &error);
   if (!status && f->each[CHRF].wanted) status = measure_chrf(&f->each[CHRF], 0, args, texts, &error);
   if (!status && f->each[CHRF_WORDS].wanted) status = measure_chrf(&f->each[CHRF_WORDS], 2, args, texts, &error);
@@ -190,6 +209,8 @@ static int run_mt(const cli_call *call) {
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   if (cq_mt_read(&texts, call->arguments[0], call->arguments + 1, call->n_arguments - 1, &error))
     return cli_fail_error(&error);
+  if (args->meteor->language && !cli_given(call, "tokens"))
+    args->bleu->tokens = tokens_of_language(args->meteor->language);
   int code = measure_texts(&f, args, texts);
   if (code == CLI_OK && args->json)
     print_mt_json(&f, args, texts);

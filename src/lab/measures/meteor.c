@@ -54,14 +54,7 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-static cq_status check_meteor(const void *options, cq_error *error) {
-  const cq_meteor_options *o = options;
-  if (!o->language || cq_has_stemmer(o->language)) return CQ_OK;
-  return cq_fail(error, CQ_ERR_ARGUMENT, "METEOR: there is no stemmer for the language '%s'", o->language);
-}
-
-const cq_option_group cq_group_meteor = {
-    .name = "meteor", CQ_ROWS(cq_meteor_options, option_rows), .check = check_meteor};
+const cq_option_group cq_group_meteor = {.name = "meteor", CQ_ROWS(cq_meteor_options, option_rows)};
 
 /* --- stems and sets --- */
 
@@ -227,7 +220,7 @@ cq_status cq_meteor(cq_meteor_result *out, double *sentences, const cq_mt_texts 
   cq_status status = cq_options_take(&m.o, &cq_group_meteor, options, error);
   m.tokenizer.tokens = m.o.tokens, m.tokenizer.lowercase = true;
   if (!status) status = cq_mt_check(texts, "METEOR", error);
-  if (!status && m.o.language)
+  if (!status && cq_has_stemmer(m.o.language))
     status = cq_terms_open(
         &m.terms, &(cq_analysis_options){.size = sizeof(cq_analysis_options), .language = m.o.language}, error);
   if (!status && m.o.synonyms) status = read_synonyms(&m, error);
@@ -265,7 +258,7 @@ cq_status cq_meteor_signature(char out[CQ_MT_SIGNATURE], const cq_meteor_options
   if (status) return status;
   cq_snprintf(out, CQ_MT_SIGNATURE,
               "nrefs:%zu|case:lc|tok:%s|stem:%.15s|syn:%s|alpha:%g|beta:%g|gamma:%g|version:calque-" CQ_VERSION,
-              n_references, cq_mt_tokens_names[o.tokens], o.language ? o.language : "no", o.synonyms ? "yes" : "no",
-              o.alpha, o.beta, o.gamma);
+              n_references, cq_mt_tokens_names[o.tokens], cq_has_stemmer(o.language) ? o.language : "no",
+              o.synonyms ? "yes" : "no", o.alpha, o.beta, o.gamma);
   return CQ_OK;
 }

@@ -111,18 +111,45 @@ static bool is_topic_tag(cq_slice name) {
   return cq_markup_is(name, "top") || cq_markup_is(name, "topic");
 }
 
+/* The value of a topic's attribute number="1" (or id, num ...), after the tag's name; empty: none. */
+static cq_slice number_attribute(const char *p) {
+  while (*p && *p != '>') {
+    const size_t n = strcspn(p, " \t\r\n=>");
+    const cq_slice name = {p, n};
+    const struct field_name *named = field_named(name);
+    p += n + strspn(p + n, " \t\r\n");
+    if (*p != '=') continue;
+    p += 1 + strspn(p + 1, " \t\r\n");
+    const char quote[] = {*p == '"' || *p == '\'' ? *p++ : '>', '\0'};
+    const size_t length = strcspn(p, *quote == '>' ? " \t\r\n>" : quote);
+    if (cq_markup_is(name, "number") || (named && named->field == ID)) return (cq_slice){p, length};
+    p += length + (p[length] == *quote && *quote != '>');
+    p += strspn(p, " \t\r\n");
+  }
+  return (cq_slice){NULL, 0};
+}
+
+/* A topic with its number in an attribute may be text alone, or have other fields: all of that is its title. */
+static cq_status fill_topic(cq_topic *topic, reading *r, cq_slice number, const cq_builder *loose, cq_error *error) {
+  cq_status status = loose->failed ? cq_fail_memory(error, r->path) : CQ_OK;
+  if (!status && number.n && !topic->id.n) status = keep_field(&topic->id, r, number, NULL, error);
+  if (status || !number.n || topic->title.n || topic->description.n || !loose->n) return status;
+  return keep_field(&topic->title, r, (cq_slice){loose->data, loose->n}, NULL, error);
+}
+
 /* A field's text ends at the tag that closes it, opens another field or ends the topic; inner tags become blanks. */
 static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
   cq_markup markup = {.rest = all};
   cq_slice piece;
   cq_topic topic = {0};
   const struct field_name *at = NULL;
-  cq_builder text = {0};
+  cq_builder text = {0}, loose = {0};
+  cq_slice number = {0};
   const char *topic_begins = NULL, *field_begins = NULL;
   cq_status status = CQ_OK;
   for (cq_markup_kind kind; !status && (kind = cq_markup_next(&piece, &markup)) != CQ_MARKUP_END;) {
     if (kind == CQ_MARKUP_TEXT) {
-      if (at) cq_markup_text(&text, piece);
+      if (at || topic_begins) cq_markup_text(at ? &text : &loose, piece);
       continue;
     }
     const struct field_name *named = is_topic_tag(piece) ? NULL : field_named(piece);
@@ -134,17 +161,19 @@ static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
                               at->name);
       if (!status) status = keep_field(slot, r, (cq_slice){text.data ? text.data : "", text.n}, at->label, error);
       at = NULL;
-    } else if (at) {
-      cq_builder_char(&text, ' ');
+    } else if (at || topic_begins) {
+      cq_builder_char(at ? &text : &loose, ' ');
     }
     if (status) break;
     if (is_topic_tag(piece)) {
       if ((kind == CQ_MARKUP_OPEN) == (topic_begins != NULL))
         status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, piece.data), "%s",
                               topic_begins ? "a topic inside a topic" : "the end of a topic, but none has begun");
-      else if (kind == CQ_MARKUP_CLOSE)
+      else if (kind == CQ_MARKUP_CLOSE && !(status = fill_topic(&topic, r, number, &loose, error)))
         status = add_read_topic(r, &topic, line_of(all, topic_begins), error);
       topic = (cq_topic){0};
+      number = kind == CQ_MARKUP_OPEN ? number_attribute(piece.data + piece.n) : (cq_slice){0};
+      cq_builder_clear(&loose);
       topic_begins = kind == CQ_MARKUP_OPEN ? piece.data : NULL;
     } else if (named && named->field != NO_FIELD && kind == CQ_MARKUP_OPEN && topic_begins) {
       at = named;
@@ -155,6 +184,7 @@ static cq_status read_trec_topics(reading *r, cq_slice all, cq_error *error) {
   if (!status && topic_begins)
     status = cq_fail_line(error, CQ_ERR_FORMAT, r->path, line_of(all, topic_begins), "the topic is not closed");
   cq_builder_free(&text);
+  cq_builder_free(&loose);
   return status;
 }
 

@@ -4,7 +4,10 @@
 #include "base/error.h"
 #include "base/intern.h"
 #include "base/memory.h"
+#include "format/tsv.h"
 #include "recipe/evaluate/evaluate.h"
+
+#include <stdio.h>
 
 struct cq_classifier {
   const cq_encoder *encoder;
@@ -42,11 +45,30 @@ static cq_status find_classes(labeled_vectors *v, const cq_intern *classes, cons
   return CQ_OK;
 }
 
+/* Leaves out the rows without a label, and the names of the columns. */
+static cq_status keep_labeled(cq_rows *rows, const char *file, const cq_eval_options *o, cq_error *error) {
+  size_t n = 0, n_missing = 0;
+  for (size_t i = 0; i < rows->n; i++) {
+    const cq_slice columns[] = {rows->column[0][i], rows->column[1][i]};
+    const cq_label_kind kind = cq_tsv_label(columns, 1, i == 0);
+    n_missing += kind == CQ_LABEL_MISSING;
+    if (kind) continue;
+    rows->column[0][n] = columns[0], rows->column[1][n++] = columns[1];
+  }
+  char text[400];
+  snprintf(text, sizeof text, "%.250s: left out: %zu rows without a label (-1 or -)%s", file, n_missing,
+           rows->n - n > n_missing ? ", the names of the columns" : "");
+  if (n < rows->n && o->notice) o->notice(o->notice_context, text);
+  rows->n = n;
+  return n ? CQ_OK : cq_fail_file(error, CQ_ERR_ARGUMENT, file, "no row has a label");
+}
+
 static cq_status read_labeled(labeled_vectors *out, cq_eval_options *o, const char *file,
                               const cq_eval_options *options, cq_error *error) {
   *out = (labeled_vectors){0};
   cq_status status = cq_options_take(o, &cq_group_eval, options, error);
   if (!status) status = cq_rows_read(&out->rows, file, 2, o, error);
+  if (!status) status = keep_labeled(&out->rows, file, o, error);
   if (!status && !(out->classes = cq_alloc_array(out->rows.n, sizeof *out->classes)))
     status = cq_fail_memory(error, "classes");
   return status;

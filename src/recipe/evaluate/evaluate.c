@@ -34,7 +34,8 @@ static const cq_option option_rows[] = {
 };
 #undef O
 
-const cq_option_group cq_group_eval = {.name = "eval", CQ_ROWS(cq_eval_options, option_rows)};
+const cq_option_group cq_group_eval = {
+    .name = "eval", CQ_ROWS(cq_eval_options, option_rows), CQ_FIELDS(CQ_CALLBACK(cq_eval_options, notice))};
 
 /* --- rows --- */
 

@@ -15,6 +15,7 @@
 #include "recipe/extend/extend_options.h"
 #include "recipe/extend/extending.h"
 #include "recipe/run/work_directory.h"
+#include "tensor/products.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,8 +49,9 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
 /* ---- the plan ---- */
 
 static void tell_settings(const cq_extending *e) {
-  static const char *const precisions[] = {"f32", "bf16"};
   const cq_training_options run = e->parts.run;
+  const bool bf16 = run.precision == CQ_TRAINING_BF16;
+  const cq_precision in_use = cq_products_of(cq_kernels_best(), bf16 ? CQ_PRECISION_BF16 : CQ_PRECISION_F32)->precision;
   const cq_distill_options d = e->parts.distill;
   cq_extend_choose(
       &e->news,
@@ -71,8 +73,9 @@ static void tell_settings(const cq_extending *e) {
   cq_extend_choose(
       &e->news,
       "batches of %d pairs (--batch), sentences of at most %d characters (--max-characters; 0: any), in %s "
-      "(--precision)",
-      run.batch_pairs, run.max_characters, precisions[run.precision]);
+      "(--precision%s)",
+      run.batch_pairs, run.max_characters, cq_precision_name(in_use),
+      bf16 && in_use != CQ_PRECISION_BF16 ? "; this processor has no products in bf16" : "");
 }
 
 /* Reports languages that are lost: they need the model's layers unchanged, but the student changes them. */

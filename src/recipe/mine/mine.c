@@ -233,6 +233,17 @@ static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_
              : CQ_OK;
 }
 
+/* A margin over all rows compares a pair with no closer neighborhood. */
+static void tell_small_sides(const cq_mining *m, const cq_mine_options *o) {
+  const size_t n = m->n_sides == 1 ? m->sides[0].n - 1 : cq_min(m->sides[0].n, m->sides[1].n);
+  char text[160];
+  if (o->k < n || o->margin->margin == CQ_MARGIN_ABSOLUTE || !o->notice) return;
+  cq_snprintf(text, sizeof text,
+              "k is %zu, of %zu sentences to compare with: the margin is taken over all %zu, and scores mean little",
+              o->k, n, n);
+  o->notice(o->notice_context, text);
+}
+
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
   const cq_embedded *s = &m->sides[0], *t = &m->sides[1];
   const bool leads = cq_ranks_rank(o->ranks) == 0; /* the others help to search */
@@ -251,6 +262,7 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
     if (o->notice) o->notice(o->notice_context, no_place.message);
     if (o->notice) o->notice(o->notice_context, "the search cannot be resumed if it is stopped");
   }
+  if (leads) tell_small_sides(m, o);
   if (m->n_sides == 1) {
     status = cq_nearest_within(&of_source, s->vectors, s->n, s->dim, &nearest, ctx, error);
     if (!status && leads) status = cq_margin_pairs_within(&m->pairs, &m->n_pairs, &of_source, o->margin, error);

@@ -17,6 +17,7 @@
 #include "model/encoder.h"
 #include "model/model_language.h"
 #include "model/reshape.h"
+#include "model/transformer_module.h"
 #include "recipe/student/student_text.h"
 
 #include <stdlib.h>
@@ -333,6 +334,13 @@ static cq_status check_model(const cq_encoder *e, const char *model, cq_error *e
   return CQ_OK;
 }
 
+/* In RoBERTa models, the token of one id takes no position: the config's padding, which may not be the tokenizer's. It
+ * keeps its id if all pieces before it stay. */
+static int64_t fixed_pieces(const cq_encoder *e) {
+  const cq_module *m = e->modules[0];
+  return m->type->has_body ? ((const cq_transformer *)m)->embedding.first_position : 0;
+}
+
 static cq_status trim_vocabulary(trimming *t, cq_error *error) {
   const int64_t n = cq_tokenizer_describe(t->old)->vocab_size;
   const bool counts = t->o->vocab_size || t->o->embedding_dim;
@@ -346,7 +354,8 @@ static cq_status trim_vocabulary(trimming *t, cq_error *error) {
   cq_status status = counts ? read_texts(t, READ_SHARES, error) : CQ_OK;
   if (!status) status = t->o->vocab_size ? mark_valuable(t, (size_t)n, error) : read_texts(t, READ_PIECES, error);
   bool all = true;
-  for (int64_t id = 0; id < n && id < t->o->keep; id++) t->needed[id] = true;
+  const int64_t n_fixed = fixed_pieces(t->encoder), n_first = t->o->keep > n_fixed ? t->o->keep : n_fixed;
+  for (int64_t id = 0; id < n && id < n_first; id++) t->needed[id] = true;
   for (int64_t id = 0; id < n; id++) all = all && t->needed[id];
   if (status || all) return status; /* the tokenizer's files stay as they are */
   status = cq_tokenizer_trim(&t->trimmed, t->new_ids, t->old, t->needed, error);

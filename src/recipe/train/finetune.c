@@ -155,7 +155,8 @@ static cq_status number_labels(run *r, cq_error *error) {
     if ((r->label_of[i] = cq_intern_put(&r->labels, data->thirds[i])) == CQ_INTERN_NONE)
       return cq_fail_memory(error, "labels");
   if (r->tasks[LABELED].n_files > 0 && r->labels.n < 2)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELED].files[0].path, "all pairs have one label");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, r->tasks[LABELED].files[0].path,
+                        "all pairs have one label (-1 and - mean that there is none)");
   return r->labels.n ? tell_labels(r, error) : CQ_OK;
 }
 
