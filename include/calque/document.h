@@ -6,8 +6,9 @@
  *      cq_documents_close(in);
  *
  * - lines: a document per line; its id is FILE:LINE
- * - tsv, csv: a document per row, columns named by the first row (csv: RFC 4180). A tsv file without names has an id, a
- *   tab and a text, or only a text
+ * - tsv, csv: a document per row, columns named by the first row. csv: RFC 4180, separated by commas, semicolons, tabs
+ *   or bars (detected by the names), or as a line "sep=;" says. tsv: fields that Excel or pandas have quoted are
+ *   unquoted; a file without names has an id, a tab and a text, or only a text
  * - jsonl: a document per line, an object; json: an object, or a list of them
  * - text, markdown, html: the file is one document; its id is the file's name
  * - markdown: CommonMark; its first heading is the title; "key: value" lines between two lines of `---` are metadata
@@ -69,10 +70,10 @@ typedef struct cq_documents_options {
   const char *fields;
   const char *language; /**< language of documents without one; "auto": identified (calque/language.h); "none", NULL:
                          * none */
-  cq_notice_fn notice;  /**< receives each file's format, the files left out, and the reasons for the first few
-                         * skipped */
+  cq_notice_fn notice;  /**< receives each file's format, the files left out, the first few files without a document,
+                         * and the reasons for the first few skipped */
   void *notice_context;
-  /** Count malformed input, and continue with the next line (or file, if documents are not lines) */
+  /** Count malformed documents, and continue with the next one (or file, if a file is one document) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
 } cq_documents_options;

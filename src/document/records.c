@@ -26,7 +26,7 @@ static cq_status read_line(bool *found, void *state, cq_document_file *file, cq_
   return status;
 }
 
-const cq_document_type cq_document_type_lines = {.name = "lines", .endings = "", .is_lines = true, .read = read_line};
+const cq_document_type cq_document_type_lines = {.name = "lines", .endings = "", .resumes = true, .read = read_line};
 
 /* --- JSON lines --- */
 
@@ -53,7 +53,7 @@ static cq_status read_json_line(bool *found, void *state, cq_document_file *file
 }
 
 const cq_document_type cq_document_type_jsonl = {
-    .name = "jsonl", .endings = " .jsonl .ndjson ", .is_lines = true, .read = read_json_line};
+    .name = "jsonl", .endings = " .jsonl .ndjson ", .resumes = true, .read = read_json_line};
 
 /* --- JSON: an object, or a list of them --- */
 

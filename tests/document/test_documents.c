@@ -102,6 +102,62 @@ static void columns_are_named_by_the_first_row(void **state) {
         "{\"id\": \"7\", \"text\": \"une histoire\", \"language\": \"fr\", \"text_\": \"un texte\"}\n", &o);
 }
 
+static void separators_and_line_ends_are_detected(void **state) {
+  (void)state;
+  static const char both[] = "{\"id\": \"1\", \"text\": \"a; b, c\"}\n{\"id\": \"2\", \"text\": \"d\"}\n";
+  static const char lines[] = "{\"id\": \"1\", \"text\": \"a\\nb\"}\n{\"id\": \"2\", \"text\": \"d\"}\n";
+  reads("semicolon.csv", "id;text\n1;\"a; b, c\"\n2;d\n", both, NULL);
+  reads("bar.csv", "\"id\"|\"text\"\r\n1|a; b, c\r\n2|d\r\n", both, NULL);
+  reads("tab.csv", "id\ttext\n1\ta; b, c\n2\td\n", both, NULL);
+  reads("sep.csv", "\xEF\xBB\xBFsep=^\r\nid^text\r\n1^a; b, c\r\n2^d\r\n", both, NULL);
+  reads("blank.csv", "id, text\n1,d\n", "{\"id\": \"1\", \"text\": \"d\"}\n", NULL);
+  FAILS("other.csv", "nr;story\n1;d\n", 1, "the columns are 'nr;story'; no column is named \"text\"");
+  /* Excel for Mac: CR after rows, LF within fields */
+  reads("mac.csv", "id,text\r1,\"a\nb\"\r2,d\r", lines, NULL);
+  reads("mac.tsv", "id\ttext\r1\ta; b, c\r2\td\r", both, NULL);
+  reads("mac.jsonl", "{\"id\": 1, \"text\": \"a; b, c\"}\r{\"id\": 2, \"text\": \"d\"}", both, NULL);
+  reads("mac.md", "---\rid: 1\r---\ra\r", "{\"id\": \"1\", \"text\": \"a\"}\n", NULL);
+  reads("lone.txt", "a\r\nb\rc\r\n", "{\"id\": \"%:1\", \"text\": \"a\"}\n{\"id\": \"%:2\", \"text\": \"b\\rc\"}\n",
+        NULL);
+  /* TSV as Excel and pandas quote it; other quotation marks are text */
+  reads("pandas.tsv", "id\ttext\n1\t\"a\nb\"\n2\td\n", lines, NULL);
+  reads("all.tsv", "\"id\"\t\"text\"\n\"1\"\t\"a\nb\"\n\"2\"\t\"d\"\n", lines, NULL);
+  reads("tabs.tsv", "id\ttext\n1\t\"a\tb \"\"c\"\"\"\n", "{\"id\": \"1\", \"text\": \"a\\tb \\\"c\\\"\"}\n", NULL);
+  reads("quotes.tsv", "id\ttext\n1\t\"a\"\n2\t\"b\n3\tc\"\n4\t\"d\n",
+        "{\"id\": \"1\", \"text\": \"\\\"a\\\"\"}\n{\"id\": \"2\", \"text\": \"\\\"b\"}\n{\"id\": \"3\", \"text\": "
+        "\"c\\\"\"}\n"
+        "{\"id\": \"4\", \"text\": \"\\\"d\"}\n",
+        NULL);
+}
+
+/* What is left of a damaged file: ids of documents, each after a blank, and the number of those skipped. */
+static void keeps(const char *name, const char *content, const char *ids, uint64_t n_skipped) {
+  cq_documents_options o = as_they_say();
+  cq_documents *in;
+  cq_document document;
+  char got[400] = "";
+  const char *path = test_path(name);
+  o.skip_bad = true;
+  write_bytes(path, content, strlen(content));
+  assert_int_equal(cq_documents_open(&in, &path, 1, &o, NULL), CQ_OK);
+  while (!cq_documents_next(&document, in, NULL) && document.id.data) {
+    const size_t n = strlen(got);
+    snprintf(got + n, sizeof got - n, " %.*s", (int)document.id.n, document.id.data);
+  }
+  assert_string_equal(got, ids);
+  assert_int_equal(cq_documents_n_skipped(in), n_skipped);
+  cq_documents_close(in);
+}
+
+static void a_bad_record_costs_only_itself(void **state) {
+  (void)state;
+  keeps("comma.csv", "id,text\n1,a\n2,b,c\n3,d\n4,e\n", " 1 3 4", 1);
+  keeps("open.csv", "id,text\n1,a\n2,\"b\n\n3,d\n4,e\n", " 1 3 4", 1);
+  keeps("inner.csv", "id,text\n1,a\n2,\"b\n3,\"d\"\n4,e\n", " 1 3 4", 1);
+  keeps("after.csv", "id,text\n1,a\n2,\"b\"c\n3,d\n\"4\",e", " 1 3 4", 1);
+  keeps("bytes.csv", "id,text\n1,a\n2,\"b\nb\xFF\n3,d\n4,e\n", " 1 3 4", 1);
+}
+
 static void json_has_fields_of_many_names(void **state) {
   (void)state;
   reads("a.jsonl",
@@ -470,6 +526,8 @@ int main(void) {
       cmocka_unit_test(blank_documents),
       cmocka_unit_test(lines_are_documents),
       cmocka_unit_test(columns_are_named_by_the_first_row),
+      cmocka_unit_test(separators_and_line_ends_are_detected),
+      cmocka_unit_test(a_bad_record_costs_only_itself),
       cmocka_unit_test(json_has_fields_of_many_names),
       cmocka_unit_test(a_page_is_what_is_shown),
       cmocka_unit_test(rows_of_tables_are_lines),
