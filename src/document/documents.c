@@ -240,12 +240,12 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML may declare an encoding other than UTF-8. */
+/* HTML may declare an encoding other than UTF-8. JSON's parser checks each document. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
   d->file.is_utf8 = bad == bytes.n;
-  if (d->type == &cq_document_type_html) return CQ_OK;
+  if (d->type == &cq_document_type_html || (d->type == &cq_document_type_json && d->o.skip_bad)) return CQ_OK;
   if (bad < bytes.n)
     return cq_fail_byte(error, CQ_ERR_FORMAT, d->file.path, bad, "not UTF-8 (byte 0x%02x)",
                         (unsigned char)bytes.data[bad]);

@@ -60,33 +60,6 @@ static void drop_json(json_t **json) {
 
 /* ---- reading ---- */
 
-/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); Jansson takes 64 bits. Every longer
- * integer gets ".0" appended, so that it is read as a real number. */
-static bool widen_integers(cq_builder *out, cq_slice text) {
-  bool in_string = false;
-  for (size_t i = 0; i < text.n; i++) {
-    char c = text.data[i];
-    if (in_string && c == '\\' && i + 1 < text.n) {
-      cq_builder_bytes(out, text.data + i++, 2);
-      continue;
-    }
-    if (c == '"') in_string = !in_string;
-    if (in_string || !(c >= '0' && c <= '9')) {
-      cq_builder_char(out, c);
-      continue;
-    }
-    size_t end = i;
-    bool integer = true;
-    for (; end < text.n && text.data[end] && strchr("0123456789.eE+-", text.data[end]); end++) {
-      if (strchr(".eE", text.data[end])) integer = false;
-    }
-    cq_builder_bytes(out, text.data + i, end - i);
-    if (integer && end - i > 18) cq_builder_text(out, ".0");
-    i = end - 1;
-  }
-  return !out->failed;
-}
-
 static size_t next_piece(void *buffer, size_t n, void *context) {
   cq_slice *rest = context;
   if (of_this_call->is_tapped) return 0;
@@ -96,7 +69,7 @@ static size_t next_piece(void *buffer, size_t n, void *context) {
   return n;
 }
 
-cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
+static cq_status load_once(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
   reserve r = {0};
   *out = NULL;
   const size_t of_piece = (cq_min(text.n, PIECE) + 4) * CHARACTER_BYTES;
@@ -111,15 +84,32 @@ cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *
   return no_memory ? CQ_ERR_MEMORY : *out ? CQ_OK : CQ_ERR_FORMAT;
 }
 
+static cq_status load_mended(json_t **out, cq_slice text, size_t flags, bool as_text, json_error_t *problem) {
+  cq_builder mended = {0};
+  cq_json_mend(&mended, text, as_text);
+  const cq_status status =
+      mended.failed ? CQ_ERR_MEMORY : load_once(out, (cq_slice){mended.data, mended.n}, flags, problem);
+  cq_builder_free(&mended);
+  return status;
+}
+
+cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
+  const size_t of_jansson = flags & ~(size_t)CQ_JSON_LENIENT;
+  cq_status status = load_once(out, text, of_jansson, problem);
+  if (status == CQ_ERR_FORMAT && (flags & CQ_JSON_LENIENT) &&
+      (json_error_code(problem) == json_error_numeric_overflow || strstr(problem->text, "Unicode")))
+    status = load_mended(out, text, of_jansson, true, problem);
+  if (status == CQ_ERR_FORMAT && json_error_code(problem) == json_error_null_character)
+    snprintf(problem->text, sizeof problem->text - 1, "a NUL character (\\u0000) in a string");
+  return status;
+}
+
+/* Python writes integers of any size: tokenizers have a maximum length of 10^30. */
 cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error) {
   json_error_t problem;
   cq_status status = cq_json_load(out, text, JSON_ALLOW_NUL, &problem);
-  if (status == CQ_ERR_FORMAT && json_error_code(&problem) == json_error_numeric_overflow) {
-    cq_builder wide = {0};
-    status = widen_integers(&wide, text) ? cq_json_load(out, (cq_slice){wide.data, wide.n}, JSON_ALLOW_NUL, &problem)
-                                         : CQ_ERR_MEMORY;
-    cq_builder_free(&wide);
-  }
+  if (status == CQ_ERR_FORMAT && strstr(problem.text, "too big"))
+    status = load_mended(out, text, JSON_ALLOW_NUL, false, &problem);
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, path);
   if (status == CQ_OK) return CQ_OK;
   return cq_fail_line(error, CQ_ERR_FORMAT, path, problem.line > 0 ? (uint64_t)problem.line : 1, "not JSON: %s",

@@ -155,6 +155,36 @@ static void a_bad_record_costs_only_itself(void **state) {
   keeps("open.csv", "id,text\n1,a\n2,\"b\n\n3,d\n4,e\n", " 1 3 4", 1);
   keeps("inner.csv", "id,text\n1,a\n2,\"b\n3,\"d\"\n4,e\n", " 1 3 4", 1);
   keeps("after.csv", "id,text\n1,a\n2,\"b\"c\n3,d\n\"4\",e", " 1 3 4", 1);
+  static const char *const bad[] = {"{\"id\": 2, \"text\": \"b\",}",
+                                    "{\"id\": 2, \"text\": \"b}",
+                                    "{\"id\": 2, \"text\": \"b\"",
+                                    "\"id\": 2}",
+                                    "{id: 2}",
+                                    "{\"text\": \"b\nb\"}",
+                                    "{\"text\": NaN}",
+                                    "garbage",
+                                    "3",
+                                    "null",
+                                    "{\"text\": null}",
+                                    "{\"text\": [\"b\", \"c\"}",
+                                    "{\"text\": \"\\x\"}",
+                                    "{\"text\": \"\xFF\"}",
+                                    "{\"text\": \"b\", \"text\": \"c\"}",
+                                    "{\"text\": {\"a\": [{\"b\": 1}]}}"};
+  static const char *const layouts[] = {
+      "[{\"id\": 1, \"text\": \"a\"},%s,{\"id\": 3, \"text\": \"c\"},{\"id\": 4, \"text\": \"d\"}]",
+      "[\n  {\"id\": 1, \"text\": \"a\"},\n  %s,\n  {\"id\": 3, \"text\": \"c\"},\n  {\n    \"id\": 4, "
+      "\"text\": \"d\"\n  }\n]\n",
+      "{\"id\": 1, \"text\": \"a\"}\n%s\n{\"id\": 3, \"text\": \"c\"}\n{\"id\": 4, \"text\": \"d\"}"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
+      char text[400];
+      snprintf(text, sizeof text, layouts[k], bad[i]);
+      keeps("list.json", text, " 1 3 4", 1);
+    }
+  keeps("comma.json", "[{\"id\": 1, \"text\": \"a\"} {\"id\": 2, \"text\": \"b\"}}, {\"id\": 3, \"text\": \"c\"},]",
+        " 1 2 3", 3);
+  keeps("open.json", "[{\"id\": 1, \"text\": \"a\"}, {\"id\": 2, \"text\": \"b", " 1", 1);
   keeps("bytes.csv", "id,text\n1,a\n2,\"b\nb\xFF\n3,d\n4,e\n", " 1 3 4", 1);
 }
 
@@ -171,6 +201,18 @@ static void json_has_fields_of_many_names(void **state) {
         NULL);
   reads("a.json", "[{\"id\": \"a\", \"text\": [\"one\", \"two\"]},\n {\"text\": \"three\"}]",
         "{\"id\": \"a\", \"text\": \"one\\ntwo\"}\n{\"id\": \"%:2\", \"text\": \"three\"}\n", NULL);
+  reads("lines.json", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n",
+        "{\"id\": \"%:1\", \"text\": \"a\"}\n{\"id\": \"%:2\", \"text\": \"b\"}\n", NULL);
+  /* what is JSON, but not to the parser */
+  reads("big.jsonl",
+        "{\"id\": 18446744073709551615, \"text\": \"a\", \"n\": [9223372036854775808, -9223372036854775808, 1e400, "
+        "1e300]}\n",
+        "{\"id\": \"18446744073709551615\", \"text\": \"a\", \"n\": [\"9223372036854775808\", -9223372036854775808, "
+        "\"1e400\", 1e+300]}\n",
+        NULL);
+  reads("cut.jsonl", "{\"text\": \"a \\ud83d\", \"b\": \"\\ude00 \\ud83d\\ude00 \\\\ud83d \\u0000\", \"id\": 1}\n",
+        "{\"id\": \"1\", \"text\": \"a \xEF\xBF\xBD\", \"b\": \"\xEF\xBF\xBD \xF0\x9F\x98\x80 \\\\ud83d \\u0000\"}\n",
+        NULL);
   reads("lines", "{\"text\": \"told by how it begins\"}\n", "{\"id\": \"%:1\", \"text\": \"told by how it begins\"}\n",
         NULL);
   reads("object", "{\n\"text\": \"an object\"\n}\n", "{\"id\": \"%:1\", \"text\": \"an object\"}\n", NULL);
@@ -394,6 +436,10 @@ static void what_fits_no_format_is_refused(void **state) {
   FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: not a JSON object: ");
   FAILS("list.jsonl", "[1]\n", 1, "not a JSON object");
   FAILS("double.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", 1, "duplicate object key");
+  FAILS("nul.jsonl", "{\"text\": \"a\\u0000b\"}\n", 1, "a NUL character in \"text\"");
+  FAILS("end.json", "{\"text\": \"a\"} x", 1, "not JSON: ");
+  FAILS("comma.json", "[{\"text\": \"a\"},\n]", 2, "expected a value after the comma");
+  FAILS("between.json", "[{\"text\": \"a\"}\n{\"text\": \"b\"}]", 2, "expected ',' or ']'");
   FAILS("none.jsonl", "{\"id\": \"a\"}\n", 1, "a document without text: no \"text\"");
   FAILS("deep.jsonl", "{\"text\": {\"a\": 1}}\n", 1, "\"text\" is neither a string nor a whole number");
   FAILS("mixed.json", "[{\"text\": \"a\"}, 3]", 0, "item 2 of the list is not an object");
