@@ -185,6 +185,15 @@ static void a_bad_record_costs_only_itself(void **state) {
   keeps("comma.json", "[{\"id\": 1, \"text\": \"a\"} {\"id\": 2, \"text\": \"b\"}}, {\"id\": 3, \"text\": \"c\"},]",
         " 1 2 3", 3);
   keeps("open.json", "[{\"id\": 1, \"text\": \"a\"}, {\"id\": 2, \"text\": \"b", " 1", 1);
+  keeps("open.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\n<DOC><DOCNO>2</DOCNO>b\n<DOC><DOCNO>3</DOCNO>c</DOC>\n", " 1 3", 1);
+  keeps("text.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\nlost\nlost\n<DOC><DOCNO>3</DOCNO>c</DOC>\n", " 1 3", 1);
+  keeps("same.trec", "<DOC><DOCNO>2</DOCNO>a</DOC> <DOC><DOCNO>3</DOCNO>c</DOC>\n<DOC><DOCNO>4</DOCNO>d</DOC>\n",
+        " 3 4", 1);
+  keeps("bytes.trec",
+        "<DOC>\n<DOCNO>1</DOCNO>a</DOC>\n<DOC>\n<DOCNO>2</DOCNO>\nb\xFF\nb\n</DOC>\n<DOC>\n<DOCNO>3</DOCNO>c</DOC>\n",
+        " 1 3", 1);
+  keeps("none.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\n<DOC>b</DOC>\n<DOC><DOCNO>3</DOCNO>c</DOC>\n<DOC><DOCNO>4", " 1 3",
+        2);
   keeps("bytes.csv", "id,text\n1,a\n2,\"b\nb\xFF\n3,d\n4,e\n", " 1 3 4", 1);
 }
 
