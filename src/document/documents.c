@@ -204,7 +204,14 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
   cq_slice bytes;
   const cq_status status = cq_input_peek(&bytes, input, error);
   if (status) return status;
-  *type = type_of_bytes(bytes);
+  const char *encoding = cq_encoding_marked(bytes);
+  cq_builder decoded = {0};
+  if (encoding && cq_decode_all(&decoded, bytes, encoding, error)) {
+    cq_builder_free(&decoded);
+    return CQ_ERR_MEMORY;
+  }
+  *type = type_of_bytes(encoding ? (cq_slice){decoded.data, decoded.n} : bytes);
+  cq_builder_free(&decoded);
   if (*type || d->o.encoding) {
     if (!*type) *type = &cq_document_type_lines;
     return CQ_OK;
@@ -317,7 +324,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  if (d->o.encoding) status = cq_decoded_source(&source, input, d->o.encoding, error);
+  status = cq_text_source(&source, input, d->o.encoding, error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/utf8.h"
 #include "calque/document.h"
 
 /* Documents have the languages that they say, and no others. */
@@ -434,6 +435,43 @@ static void encodings_are_converted_or_suggested(void **state) {
         1, "the encoding may be ISO-8859-1");
   FAILS("latin.md", "gut\n\nDer sch\xF6ne Tag war f\xFCr uns alle sehr gro\xDF.\n", 0,
         "latin.md: byte 12: not UTF-8 (byte 0xf6)");
+  /* a mark says more than a declaration, an option, or nothing */
+  static const char *const marked[] = {"<html><head><meta charset=iso-8859-1><title>T</title></head><body>é€",
+                                       "a.html",
+                                       "<html><title>T</title><body>é€",
+                                       "page",
+                                       "text,title\né€,T\n",
+                                       "a.csv",
+                                       "{\"text\": \"é€\", \"title\": \"T\"}\n",
+                                       "a.jsonl",
+                                       "# T\n\né€\n",
+                                       "a.md"};
+  for (size_t i = 0; i < sizeof marked / sizeof *marked; i += 2)
+    for (int is_big = 0; is_big < 2; is_big++) {
+      const char *const text = marked[i];
+      char bytes[400] = {is_big ? '\xFE' : '\xFF', is_big ? '\xFF' : '\xFE'};
+      size_t n = 2;
+      for (const char *at = text; *at; n += 2) {
+        uint32_t code;
+        at += cq_utf8_decode(&code, at, strlen(at));
+        bytes[n + !is_big] = (char)(code >> 8), bytes[n + (is_big != 0)] = (char)(code & 0xFF);
+      }
+      o.encoding = i == 4 ? "windows-1252" : NULL;
+      write_bytes(test_path(marked[i + 1]), bytes, n);
+      got = all(test_path(marked[i + 1]), &o, &error);
+      if (!got) fail_msg("%s: %s", marked[i + 1], error.message);
+      assert_non_null(strstr(got, "\"title\": \"T\""));
+      if (!strstr(got, "é€\"")) fail_msg("%s: %s", marked[i + 1], got);
+      free(got);
+      if (text[0] == '<') { /* without the mark */
+        write_bytes(test_path(marked[i + 1]), bytes + 2, n - 2);
+        got = all(test_path(marked[i + 1]), &o, &error);
+        assert_non_null(got);
+        assert_non_null(strstr(got, "é€\""));
+        free(got);
+      }
+    }
+  reads("declared.html", "<meta charset=utf-16><p>caf\xE9", "{\"id\": \"%\", \"text\": \"caf\xC3\xA9\"}\n", NULL);
   o.encoding = "no-such-thing";
   fails("a.txt", "a", 1, CQ_ERR_ARGUMENT, 0, "there is no encoding 'no-such-thing'", &o);
 }
