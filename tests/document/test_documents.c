@@ -325,6 +325,10 @@ static void rows_of_tables_are_lines(void **state) {
   free(got);
 }
 
+static void keep_first_notice(void *context, const char *text) {
+  if (!*(char *)context) snprintf(context, 400, "%s", text);
+}
+
 static void markdown_is_its_text(void **state) {
   (void)state;
   reads(
@@ -333,8 +337,33 @@ static void markdown_is_its_text(void **state) {
       "zwei\n\n"
       "    Block\n\n<div>weg</div>\n",
       "{\"id\": \"%\", \"title\": \"Vorne\", \"text\": \"Kopf\\n\\nEin Satz mit Code.\\n\\neins\\n\\nzwei\\n\\nBlock\","
-      " \"language\": \"de\", \"year\": \"2020\"}\n",
+      " \"language\": \"de\", \"year\": \"2020\", \"tags\": [\"x\"]}\n",
       NULL);
+  /* front matter in YAML, also of values that would have to be quoted, and in TOML */
+  reads("folded.md",
+        "---\n# c\ntitle: >-\n  A folded\n  title # 1\nurl: a\n  b\nn: | # d\n  e: f\n   g\n'k v': [\"x\", y]\nmap:\n  "
+        "p: {q: r}\nempty:\n---\nT\n",
+        "{\"id\": \"%\", \"title\": \"A folded title # 1\", \"text\": \"T\", \"url\": \"a b\", \"n\": \"e: f\\n g\", "
+        "\"k v\": [\"x\", "
+        "\"y\"], \"map\": {\"p\": {\"q\": \"r\"}}}\n",
+        NULL);
+  reads("colon.md", "---\r\ntitle: It's: a @title\r\nn: [1]\r\nurl: {a: b}\r\n---\r\nT\r\n",
+        "{\"id\": \"%\", \"title\": \"It's: a @title\", \"text\": \"T\", \"url\": \"{\\\"a\\\": \\\"b\\\"}\", \"n\": "
+        "[\"1\"]}\n",
+        NULL);
+  reads("toml.md",
+        "+++\ntitle = \"A \\u00e9 # \\\"x\\\"\" # c\n\ndate = 2020-01-01T10:00:00Z\nn = [\n  \"a\", # b\n  "
+        "'c',\n]\n[params]\nx = 1\n+++\nT\n",
+        "{\"id\": \"%\", \"title\": \"A é # \\\"x\\\"\", \"text\": \"T\", \"date\": \"2020-01-01T10:00:00Z\", \"n\": "
+        "[\"a\", \"c\"], "
+        "\"params\": {\"x\": \"1\"}}\n",
+        NULL);
+  char notice[400] = "";
+  cq_documents_options heard = as_they_say();
+  heard.notice = keep_first_notice, heard.notice_context = notice;
+  reads("text.md", "+++\ntitle = \"\"\"a\nb\"\"\"\n+++\n\nT\n",
+        "{\"id\": \"%\", \"text\": \"+++ title = \\\"\\\"\\\"a b\\\"\\\"\\\" +++\\n\\nT\"}\n", &heard);
+  assert_non_null(strstr(notice, "text.md: its front matter is read as text: line 2: "));
   reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
