@@ -62,7 +62,7 @@ if(TARGET manual)
 endif()
 
 # What programs that link the static library need with it.
-set(CALQUE_PC_MODULES zlib libzstd liblzma snappy jansson sentencepiece simdjson icu-i18n icu-uc libcmark
+set(CALQUE_PC_MODULES zlib libzstd liblzma snappy jansson sentencepiece simdjson icu-i18n icu-uc libcmark yaml-0.1
     libxml-2.0 sqlite3)
 set(CALQUE_CMAKE_LIBS csv stemmer stdc++ pthread ${CMAKE_DL_LIBS} m)
 list(JOIN CALQUE_PC_MODULES ", " CALQUE_PC_REQUIRES)

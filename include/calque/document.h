@@ -6,13 +6,17 @@
  *      cq_documents_close(in);
  *
  * - lines: a document per line; its id is FILE:LINE
- * - tsv, csv: a document per row, columns named by the first row (csv: RFC 4180). A tsv file without names has an id, a
- *   tab and a text, or only a text
- * - jsonl: a document per line, an object; json: an object, or a list of them
+ * - tsv, csv: a document per row, columns named by the first row. csv: RFC 4180, separated by commas, semicolons, tabs
+ *   or bars (detected by the names), or as a line "sep=;" says. tsv: fields that Excel or pandas have quoted are
+ *   unquoted; a file without names has an id, a tab and a text, or only a text
+ * - jsonl: a document per line, an object; json: an object, several, or a list of them. Numbers beyond 64 bits or a
+ *   double become text, lone surrogates U+FFFD
  * - text, markdown, html: the file is one document; its id is the file's name
- * - markdown: CommonMark; its first heading is the title; "key: value" lines between two lines of `---` are metadata
- * - html: the visible text, without `<nav>`, `<aside>` and `<footer>`; title and language by `<title>` and `lang` -
- * trec: `<DOC> <DOCNO> ... </DOC>`
+ * - markdown: CommonMark; its first heading is the title; YAML between two lines of `---` at the beginning is metadata,
+ *   and so is TOML between two of `+++`: tables, and strings, numbers, dates and lists of them. A notice says when it is
+ *   read as text, because it is neither
+ * - html: the visible text, without `<nav>`, `<aside>` and `<footer>`; title and language by `<title>` and `lang`
+ * - trec: `<DOC> <DOCNO> ... </DOC>`
  * - parquet: a document per row, columns by name; a plain file, neither compressed nor standard input
  *
  * Files may be compressed. Directories are walked in bytewise order of names, without hidden files; files with an
@@ -63,16 +67,17 @@ typedef enum cq_document_format {
 typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
-  const char *encoding; /**< encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares */
+  const char *encoding; /**< encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte
+                         * order mark decides first */
   /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
    * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
   const char *language; /**< language of documents without one; "auto": identified (calque/language.h); "none", NULL:
                          * none */
-  cq_notice_fn notice;  /**< receives each file's format, the files left out, and the reasons for the first few
-                         * skipped */
+  cq_notice_fn notice;  /**< receives each file's format, the files left out, the first few files without a document,
+                         * and the reasons for the first few skipped */
   void *notice_context;
-  /** Count malformed input, and continue with the next line (or file, if documents are not lines) */
+  /** Count malformed documents, and continue with the next one (or file, if a file is one document) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
 } cq_documents_options;

@@ -28,6 +28,7 @@ struct cq_input {
   void *state;
   char *peeked; /* [peek_begin, peek_end) are returned first */
   size_t peek_begin, peek_end;
+  cq_error failure; /* found while peeking: reported once the bytes before it have been read */
 };
 
 static const cq_compression *const compressions[] = {&cq_gzip, &cq_zstandard, &cq_zstandard_skippable, &cq_xz};
@@ -203,17 +204,24 @@ static cq_status read_on(size_t *got, cq_input *in, void *bytes, size_t n, cq_er
   return status;
 }
 
+static cq_status fail_again(const cq_input *in, cq_error *error) {
+  if (error) *error = in->failure;
+  return in->failure.status;
+}
+
 cq_status cq_input_peek(cq_slice *out, cq_input *in, cq_error *error) {
-  cq_status status = CQ_OK;
+  cq_status status = in->failure.status;
   if (!in->peeked && !(in->peeked = cq_alloc(CQ_PEEK))) return cq_fail_memory(error, in->path);
   if (in->peek_begin == in->peek_end) in->peek_begin = in->peek_end = 0;
   for (size_t got = 1; !status && got && in->peek_end < CQ_PEEK; in->peek_end += got)
-    status = read_on(&got, in, in->peeked + in->peek_end, CQ_PEEK - in->peek_end, error);
+    status = read_on(&got, in, in->peeked + in->peek_end, CQ_PEEK - in->peek_end, &in->failure);
   *out = (cq_slice){in->peeked + in->peek_begin, in->peek_end - in->peek_begin};
-  return status;
+  return out->n == 0 ? fail_again(in, error) : CQ_OK;
 }
 
 cq_status cq_input_read(size_t *got, cq_input *in, void *bytes, size_t n, cq_error *error) {
+  *got = 0;
+  if (in->peek_begin == in->peek_end && in->failure.status) return fail_again(in, error);
   if (in->peek_begin == in->peek_end) return read_on(got, in, bytes, n, error);
   *got = cq_min(n, in->peek_end - in->peek_begin);
   memcpy(bytes, in->peeked + in->peek_begin, *got);

@@ -21,7 +21,7 @@ void cq_input_close(cq_input *input);
 CQ_MUST_USE cq_status cq_input_read(size_t *got, cq_input *input, void *bytes, size_t n, cq_error *error);
 
 /* Returns the next bytes without consuming them: CQ_PEEK, or fewer near the end; valid until the next read. Before the
- * first read, they are the start of the file. Errors: those of reading. */
+ * first read, they are the start of the file. Errors: those of reading, if there are no bytes before them. */
 #define CQ_PEEK ((size_t)4096)
 CQ_MUST_USE cq_status cq_input_peek(cq_slice *out, cq_input *input, cq_error *error);
 

@@ -1,10 +1,13 @@
 /* The only writer of JSON strings and numbers: for model files, the program's --json, and the server's responses. */
 #include "base/json_writer.h"
 
+#include "base/number.h"
 #include "base/utf8.h"
 
 #include <math.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 static void append_escaped(cq_builder *b, char c, const char *shorts) {
   static const char forms[] = "\nn\rr\tt";
@@ -90,4 +93,65 @@ void cq_json_floats(cq_builder *b, const float *x, size_t n) {
     cq_json_float(b, x[i]);
   }
   cq_builder_bytes(b, "]", 1);
+}
+
+/* The code unit of "\uXXXX"; 0: something else. */
+static uint32_t escaped_unit(const char *at, size_t n) {
+  char digits[5] = "";
+  if (n < 6 || at[0] != '\\' || at[1] != 'u') return 0;
+  memcpy(digits, at + 2, 4);
+  return strspn(digits, "0123456789abcdefABCDEF") == 4 ? (uint32_t)strtoul(digits, NULL, 16) : 0;
+}
+
+/* Copies an escape; returns its length. */
+static size_t mend_escape(cq_builder *b, const char *at, size_t n) {
+  const uint32_t unit = escaped_unit(at, n), next = unit ? escaped_unit(at + 6, n - 6) : 0;
+  const bool is_high = unit >= 0xd800 && unit < 0xdc00, is_low = unit >= 0xdc00 && unit < 0xe000;
+  const bool is_pair = is_high && next >= 0xdc00 && next < 0xe000;
+  const size_t length = is_pair ? 12 : unit ? 6 : n < 2 ? n : 2;
+  if (is_low || (is_high && !is_pair))
+    cq_builder_text(b, "\\ufffd");
+  else
+    cq_builder_bytes(b, at, length);
+  return length;
+}
+
+static void mend_number(cq_builder *b, const char *at, size_t n, bool as_text) {
+  const size_t sign = *at == '-', n_digits = n - sign;
+  const char *digits = at + sign, *limit = sign ? "9223372036854775808" : "9223372036854775807";
+  bool is_real = false, is_big = false;
+  for (size_t i = 0; i < n_digits; i++) is_real |= !(digits[i] >= '0' && digits[i] <= '9');
+  if (is_real) {
+    char copy[400], *end = copy;
+    memcpy(copy, at, n < sizeof copy ? n : 0), copy[n < sizeof copy ? n : 0] = 0;
+    is_big = isinf(cq_strtod(copy, &end)) && end == copy + n;
+  } else if (n_digits && *digits != '0') {
+    is_big = n_digits > 19 || (n_digits == 19 && memcmp(digits, limit, 19) > 0);
+  }
+  if (is_big && as_text) cq_builder_char(b, '"');
+  if (is_big && is_real && !as_text)
+    cq_builder_text(b, sign ? "-1.7976931348623157e308" : "1.7976931348623157e308");
+  else
+    cq_builder_bytes(b, at, n);
+  if (is_big && (as_text || !is_real)) cq_builder_text(b, as_text ? "\"" : ".0");
+}
+
+void cq_json_mend(cq_builder *b, cq_slice text, bool as_text) {
+  bool in_string = false;
+  for (size_t i = 0, n; i < text.n; i += n) {
+    const char *at = text.data + i;
+    n = 0;
+    if (in_string && *at == '\\') {
+      n = mend_escape(b, at, text.n - i);
+      continue;
+    }
+    while (!in_string && i + n < text.n && at[n] && strchr("0123456789.eE+-", at[n])) n++;
+    if (n && (*at == '-' || (*at >= '0' && *at <= '9'))) {
+      mend_number(b, at, n, as_text);
+      continue;
+    }
+    n = 1;
+    in_string ^= *at == '"';
+    cq_builder_char(b, *at);
+  }
 }

@@ -106,7 +106,7 @@ static cq_status read_document(document *d, const char *name, const char *root, 
   if (!status && !cq_file_exists(path) && n > 3 && !strcmp(name + n - 3, ".gz")) path[strlen(path) - 3] = '\0';
   if (!status)
     status = cq_xml_open(&d->xml, &(const char *){path}, 1,
-                         (cq_xml_handler){open_sentence, close_sentence, sentence_text, d, NULL}, error);
+                         (cq_xml_handler){open_sentence, close_sentence, sentence_text, d, NULL, NULL}, error);
   if (!status) status = cq_xml_read(&more, d->xml, error);
   cq_xml_close(d->xml);
   d->xml = NULL;

@@ -73,7 +73,7 @@ static void take_tei_text(void *context, const char *bytes, int n) {
 
 static cq_status open_tei(cq_format_reader *reader, cq_error *error) {
   tei *t = (tei *)reader;
-  const cq_xml_handler handler = {open_tag, close_tag, take_tei_text, t, "no <entry> in it: is it TEI?"};
+  const cq_xml_handler handler = {open_tag, close_tag, take_tei_text, t, "no <entry> in it: is it TEI?", "entry"};
   const cq_status status = cq_entry_order(&t->swapped, reader->o, error);
   return status ? status : cq_xml_open(&t->xml, reader->o->inputs, reader->o->n_inputs, handler, error);
 }
@@ -87,6 +87,13 @@ static cq_status next_tei_row(cq_row *out, cq_format_reader *reader, cq_error *e
       return cq_corpus_count_row(reader->counts, &reader->flow, error);
     t->under_way = false;
     cq_status status = cq_xml_read(&more, t->xml, error);
+    if (status == CQ_ERR_FORMAT && reader->flow.skip_bad && cq_xml_skip(t->xml)) {
+      t->in_entry = t->taking = false;
+      status = cq_corpus_count_row(reader->counts, &reader->flow, error);
+      if (status) return status;
+      cq_corpus_drop(reader->counts, "malformed");
+      continue;
+    }
     if (status || !more) return status;
     t->under_way = t->entry.heads.n && t->entry.translations.n;
     if (t->under_way) continue;

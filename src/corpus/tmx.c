@@ -1,4 +1,4 @@
-/* TMX, the exchange format of translation memories (LISA 2005, 1.4b), plain or gzipped, in UTF-8, UTF-16 or Latin-1:
+/* TMX, the exchange format of translation memories (LISA 2005, 1.4b), plain or compressed, in the encoding that they declare:
  *
  *   <tu> <tuv xml:lang="en-GB"><seg>It <hi>rains</hi>.</seg></tuv> <tuv xml:lang="de"><seg>Es regnet.</seg></tuv> </tu>
  *
@@ -79,7 +79,7 @@ static void take_tmx_text(void *context, const char *bytes, int n) {
 
 static cq_status open_tmx(cq_format_reader *reader, cq_error *error) {
   tmx *t = (tmx *)reader;
-  const cq_xml_handler handler = {open_tag, close_tag, take_tmx_text, t, "no <tu> in it: is it TMX?"};
+  const cq_xml_handler handler = {open_tag, close_tag, take_tmx_text, t, "no <tu> in it: is it TMX?", "tu"};
   const size_t n = reader->o->n_columns;
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "tmx: which languages?");
   t->texts = cq_alloc_array_zeroed(n, sizeof *t->texts);
@@ -94,9 +94,15 @@ static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *e
   for (;;) {
     bool more, complete = true;
     cq_status status = cq_xml_read(&more, t->xml, error);
+    const bool is_bad = status == CQ_ERR_FORMAT && reader->flow.skip_bad && cq_xml_skip(t->xml);
     if (!status && !more) return CQ_OK;
-    if (!status) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
+    if (!status || is_bad) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
+    if (is_bad) {
+      t->in_segment = false, t->hidden = 0;
+      cq_corpus_drop(reader->counts, "malformed");
+      continue;
+    }
     for (size_t c = 0; c < reader->o->n_columns; c++) {
       complete &= t->is_there[c];
       out->columns[c] = (cq_slice){t->texts[c].data ? t->texts[c].data : "", t->texts[c].n};

@@ -1,36 +1,44 @@
 /* XML by libxml2's push parser. It cannot pause, so it gets the file in pieces with at most one complete tag. Entities
- * from other files are refused. See xml.h. */
+ * from other files are refused. After an error, a new parser gets what precedes the first unit, then the file from the
+ * next unit on. See xml.h. */
 #include "corpus/xml.h"
 
 #include "base/error.h"
-#include "base/input.h"
 #include "base/memory.h"
+#include "text/encoding.h"
 
 #include <libxml/SAX2.h>
 #include <libxml/parser.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024), MAX_ENTITIES = 8 << 20 };
+enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024), MAX_ENTITIES = 8 << 20, MAX_BEGIN = 64 * 1024 };
 
 struct cq_xml {
   const char *const *paths;
   size_t n_paths, next;
   const char *path;
-  cq_input *file;
+  cq_byte_source file;
   xmlParserCtxtPtr parser;
+  cq_builder begin;           /* what precedes the first unit */
+  bool has_unit, is_skipping; /* of the file; the next unit is to be looked for */
+  bool is_broken;             /* nothing can be read after the error */
+  uint64_t line, first_line;  /* of the next piece; of the parser's first */
   cq_xml_handler handler;
   bool paused, over, had_pause;   /* the last two of the file */
   cq_error refusal;               /* what the handler has against the file */
   uint64_t n_read, n_of_entities; /* bytes */
   size_t n, at;                   /* bytes of the chunk, and how many of them the parser has received */
+  size_t resume_at;               /* where the next unit is looked for after an error */
   char chunk[CHUNK];
 };
 
 static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
   static const char *none[] = {NULL};
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
+  if (x->handler.unit && !strcmp((const char *)name, x->handler.unit)) x->has_unit = true, x->resume_at = x->at;
   if (x->paused) cq_xml_refuse(x, "several records in one entity, or an unsupported encoding");
   if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
@@ -60,14 +68,19 @@ static xmlEntityPtr get_entity(void *parser, const xmlChar *name) {
   return x->refusal.status ? NULL : entity;
 }
 
-static void close_file(cq_xml *x) {
-  cq_input_close(x->file);
+static void close_parser(cq_xml *x) {
   if (x->parser) xmlFreeDoc(x->parser->myDoc);
   xmlFreeParserCtxt(x->parser);
-  x->file = NULL, x->parser = NULL;
+  x->parser = NULL;
 }
 
-static cq_status open_file(cq_xml *x, cq_error *error) {
+static void close_file(cq_xml *x) {
+  if (x->file.close) x->file.close(x->file.context);
+  x->file.close = NULL;
+  close_parser(x);
+}
+
+static cq_status open_parser(cq_xml *x, cq_error *error) {
   xmlSAXHandler events = {.startDocument = xmlSAX2StartDocument,
                           .internalSubset = xmlSAX2InternalSubset,
                           .entityDecl = xmlSAX2EntityDecl,
@@ -76,13 +89,47 @@ static cq_status open_file(cq_xml *x, cq_error *error) {
                           .endElement = end_element,
                           .characters = characters,
                           .ignorableWhitespace = characters};
-  close_file(x);
-  x->path = x->paths[x->next++], x->over = x->had_pause = false;
+  close_parser(x);
+  x->first_line = x->line;
   x->parser = xmlCreatePushParserCtxt(&events, NULL, NULL, 0, NULL);
   if (!x->parser) return cq_fail_memory(error, x->path);
   x->parser->_private = x;
-  xmlCtxtUseOptions(x->parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET);
-  return cq_input_open(&x->file, x->path, error);
+  xmlCtxtUseOptions(x->parser, XML_PARSE_NOERROR | XML_PARSE_NOWARNING | XML_PARSE_NONET | XML_PARSE_IGNORE_ENC);
+  return CQ_OK;
+}
+
+/* The encoding that the XML declaration names; "": none, or UTF-8. */
+static void find_declared(char name[CQ_ENCODING_NAME], cq_slice bytes) {
+  while (bytes.n && (unsigned char)*bytes.data >= 0x80) bytes.data++, bytes.n--; /* a mark */
+  const char *end = bytes.n > 5 && !memcmp(bytes.data, "<?xml", 5) ? memchr(bytes.data, '>', bytes.n) : NULL;
+  name[0] = 0;
+  if (!end || !cq_encoding_declared(name, (cq_slice){bytes.data, (size_t)(end - bytes.data)})) return;
+  if (!strcasecmp(name, "utf-8") || !strcasecmp(name, "utf8")) name[0] = 0;
+}
+
+static cq_status open_file(cq_xml *x, cq_error *error) {
+  char encoding[CQ_ENCODING_NAME];
+  cq_input *input;
+  cq_slice bytes;
+  close_file(x);
+  x->path = x->paths[x->next++], x->line = 1;
+  x->over = x->had_pause = x->has_unit = x->is_skipping = false, x->is_broken = true;
+  x->n = x->at = x->resume_at = 0;
+  cq_builder_clear(&x->begin);
+  cq_status status = open_parser(x, error);
+  if (!status) status = cq_input_open(&input, x->path, error);
+  if (status) return status;
+  status = cq_input_peek(&bytes, input, error);
+  if (!status) find_declared(encoding, bytes);
+  if (!status && *encoding && !cq_encoding_marked(bytes) && !cq_encoding_is_known(encoding))
+    status = cq_fail_line(error, CQ_ERR_FORMAT, x->path, 1, "the encoding '%s' is not known", encoding);
+  if (status) {
+    cq_input_close(input);
+    return status;
+  }
+  status = cq_text_source(&x->file, input, *encoding ? encoding : NULL, error);
+  x->is_broken = status != CQ_OK;
+  return status;
 }
 
 cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq_xml_handler handler, cq_error *error) {
@@ -106,13 +153,13 @@ static bool is_out_of_memory(void) {
 
 static cq_status fail_xml(const cq_xml *x, cq_error *error) {
   const xmlError *problem = xmlCtxtGetLastError(x->parser);
-  const int line = xmlSAX2GetLineNumber(x->parser);
+  const uint64_t line = x->first_line + (uint64_t)xmlSAX2GetLineNumber(x->parser) - 1;
   if (x->refusal.status == CQ_ERR_MEMORY || is_out_of_memory() ||
       (!x->refusal.status && !(problem && problem->message)))
     return cq_fail_memory(error, x->path);
   const char *message = x->refusal.status ? x->refusal.message : problem->message;
   if (!x->refusal.status && x->over && problem->code == XML_ERR_DOCUMENT_END) message = "it ends too early";
-  return cq_fail_line(error, CQ_ERR_FORMAT, x->path, (uint64_t)line, "%.*s", (int)strcspn(message, "\n"), message);
+  return cq_fail_line(error, CQ_ERR_FORMAT, x->path, line, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
 /* Bytes to the first '>', or to the '<' after it in a comment, say: the parser looks back for one. */
@@ -124,25 +171,101 @@ static size_t piece(const char *begin, size_t n) {
   return end ? (size_t)(end - begin) : n;
 }
 
+static uint64_t count_lines(const char *bytes, size_t n) {
+  uint64_t lines = 0;
+  for (size_t i = 0; i < n; i++) lines += bytes[i] == '\n';
+  return lines;
+}
+
+/* Reads on; what is left of the chunk moves to its beginning, together with a unit that is not too long. */
+static cq_status read_chunk(cq_xml *x, cq_error *error) {
+  const size_t from = x->n - x->resume_at <= CHUNK / 2 ? x->resume_at : x->at;
+  size_t got = 0;
+  memmove(x->chunk, x->chunk + from, x->n - from);
+  x->n -= from, x->at -= from, x->resume_at = 0;
+  const cq_status status = x->file.read(&got, x->file.context, x->chunk + x->n, CHUNK - x->n, error);
+  x->is_broken = status != CQ_OK;
+  x->n_read += got, x->n += got, x->over = got == 0;
+  return status;
+}
+
+/* Parses the next piece. After an '&', libxml2 would wait for a ';' up to the end of the file. */
+static cq_status parse_piece(cq_xml *x, const char *bytes, size_t n, bool is_last, cq_error *error) {
+  xmlParseChunk(x->parser, bytes, (int)n, is_last);
+  const xmlParserInputPtr in = x->parser->input;
+  if (in && in->cur < in->end && *in->cur == '&' && memchr(in->cur, '<', (size_t)(in->end - in->cur)))
+    cq_xml_refuse(x, "'&' begins no entity: it is written '&amp;'");
+  return x->refusal.status || x->parser->disableSAX || is_out_of_memory() ? fail_xml(x, error) : CQ_OK;
+}
+
+/* The begin of a file grows until the parser has seen a unit, whose tag is then cut off. */
+static void keep_begin(cq_xml *x, const char *bytes, size_t n) {
+  const size_t n_unit = strlen(x->handler.unit);
+  if (x->begin.n > MAX_BEGIN) return;
+  cq_builder_bytes(&x->begin, bytes, n);
+  size_t at = x->has_unit ? x->begin.n : 0;
+  while (at > 0 && (x->begin.data[at - 1] != '<' || strncmp(x->begin.data + at, x->handler.unit, n_unit) != 0)) at--;
+  if (x->has_unit) x->begin.n = at ? at - 1 : 0;
+}
+
+/* Whether a unit's tag begins here. */
+static bool is_unit(const cq_xml *x, const char *at) {
+  const size_t n = strlen(x->handler.unit);
+  return *at == '<' && !memcmp(at + 1, x->handler.unit, n) && memchr(" \t\r\n>/", at[1 + n], 6);
+}
+
+/* Continues with a new parser at the next unit, if there is one. */
+static cq_status find_unit(cq_xml *x, cq_error *error) {
+  const size_t n_tag = strlen(x->handler.unit) + 2;
+  bool is_found = false;
+  while (!is_found && !(x->over && x->n - x->at < n_tag)) {
+    if (x->n - x->at < n_tag) {
+      const cq_status status = read_chunk(x, error);
+      if (status) return status;
+      continue;
+    }
+    is_found = is_unit(x, x->chunk + x->at);
+    if (!is_found) x->line += x->chunk[x->at++] == '\n';
+  }
+  x->is_skipping = false, x->over &= !is_found; /* reading the end again is harmless */
+  if (!is_found) x->at = x->n;
+  x->resume_at = x->at + is_found;
+  cq_status status = is_found ? open_parser(x, error) : CQ_OK;
+  if (status || !is_found) return status;
+  if (!x->has_unit || x->begin.n == 0 || x->begin.n > MAX_BEGIN)
+    cq_builder_clear(&x->begin), cq_builder_text(&x->begin, "<r>");
+  if (x->begin.failed) return cq_fail_memory(error, x->path);
+  x->has_unit = true, x->first_line -= count_lines(x->begin.data, x->begin.n);
+  status = parse_piece(x, x->begin.data, x->begin.n, false, error);
+  if (status) cq_builder_clear(&x->begin); /* the next attempt does without it */
+  return status;
+}
+
 cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
   x->paused = false;
   xmlResetLastError();
   while (!x->paused) {
-    if (x->over && !x->had_pause && x->handler.missing)
+    if (x->over && !x->had_pause && x->handler.missing) {
+      x->is_broken = true;
       return cq_fail_file(error, CQ_ERR_FORMAT, x->path, "%s", x->handler.missing);
+    }
     if (x->over && x->next == x->n_paths) break;
     cq_status status = x->over ? open_file(x, error) : CQ_OK;
-    if (status) return status;
-    if (x->at == x->n) {
-      status = cq_input_read(&x->n, x->file, x->chunk, CHUNK, error);
-      if (status) return status;
-      x->n_read += x->n, x->at = 0, x->over = x->n == 0;
+    if (!status && x->is_skipping) {
+      status = find_unit(x, error);
+      if (!status && x->over) continue;
     }
+    if (!status && x->at == x->n) status = read_chunk(x, error);
+    if (status) return status;
     const char *begin = x->chunk + x->at;
     const size_t n = piece(begin, x->n - x->at);
     x->at += n;
-    xmlParseChunk(x->parser, begin, (int)n, x->over);
-    if (x->refusal.status || x->parser->disableSAX || is_out_of_memory()) return fail_xml(x, error);
+    x->line += count_lines(begin, n);
+    const bool had_unit = x->has_unit;
+    status = parse_piece(x, begin, n, x->over, error);
+    if (x->handler.unit && !had_unit) keep_begin(x, begin, n);
+    if (!status && x->begin.failed) status = cq_fail_memory(error, x->path);
+    if (status) return status;
   }
   *more = x->paused;
   return CQ_OK;
@@ -150,6 +273,15 @@ cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
 
 void cq_xml_pause(cq_xml *x) {
   x->paused = x->had_pause = true;
+}
+
+bool cq_xml_skip(cq_xml *x) {
+  if (x->is_broken || !x->handler.unit) return false;
+  x->refusal = (cq_error){0};
+  x->is_skipping = x->had_pause = true, x->over = false;
+  x->line -= count_lines(x->chunk + x->resume_at, x->at - x->resume_at);
+  x->at = x->resume_at; /* the parser may be some tags ahead of the error */
+  return true;
 }
 
 void cq_xml_refuse(cq_xml *x, const char *format, ...) {
@@ -164,7 +296,7 @@ void cq_xml_refuse(cq_xml *x, const char *format, ...) {
 }
 
 void cq_xml_close(cq_xml *x) {
-  if (x) close_file(x);
+  if (x) close_file(x), cq_builder_free(&x->begin);
   cq_free(x);
 }
 

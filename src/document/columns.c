@@ -1,4 +1,9 @@
-/* Rows with columns named by the first row: CSV (RFC 4180, by libcsv), and tab-separated columns without quotes. */
+/* Rows with columns named by the first row: CSV (RFC 4180, by libcsv), and tab-separated columns.
+ *
+ * CSV: the separator is a comma, semicolon, tab or bar: the first with which a column of the first row is the text, or
+ * that of a line "sep=;". TSV: quotation marks are text, unless only they explain a row: those of Excel and pandas.
+ *
+ * A quoted field may span lines. When such a row turns out to be malformed, reading resumes at its second line. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -6,12 +11,16 @@
 
 #include <csv.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_COLUMNS = 256 };
 
 typedef struct columns {
   bool is_csv;
   struct csv_parser parser;
+  cq_builder kept;         /* lines of the row after its first one, which are read again if it is malformed */
+  size_t next_kept;        /* what is read next of them */
+  uint64_t number;         /* of the last line */
   cq_builder row;          /* the fields one after another */
   size_t end[MAX_COLUMNS]; /* of each field in it */
   size_t n;                /* fields of the current row */
@@ -66,36 +75,114 @@ static cq_status parse_csv_line(columns *c, const cq_document_file *file, cq_sli
   return CQ_OK;
 }
 
-/* A quoted CSV field, and thus a row, may span several lines. */
-static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_error *error) {
-  cq_status status = CQ_OK;
-  cq_slice line = {0};
-  size_t n_bytes = 0;
-  c->n = 0, c->is_complete = false, *found = false;
+static void split_tabs(columns *c, cq_slice line) {
+  for (const char *tab; (tab = memchr(line.data, '\t', line.n));
+       line.n -= (size_t)(tab + 1 - line.data), line.data = tab + 1)
+    add_field(c, line.data, (size_t)(tab - line.data));
+  add_field(c, line.data, line.n);
+  c->is_complete = true;
+}
+
+static void clear_row(columns *c) {
+  csv_fini(&c->parser, NULL, NULL, NULL);
+  c->n = 0, c->is_complete = false;
   cq_builder_clear(&c->row);
-  do status = cq_lines_next(&line, file->lines, error);
+}
+
+static cq_status next_line(cq_slice *out, columns *c, cq_document_file *file, cq_error *error) {
+  if (c->next_kept < c->kept.n) {
+    const char *begin = c->kept.data + c->next_kept;
+    *out = (cq_slice){begin, (size_t)((const char *)memchr(begin, '\n', c->kept.n - c->next_kept) - begin)};
+    c->next_kept += out->n + 1, c->number++;
+    return CQ_OK;
+  }
+  const cq_status status = cq_lines_next(out, file->lines, error);
+  c->number = cq_lines_number(file->lines);
+  return status;
+}
+
+static void keep_line(columns *c, cq_slice line) {
+  cq_builder_bytes(&c->kept, line.data, line.n);
+  cq_builder_char(&c->kept, '\n');
+}
+
+/* Parses a row that begins with this line, with quotes; after an error, the next row begins at the line after it. */
+static cq_status parse_quoted(columns *c, cq_document_file *file, cq_slice line, cq_error *error) {
+  const size_t second = c->next_kept;
+  size_t n_bytes = line.n;
+  cq_status status = parse_csv_line(c, file, line, error);
+  while (!status && !c->is_complete) {
+    const bool is_new = c->next_kept == c->kept.n;
+    status = next_line(&line, c, file, error);
+    if (status) break;
+    if (!line.data) {
+      status = cq_document_fail(file, error, "a quotation mark that is not closed");
+      break;
+    }
+    if (is_new) keep_line(c, line), c->next_kept = c->kept.n;
+    n_bytes += line.n;
+    if (n_bytes > (size_t)64 << 20)
+      status = cq_fail_line(error, CQ_ERR_LIMIT, file->path, file->line, "a row of more than 64 MiB");
+    else
+      status = parse_csv_line(c, file, line, error);
+  }
+  if (c->row.failed || c->kept.failed) return cq_fail_memory(error, file->path);
+  if (status) c->next_kept = second, c->number = file->line, clear_row(c);
+  return status;
+}
+
+static bool has_doubled_quote(cq_slice line) {
+  for (size_t i = 1; i < line.n; i++)
+    if (line.data[i] == '"' && line.data[i - 1] == '"') return true;
+  return false;
+}
+
+/* Whether one of the lines of the row after its first one is a row of its own without quotes. */
+static bool has_row(const columns *c, size_t second) {
+  size_t n_columns = 1;
+  for (size_t i = second; i < c->next_kept; i++) {
+    if (c->kept.data[i] == '\n' && n_columns == c->n_names) return true;
+    n_columns = c->kept.data[i] == '\n' ? 1 : n_columns + (c->kept.data[i] == '\t');
+  }
+  return false;
+}
+
+/* Excel and pandas quote a field with a tab, a line end or a quotation mark, which they double. */
+static cq_status parse_tabs(columns *c, cq_document_file *file, cq_slice line, cq_error *error) {
+  cq_builder first = {0};
+  split_tabs(c, line);
+  const bool fits = c->n == c->n_names, is_doubled = has_doubled_quote(line);
+  const cq_slice last = c->n <= MAX_COLUMNS ? field_at(&c->row, c->end, c->n - 1) : line;
+  if (c->n_names == 0 || !memchr(line.data, '"', line.n) || (fits && !is_doubled && (!last.n || *last.data != '"')))
+    return CQ_OK;
+  cq_builder_bytes(&first, line.data, line.n);
+  if (first.failed) return cq_fail_memory(error, file->path);
+  const size_t second = c->next_kept;
+  clear_row(c);
+  cq_status status = parse_quoted(c, file, line, NULL);
+  const bool is_proof = !fits || is_doubled || c->next_kept > second;
+  if (status != CQ_ERR_MEMORY && (status || !is_proof || c->n != c->n_names || has_row(c, second))) {
+    c->next_kept = second, c->number = file->line, status = CQ_OK;
+    clear_row(c);
+    split_tabs(c, (cq_slice){first.data, first.n});
+  }
+  cq_builder_free(&first);
+  return status ? cq_fail_memory(error, file->path) : CQ_OK;
+}
+
+static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_error *error) {
+  cq_slice line = {0};
+  cq_status status;
+  *found = false;
+  clear_row(c);
+  if (c->next_kept == c->kept.n) cq_builder_clear(&c->kept), c->next_kept = 0;
+  do status = next_line(&line, c, file, error);
   while (!status && line.data && line.n == 0);
   if (status || !line.data) return status;
-  file->line = cq_lines_number(file->lines);
-  for (bool is_first = true; !c->is_complete; is_first = false) {
-    if (!is_first) status = cq_lines_next(&line, file->lines, error);
-    if (status) return status;
-    if (!line.data) return cq_document_fail(file, error, "a quotation mark that is not closed");
-    n_bytes += line.n;
-    if (c->is_csv) {
-      status = parse_csv_line(c, file, line, error);
-    } else {
-      for (const char *tab; (tab = memchr(line.data, '\t', line.n));
-           line.n -= (size_t)(tab + 1 - line.data), line.data = tab + 1)
-        add_field(c, line.data, (size_t)(tab - line.data));
-      add_field(c, line.data, line.n);
-      c->is_complete = true;
-    }
-    if (status) return status;
-    if (c->row.failed) return cq_fail_memory(error, file->path);
-    if (n_bytes > (size_t)64 << 20)
-      return cq_fail_line(error, CQ_ERR_LIMIT, file->path, file->line, "a row of more than 64 MiB");
-  }
+  file->line = c->number;
+  status = c->is_csv ? parse_quoted(c, file, line, error) : parse_tabs(c, file, line, error);
+  if (status) return status;
+  if (c->row.failed) return cq_fail_memory(error, file->path);
   if (c->n > MAX_COLUMNS) return cq_document_fail(file, error, "%zu columns, at most %d are read", c->n, MAX_COLUMNS);
   *found = true;
   return CQ_OK;
@@ -104,12 +191,14 @@ static cq_status next_row(bool *found, columns *c, cq_document_file *file, cq_er
 /* --- the first row --- */
 
 static void find_roles(columns *c, const cq_document_fields *fields) {
+  c->has_text = false;
   for (size_t i = 0; i < c->n_names; i++) c->role_of[i] = -1;
   for (int role = 0; role < CQ_ROLES; role++) {
     int best_rank = 100;
     size_t best = MAX_COLUMNS;
     for (size_t i = 0; i < c->n_names; i++) {
-      const int rank = cq_document_fields_rank(fields, (cq_document_role)role, field_at(&c->names, c->name_end, i));
+      const cq_slice name = cq_slice_trimmed(field_at(&c->names, c->name_end, i));
+      const int rank = cq_document_fields_rank(fields, (cq_document_role)role, name);
       if (rank >= 0 && rank < best_rank) best = i, best_rank = rank;
     }
     if (best < MAX_COLUMNS) c->role_of[best] = role;
@@ -117,10 +206,53 @@ static void find_roles(columns *c, const cq_document_fields *fields) {
   }
 }
 
+/* Takes the row as the names. */
+static cq_status take_names(columns *c, const cq_document_file *file, cq_error *error) {
+  c->n_names = c->n < MAX_COLUMNS ? c->n : MAX_COLUMNS;
+  memcpy(c->name_end, c->end, sizeof c->end);
+  cq_builder_clear(&c->names);
+  cq_builder_bytes(&c->names, c->row.data ? c->row.data : "", c->row.n);
+  if (c->names.failed) return cq_fail_memory(error, file->path);
+  find_roles(c, file->fields);
+  return CQ_OK;
+}
+
+/* Looks at the first line. A TSV file whose first name is quoted has quotes everywhere. */
+static cq_status choose_separator(columns *c, cq_document_file *file, cq_error *error) {
+  const char *separators = c->is_csv ? ",;\t|" : "\t";
+  cq_slice line;
+  cq_status status = next_line(&line, c, file, error);
+  if (status || !line.data) return status;
+  if (c->is_csv && line.n == 5 && !strncasecmp(line.data, "sep=", 4)) {
+    csv_set_delim(&c->parser, (unsigned char)line.data[4]);
+    return CQ_OK;
+  }
+  keep_line(c, line), c->number--;
+  if (c->kept.failed) return cq_fail_memory(error, file->path);
+  if (!c->is_csv && (line.n == 0 || *line.data != '"')) return CQ_OK;
+  for (; *separators && !c->has_text; separators++) {
+    clear_row(c);
+    csv_set_delim(&c->parser, (unsigned char)*separators);
+    status = parse_csv_line(c, file, line, NULL);
+    if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, file->path);
+    if (!status && (status = take_names(c, file, error))) return status;
+  }
+  c->is_csv |= c->has_text;
+  if (!c->has_text) csv_set_delim(&c->parser, c->is_csv ? ',' : '\t');
+  return CQ_OK;
+}
+
 /* A TSV file without column names has a text, or an id and a text. */
 static cq_status go_without_names(columns *c, const cq_document_file *file, cq_error *error) {
-  if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n)
-    return cq_document_fail_text(file, error, "no column is named");
+  if (c->is_csv || c->n > 2 || file->fields->name[CQ_ROLE_TEXT].n) {
+    char what[300] = "the columns are";
+    for (size_t i = 0, n; i < c->n_names && (n = strlen(what)) < 200; i++) {
+      const cq_slice name = field_at(&c->names, c->name_end, i);
+      snprintf(what + n, sizeof what - n, " '%.*s'", (int)cq_min(name.n, (size_t)40), name.data);
+    }
+    strncat(what, "; no column is named", sizeof what - strlen(what) - 1);
+    return cq_document_fail_text(file, error, what);
+  }
   char text[200];
   snprintf(text, sizeof text, "%.120s: no column is named \"text\": each row is %s", file->path,
            c->n == 2 ? "an id and a text" : "a text");
@@ -135,25 +267,24 @@ static cq_status go_without_names(columns *c, const cq_document_file *file, cq_e
 static void close_columns(void *state) {
   columns *c = state;
   if (!c) return;
-  if (c->is_csv) csv_free(&c->parser);
+  csv_free(&c->parser);
+  cq_builder_free(&c->kept);
   cq_builder_free(&c->row);
   cq_builder_free(&c->names);
   cq_free(c);
 }
 
 static cq_status read_names(columns *c, cq_document_file *file, cq_error *error) {
-  bool found;
-  cq_status status = next_row(&found, c, file, error);
+  bool found = false;
+  cq_status status = choose_separator(c, file, error);
+  c->n_names = 0;
+  if (!status) status = next_row(&found, c, file, error);
+  if (!status && found) status = take_names(c, file, error);
   if (status || !found) return status;
-  c->n_names = c->n;
-  memcpy(c->name_end, c->end, sizeof c->end);
-  cq_builder_bytes(&c->names, c->row.data, c->row.n);
-  if (c->names.failed) return cq_fail_memory(error, file->path);
   for (size_t i = 0; i < c->n; i++)
     for (size_t k = 0; k < i; k++)
       if (cq_slice_equal(field_at(&c->names, c->name_end, i), field_at(&c->names, c->name_end, k)) && c->is_csv)
         return cq_document_fail(file, error, "columns %zu and %zu have the same name", k + 1, i + 1);
-  find_roles(c, file->fields);
   return c->has_text ? CQ_OK : go_without_names(c, file, error);
 }
 
@@ -161,13 +292,11 @@ static cq_status open_columns(void **state, cq_document_file *file, bool is_csv,
   columns *c = cq_alloc_zeroed(sizeof *c);
   if (!c) return cq_fail_memory(error, file->path);
   c->is_csv = is_csv;
-  cq_status status = CQ_OK;
-  if (is_csv && csv_init(&c->parser, CSV_STRICT) != 0) status = cq_fail_memory(error, file->path);
-  if (is_csv) {
-    csv_set_space_func(&c->parser, is_never);
-    csv_set_realloc_func(&c->parser, cq_realloc_small);
-    csv_set_free_func(&c->parser, cq_free);
-  }
+  cq_status status = csv_init(&c->parser, CSV_STRICT) ? cq_fail_memory(error, file->path) : CQ_OK;
+  csv_set_space_func(&c->parser, is_never);
+  csv_set_realloc_func(&c->parser, cq_realloc_small);
+  csv_set_free_func(&c->parser, cq_free);
+  if (!is_csv) csv_set_delim(&c->parser, '\t');
   if (!status) status = read_names(c, file, error);
   if (status)
     close_columns(c);
@@ -219,9 +348,9 @@ static cq_status read_row(bool *found, void *state, cq_document_file *file, cq_e
 }
 
 const cq_document_type cq_document_type_csv = {
-    .name = "csv", .endings = " .csv ", .open = open_csv, .read = read_row, .close = close_columns};
-const cq_document_type cq_document_type_tsv = {.is_lines = true,
-                                               .name = "tsv",
+    .name = "csv", .endings = " .csv ", .resumes = true, .open = open_csv, .read = read_row, .close = close_columns};
+const cq_document_type cq_document_type_tsv = {.name = "tsv",
+                                               .resumes = true,
                                                .endings = " .tsv .tab ",
                                                .open = open_tsv,
                                                .read = read_row,

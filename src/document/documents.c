@@ -85,6 +85,8 @@ struct cq_documents {
   cq_document_room room;
   cq_builder whole; /* its bytes */
   cq_builder id;    /* where documents have none */
+  uint64_t n_found; /* documents of the file */
+  uint64_t n_void;  /* files without any */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
   cq_builder left_out; /* the first few extensions of those, between blanks */
@@ -202,7 +204,14 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
   cq_slice bytes;
   const cq_status status = cq_input_peek(&bytes, input, error);
   if (status) return status;
-  *type = type_of_bytes(bytes);
+  const char *encoding = cq_encoding_marked(bytes);
+  cq_builder decoded = {0};
+  if (encoding && cq_decode_all(&decoded, bytes, encoding, error)) {
+    cq_builder_free(&decoded);
+    return CQ_ERR_MEMORY;
+  }
+  *type = type_of_bytes(encoding ? (cq_slice){decoded.data, decoded.n} : bytes);
+  cq_builder_free(&decoded);
   if (*type || d->o.encoding) {
     if (!*type) *type = &cq_document_type_lines;
     return CQ_OK;
@@ -238,17 +247,66 @@ static cq_status read_whole(cq_documents *d, const cq_byte_source *source, cq_er
   return CQ_OK;
 }
 
-/* HTML may declare an encoding other than UTF-8. */
+/* HTML may declare an encoding other than UTF-8. JSON's parser checks each document. */
 static cq_status check_whole(cq_documents *d, cq_error *error) {
   const cq_slice bytes = d->file.bytes;
   const size_t bad = cq_utf8_invalid_at(bytes.data, bytes.n);
   d->file.is_utf8 = bad == bytes.n;
-  if (d->type == &cq_document_type_html) return CQ_OK;
+  if (d->type == &cq_document_type_html || (d->type == &cq_document_type_json && d->o.skip_bad)) return CQ_OK;
   if (bad < bytes.n)
     return cq_fail_byte(error, CQ_ERR_FORMAT, d->file.path, bad, "not UTF-8 (byte 0x%02x)",
                         (unsigned char)bytes.data[bad]);
   const char *nul = bytes.n ? memchr(bytes.data, 0, bytes.n) : NULL;
   return nul ? cq_fail_byte(error, CQ_ERR_FORMAT, d->file.path, (uint64_t)(nul - bytes.data), "a NUL byte") : CQ_OK;
+}
+
+/* --- ends of lines: a CR alone, as old Macs and Excel for Mac write it, becomes an LF; in CSV everywhere, in other
+ * formats if the first line ends with one --- */
+
+typedef struct line_ends {
+  cq_byte_source source;
+  bool is_decided, mends;
+  bool after_cr; /* an LF belongs to it */
+} line_ends;
+
+static size_t mend_line_ends(line_ends *e, char *bytes, size_t n) {
+  size_t kept = 0;
+  for (size_t i = 0; i < n; i++) {
+    const char c = bytes[i];
+    if (!e->is_decided && (e->after_cr || c == '\n')) e->is_decided = true, e->mends = e->after_cr && c != '\n';
+    if (e->is_decided && !e->mends && !e->after_cr) {
+      memmove(bytes + kept, bytes + i, n - i);
+      return kept + n - i;
+    }
+    if (!e->after_cr || c != '\n') bytes[kept++] = c == '\r' && (e->mends || !e->is_decided) ? '\n' : c;
+    e->after_cr = c == '\r' && (e->mends || !e->is_decided);
+  }
+  return kept;
+}
+
+static cq_status read_line_ends(size_t *got, void *context, void *bytes, size_t n, cq_error *error) {
+  line_ends *e = context;
+  cq_status status;
+  size_t n_read = 0;
+  do {
+    status = e->source.read(&n_read, e->source.context, bytes, n, error);
+    *got = mend_line_ends(e, bytes, n_read);
+  } while (!status && n_read > 0 && *got == 0);
+  return status;
+}
+
+static void close_line_ends(void *context) {
+  line_ends *e = context;
+  e->source.close(e->source.context);
+  cq_free(e);
+}
+
+static cq_status open_lines(cq_documents *d, const cq_byte_source *source, cq_error *error) {
+  const bool is_csv = d->type == &cq_document_type_csv;
+  line_ends *e = cq_alloc(sizeof *e);
+  if (!e) return close_source(source, cq_fail_memory(error, source->path));
+  *e = (line_ends){.source = *source, .is_decided = is_csv, .mends = is_csv};
+  return cq_lines_of(&d->file.lines, &(cq_byte_source){read_line_ends, close_line_ends, source->path, e}, error);
 }
 
 static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *file, cq_error *error) {
@@ -266,13 +324,15 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  if (d->o.encoding) status = cq_decoded_source(&source, input, d->o.encoding, error);
+  status = cq_text_source(&source, input, d->o.encoding, error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
     if (!status) status = check_whole(d, error);
+    if (!status)
+      d->file.bytes.n = mend_line_ends(&(line_ends){0}, (char *)(uintptr_t)d->file.bytes.data, d->file.bytes.n);
   } else {
-    status = cq_lines_of(&d->file.lines, &source, error);
+    status = open_lines(d, &source, error);
   }
   return status || !d->type->open ? status : d->type->open(&d->state, &d->file, error);
 }
@@ -294,7 +354,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
     return status;
   }
   for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
-  d->type = type, d->was_read = false;
+  d->type = type, d->was_read = false, d->n_found = 0;
   d->name = d->o.relative && file->is_inside ? file->name : NULL;
   status = open_type(d, input, file, error);
   if (status) close_file(d);
@@ -336,6 +396,15 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
     snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s", name);
   }
   cq_input_close(input);
+}
+
+static void end_file(cq_documents *d) {
+  char text[300];
+  if (d->n_found == 0 && d->o.notice && d->n_void++ < MAX_SKIPS_TOLD) {
+    snprintf(text, sizeof text, "%.250s: no document in it", d->file.path);
+    d->o.notice(d->o.notice_context, text);
+  }
+  close_file(d);
 }
 
 /* --- the next document --- */
@@ -400,12 +469,12 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
-/* Counts and skips malformed input: a line, or the rest of its file. */
+/* Counts and skips malformed input: a document, or the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
   tell_skipped(d, why);
-  const bool is_line = d->type && d->type->is_lines && *status == CQ_ERR_FORMAT && !cq_lines_broken(d->file.lines);
-  if (d->type && !is_line) close_file(d);
+  const bool is_broken = d->file.is_broken || (d->file.lines && cq_lines_broken(d->file.lines));
+  if (d->type && (!d->type->resumes || *status == CQ_ERR_IO || is_broken)) close_file(d);
   d->n_skipped++;
   *status = CQ_OK, *found = false;
 }
@@ -417,7 +486,8 @@ cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) 
   for (bool found = false; !status && !found && !d->is_over; skip_bad(&status, &found, d, &own)) {
     if (d->type) {
       status = read_next(&found, d, &own);
-      if (!status && !found) close_file(d);
+      d->n_found += found && !status;
+      if (!status && !found) end_file(d);
     } else if (d->next_file < d->walk.n) {
       status = open_next_file(d, &own);
     } else {

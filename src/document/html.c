@@ -12,7 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CHUNK = 1 << 20, LOOKED_AT = 1024, NAME = 64 };
+enum { CHUNK = 1 << 20, NAME = 64 };
 
 typedef struct page {
   cq_document_file *file;
@@ -173,28 +173,15 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
 /* --- encoding: UTF-8 if valid, else the declared one, else windows-1252, which browsers also use for ISO-8859-1 and
  * ASCII. Invalid bytes become U+FFFD. --- */
 
-static void find_charset(char charset[NAME], cq_slice bytes) {
+static void find_charset(char charset[CQ_ENCODING_NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};
-  const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)LOOKED_AT)};
-  charset[0] = 0;
-  bool is_usable = false;
-  for (size_t i = 0; i + 9 < head.n; i++) {
-    size_t at = i + 8, n = 0;
-    if (strncasecmp(head.data + i, "charset", 7) != 0 && strncasecmp(head.data + i, "encoding", 8) != 0) continue;
-    if (strncasecmp(head.data + i, "charset", 7) == 0) at--;
-    while (at < head.n && strchr(" =\"'", head.data[at])) at++;
-    while (at + n < head.n && n < NAME - 1 && head.data[at + n] && !strchr(" \"'>;/?", head.data[at + n])) n++;
-    if (n == 0 || n == NAME - 1) continue;
-    memcpy(charset, head.data + at, n), charset[n] = 0;
-    is_usable = cq_encoding_is_known(charset);
-    break;
-  }
+  bool is_usable = cq_encoding_declared(charset, bytes) && cq_encoding_is_known(charset);
   for (size_t i = 0; i < sizeof ascii / sizeof *ascii; i++) is_usable &= strcasecmp(charset, ascii[i]) != 0;
-  if (!is_usable) snprintf(charset, NAME, "windows-1252");
+  if (!is_usable) snprintf(charset, CQ_ENCODING_NAME, "windows-1252");
 }
 
 static cq_status decode_page(cq_builder *out, const cq_document_file *file, cq_error *error) {
-  char charset[NAME];
+  char charset[CQ_ENCODING_NAME];
   cq_status status = CQ_OK;
   find_charset(charset, file->bytes);
   if (file->is_utf8)

@@ -1,4 +1,5 @@
-/* Markdown by cmark: the text of all blocks, separated by blank lines. HTML inside it is left out. */
+/* Markdown by cmark: the text of all blocks, separated by blank lines. HTML inside it is left out. Front matter by
+ * libyaml. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "document/reader.h"
@@ -7,12 +8,14 @@
 
 #include <cmark.h>
 #include <string.h>
+#include <yaml.h>
 
 /* cmark aborts when memory runs out, so enough must be available before it starts: for the shortest inlines, its nodes
  * take about this many bytes per byte of text. */
-enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20 };
+enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20, MAX_DEPTH = 50 };
 
-/* --- front matter: "key: value" lines between two lines of --- at the beginning --- */
+/* --- front matter: YAML between two lines of --- at the beginning, or TOML between two of +++: tables and "name = value",
+ * with strings on one line, numbers, dates and lists --- */
 
 static cq_slice next_line(cq_slice *rest) {
   const char *newline = rest->n ? memchr(rest->data, '\n', rest->n) : NULL;
@@ -22,34 +25,144 @@ static cq_slice next_line(cq_slice *rest) {
   return line;
 }
 
-static cq_slice without_quotes(cq_slice value) {
-  const bool quoted =
-      value.n >= 2 && (*value.data == '"' || *value.data == '\'') && value.data[value.n - 1] == *value.data;
-  return quoted ? (cq_slice){value.data + 1, value.n - 2} : value;
+/* n_left bounds what aliases may repeat. */
+static json_t *json_of_yaml(yaml_document_t *d, const yaml_node_t *node, int depth, // NOLINT(misc-no-recursion)
+                            size_t *n_left) {
+  json_t *out = NULL;
+  if (!node || depth > MAX_DEPTH || *n_left == 0) return json_null();
+  --*n_left;
+  if (node->type == YAML_SEQUENCE_NODE) {
+    out = json_array();
+    for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++)
+      cq_json_push(&out, json_of_yaml(d, yaml_document_get_node(d, *i), depth + 1, n_left));
+  } else if (node->type == YAML_MAPPING_NODE) {
+    out = json_object();
+    for (yaml_node_pair_t *i = node->data.mapping.pairs.start; i < node->data.mapping.pairs.top; i++) {
+      const yaml_node_t *key = yaml_document_get_node(d, i->key);
+      if (key && key->type == YAML_SCALAR_NODE)
+        cq_json_set(&out, (const char *)key->data.scalar.value,
+                    json_of_yaml(d, yaml_document_get_node(d, i->value), depth + 1, n_left));
+    }
+  } else {
+    const cq_slice text = cq_slice_trimmed((cq_slice){(const char *)node->data.scalar.value, node->data.scalar.length});
+    const bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    const bool is_null =
+        text.n == 0 || cq_slice_equal(text, cq_slice_of("~")) || cq_slice_equal(text, cq_slice_of("null"));
+    out = is_plain && is_null ? json_null() : json_stringn(text.data, text.n);
+  }
+  return out;
+}
+
+/* *out: NULL when out of memory, unchanged when it is no YAML, which `why` then explains. */
+static void read_yaml(json_t **out, char *why, size_t n_why, cq_slice text) {
+  yaml_parser_t parser;
+  yaml_document_t document;
+  json_t *json = NULL;
+  size_t n_left = text.n + 1;
+  bool is_read = false;
+  if (yaml_parser_initialize(&parser)) {
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.n);
+    is_read = yaml_parser_load(&parser, &document);
+    if (is_read) {
+      json = json_of_yaml(&document, yaml_document_get_root_node(&document), 0, &n_left);
+      yaml_document_delete(&document);
+    } else if (parser.error != YAML_MEMORY_ERROR) {
+      snprintf(why, n_why, "line %zu: %s", parser.problem_mark.line + 2, parser.problem ? parser.problem : "no YAML");
+    }
+    yaml_parser_delete(&parser);
+  }
+  if (!is_read && *why) return;
+  json_decref(*out);
+  *out = json;
+}
+
+/* Appends lines "name = value" and [tables] of TOML as YAML; or those of YAML with unquoted values, such as a title with
+ * a colon, quoted. */
+static void put_as_yaml(cq_builder *out, cq_slice text, bool is_toml) {
+  bool in_list = false, in_table = false;
+  while (text.n) {
+    const cq_slice line = next_line(&text), trimmed = cq_slice_trimmed(line);
+    const char *sign = line.n ? memchr(line.data, is_toml ? '=' : ':', line.n) : NULL;
+    const cq_slice name = {line.data, sign ? (size_t)(sign - line.data) : 0};
+    const cq_slice value = sign ? cq_slice_trimmed((cq_slice){sign + 1, line.n - name.n - 1}) : (cq_slice){0};
+    const bool is_comment = trimmed.n && *trimmed.data == '#';
+    if (is_toml && trimmed.n > 2 && *trimmed.data == '[' && trimmed.data[1] != '[' &&
+        trimmed.data[trimmed.n - 1] == ']' && !in_list) {
+      cq_builder_bytes(out, trimmed.data + 1, trimmed.n - 2);
+      cq_builder_char(out, ':');
+      in_table = true;
+    } else if (is_comment || !sign || !value.n || in_list ||
+               (!is_toml && (cq_is_blank(*line.data) || strchr("\"'[{>|#&*!", *value.data)))) {
+      cq_builder_text(out, in_list || in_table ? "  " : "");
+      cq_builder_bytes(out, line.data, line.n);
+    } else {
+      cq_builder_text(out, in_table ? " " : "");
+      cq_builder_bytes(out, name.data, name.n);
+      cq_builder_text(out, is_toml ? ": " : ": '");
+      for (size_t i = 0; i < value.n; i++) {
+        cq_builder_char(out, value.data[i]);
+        if (value.data[i] == '\'' && !is_toml) cq_builder_char(out, '\'');
+      }
+      if (!is_toml) cq_builder_char(out, '\'');
+      in_list = is_toml && *value.data == '[';
+    }
+    in_list &= !memchr(line.data, ']', line.n);
+    cq_builder_char(out, '\n');
+  }
+}
+
+/* A field with a role is text: JSON, if it has a structure. */
+static void flatten_roles(json_t **front, const cq_document_fields *fields) {
+  void *next;
+  const char *key;
+  json_t *value;
+  json_object_foreach_safe(*front, next, key, value) {
+    bool has_role = false;
+    for (int role = 0; role < CQ_ROLES; role++)
+      has_role |= cq_document_fields_rank(fields, (cq_document_role)role, cq_slice_of(key)) >= 0;
+    if (!has_role || json_is_string(value) || json_is_null(value)) continue;
+    cq_builder text = {0};
+    cq_json_append(&text, value, -1);
+    cq_json_set(front, key, text.failed ? NULL : json_stringn(text.data, text.n));
+    cq_builder_free(&text);
+    if (!*front) return;
+  }
 }
 
 /* Returns the text after the front matter, or all of it without one. */
-static cq_slice take_front_matter(json_t **out, cq_slice text) {
-  cq_slice rest = text;
-  if (!cq_slice_equal(cq_slice_trimmed(next_line(&rest)), cq_slice_of("---"))) return text;
-  for (cq_slice line; rest.n;) {
+static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
+  cq_slice rest = file->bytes, line;
+  const cq_slice fence = cq_slice_trimmed(next_line(&rest));
+  const bool is_toml = cq_slice_equal(fence, cq_slice_of("+++"));
+  cq_slice block = {rest.data, 0};
+  char why[200] = "", text[600];
+  bool is_over = false;
+  if (!is_toml && !cq_slice_equal(fence, cq_slice_of("---"))) return file->bytes;
+  while (rest.n && !is_over) {
     line = next_line(&rest);
-    if (cq_slice_equal(cq_slice_trimmed(line), cq_slice_of("---"))) return rest;
-    const char *colon = line.n ? memchr(line.data, ':', line.n) : NULL;
-    if (line.n == 0 || cq_is_blank(*line.data) || *line.data == '#' || *line.data == '-')
-      continue;                                                               /* lists, comments */
-    if (!colon || memchr(line.data, ' ', (size_t)(colon - line.data))) break; /* a sentence */
-    const cq_slice key = cq_slice_trimmed((cq_slice){line.data, (size_t)(colon - line.data)});
-    const cq_slice value =
-        without_quotes(cq_slice_trimmed((cq_slice){colon + 1, line.n - (size_t)(colon + 1 - line.data)}));
-    if (key.n == 0 || value.n == 0) continue;
-    char *name = cq_strndup(key.data, key.n);
-    cq_json_set(out, name ? name : "", name ? json_stringn(value.data, value.n) : NULL);
-    cq_free(name);
+    if (block.n == 0 && line.data == block.data && cq_slice_trimmed(line).n == 0) return file->bytes; /* a rule */
+    is_over = cq_slice_equal(cq_slice_trimmed(line), fence);
+    if (!is_over) block.n = (size_t)(rest.data - block.data);
   }
-  json_decref(*out); /* a line across the page, and text */
-  *out = json_object();
-  return text;
+  if (!is_over) return file->bytes;
+  cq_builder yaml = {0};
+  if (!is_toml) read_yaml(out, why, sizeof why, block);
+  if (is_toml || *why) {
+    char again[sizeof why] = "";
+    put_as_yaml(&yaml, block, is_toml);
+    read_yaml(out, again, sizeof again, (cq_slice){yaml.data ? yaml.data : "", yaml.n});
+    if (is_toml || !*again) memcpy(why, again, sizeof why);
+  }
+  if (yaml.failed) json_decref(*out), *out = NULL;
+  cq_builder_free(&yaml);
+  if (*out && !*why && json_is_object(*out)) return rest;
+  if (*why && file->notice) {
+    snprintf(text, sizeof text, "%.300s: its front matter is read as text: %s", file->path, why);
+    file->notice(file->notice_context, text);
+  }
+  if (*out && !json_is_object(*out)) json_decref(*out), *out = json_object();
+  return file->bytes;
 }
 
 /* --- text --- */
@@ -136,9 +249,10 @@ static void put_node(cq_builder *out, size_t *table, cmark_node *node, bool ente
 static cq_status read_markdown(bool *found, void *state, cq_document_file *file, cq_error *error) {
   cq_builder *text = &file->room->role[CQ_ROLE_TEXT], *title = &file->room->role[CQ_ROLE_TITLE];
   json_t *front = json_object();
-  const cq_slice body = take_front_matter(&front, file->bytes);
+  const cq_slice body = front ? take_front_matter(&front, file) : file->bytes;
   (void)state;
   *found = true;
+  if (front) flatten_roles(&front, file->fields);
   cq_status status = front ? CQ_OK : cq_fail_memory(error, file->path);
   if (!status && json_object_size(front)) status = cq_document_take_object(file, front, false, error);
   json_decref(front);

@@ -106,8 +106,9 @@ static json_t *json_of(cq_slice value, cq_parquet_kind kind) {
 static cq_status read_parquet(bool *found, void *state, cq_document_file *file, cq_error *error) {
   parquet *p = state;
   cq_status status = cq_parquet_rows_next(found, p->values, p->rows, error);
+  file->is_broken = cq_parquet_rows_broken(p->rows);
+  file->line += *found || status;
   if (status || !*found) return status;
-  file->line++;
   json_t *metadata = json_object();
   for (size_t i = 0; i < p->n; i++) {
     const cq_slice value = p->values[i];
@@ -126,6 +127,7 @@ static cq_status read_parquet(bool *found, void *state, cq_document_file *file, 
 const cq_document_type cq_document_type_parquet = {.name = "parquet",
                                                    .endings = " .parquet ",
                                                    .is_mapped = true,
+                                                   .resumes = true,
                                                    .open = open_parquet,
                                                    .read = read_parquet,
                                                    .close = close_parquet};

@@ -48,6 +48,7 @@ typedef struct cq_document_file {
   cq_slice bytes;  /* for one document per file: the whole file; UTF-8, unless HTML declares its encoding */
   bool is_utf8;    /* what bytes are */
   uint64_t line;   /* where the document begins */
+  bool is_broken;  /* nothing can be read after the error */
   cq_document_room *room;
   cq_notice_fn notice;
   void *notice_context;
@@ -68,7 +69,7 @@ typedef struct cq_document_type {
   const char *name;
   const char *endings; /* file extensions, separated by blanks; "": recognized only by a file's first bytes */
   bool is_one;         /* the file is one document */
-  bool is_lines;       /* one document per line: reading continues after a malformed line */
+  bool resumes;        /* reading continues after a malformed document, unless the reader sets is_broken */
   bool is_mapped;      /* the format opens the path itself, because it reads from the end */
   size_t most_bytes;   /* maximum size of a file that is read as a whole; 0: no limit, read line by line */
   /* Formats of records: makes the reader's state; NULL: no state. */

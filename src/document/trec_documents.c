@@ -6,6 +6,7 @@
 
 typedef struct trec {
   cq_collection *documents;
+  const cq_lines *lines; /* its own */
   cq_builder room;
 } trec;
 
@@ -20,8 +21,9 @@ static void close_trec(void *state) {
 static cq_status open_trec(void **state, cq_document_file *file, cq_error *error) {
   trec *t = cq_alloc_zeroed(sizeof *t);
   if (!t) return cq_fail_memory(error, file->path);
+  t->lines = file->lines;
   const cq_status status = cq_collection_of_lines(&t->documents, file->lines, error);
-  file->lines = NULL; /* its own */
+  file->lines = NULL;
   if (status)
     close_trec(t);
   else
@@ -41,6 +43,7 @@ static cq_status read_trec(bool *found, void *state, cq_document_file *file, cq_
   cq_collection_document document;
   cq_status status = cq_collection_next(&raw, t->documents, error);
   *found = !status && raw.bytes.data;
+  file->is_broken = cq_lines_broken(t->lines);
   if (!*found) return status;
   file->line = raw.line;
   status = cq_document_read(&document, &raw, NULL, 0, &t->room, error);
@@ -52,5 +55,9 @@ static cq_status read_trec(bool *found, void *state, cq_document_file *file, cq_
   return status;
 }
 
-const cq_document_type cq_document_type_trec = {
-    .name = "trec", .endings = " .trec .sgml ", .open = open_trec, .read = read_trec, .close = close_trec};
+const cq_document_type cq_document_type_trec = {.name = "trec",
+                                                .endings = " .trec .sgml ",
+                                                .resumes = true,
+                                                .open = open_trec,
+                                                .read = read_trec,
+                                                .close = close_trec};

@@ -18,6 +18,8 @@ struct cq_collection {
   cq_lines *lines; /* of the file that is open */
   cq_collection_format format;
   bool has_format;
+  bool is_lost;        /* TREC: after an error; text before the next <DOC> is ignored */
+  cq_slice again;      /* TREC: the rest of a line with an error, which is read again; data NULL: none */
   cq_builder document; /* TREC: what has been read of it */
 };
 
@@ -94,9 +96,10 @@ static cq_status fail_here(const cq_collection *c, const char *what, cq_error *e
 /* Reads the rest of a document, whose first line is `line`. */
 static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line, cq_error *error) {
   size_t begins, end = document_tag(&begins, line, false);
-  if (has_text((cq_slice){line.data, end ? begins : line.n}))
+  if (!c->is_lost && has_text((cq_slice){line.data, end ? begins : line.n}))
     return fail_here(c, "text outside of a document, expected <DOC>", error);
   if (!end) return CQ_OK;
+  c->is_lost = false;
   const uint64_t first = cq_lines_number(c->lines);
   cq_builder_clear(&c->document);
   cq_builder_bytes(&c->document, "", 0);
@@ -105,17 +108,21 @@ static cq_status next_trec(cq_raw_document *out, cq_collection *c, cq_slice line
     size_t at, after = document_tag(&at, line, true);
     const cq_slice inside = {line.data, after ? at : line.n};
     size_t other;
-    if (document_tag(&other, inside, false))
+    if (document_tag(&other, inside, false)) {
+      c->again = (cq_slice){line.data + other, line.n - other};
       return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(c->lines), cq_lines_number(c->lines),
                           "<DOC> inside the document of line %llu, which is not closed", (unsigned long long)first);
+    }
     cq_builder_bytes(&c->document, inside.data, inside.n);
     cq_builder_char(&c->document, '\n');
     if (c->document.failed) return cq_fail_memory(error, cq_lines_path(c->lines));
     if (c->document.n > MAX_DOCUMENT)
       return cq_fail_line(error, CQ_ERR_LIMIT, cq_lines_path(c->lines), first, "a document of more than 64 MiB");
     const cq_slice rest = {line.data + after, line.n - after};
-    if (after && (has_text(rest) || document_tag(&other, rest, false)))
+    if (after && (has_text(rest) || document_tag(&other, rest, false))) {
+      c->again = rest;
       return fail_here(c, "text after </DOC>, expected a new line", error);
+    }
     if (after) {
       *out = (cq_raw_document){{c->document.data, c->document.n}, open_path(c), first, CQ_FORMAT_TREC};
       return CQ_OK;
@@ -138,7 +145,11 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
   while (!out->bytes.data) {
     cq_status status = CQ_OK;
     line.data = NULL;
-    if (c->lines) status = cq_lines_next(&line, c->lines, error);
+    if (c->again.data)
+      line = c->again, c->again.data = NULL;
+    else if (c->lines)
+      status = cq_lines_next(&line, c->lines, error);
+    c->is_lost |= status != CQ_OK;
     if (status) return status;
     if (!line.data) {
       if (c->next_path == c->walk.n) return CQ_OK;
@@ -151,8 +162,11 @@ cq_status cq_collection_next(cq_raw_document *out, cq_collection *c, cq_error *e
     c->has_format = true;
     if (c->format != CQ_FORMAT_TREC)
       *out = (cq_raw_document){line, open_path(c), cq_lines_number(c->lines), c->format};
-    else if ((status = next_trec(out, c, line, error)))
-      return status;
+    else {
+      status = next_trec(out, c, line, error);
+      c->is_lost |= status != CQ_OK;
+      if (status) return status;
+    }
   }
   return CQ_OK;
 }

@@ -60,47 +60,6 @@ static void drop_json(json_t **json) {
 
 /* ---- reading ---- */
 
-/* Python writes integers of any size (tokenizers carry a maximum length of 10^30); Jansson takes 64 bits. Every longer
- * integer gets ".0" appended, so that it is read as a real number. Python's NaN, Infinity, and -Infinity become strings,
- * which no reader of a number takes. */
-static bool widen_numbers(cq_builder *out, cq_slice text) {
-  bool in_string = false;
-  for (size_t i = 0; i < text.n; i++) {
-    char c = text.data[i];
-    if (in_string && c == '\\' && i + 1 < text.n) {
-      cq_builder_bytes(out, text.data + i++, 2);
-      continue;
-    }
-    if (c == '"') in_string = !in_string;
-    static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
-    size_t n_word = 0;
-    for (size_t w = 0; !in_string && !n_word && w < sizeof words / sizeof *words; w++) {
-      const size_t n = strlen(words[w]);
-      if (text.n - i >= n && memcmp(text.data + i, words[w], n) == 0) n_word = n;
-    }
-    if (n_word) {
-      cq_builder_char(out, '"');
-      cq_builder_bytes(out, text.data + i, n_word);
-      cq_builder_char(out, '"');
-      i += n_word - 1;
-      continue;
-    }
-    if (in_string || !(c >= '0' && c <= '9')) {
-      cq_builder_char(out, c);
-      continue;
-    }
-    size_t end = i;
-    bool integer = true;
-    for (; end < text.n && text.data[end] && strchr("0123456789.eE+-", text.data[end]); end++) {
-      if (strchr(".eE", text.data[end])) integer = false;
-    }
-    cq_builder_bytes(out, text.data + i, end - i);
-    if (integer && end - i > 18) cq_builder_text(out, ".0");
-    i = end - 1;
-  }
-  return !out->failed;
-}
-
 static size_t next_piece(void *buffer, size_t n, void *context) {
   cq_slice *rest = context;
   if (of_this_call->is_tapped) return 0;
@@ -110,7 +69,7 @@ static size_t next_piece(void *buffer, size_t n, void *context) {
   return n;
 }
 
-cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
+static cq_status load_once(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
   reserve r = {0};
   *out = NULL;
   const size_t of_piece = (cq_min(text.n, PIECE) + 4) * CHARACTER_BYTES;
@@ -125,15 +84,58 @@ cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *
   return no_memory ? CQ_ERR_MEMORY : *out ? CQ_OK : CQ_ERR_FORMAT;
 }
 
+static cq_status load_mended(json_t **out, cq_slice text, size_t flags, bool as_text, json_error_t *problem) {
+  cq_builder mended = {0};
+  cq_json_mend(&mended, text, as_text);
+  const cq_status status =
+      mended.failed ? CQ_ERR_MEMORY : load_once(out, (cq_slice){mended.data, mended.n}, flags, problem);
+  cq_builder_free(&mended);
+  return status;
+}
+
+cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem) {
+  const size_t of_jansson = flags & ~(size_t)CQ_JSON_LENIENT;
+  cq_status status = load_once(out, text, of_jansson, problem);
+  if (status == CQ_ERR_FORMAT && (flags & CQ_JSON_LENIENT) &&
+      (json_error_code(problem) == json_error_numeric_overflow || strstr(problem->text, "Unicode")))
+    status = load_mended(out, text, of_jansson, true, problem);
+  if (status == CQ_ERR_FORMAT && json_error_code(problem) == json_error_null_character)
+    snprintf(problem->text, sizeof problem->text - 1, "a NUL character (\\u0000) in a string");
+  return status;
+}
+
+/* Python's NaN, Infinity, and -Infinity become strings, which no reader of a number takes. */
+static void quote_python_numbers(cq_builder *out, cq_slice text) {
+  static const char *const words[] = {"NaN", "Infinity", "-Infinity"};
+  bool in_string = false;
+  for (size_t i = 0, n; i < text.n; i += n) {
+    const char *at = text.data + i;
+    n = 0;
+    for (size_t w = 0; !in_string && !n && w < sizeof words / sizeof *words; w++)
+      if (text.n - i >= strlen(words[w]) && memcmp(at, words[w], strlen(words[w])) == 0) n = strlen(words[w]);
+    if (n) {
+      cq_builder_char(out, '"');
+      cq_builder_bytes(out, at, n);
+      cq_builder_char(out, '"');
+      continue;
+    }
+    n = in_string && *at == '\\' && i + 1 < text.n ? 2 : 1;
+    in_string ^= *at == '"';
+    cq_builder_bytes(out, at, n);
+  }
+}
+
+/* Python writes integers of any size: tokenizers have a maximum length of 10^30. */
 cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error) {
   json_error_t problem;
   cq_status status = cq_json_load(out, text, JSON_ALLOW_NUL, &problem);
   const enum json_error_code code = status == CQ_ERR_FORMAT ? json_error_code(&problem) : json_error_unknown;
   if (code == json_error_numeric_overflow || code == json_error_invalid_syntax) {
-    cq_builder wide = {0};
-    status = widen_numbers(&wide, text) ? cq_json_load(out, (cq_slice){wide.data, wide.n}, JSON_ALLOW_NUL, &problem)
-                                        : CQ_ERR_MEMORY;
-    cq_builder_free(&wide);
+    cq_builder quoted = {0};
+    quote_python_numbers(&quoted, text);
+    status = quoted.failed ? CQ_ERR_MEMORY
+                           : load_mended(out, (cq_slice){quoted.data, quoted.n}, JSON_ALLOW_NUL, false, &problem);
+    cq_builder_free(&quoted);
   }
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, path);
   if (status == CQ_OK) return CQ_OK;

@@ -17,6 +17,7 @@ CQ_MUST_USE cq_status cq_json_parse(json_t **out, cq_slice text, const char *pat
 
 /* The same from memory with Jansson's flags, for callers that word their errors themselves: CQ_ERR_MEMORY, or
  * CQ_ERR_FORMAT described by *problem. Do not use Jansson's own loaders: they do not survive exhausted memory. */
+#define CQ_JSON_LENIENT ((size_t)1 << 30) /* a flag of ours: see cq_json_mend, as_text */
 CQ_MUST_USE cq_status cq_json_load(json_t **out, cq_slice text, size_t flags, json_error_t *problem);
 
 /* Writes the file atomically, indented by two, keys in insertion order, real numbers in their shortest exact form. */

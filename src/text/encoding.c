@@ -5,9 +5,11 @@
 #include "base/memory.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unicode/ucnv.h>
 #include <unicode/ucsdet.h>
 
+enum { LOOKED_AT = 1024 }; /* bytes in which an encoding is declared */
 enum { RAW = CQ_BUFFER_BYTES(16 * 1024), PIVOT = 1024, SETUP_BYTES = 1 << 20 };
 
 typedef struct decoder {
@@ -48,6 +50,37 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   const char *best = match ? ucsdet_getName(match, &code) : NULL;
   if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) memcpy(name, best, strlen(best) + 1);
   ucsdet_close(detector);
+  return name[0] != 0;
+}
+
+const char *cq_encoding_marked(cq_slice bytes) {
+  static const struct {
+    char bytes[4];
+    size_t n;
+    const char *name;
+  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"}, {"\xFF\xFE", 2, "UTF-16LE"},
+               {"\xFE\xFF", 2, "UTF-16BE"},     {"<\0", 2, "UTF-16LE"},          {"\0<", 2, "UTF-16BE"},
+               {"{\0", 2, "UTF-16LE"},          {"\0{", 2, "UTF-16BE"},          {"[\0", 2, "UTF-16LE"},
+               {"\0[", 2, "UTF-16BE"}};
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (bytes.n >= marks[i].n && !memcmp(bytes.data, marks[i].bytes, marks[i].n)) return marks[i].name;
+  return NULL;
+}
+
+bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes) {
+  const cq_slice head = {bytes.data, cq_min(bytes.n, (size_t)LOOKED_AT)};
+  name[0] = 0;
+  for (size_t i = 0; i + 9 < head.n; i++) {
+    const bool is_charset = !strncasecmp(head.data + i, "charset", 7);
+    if (!is_charset && strncasecmp(head.data + i, "encoding", 8) != 0) continue;
+    size_t at = i + (is_charset ? 7 : 8), n = 0;
+    while (at < head.n && head.data[at] && strchr(" =\"'", head.data[at])) at++;
+    while (at + n < head.n && head.data[at + n] && !strchr(" \"'>;/?", head.data[at + n])) n++;
+    if (n == 0 || n >= CQ_ENCODING_NAME) continue;
+    memcpy(name, head.data + at, n), name[n] = 0;
+    break;
+  }
+  if (!strncasecmp(name, "utf-16", 6) || !strncasecmp(name, "utf-32", 6)) name[0] = 0;
   return name[0] != 0;
 }
 
@@ -133,5 +166,18 @@ cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *en
     return cq_fail_memory(error, "an encoding");
   }
   *out = (cq_byte_source){read_decoded, close_decoder, cq_input_path(input), d};
+  return CQ_OK;
+}
+
+cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error) {
+  cq_slice bytes;
+  const cq_status status = cq_input_peek(&bytes, input, error);
+  if (status) {
+    cq_input_close(input);
+    return status;
+  }
+  const char *marked = cq_encoding_marked(bytes);
+  if (marked || encoding) return cq_decoded_source(out, input, marked ? marked : encoding, error);
+  *out = cq_input_source(input);
   return CQ_OK;
 }

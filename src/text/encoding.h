@@ -17,6 +17,13 @@ bool cq_encoding_is_known(const char *encoding);
 enum { CQ_ENCODING_NAME = 64 };
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
 
+/* The encoding that a file's first bytes show: by the byte order mark of UTF-16 or UTF-32, or a '<', '{' or '[' of
+ * UTF-16; NULL: none. */
+const char *cq_encoding_marked(cq_slice bytes);
+/* The encoding that a page's charset=... or an XML declaration's encoding="..." names, as it stands there; false: none.
+ * UTF-16 and UTF-32 do not count: the declaration would not be readable. */
+bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes);
+
 /* Appends the bytes as UTF-8. The encoding must be a known one; bytes that are invalid in it become U+FFFD. Errors:
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error);
@@ -25,5 +32,8 @@ CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char 
  * CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in the encoding. The encoding
  * must be a known one. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
+/* The same, but the encoding is that of cq_encoding_marked, else the given one; NULL: UTF-8, whose bytes are not checked
+ * here. Errors: those of reading, too. */
+CQ_MUST_USE cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
 
 #endif

@@ -162,6 +162,32 @@ refused "bad.tmx:2: several records in one entity" --from tmx --columns en,de ba
 printf '<!DOCTYPE tmx [<!ENTITY e "\xc3\xa9">]>\n<tmx><tu a=">"><tuv lang="en" a=" > "><seg>caf&e; ></seg></tuv>' >more.tmx
 printf '<tuv lang="de"><seg><![CDATA[> <b>]]></seg></tuv></tu><!-- <a> > --><tu a=">"/></tmx>' >>more.tmx
 converts 'caf\xc3\xa9 >\t> <b>\n' --from tmx --columns en,de more.tmx
+# A malformed unit costs only itself, wherever it is, and lines and entities stay right; encodings that are declared.
+for bad in '&#x1F;' '\x01' '\xef\xbf\xbf' 'a & b' '&#xD83D;&#xDE00;' '\xff' '&none;' '<hi>' '</hi>' '<b a=1/>' '<' '</seg></tuv><tuv'; do
+  for at in 1 2 3; do
+    {
+      printf '<?xml version="1.0"?>\n<!DOCTYPE tmx [<!ENTITY e "\xc3\xa9">]>\n<tmx><header/><body>\n'
+      for i in 1 2 3; do
+        [ $i = $at ] && what=$bad || what="caf&e;"
+        printf "<tu><tuv xml:lang=\"en\"><seg>A$i</seg></tuv><tuv xml:lang=\"de\">\n<seg>$what</seg></tuv></tu>\n"
+      done
+      printf '</body></tmx>\n'
+    } >bad.tmx
+    refused "bad.tmx:$((3 + 2 * at)): " --from tmx --columns en,de bad.tmx
+    converts "$(for i in 1 2 3; do [ $i = $at ] || printf 'A%d\\tcafé\\n' $i; done)" --from tmx --columns en,de --skip-bad bad.tmx
+    stderr_has "3 rows read, 2 written; 1 malformed"
+  done
+done
+unit='<tu><tuv xml:lang="en"><seg>A</seg></tuv><tuv xml:lang="de"><seg>caf%b</seg></tuv></tu>'
+for name in windows-1252:'\xe9' ISO-8859-2:'\xe9' UTF8:'\xc3\xa9' utf-16:'\xc3\xa9' Shift_JIS:'\x83\xd3' IBM850:'\x82'; do
+  printf "<?xml version='1.0' encoding='%s'?><tmx>$unit</tmx>" "${name%:*}" "${name#*:}" >old.tmx
+  [ "${name%:*}" = Shift_JIS ] && e=φ || e=é
+  converts "A\tcaf$e\n" --from tmx --columns en,de old.tmx
+done
+printf "<?xml version='1.0' encoding='x-none'?><tmx>$unit</tmx>" x >bad.tmx
+refused "bad.tmx:1: the encoding 'x-none' is not known" --from tmx --columns en,de bad.tmx
+{ printf '<TEI><text>'; printf '<entry><form><orth>%s</orth></form><cit type="trans"><quote>x</quote></cit></entry>\n' a 'b & c' d; echo '</text></TEI>'; } >bad.tei
+converts 'a\tx\nd\tx\n' --from tei --skip-bad bad.tei
 printf '<xliff><file/></xliff>' >bad.tmx
 refused "bad.tmx: no <tu> in it" --from tmx --columns en,de memory.tmx bad.tmx
 

@@ -33,4 +33,15 @@ stderr_has "latin.txt:1: not UTF-8"
 stderr_has "the encoding may be ISO-8859-1"
 expect 0 data documents --encoding ISO-8859-1 latin.txt
 
+# A file without a document is named; a malformed row costs that row.
+printf 'id;text\r1;"a\nb"\r2;c;d\r3;e\r' >mac.csv
+printf 'id,text\n' >names.csv
+expect 0 data documents --language none --skip-bad mac.csv names.csv
+printf '{"id": "1", "text": "a\\nb"}\n{"id": "3", "text": "e"}\n' >expected
+same expected stdout
+stderr_has "names.csv: no document in it"
+stderr_has "skipped: mac.csv:4: 3 columns, the first row has 2"
+stderr_has "1 malformed document was skipped"
+expect 1 data documents mac.csv
+
 finish

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
+#include "base/utf8.h"
 #include "calque/document.h"
 
 /* Documents have the languages that they say, and no others. */
@@ -102,6 +103,101 @@ static void columns_are_named_by_the_first_row(void **state) {
         "{\"id\": \"7\", \"text\": \"une histoire\", \"language\": \"fr\", \"text_\": \"un texte\"}\n", &o);
 }
 
+static void separators_and_line_ends_are_detected(void **state) {
+  (void)state;
+  static const char both[] = "{\"id\": \"1\", \"text\": \"a; b, c\"}\n{\"id\": \"2\", \"text\": \"d\"}\n";
+  static const char lines[] = "{\"id\": \"1\", \"text\": \"a\\nb\"}\n{\"id\": \"2\", \"text\": \"d\"}\n";
+  reads("semicolon.csv", "id;text\n1;\"a; b, c\"\n2;d\n", both, NULL);
+  reads("bar.csv", "\"id\"|\"text\"\r\n1|a; b, c\r\n2|d\r\n", both, NULL);
+  reads("tab.csv", "id\ttext\n1\ta; b, c\n2\td\n", both, NULL);
+  reads("sep.csv", "\xEF\xBB\xBFsep=^\r\nid^text\r\n1^a; b, c\r\n2^d\r\n", both, NULL);
+  reads("blank.csv", "id, text\n1,d\n", "{\"id\": \"1\", \"text\": \"d\"}\n", NULL);
+  FAILS("other.csv", "nr;story\n1;d\n", 1, "the columns are 'nr;story'; no column is named \"text\"");
+  /* Excel for Mac: CR after rows, LF within fields */
+  reads("mac.csv", "id,text\r1,\"a\nb\"\r2,d\r", lines, NULL);
+  reads("mac.tsv", "id\ttext\r1\ta; b, c\r2\td\r", both, NULL);
+  reads("mac.jsonl", "{\"id\": 1, \"text\": \"a; b, c\"}\r{\"id\": 2, \"text\": \"d\"}", both, NULL);
+  reads("mac.md", "---\rid: 1\r---\ra\r", "{\"id\": \"1\", \"text\": \"a\"}\n", NULL);
+  reads("lone.txt", "a\r\nb\rc\r\n", "{\"id\": \"%:1\", \"text\": \"a\"}\n{\"id\": \"%:2\", \"text\": \"b\\rc\"}\n",
+        NULL);
+  /* TSV as Excel and pandas quote it; other quotation marks are text */
+  reads("pandas.tsv", "id\ttext\n1\t\"a\nb\"\n2\td\n", lines, NULL);
+  reads("all.tsv", "\"id\"\t\"text\"\n\"1\"\t\"a\nb\"\n\"2\"\t\"d\"\n", lines, NULL);
+  reads("tabs.tsv", "id\ttext\n1\t\"a\tb \"\"c\"\"\"\n", "{\"id\": \"1\", \"text\": \"a\\tb \\\"c\\\"\"}\n", NULL);
+  reads("quotes.tsv", "id\ttext\n1\t\"a\"\n2\t\"b\n3\tc\"\n4\t\"d\n",
+        "{\"id\": \"1\", \"text\": \"\\\"a\\\"\"}\n{\"id\": \"2\", \"text\": \"\\\"b\"}\n{\"id\": \"3\", \"text\": "
+        "\"c\\\"\"}\n"
+        "{\"id\": \"4\", \"text\": \"\\\"d\"}\n",
+        NULL);
+}
+
+/* What is left of a damaged file: ids of documents, each after a blank, and the number of those skipped. */
+static void keeps(const char *name, const char *content, const char *ids, uint64_t n_skipped) {
+  cq_documents_options o = as_they_say();
+  cq_documents *in;
+  cq_document document;
+  char got[400] = "";
+  const char *path = test_path(name);
+  o.skip_bad = true;
+  write_bytes(path, content, strlen(content));
+  assert_int_equal(cq_documents_open(&in, &path, 1, &o, NULL), CQ_OK);
+  while (!cq_documents_next(&document, in, NULL) && document.id.data) {
+    const size_t n = strlen(got);
+    snprintf(got + n, sizeof got - n, " %.*s", (int)document.id.n, document.id.data);
+  }
+  assert_string_equal(got, ids);
+  assert_int_equal(cq_documents_n_skipped(in), n_skipped);
+  cq_documents_close(in);
+}
+
+static void a_bad_record_costs_only_itself(void **state) {
+  (void)state;
+  keeps("comma.csv", "id,text\n1,a\n2,b,c\n3,d\n4,e\n", " 1 3 4", 1);
+  keeps("open.csv", "id,text\n1,a\n2,\"b\n\n3,d\n4,e\n", " 1 3 4", 1);
+  keeps("inner.csv", "id,text\n1,a\n2,\"b\n3,\"d\"\n4,e\n", " 1 3 4", 1);
+  keeps("after.csv", "id,text\n1,a\n2,\"b\"c\n3,d\n\"4\",e", " 1 3 4", 1);
+  static const char *const bad[] = {"{\"id\": 2, \"text\": \"b\",}",
+                                    "{\"id\": 2, \"text\": \"b}",
+                                    "{\"id\": 2, \"text\": \"b\"",
+                                    "\"id\": 2}",
+                                    "{id: 2}",
+                                    "{\"text\": \"b\nb\"}",
+                                    "{\"text\": NaN}",
+                                    "garbage",
+                                    "3",
+                                    "null",
+                                    "{\"text\": null}",
+                                    "{\"text\": [\"b\", \"c\"}",
+                                    "{\"text\": \"\\x\"}",
+                                    "{\"text\": \"\xFF\"}",
+                                    "{\"text\": \"b\", \"text\": \"c\"}",
+                                    "{\"text\": {\"a\": [{\"b\": 1}]}}"};
+  static const char *const layouts[] = {
+      "[{\"id\": 1, \"text\": \"a\"},%s,{\"id\": 3, \"text\": \"c\"},{\"id\": 4, \"text\": \"d\"}]",
+      "[\n  {\"id\": 1, \"text\": \"a\"},\n  %s,\n  {\"id\": 3, \"text\": \"c\"},\n  {\n    \"id\": 4, "
+      "\"text\": \"d\"\n  }\n]\n",
+      "{\"id\": 1, \"text\": \"a\"}\n%s\n{\"id\": 3, \"text\": \"c\"}\n{\"id\": 4, \"text\": \"d\"}"};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
+      char text[400];
+      snprintf(text, sizeof text, layouts[k], bad[i]);
+      keeps("list.json", text, " 1 3 4", 1);
+    }
+  keeps("comma.json", "[{\"id\": 1, \"text\": \"a\"} {\"id\": 2, \"text\": \"b\"}}, {\"id\": 3, \"text\": \"c\"},]",
+        " 1 2 3", 3);
+  keeps("open.json", "[{\"id\": 1, \"text\": \"a\"}, {\"id\": 2, \"text\": \"b", " 1", 1);
+  keeps("open.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\n<DOC><DOCNO>2</DOCNO>b\n<DOC><DOCNO>3</DOCNO>c</DOC>\n", " 1 3", 1);
+  keeps("text.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\nlost\nlost\n<DOC><DOCNO>3</DOCNO>c</DOC>\n", " 1 3", 1);
+  keeps("same.trec", "<DOC><DOCNO>2</DOCNO>a</DOC> <DOC><DOCNO>3</DOCNO>c</DOC>\n<DOC><DOCNO>4</DOCNO>d</DOC>\n",
+        " 3 4", 1);
+  keeps("bytes.trec",
+        "<DOC>\n<DOCNO>1</DOCNO>a</DOC>\n<DOC>\n<DOCNO>2</DOCNO>\nb\xFF\nb\n</DOC>\n<DOC>\n<DOCNO>3</DOCNO>c</DOC>\n",
+        " 1 3", 1);
+  keeps("none.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\n<DOC>b</DOC>\n<DOC><DOCNO>3</DOCNO>c</DOC>\n<DOC><DOCNO>4", " 1 3",
+        2);
+  keeps("bytes.csv", "id,text\n1,a\n2,\"b\nb\xFF\n3,d\n4,e\n", " 1 3 4", 1);
+}
+
 static void json_has_fields_of_many_names(void **state) {
   (void)state;
   reads("a.jsonl",
@@ -115,6 +211,18 @@ static void json_has_fields_of_many_names(void **state) {
         NULL);
   reads("a.json", "[{\"id\": \"a\", \"text\": [\"one\", \"two\"]},\n {\"text\": \"three\"}]",
         "{\"id\": \"a\", \"text\": \"one\\ntwo\"}\n{\"id\": \"%:2\", \"text\": \"three\"}\n", NULL);
+  reads("lines.json", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n",
+        "{\"id\": \"%:1\", \"text\": \"a\"}\n{\"id\": \"%:2\", \"text\": \"b\"}\n", NULL);
+  /* what is JSON, but not to the parser */
+  reads("big.jsonl",
+        "{\"id\": 18446744073709551615, \"text\": \"a\", \"n\": [9223372036854775808, -9223372036854775808, 1e400, "
+        "1e300]}\n",
+        "{\"id\": \"18446744073709551615\", \"text\": \"a\", \"n\": [\"9223372036854775808\", -9223372036854775808, "
+        "\"1e400\", 1e+300]}\n",
+        NULL);
+  reads("cut.jsonl", "{\"text\": \"a \\ud83d\", \"b\": \"\\ude00 \\ud83d\\ude00 \\\\ud83d \\u0000\", \"id\": 1}\n",
+        "{\"id\": \"1\", \"text\": \"a \xEF\xBF\xBD\", \"b\": \"\xEF\xBF\xBD \xF0\x9F\x98\x80 \\\\ud83d \\u0000\"}\n",
+        NULL);
   reads("lines", "{\"text\": \"told by how it begins\"}\n", "{\"id\": \"%:1\", \"text\": \"told by how it begins\"}\n",
         NULL);
   reads("object", "{\n\"text\": \"an object\"\n}\n", "{\"id\": \"%:1\", \"text\": \"an object\"}\n", NULL);
@@ -217,6 +325,10 @@ static void rows_of_tables_are_lines(void **state) {
   free(got);
 }
 
+static void keep_first_notice(void *context, const char *text) {
+  if (!*(char *)context) snprintf(context, 400, "%s", text);
+}
+
 static void markdown_is_its_text(void **state) {
   (void)state;
   reads(
@@ -225,8 +337,33 @@ static void markdown_is_its_text(void **state) {
       "zwei\n\n"
       "    Block\n\n<div>weg</div>\n",
       "{\"id\": \"%\", \"title\": \"Vorne\", \"text\": \"Kopf\\n\\nEin Satz mit Code.\\n\\neins\\n\\nzwei\\n\\nBlock\","
-      " \"language\": \"de\", \"year\": \"2020\"}\n",
+      " \"language\": \"de\", \"year\": \"2020\", \"tags\": [\"x\"]}\n",
       NULL);
+  /* front matter in YAML, also of values that would have to be quoted, and in TOML */
+  reads("folded.md",
+        "---\n# c\ntitle: >-\n  A folded\n  title # 1\nurl: a\n  b\nn: | # d\n  e: f\n   g\n'k v': [\"x\", y]\nmap:\n  "
+        "p: {q: r}\nempty:\n---\nT\n",
+        "{\"id\": \"%\", \"title\": \"A folded title # 1\", \"text\": \"T\", \"url\": \"a b\", \"n\": \"e: f\\n g\", "
+        "\"k v\": [\"x\", "
+        "\"y\"], \"map\": {\"p\": {\"q\": \"r\"}}}\n",
+        NULL);
+  reads("colon.md", "---\r\ntitle: It's: a @title\r\nn: [1]\r\nurl: {a: b}\r\n---\r\nT\r\n",
+        "{\"id\": \"%\", \"title\": \"It's: a @title\", \"text\": \"T\", \"url\": \"{\\\"a\\\": \\\"b\\\"}\", \"n\": "
+        "[\"1\"]}\n",
+        NULL);
+  reads("toml.md",
+        "+++\ntitle = \"A \\u00e9 # \\\"x\\\"\" # c\n\ndate = 2020-01-01T10:00:00Z\nn = [\n  \"a\", # b\n  "
+        "'c',\n]\n[params]\nx = 1\n+++\nT\n",
+        "{\"id\": \"%\", \"title\": \"A é # \\\"x\\\"\", \"text\": \"T\", \"date\": \"2020-01-01T10:00:00Z\", \"n\": "
+        "[\"a\", \"c\"], "
+        "\"params\": {\"x\": \"1\"}}\n",
+        NULL);
+  char notice[400] = "";
+  cq_documents_options heard = as_they_say();
+  heard.notice = keep_first_notice, heard.notice_context = notice;
+  reads("text.md", "+++\ntitle = \"\"\"a\nb\"\"\"\n+++\n\nT\n",
+        "{\"id\": \"%\", \"text\": \"+++ title = \\\"\\\"\\\"a b\\\"\\\"\\\" +++\\n\\nT\"}\n", &heard);
+  assert_non_null(strstr(notice, "text.md: its front matter is read as text: line 2: "));
   reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
@@ -327,6 +464,43 @@ static void encodings_are_converted_or_suggested(void **state) {
         1, "the encoding may be ISO-8859-1");
   FAILS("latin.md", "gut\n\nDer sch\xF6ne Tag war f\xFCr uns alle sehr gro\xDF.\n", 0,
         "latin.md: byte 12: not UTF-8 (byte 0xf6)");
+  /* a mark says more than a declaration, an option, or nothing */
+  static const char *const marked[] = {"<html><head><meta charset=iso-8859-1><title>T</title></head><body>é€",
+                                       "a.html",
+                                       "<html><title>T</title><body>é€",
+                                       "page",
+                                       "text,title\né€,T\n",
+                                       "a.csv",
+                                       "{\"text\": \"é€\", \"title\": \"T\"}\n",
+                                       "a.jsonl",
+                                       "# T\n\né€\n",
+                                       "a.md"};
+  for (size_t i = 0; i < sizeof marked / sizeof *marked; i += 2)
+    for (int is_big = 0; is_big < 2; is_big++) {
+      const char *const text = marked[i];
+      char bytes[400] = {is_big ? '\xFE' : '\xFF', is_big ? '\xFF' : '\xFE'};
+      size_t n = 2;
+      for (const char *at = text; *at; n += 2) {
+        uint32_t code;
+        at += cq_utf8_decode(&code, at, strlen(at));
+        bytes[n + !is_big] = (char)(code >> 8), bytes[n + (is_big != 0)] = (char)(code & 0xFF);
+      }
+      o.encoding = i == 4 ? "windows-1252" : NULL;
+      write_bytes(test_path(marked[i + 1]), bytes, n);
+      got = all(test_path(marked[i + 1]), &o, &error);
+      if (!got) fail_msg("%s: %s", marked[i + 1], error.message);
+      assert_non_null(strstr(got, "\"title\": \"T\""));
+      if (!strstr(got, "é€\"")) fail_msg("%s: %s", marked[i + 1], got);
+      free(got);
+      if (text[0] == '<') { /* without the mark */
+        write_bytes(test_path(marked[i + 1]), bytes + 2, n - 2);
+        got = all(test_path(marked[i + 1]), &o, &error);
+        assert_non_null(got);
+        assert_non_null(strstr(got, "é€\""));
+        free(got);
+      }
+    }
+  reads("declared.html", "<meta charset=utf-16><p>caf\xE9", "{\"id\": \"%\", \"text\": \"caf\xC3\xA9\"}\n", NULL);
   o.encoding = "no-such-thing";
   fails("a.txt", "a", 1, CQ_ERR_ARGUMENT, 0, "there is no encoding 'no-such-thing'", &o);
 }
@@ -338,6 +512,10 @@ static void what_fits_no_format_is_refused(void **state) {
   FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: not a JSON object: ");
   FAILS("list.jsonl", "[1]\n", 1, "not a JSON object");
   FAILS("double.jsonl", "{\"text\": \"a\", \"text\": \"b\"}\n", 1, "duplicate object key");
+  FAILS("nul.jsonl", "{\"text\": \"a\\u0000b\"}\n", 1, "a NUL character in \"text\"");
+  FAILS("end.json", "{\"text\": \"a\"} x", 1, "not JSON: ");
+  FAILS("comma.json", "[{\"text\": \"a\"},\n]", 2, "expected a value after the comma");
+  FAILS("between.json", "[{\"text\": \"a\"}\n{\"text\": \"b\"}]", 2, "expected ',' or ']'");
   FAILS("none.jsonl", "{\"id\": \"a\"}\n", 1, "a document without text: no \"text\"");
   FAILS("deep.jsonl", "{\"text\": {\"a\": 1}}\n", 1, "\"text\" is neither a string nor a whole number");
   FAILS("mixed.json", "[{\"text\": \"a\"}, 3]", 0, "item 2 of the list is not an object");
@@ -470,6 +648,8 @@ int main(void) {
       cmocka_unit_test(blank_documents),
       cmocka_unit_test(lines_are_documents),
       cmocka_unit_test(columns_are_named_by_the_first_row),
+      cmocka_unit_test(separators_and_line_ends_are_detected),
+      cmocka_unit_test(a_bad_record_costs_only_itself),
       cmocka_unit_test(json_has_fields_of_many_names),
       cmocka_unit_test(a_page_is_what_is_shown),
       cmocka_unit_test(rows_of_tables_are_lines),

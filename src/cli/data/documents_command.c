@@ -8,7 +8,7 @@
 static int print_documents(cq_documents *in) {
   cq_error error = {0};
   cq_document document;
-  uint64_t n = 0, n_empty = 0;
+  uint64_t n = 0, n_empty = 0, n_skipped;
   for (;;) {
     char *json;
     if (cq_documents_next(&document, in, &error)) return cli_fail_error(&error);
@@ -21,6 +21,8 @@ static int print_documents(cq_documents *in) {
     n++;
   }
   if (n_empty) cli_note("%" PRIu64 " document%s empty", n_empty, n_empty == 1 ? " is" : "s are");
+  n_skipped = cq_documents_n_skipped(in);
+  if (n_skipped) cli_note("%" PRIu64 " malformed document%s skipped", n_skipped, n_skipped == 1 ? " was" : "s were");
   cli_note("%" PRIu64 " document%s", n, n == 1 ? "" : "s");
   return CLI_OK;
 }
