@@ -25,11 +25,11 @@ static cq_status plan_nomic(cq_plan *plan, const cq_config_source *config, cq_er
   if (!(share > 0 && share <= 1))
     return cq_fail_file(error, CQ_ERR_FORMAT, config->path, "key 'rotary_emb_fraction' is %g, expected 0 to 1", share);
   plan->n_turned = (int64_t)((double)plan->head_dim * share);
-  /* A factor stretches positions only for longer texts; these are truncated instead. */
+  /* In the published code, a factor stretches positions for longer texts, by the longest of a batch; in transformers, it
+   * has no effect. Such texts are truncated unless max_seq_length is larger. */
   double factor = 0;
   status = cq_json_get_number(&factor, config->json, "rotary_scaling_factor", config->path, error);
   if (status) return status;
-  plan->any_length = factor <= 0;
   if (factor > 0) plan->max_length = trained > 0 ? trained : plan->max_length < 2048 ? plan->max_length : 2048;
   for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   return cq_plan_rotary(plan, config, theta, NULL, error);
