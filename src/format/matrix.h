@@ -1,4 +1,5 @@
-/* A matrix of f32 in a mapped file: NumPy's .npy (f64 and f16 are converted), or raw numbers, row by row, as LASER writes its embeddings. */
+/* A matrix of f32 in a mapped file: NumPy's .npy (f64 and f16 are converted), or raw numbers, row by row, as LASER
+ * writes its embeddings. */
 #ifndef FORMAT_MATRIX_H
 #define FORMAT_MATRIX_H
 

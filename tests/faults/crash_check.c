@@ -256,9 +256,10 @@ static bool check_made(bool has_ended) {
 }
 
 static bool check_file(bool has_ended) {
+  const char *path = strcmp(writer, "encode") ? "crashed/out.jsonl" : "crashed/out.npy";
   found.n = 0;
-  if (!has_ended && !exists("crashed/out.npy")) return true;
-  add_file(&found, "crashed/out.npy");
+  if (!has_ended && !exists(path)) return true;
+  add_file(&found, path);
   return is_same(&found, &new) || refuse("a part of the file");
 }
 
@@ -313,7 +314,8 @@ int main(int argc, char **argv) {
                 {"index-remove", check_index},  {"index-hubness", check_index}, {"index-compact", check_index},
                 {"approximate", check_index},   {"cache", check_cache},         {"cache-grow", check_cache},
                 {"checkpoint", check_training}, {"stopped", check_training},    {"model", check_made},
-                {"model-replace", check_made},  {"lexical", check_made},        {"encode", check_file}};
+                {"model-replace", check_made},  {"lexical", check_made},        {"encode", check_file},
+                {"encode-lines", check_file}};
   char line[16];
   size_t i = 0;
   if (argc != 2) return 2;
@@ -330,7 +332,7 @@ int main(int argc, char **argv) {
   if (checks[i].check == check_cache && !look_at_pairs(&new, "new/cache")) return 2;
   if (checks[i].check == check_made) look_at_tree(&old, "old/out"), look_at_tree(&new, "new/out");
   if (checks[i].check == check_training) look_at_model(&new, "new/model");
-  if (checks[i].check == check_file) add_file(&new, "new/out.npy");
+  if (checks[i].check == check_file) add_file(&new, strcmp(writer, "encode") ? "new/out.jsonl" : "new/out.npy");
   while (fgets(line, sizeof line, stdin)) {
     wrong[0] = '\0';
     puts(checks[i].check(line[0] == '1') ? "ok" : wrong);

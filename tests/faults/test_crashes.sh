@@ -15,7 +15,7 @@ shift 2
 writers=("$@")
 [ ${#writers[@]} -gt 0 ] || writers=(index-new index-add index-add-tail index-remove index-hubness index-compact
   approximate cache cache-grow checkpoint
-  stopped model model-replace lexical encode)
+  stopped model model-replace lexical encode encode-lines)
 
 pairs 80 >pairs.tsv
 head -n 24 pairs.tsv | cut -f 1 | awk '{ print "d" NR "\t" $0 }' >first.tsv
@@ -66,6 +66,7 @@ prepare() {
       ;;
     lexical) command=("$PROGRAM" lexical build state/out --language en --threads 1 en.tsv) ;;
     encode) command=("$PROGRAM" encode --model "$TEACHER" --threads 1 --replace --output state/out.npy en.txt) ;;
+    encode-lines) command=("$PROGRAM" encode --model "$TEACHER" --threads 1 --replace --output state/out.jsonl en.txt) ;;
     *) echo "no writer '$writer'" && exit 2 ;;
   esac
 }

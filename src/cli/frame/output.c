@@ -1,4 +1,5 @@
-/* A regular file is written by base/file.h's writer, which renames it when committed: a failed command leaves nothing. */
+/* A regular file is written by base/file.h's writer, which renames it when committed: a failed command leaves
+ * nothing. */
 #include "cli/frame/output.h"
 
 #include <errno.h>
