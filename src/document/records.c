@@ -62,7 +62,8 @@ const cq_document_type cq_document_type_jsonl = {
 typedef struct list {
   cq_slice text;
   size_t at;                 /* where reading is */
-  size_t first;              /* where the first good document begins */
+  size_t first;              /* where the first value begins */
+  bool is_named;             /* a good document has its first name */
   bool is_list;              /* begins with '[' */
   bool after_comma, is_over; /* in the list; no value is left */
   uint64_t n;                /* values so far */
@@ -80,15 +81,17 @@ static void close_list(void *state) {
 /* The next character that is no blank, where reading then is; 0: none. */
 static char next_char(list *l) {
   while (l->at < l->text.n && cq_is_blank(l->text.data[l->at])) l->at++;
-  return l->at < l->text.n ? l->text.data[l->at] : 0;
+  return l->at == l->text.n ? 0 : l->text.data[l->at] ? l->text.data[l->at] : 1; /* a NUL is not the end */
 }
 
 static cq_status open_list(void **state, cq_document_file *file, cq_error *error) {
   list *l = cq_alloc_zeroed(sizeof *l);
   if (!l) return cq_fail_memory(error, file->path);
-  *l = (list){.text = file->bytes, .first = file->bytes.n, .line = 1};
+  *l = (list){.text = file->bytes, .line = 1};
   l->is_list = next_char(l) == '[';
   l->at += l->is_list;
+  (void)next_char(l);
+  l->first = l->at;
   *state = l;
   return CQ_OK;
 }
@@ -123,27 +126,28 @@ static size_t indentation(cq_slice text, size_t at) {
 
 /* The text from a '{' to the end of the name after it; empty: there is none. */
 static cq_slice first_name(cq_slice text, size_t i) {
-  size_t at = i + 1;
+  size_t at = cq_min(i + 1, text.n);
   while (at < text.n && cq_is_blank(text.data[at])) at++;
   const size_t end = at < text.n && text.data[at] == '"' ? string_end(text, at) : text.n;
   return (cq_slice){text.data + at, end < text.n ? end - at : 0};
 }
 
 /* Where the document after a malformed one at `from` probably begins: at a '{' that is indented like the first document,
- * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name. */
+ * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name, unless no other has. */
 static size_t next_object(const list *l, size_t from) {
-  const cq_slice text = l->text, name = l->first < text.n ? first_name(text, l->first) : (cq_slice){0};
-  const size_t wanted = indentation(text, l->first < text.n ? l->first : from);
-  for (size_t i = from + 1; i < text.n; i++) {
-    if (text.data[i] != '{') continue;
-    const size_t here = indentation(text, i);
-    size_t before = i;
-    while (before > from && cq_is_blank(text.data[before - 1])) before--;
-    const char last = before > from ? text.data[before - 1] : 0;
-    const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
-    const cq_slice own = first_name(text, i);
-    if (own.n && (wanted == SIZE_MAX ? follows && (!name.n || cq_slice_equal(own, name)) : here == wanted)) return i;
-  }
+  const cq_slice text = l->text, name = first_name(text, l->first);
+  const size_t wanted = indentation(text, l->first);
+  for (int any = 0; any <= !l->is_named; any++)
+    for (size_t i = from + 1; i < text.n; i++) {
+      if (text.data[i] != '{') continue;
+      const size_t here = indentation(text, i);
+      size_t before = i;
+      while (before > from && cq_is_blank(text.data[before - 1])) before--;
+      const char last = before > from ? text.data[before - 1] : 0;
+      const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
+      const cq_slice own = first_name(text, i);
+      if (own.n && (wanted == SIZE_MAX ? follows && (any || cq_slice_equal(own, name)) : here == wanted)) return i;
+    }
   return text.n;
 }
 
@@ -176,7 +180,8 @@ static cq_status next_value(json_t **out, list *l, cq_document_file *file, cq_er
   const bool ends_here = end && (l->is_list ? after == ',' || is_last_bracket(l) : !after || after == '{');
   l->after_comma = l->is_list && after == ',';
   l->at += l->after_comma;
-  if (!status && l->first == l->text.n && json_is_object(*out)) l->first = from;
+  if (!status && json_is_object(*out))
+    l->is_named |= cq_slice_equal(first_name(l->text, from), first_name(l->text, l->first));
   if (!status && (ends_here || json_is_object(*out))) return CQ_OK;
   if (!status) snprintf(problem.text, sizeof problem.text, "expected an object"), problem.line = 1;
   status = fail_list(l, from, problem.line, problem.text, file, error);
