@@ -107,12 +107,14 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
   json_t *value, *metadata = NULL;
   for (int i = 0; i < CQ_ROLES; i++) {
     taken[i] = i == CQ_ROLE_TEXT && !has_text ? NULL : best_member(file->fields, (cq_document_role)i, object);
-    if (taken[i] && !put_value(&file->room->role[i], json_object_get(object, taken[i])))
-      return cq_document_fail(file, error, "\"%.80s\" is neither a string nor a whole number", taken[i]);
-    const cq_builder *text = &file->room->role[i];
-    if (text->n && memchr(text->data, 0, text->n))
-      return cq_document_fail(file, error, "a NUL character in \"%.80s\"", taken[i]);
+    if (!taken[i] || put_value(&file->room->role[i], json_object_get(object, taken[i]))) continue;
+    cq_builder_clear(&file->room->role[i]);
+    if (has_text) return cq_document_fail(file, error, "\"%.80s\" is neither a string nor a whole number", taken[i]);
+    cq_json_append(&file->room->role[i], json_object_get(object, taken[i]), -1); /* of front matter */
   }
+  for (int i = 0; i < CQ_ROLES; i++)
+    if (file->room->role[i].n && memchr(file->room->role[i].data, 0, file->room->role[i].n))
+      return cq_document_fail(file, error, "a NUL character in \"%.80s\"", taken[i]);
   if (has_text && !taken[CQ_ROLE_TEXT] && !taken[CQ_ROLE_TITLE])
     return cq_document_fail_text(file, error, "a document without text: no");
   bool any = false;

@@ -112,24 +112,6 @@ static void put_as_yaml(cq_builder *out, cq_slice text, bool is_toml) {
   }
 }
 
-/* A field with a role is text: JSON, if it has a structure. */
-static void flatten_roles(json_t **front, const cq_document_fields *fields) {
-  void *next;
-  const char *key;
-  json_t *value;
-  json_object_foreach_safe(*front, next, key, value) {
-    bool has_role = false;
-    for (int role = 0; role < CQ_ROLES; role++)
-      has_role |= cq_document_fields_rank(fields, (cq_document_role)role, cq_slice_of(key)) >= 0;
-    if (!has_role || json_is_string(value) || json_is_null(value)) continue;
-    cq_builder text = {0};
-    cq_json_append(&text, value, -1);
-    cq_json_set(front, key, text.failed ? NULL : json_stringn(text.data, text.n));
-    cq_builder_free(&text);
-    if (!*front) return;
-  }
-}
-
 /* Returns the text after the front matter, or all of it without one. */
 static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
   cq_slice rest = file->bytes, line;
@@ -252,7 +234,6 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
   const cq_slice body = front ? take_front_matter(&front, file) : file->bytes;
   (void)state;
   *found = true;
-  if (front) flatten_roles(&front, file->fields);
   cq_status status = front ? CQ_OK : cq_fail_memory(error, file->path);
   if (!status && json_object_size(front)) status = cq_document_take_object(file, front, false, error);
   json_decref(front);

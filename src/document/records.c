@@ -62,6 +62,8 @@ const cq_document_type cq_document_type_jsonl = {
 typedef struct list {
   cq_slice text;
   size_t at;                 /* where reading is */
+  size_t first;              /* where the first value begins */
+  bool is_named;             /* a good document has its first name */
   bool is_list;              /* begins with '[' */
   bool after_comma, is_over; /* in the list; no value is left */
   uint64_t n;                /* values so far */
@@ -79,7 +81,7 @@ static void close_list(void *state) {
 /* The next character that is no blank, where reading then is; 0: none. */
 static char next_char(list *l) {
   while (l->at < l->text.n && cq_is_blank(l->text.data[l->at])) l->at++;
-  return l->at < l->text.n ? l->text.data[l->at] : 0;
+  return l->at == l->text.n ? 0 : l->text.data[l->at] ? l->text.data[l->at] : 1; /* a NUL is not the end */
 }
 
 static cq_status open_list(void **state, cq_document_file *file, cq_error *error) {
@@ -88,6 +90,8 @@ static cq_status open_list(void **state, cq_document_file *file, cq_error *error
   *l = (list){.text = file->bytes, .line = 1};
   l->is_list = next_char(l) == '[';
   l->at += l->is_list;
+  (void)next_char(l);
+  l->first = l->at;
   *state = l;
   return CQ_OK;
 }
@@ -120,20 +124,30 @@ static size_t indentation(cq_slice text, size_t at) {
   return n == at || text.data[at - n - 1] == '\n' ? n : SIZE_MAX;
 }
 
-/* Where the next document probably begins, from i on: at a '{' with a name after it, and a comma or a line with '}'
- * before it, or indented like the malformed one at `from`. */
-static size_t next_object(cq_slice text, size_t from, size_t i) {
-  const size_t wanted = indentation(text, from);
-  for (; i < text.n; i++) {
-    if (text.data[i] != '{') continue;
-    const size_t here = indentation(text, i);
-    size_t before = i, after = i + 1;
-    while (before > from && cq_is_blank(text.data[before - 1])) before--;
-    while (after < text.n && cq_is_blank(text.data[after])) after++;
-    const char last = before > from ? text.data[before - 1] : 0;
-    const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
-    if ((wanted == SIZE_MAX ? follows : here == wanted) && after < text.n && strchr("\"}", text.data[after])) return i;
-  }
+/* The text from a '{' to the end of the name after it; empty: there is none. */
+static cq_slice first_name(cq_slice text, size_t i) {
+  size_t at = cq_min(i + 1, text.n);
+  while (at < text.n && cq_is_blank(text.data[at])) at++;
+  const size_t end = at < text.n && text.data[at] == '"' ? string_end(text, at) : text.n;
+  return (cq_slice){text.data + at, end < text.n ? end - at : 0};
+}
+
+/* Where the document after a malformed one at `from` probably begins: at a '{' that is indented like the first document,
+ * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name, unless no other has. */
+static size_t next_object(const list *l, size_t from) {
+  const cq_slice text = l->text, name = first_name(text, l->first);
+  const size_t wanted = indentation(text, l->first);
+  for (int any = 0; any <= !l->is_named; any++)
+    for (size_t i = from + 1; i < text.n; i++) {
+      if (text.data[i] != '{') continue;
+      const size_t here = indentation(text, i);
+      size_t before = i;
+      while (before > from && cq_is_blank(text.data[before - 1])) before--;
+      const char last = before > from ? text.data[before - 1] : 0;
+      const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
+      const cq_slice own = first_name(text, i);
+      if (own.n && (wanted == SIZE_MAX ? follows && (any || cq_slice_equal(own, name)) : here == wanted)) return i;
+    }
   return text.n;
 }
 
@@ -149,7 +163,7 @@ static bool is_last_bracket(const list *l) {
 
 /* Resumes at the next document after a malformed one at `from`. */
 static void resume_list(list *l, size_t from) {
-  l->at = next_object(l->text, from, from + 1);
+  l->at = next_object(l, from);
   l->after_comma = true;
   l->is_over = l->at == l->text.n || l->n_bad > MAX_SCANS * (uint64_t)l->text.n;
 }
@@ -157,7 +171,7 @@ static void resume_list(list *l, size_t from) {
 /* The value where reading is, which then is behind it. */
 static cq_status next_value(json_t **out, list *l, cq_document_file *file, cq_error *error) {
   const size_t from = l->at, end = value_end(l->text, from);
-  const size_t n = (end ? end : next_object(l->text, from, from + 1)) - from;
+  const size_t n = (end ? end : next_object(l, from)) - from;
   json_error_t problem;
   cq_status status = cq_json_load(out, (cq_slice){l->text.data + from, n}, READING | JSON_DECODE_ANY, &problem);
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, file->path);
@@ -166,11 +180,13 @@ static cq_status next_value(json_t **out, list *l, cq_document_file *file, cq_er
   const bool ends_here = end && (l->is_list ? after == ',' || is_last_bracket(l) : !after || after == '{');
   l->after_comma = l->is_list && after == ',';
   l->at += l->after_comma;
+  if (!status && json_is_object(*out))
+    l->is_named |= cq_slice_equal(first_name(l->text, from), first_name(l->text, l->first));
   if (!status && (ends_here || json_is_object(*out))) return CQ_OK;
   if (!status) snprintf(problem.text, sizeof problem.text, "expected an object"), problem.line = 1;
   status = fail_list(l, from, problem.line, problem.text, file, error);
   l->n_bad += (end ? end : l->text.n) - from;
-  if (!ends_here) resume_list(l, from);
+  if (!ends_here || next_object(l, from) < end) resume_list(l, from);
   return status;
 }
 

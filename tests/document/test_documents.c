@@ -195,6 +195,12 @@ static void a_bad_record_costs_only_itself(void **state) {
         " 1 3", 1);
   keeps("none.trec", "<DOC><DOCNO>1</DOCNO>a</DOC>\n<DOC>b</DOC>\n<DOC><DOCNO>3</DOCNO>c</DOC>\n<DOC><DOCNO>4", " 1 3",
         2);
+  /* records within a malformed one are not taken for the next one */
+  keeps("nested.json",
+        "[{\"id\": 1, \"text\": \"a\"}, {\"id\": 2, \"text\": \"b\"\"c\", \"d\": [{\"a\": 1}, {\"text\": \"e\"}]}, "
+        "{\"id\": 3, \"text\": "
+        "\"c\"}, {\"id\": 4, \"text\": \"d\"}]",
+        " 1 3 4", 1);
   keeps("bytes.csv", "id,text\n1,a\n2,\"b\nb\xFF\n3,d\n4,e\n", " 1 3 4", 1);
 }
 

@@ -47,7 +47,7 @@ if [ -f "$library" ]; then
   same 'libraries that libcalque needs' \
     "$(readelf -d "$library" | sed -nE 's/.*NEEDED.*\[lib(.*)\.so.*/\1/p' |
       grep -vE '^(c|m|gcc_s|stdc\+\+|[a-z]+san|clang_rt.*|gcov)$' |
-      sed -E 's/^icu.*/icu/; s/_train$//; s/[0-9]+$//' | sort -u)" \
+      sed -E 's/^icu.*/icu/; s/_train$//; s/-?[0-9]+$//' | sort -u)" \
     "$(dependencies | head -n "-$optional" | grep -vE 'header alone|only (the program|\|)|tests only' | cut -d '|' -f 1 |
       grep -oE '\[[^]]+\]' | tr -d '[]' | tr '[:upper:]' '[:lower:]' |
       sed -E 's/^lib//; s/^zlib$/z/; s/^snowball$/stemmer/; s/[0-9]+$//' | sort -u)"

@@ -315,7 +315,8 @@ static void a_body_that_expands(void **state) {
 }
 
 static void numbers_of_any_size(void **state) {
-  static const char *const ks[] = {"0", "-1", "1001", "9223372036854775807", "1e2", "\"5\""};
+  static const char *const ks[] = {"0",      "-1",  "1001", "9223372036854775807", "9223372036854775808",
+                                   "-1e400", "1e2", "\"5\""};
   (void)state;
   for (size_t i = 0; i < sizeof ks / sizeof *ks; i++) {
     char body[100];
@@ -326,8 +327,15 @@ static void numbers_of_any_size(void **state) {
     assert_string_equal(message_of(answer, &param), "'k' is not a whole number from 1 to 1000");
     json_decref(answer);
   }
-  static const char huge[] = "{\"query\": \"a\", \"k\": 9223372036854775808}";
-  assert_int_equal(call(NULL, "POST", "/api/search", huge, sizeof huge - 1), 400);
+  /* ignored, and as metadata */
+  static const char ignored[] = "{\"inputs\": \"cut \\ud83d\", \"seed\": 10014255632117358197, \"x\": 1e400}";
+  assert_int_equal(call(NULL, "POST", "/embed", ignored, sizeof ignored - 1), 200);
+  static const char put[] = "{\"text\": \"a\", \"hash\": 10014255632117358197}";
+  json_t *answer;
+  assert_int_equal(call(NULL, "PUT", "/api/documents/big", put, sizeof put - 1), 200);
+  assert_int_equal(call(&answer, "GET", "/api/documents/big", "", 0), 200);
+  assert_string_equal(json_string_value(json_object_get(answer, "hash")), "10014255632117358197");
+  json_decref(answer);
 }
 
 int main(void) {
