@@ -129,8 +129,8 @@ static void quote_python_numbers(cq_builder *out, cq_slice text) {
 cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error) {
   json_error_t problem;
   cq_status status = cq_json_load(out, text, JSON_ALLOW_NUL, &problem);
-  const enum json_error_code code = status == CQ_ERR_FORMAT ? json_error_code(&problem) : json_error_unknown;
-  if (code == json_error_numeric_overflow || code == json_error_invalid_syntax) {
+  if (status == CQ_ERR_FORMAT &&
+      (strstr(problem.text, "too big") || json_error_code(&problem) == json_error_invalid_syntax)) {
     cq_builder quoted = {0};
     quote_python_numbers(&quoted, text);
     status = quoted.failed ? CQ_ERR_MEMORY

@@ -118,7 +118,7 @@ static bool look_at_index(text *t, const char *path) {
   cq_search_options o = cq_search_default_options();
   cq_hits *hits = NULL;
   size_t n;
-  o.k = 100;
+  o.k = 100, o.ranking = CQ_RANK_DENSE; /* words count those of removed documents */
   t->n = 0;
   cq_index *index = open_index(path, false);
   if (!index) return false;

@@ -97,8 +97,9 @@ static const cli_command model_info = {
     .run = run_model_info,
 };
 
-static const cli_command *const children[] = {&cli_model_get,   &cli_model_put,      &cli_model_new,  &model_info,
-                                              &cli_model_check, &cli_model_quantize, &cli_model_trim, &cli_model_center, NULL};
+static const cli_command *const children[] = {&cli_model_get,  &cli_model_put,    &cli_model_new,
+                                              &model_info,     &cli_model_check,  &cli_model_quantize,
+                                              &cli_model_trim, &cli_model_center, NULL};
 
 const cli_command cli_model = {
     .name = "model",
