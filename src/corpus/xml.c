@@ -204,14 +204,16 @@ static void keep_begin(cq_xml *x, const char *bytes, size_t n) {
   if (x->begin.n > MAX_BEGIN) return;
   cq_builder_bytes(&x->begin, bytes, n);
   size_t at = x->has_unit ? x->begin.n : 0;
-  while (at > 0 && (x->begin.data[at - 1] != '<' || strncmp(x->begin.data + at, x->handler.unit, n_unit) != 0)) at--;
+  while (at > 0 && (x->begin.data[at - 1] != '<' || x->begin.n - at < n_unit ||
+                    memcmp(x->begin.data + at, x->handler.unit, n_unit) != 0))
+    at--;
   if (x->has_unit) x->begin.n = at ? at - 1 : 0;
 }
 
 /* Whether a unit's tag begins here. */
 static bool is_unit(const cq_xml *x, const char *at) {
   const size_t n = strlen(x->handler.unit);
-  return *at == '<' && !memcmp(at + 1, x->handler.unit, n) && memchr(" \t\r\n>/", at[1 + n], 6);
+  return *at == '<' && !memcmp(at + 1, x->handler.unit, n) && at[1 + n] && strchr(" \t\r\n>/", at[1 + n]);
 }
 
 /* Continues with a new parser at the next unit, if there is one. */

@@ -138,7 +138,7 @@ static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
   }
   if (yaml.failed) json_decref(*out), *out = NULL;
   cq_builder_free(&yaml);
-  if (*out && !*why && json_is_object(*out)) return rest;
+  if (!*why && json_is_object(*out)) return rest;
   if (*why && file->notice) {
     snprintf(text, sizeof text, "%.300s: its front matter is read as text: %s", file->path, why);
     file->notice(file->notice_context, text);

@@ -30,7 +30,7 @@ expect src/tensor/bad.h '#  include "nn/parameter.h"\n' 'src/tensor/bad.h:1: src
 expect src/tensor/ref/bad.c '#include "model/module.h"\n' 'src/tensor/ref/bad.c:1: src/tensor includes model/module.h'
 expect src/eval/bad.c '#include "model/module.h"\n' 'src/eval includes model/module.h, but does not depend on src/model'
 expect src/token/bad.cc '#include <tensor/kernels.h>\n' 'src/token includes tensor/kernels.h'
-expect src/cli/bad.c '#include "base/file.h"\n' 'src/cli includes base/file.h, may include public and stateless headers only'
+expect src/cli/bad.c '#include "base/map.h"\n' 'src/cli includes base/map.h, may include public and stateless headers only'
 expect src/nn/bad.c '#include "../model/module.h"\n' 'name the folder instead of a relative path'
 expect src/nn/bad.c '#include "layer.h"\n' 'expected "FOLDER/layer.h"'
 expect src/nn/bad.c '#include "nowhere/layer.h"\n' 'no folder src/nowhere'
