@@ -27,7 +27,7 @@ done
 same_hits "how to repair a bicycle" --top 20 --exact --language de
 same_hits "coffee" --ranking words --words-model dirichlet
 same_hits "coffee" --ranking hybrid --words-model dirichlet-lucene --snippet vectors --exact
-expect 0 search "$ADDRESS" "coffee" --top 100
+expect 0 search "$ADDRESS" "coffee" --top 100 --ranking dense
 lines_are stdout 48
 expect 0 search "$ADDRESS" "coffee" --ranking words --language xx
 stdout_is_empty

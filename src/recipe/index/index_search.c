@@ -272,6 +272,7 @@ cq_status cq_index_search(cq_hits **out, const cq_index *index, const cq_slice *
 
 cq_status cq_index_sample(cq_hits **out, float **vectors, const cq_index *index, size_t n, cq_error *error) {
   cq_search_options o = cq_search_default_options();
+  o.ranking = CQ_RANK_DENSE; /* there is no query */
   candidates list = {0};
   *out = NULL, *vectors = NULL;
   o.exact = true;
