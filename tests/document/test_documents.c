@@ -174,8 +174,8 @@ static void a_bad_record_costs_only_itself(void **state) {
                                     "{\"text\": {\"a\": [{\"b\": 1}]}}"};
   static const char *const layouts[] = {
       "[{\"id\": 1, \"text\": \"a\"},%s,{\"id\": 3, \"text\": \"c\"},{\"id\": 4, \"text\": \"d\"}]",
-      "[\n  {\"id\": 1, \"text\": \"a\"},\n  %s,\n  {\"id\": 3, \"text\": \"c\"},\n  {\n    \"id\": 4, "
-      "\"text\": \"d\"\n  }\n]\n",
+      ("[\n  {\"id\": 1, \"text\": \"a\"},\n  %s,\n  {\"id\": 3, \"text\": \"c\"},\n  {\n    \"id\": 4, "
+       "\"text\": \"d\"\n  }\n]\n"),
       "{\"id\": 1, \"text\": \"a\"}\n%s\n{\"id\": 3, \"text\": \"c\"}\n{\"id\": 4, \"text\": \"d\"}"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
     for (size_t k = 0; k < sizeof layouts / sizeof *layouts; k++) {
