@@ -168,7 +168,7 @@ static void resume_list(list *l, size_t from) {
   l->is_over = l->at == l->text.n || l->n_bad > MAX_SCANS * (uint64_t)l->text.n;
 }
 
-/* The value where reading is, which then is behind it. */
+/* Reads the value at l->at, and moves past it. */
 static cq_status next_value(json_t **out, list *l, cq_document_file *file, cq_error *error) {
   const size_t from = l->at, end = value_end(l->text, from);
   const size_t n = (end ? end : next_object(l, from)) - from;

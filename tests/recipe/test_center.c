@@ -52,9 +52,9 @@ static float *vectors_of(const cq_encoder *e, int side) {
   cq_error error = {0};
   cq_slice sentences[N];
   cq_encode_options o = cq_encode_default_options();
-  o.normalize = true;
+  o.normalize = true, o.truncate_dim = cq_encoder_full_dim(e);
   for (size_t i = 0; i < N; i++) sentences[i] = cq_slice_of(texts[side][i]);
-  float *out = cq_alloc_array(N * (size_t)cq_encoder_dim(e), sizeof *out);
+  float *out = cq_alloc_array(N * (size_t)cq_encoder_full_dim(e), sizeof *out);
   assert_non_null(out);
   if (cq_encoder_encode(out, NULL, e, sentences, N, &o, NULL, &error)) fail_msg("%s", error.message);
   return out;
@@ -81,8 +81,8 @@ static double own_language_counts(const cq_center_cosines *c) {
 }
 
 static void languages_differ_no_more(void **state) {
-  static const char *const names[] = {"bert-prompt", "static-mean", "static-normalized", "distilbert-dense",
-                                      "xlmr-model"};
+  static const char *const names[] = {"bert-prompt",      "static-mean", "static-normalized",
+                                      "distilbert-dense", "xlmr-model",  "truncate-dim"};
   const char *const files[] = {pair_file(0, N_PAIRS), pair_file(1, N_PAIRS), pair_file(2, N_PAIRS)};
   cq_error error;
   (void)state;
@@ -94,8 +94,9 @@ static void languages_differ_no_more(void **state) {
     assert_int_equal(r.n_pairs, N);
     assert_true(own_language_counts(&r.after) < own_language_counts(&r.before));
     cq_encoder *old = open_model(model), *new = open_model(test_path("centered"));
-    const size_t dim = (size_t)cq_encoder_dim(old);
-    assert_int_equal(cq_encoder_dim(new), dim);
+    const size_t dim = (size_t)cq_encoder_full_dim(old);
+    assert_int_equal(cq_encoder_full_dim(new), dim);
+    assert_int_equal(cq_encoder_dim(new), cq_encoder_dim(old)); /* a prefix stays one */
     const cq_module *dense = new->modules[new->n_modules - 2];
     assert_string_equal(dense->type->name, "Dense");
     assert_string_equal(new->modules[new->n_modules - 1]->type->name, "Normalize");

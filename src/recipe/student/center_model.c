@@ -111,20 +111,15 @@ static cq_status read_pairs(centering *c, language *l, const char *path, cq_erro
   return status;
 }
 
-static void scale_to_length_1(float *v, size_t dim) {
-  double square = 0;
-  for (size_t d = 0; d < dim; d++) square += (double)v[d] * (double)v[d];
-  for (size_t d = 0; square > 0 && d < dim; d++) v[d] = (float)((double)v[d] / sqrt(square));
-}
-
 static cq_status encode_pairs(centering *c, cq_context *ctx, cq_error *error) {
+  cq_encode_options o = cq_encode_default_options();
+  o.normalize = true, o.truncate_dim = (int)c->dim; /* not the model's own prefix: the map is of all */
   for (int side = 0; side < 2; side++) {
     c->vectors[side] = cq_alloc_array(c->n, c->dim * sizeof(float));
     if (!c->vectors[side]) return cq_fail_memory(error, "vectors");
     const cq_status status =
-        cq_encoder_encode(c->vectors[side], NULL, c->encoder, c->texts[side], c->n, NULL, ctx, error);
+        cq_encoder_encode(c->vectors[side], NULL, c->encoder, c->texts[side], c->n, &o, ctx, error);
     if (status) return status;
-    for (size_t i = 0; i < c->n; i++) scale_to_length_1(c->vectors[side] + i * c->dim, c->dim);
   }
   return CQ_OK;
 }
@@ -265,8 +260,8 @@ static void map_vectors(const centering *c, const float *weight, const float *bi
         row[d] = (double)bias[d];
         for (size_t k = 0; k < c->dim; k++) row[d] += (double)weight[d * c->dim + k] * (double)v[k];
       }
-      for (size_t d = 0; d < c->dim; d++) v[d] = (float)row[d];
-      scale_to_length_1(v, c->dim);
+      const double length = sqrt(dot(row, row, c->dim));
+      for (size_t d = 0; d < c->dim; d++) v[d] = length > 0 ? (float)(row[d] / length) : 0;
     }
 }
 
@@ -282,7 +277,7 @@ static cq_status append_normalize(cq_encoder *e, cq_error *error) {
 static cq_status append_map(centering *c, cq_module **out, cq_error *error) {
   cq_encoder *e = c->encoder;
   cq_random random = cq_random_seeded(0, 0);
-  cq_status status = e->modules[e->n_modules - 1]->type == &cq_normalize_type ? CQ_OK : append_normalize(e, error);
+  cq_status status = e->modules[e->n_modules - 1]->type->has_unit_length ? CQ_OK : append_normalize(e, error);
   const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
   if (!path) return cq_fail_memory(error, "a model");
   const int64_t dim = (int64_t)c->dim;
