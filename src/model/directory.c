@@ -73,6 +73,25 @@ cq_status cq_encoder_append(cq_encoder *e, cq_module *module, cq_error *error) {
   return CQ_OK;
 }
 
+cq_status cq_encoder_append_ending(cq_encoder *e, int64_t dense_dim, bool normalize, cq_random *random,
+                                   cq_error *error) {
+  cq_module *module;
+  cq_status status = CQ_OK;
+  if (dense_dim > 0) {
+    const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
+    if (!path) return cq_fail_memory(error, "a Dense module");
+    status = cq_dense_new(&module, cq_encoder_full_dim(e), dense_dim, CQ_IDENTITY, path, random, &e->arena, error);
+    if (!status) status = cq_encoder_append(e, module, error);
+  }
+  if (!status && normalize) {
+    const char *path = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules);
+    if (!path) return cq_fail_memory(error, "a Normalize module");
+    status = cq_normalize_new(&module, cq_encoder_full_dim(e), path, &e->arena, error);
+    if (!status) status = cq_encoder_append(e, module, error);
+  }
+  return status;
+}
+
 cq_status cq_encoder_limit(cq_encoder *e, int length, cq_error *error) {
   if (length < 1 || (e->max_positions > 0 && length > e->max_positions))
     return cq_fail(error, CQ_ERR_ARGUMENT, "the maximum sequence length is %d, the model takes 1 to %d", length,

@@ -3,6 +3,7 @@
 #ifndef MODEL_ENCODER_H
 #define MODEL_ENCODER_H
 
+#include "base/random.h"
 #include "calque/encoder.h"
 #include "model/module.h"
 
@@ -64,6 +65,9 @@ CQ_MUST_USE cq_status cq_model_resolve(char *out, size_t out_size, const char *n
  * encoder (a Dense after a student) until its parameters are made trainable. */
 CQ_MUST_USE cq_status cq_encoder_new(cq_encoder **out, cq_error *error);
 CQ_MUST_USE cq_status cq_encoder_append(cq_encoder *encoder, cq_module *module, cq_error *error);
+/* Appends a linear Dense module to dense_dim dimensions, drawn from random (0: none), then a Normalize module. */
+CQ_MUST_USE cq_status cq_encoder_append_ending(cq_encoder *encoder, int64_t dense_dim, bool normalize,
+                                               cq_random *random, cq_error *error);
 
 /* Like cq_encoder_save, but into an existing directory, with weights in CQ_F32, CQ_BF16, CQ_F16 or CQ_I8; see
  * cq_weights_save. */

@@ -14,7 +14,6 @@
 #include "calque/lines.h"
 #include "model/encoder.h"
 #include "model/model_language.h"
-#include "model/modules.h"
 #include "tensor/pca.h"
 
 #include <math.h>
@@ -265,26 +264,15 @@ static void map_vectors(const centering *c, const float *weight, const float *bi
     }
 }
 
-static cq_status append_normalize(cq_encoder *e, cq_error *error) {
-  cq_module *module;
-  const char *path = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules);
-  if (!path) return cq_fail_memory(error, "a model");
-  const cq_status status = cq_normalize_new(&module, cq_encoder_full_dim(e), path, &e->arena, error);
-  return status ? status : cq_encoder_append(e, module, error);
-}
-
 /* The Dense module of W and -share · W mean, between two of length 1. */
 static cq_status append_map(centering *c, cq_module **out, cq_error *error) {
   cq_encoder *e = c->encoder;
   cq_random random = cq_random_seeded(0, 0);
-  cq_status status = e->modules[e->n_modules - 1]->type->has_unit_length ? CQ_OK : append_normalize(e, error);
-  const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
-  if (!path) return cq_fail_memory(error, "a model");
-  const int64_t dim = (int64_t)c->dim;
-  if (!status) status = cq_dense_new(out, dim, dim, CQ_IDENTITY, path, &random, &e->arena, error);
-  if (!status) status = cq_encoder_append(e, *out, error);
-  if (!status) status = append_normalize(e, error);
+  const bool is_normalized = e->modules[e->n_modules - 1]->type->has_unit_length;
+  cq_status status = cq_encoder_append_ending(e, 0, !is_normalized, NULL, error);
+  if (!status) status = cq_encoder_append_ending(e, (int64_t)c->dim, true, &random, error);
   if (status) return status;
+  *out = e->modules[e->n_modules - 2];
   float *weight = (*out)->params[0].value, *bias = (*out)->params[1].value;
   for (size_t i = 0; i < c->dim * c->dim; i++) weight[i] = (float)c->map[i];
   for (size_t d = 0; d < c->dim; d++) bias[d] = (float)(-c->o->mean * dot(c->map + d * c->dim, c->mean, c->dim));

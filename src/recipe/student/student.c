@@ -170,27 +170,6 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
   return status;
 }
 
-/* --- the stages after the first --- */
-
-static cq_status append_ending(cq_encoder *e, const cq_student_options *o, bool normalize, cq_random *random,
-                               cq_error *error) {
-  cq_module *module;
-  cq_status status = CQ_OK;
-  if (o->output_dim > 0) {
-    const char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
-    if (!path) return cq_fail_memory(error, "a student");
-    status = cq_dense_new(&module, cq_encoder_full_dim(e), o->output_dim, CQ_IDENTITY, path, random, &e->arena, error);
-    if (!status) status = cq_encoder_append(e, module, error);
-  }
-  if (!status && normalize) {
-    const char *path = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules);
-    if (!path) return cq_fail_memory(error, "a student");
-    status = cq_normalize_new(&module, cq_encoder_full_dim(e), path, &e->arena, error);
-    if (!status) status = cq_encoder_append(e, module, error);
-  }
-  return status;
-}
-
 /* --- a new vocabulary under an old body --- */
 
 static void tell_aligned(const cq_student_options *o, const cq_carry_stats *s) {
@@ -413,7 +392,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
                                           : fresh_static(*out, o, &tokenizer, random, error);
   }
   cq_tokenizer_free(tokenizer);
-  return status ? status : append_ending(*out, o, o->normalize, random, error);
+  return status ? status : cq_encoder_append_ending(*out, o->output_dim, o->normalize, random, error);
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {
@@ -431,7 +410,7 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
     status = cq_encoder_open(&e, o->from, &opening, error);
     if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, ctx, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
-    if (!status) status = append_ending(e, o, false, &random, error);
+    if (!status) status = cq_encoder_append_ending(e, o->output_dim, false, &random, error);
   } else {
     status = make_fresh(&e, directory, o, &random, ctx, error);
   }
