@@ -35,7 +35,7 @@ typedef struct columns {
 
 static cq_slice field_at(const cq_builder *row, const size_t *end, size_t i) {
   const size_t begin = i ? end[i - 1] : 0;
-  return (cq_slice){row->data + begin, end[i] - begin};
+  return (cq_slice){row->data ? row->data + begin : "", end[i] - begin};
 }
 
 /* --- the next row --- */
