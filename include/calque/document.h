@@ -80,6 +80,9 @@ typedef struct cq_documents_options {
   /** Count malformed documents, and continue with the next one (or file, if a file is one document) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
+  /** Ids need only differ within their file: they become FILE#ID, with the name that documents without an id get. A
+   * file's second document of the same id gets FILE:LINE instead */
+  bool file_ids;
 } cq_documents_options;
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents) /**< group "documents" */
 

@@ -139,6 +139,9 @@ typedef struct cq_index_read_result {
   uint64_t n_unchanged, n_removed; /**< with mirror: unchanged documents, and removed ones that the reader lacks */
   uint64_t n_blank;                /**< blank ones, left out */
   uint64_t n_skipped;              /**< malformed (cq_documents_options' skip_bad) */
+  /** With mirror: documents that the reader lacks, but that are kept, because a file that may have them could not be
+   * read completely */
+  uint64_t n_kept;
 } cq_index_read_result;
 
 /** Adds all documents of a reader, to be committed as with cq_index_add(). After an error, some documents are already

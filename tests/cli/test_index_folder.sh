@@ -62,6 +62,55 @@ stderr_has "six"
 expect 0 index info small.index
 stdout_has "documents   3"
 
+# Unchanged or not, a second document of the same id is an error that names the file and line.
+printf 'two\tA cat.\ntwo\tA cat.\n' >twice.tsv
+expect 1 index add small.index --mirror twice.tsv
+stderr_has "twice.tsv:2: document 'two' appears twice"
+expect 1 index add small.index first.tsv second.tsv
+stderr_has "second.tsv:1: document 'two' appears twice"
+# Without --file-ids any document may be in the file that cannot be read.
+printf 'id,text\ntwo,A cat.\nthree,"A hor\n' >broken.csv
+expect 0 index add small.index --mirror --skip-bad broken.csv
+stderr_has "kept 2 documents that the index has of files that cannot be read completely"
+expect 0 index info small.index
+stdout_has "documents   3"
+
+# In a folder, ids are those of their files.
+mkdir exports exports/site
+printf 'id,text\n1,A dog.\n2,A cat.\n2,A horse.\n' >exports/a.csv
+printf -- '---\nid: 1\n---\nA cow.\n' >exports/site/page.md
+expect 0 search exports "a dog" --model "$TEACHER"
+lines_are "$tmp/stdout" 4
+printf '{"id": 1, "text": "A dog sleeps."}\n' >exports/b.jsonl
+for changes in "added 1 document, the index has 5" "nothing changed, the index has 5"; do
+  expect 0 search exports "a dog"
+  stderr_has "$changes"
+  cut -f 2 "$tmp/stdout" | sort | tr '\n' ' ' >ids
+  printf 'a.csv#1 a.csv#2 a.csv:4 b.jsonl#1 site/page.md#1 ' | same - ids
+done
+
+# What cannot be read stays in the index, whatever is wrong with the file; of the other files it goes.
+has_of_a() {
+  expect 0 search exports "a dog" "$@"
+  stderr_has "kept $kept that the index has of files that cannot be read completely"
+  for id in a.csv#1 a.csv#2 a.csv:4; do grep -q "$id" "$tmp/stdout" || fail "$id is gone"; done
+}
+cp exports/a.csv good.csv
+rm exports/b.jsonl
+kept="1 document"
+printf 'id,text\n1,A dog, too\n2,A cat.\n2,A horse.\n' >exports/a.csv
+has_of_a
+stderr_has "a.csv:2: 3 columns"
+stderr_has "removed 1 document"
+kept="3 documents"
+printf 'id,words\n1,A dog.\n' >exports/a.csv
+has_of_a
+printf '\x1f\x8b\x08\x00damaged' >exports/a.csv
+has_of_a
+cp good.csv exports/a.csv
+expect 0 search exports "a dog"
+stderr_has "nothing changed, the index has 4"
+
 # A folder that cannot be written to is indexed in the cache.
 if [ "$(id -u)" -ne 0 ]; then
   chmod -w fresh && rm -rf fresh/.calque

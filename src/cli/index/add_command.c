@@ -45,6 +45,9 @@ static void note_read(const cq_index *index, const cq_index_read_result *r, size
   const size_t n_passages = cq_index_n_passages(index);
   if (r->n_skipped)
     cli_note("%" PRIu64 " malformed document%s skipped", r->n_skipped, r->n_skipped == 1 ? " was" : "s were");
+  if (r->n_kept)
+    cli_note("kept %" PRIu64 " document%s that the index has of files that cannot be read completely", r->n_kept,
+             r->n_kept == 1 ? "" : "s");
   if (r->n_blank) cli_note("%" PRIu64 " blank document%s left out", r->n_blank, r->n_blank == 1 ? " was" : "s were");
   if (n_replaced)
     snprintf(changes, sizeof changes, " (%" PRIu64 " replaced)", n_replaced);
@@ -74,7 +77,8 @@ int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_option
   cli_progress_clear(&progress);
   if (status) return cli_fail_error(&error);
   if (cq_ranks_rank(how->ranks) > 0) return CLI_OK;
-  if (!r.n_added && !r.n_unchanged && !r.n_blank && !r.n_skipped) return cli_fail("there are no documents to add");
+  if (!r.n_added && !r.n_unchanged && !r.n_blank && !r.n_skipped && !r.n_kept)
+    return cli_fail("there are no documents to add");
   if (cq_index_commit(index, &error)) return cli_fail_error(&error);
   note_read(index, &r, n_before, n_passages_before);
   return CLI_OK;

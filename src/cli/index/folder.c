@@ -68,7 +68,7 @@ static cq_status open_folder(cq_index **index, cq_documents **in, const char *pl
                              const cq_index_options *o, cq_error *error) {
   cq_documents_options reading = cq_documents_default_options();
   cq_index_options creating = *o;
-  reading.skip_bad = true, reading.relative = true, reading.notice = cli_notice;
+  reading.skip_bad = reading.relative = reading.file_ids = true, reading.notice = cli_notice;
   if (!creating.model) creating.model = CQ_DEFAULT_MODEL;
   cq_status status = cq_documents_open(in, &folder, 1, &reading, error);
   if (!status && access(place, F_OK) != 0) status = cq_index_create(place, &creating, error);
