@@ -316,6 +316,17 @@ static cq_status open_lines(cq_documents *d, const cq_byte_source *source, cq_er
   return cq_lines_of(&d->file.lines, &(cq_byte_source){read_line_ends, close_line_ends, source->path, e}, error);
 }
 
+/* In a directory, a page's own declaration goes before the encoding of the other files. */
+static const char *encoding_of(const cq_documents *d, cq_input *input, const cq_walked *file) {
+  char declared[CQ_ENCODING_NAME];
+  cq_slice bytes;
+  const bool may = d->o.encoding && file->is_inside && d->type == &cq_document_type_html;
+  return may && !cq_input_peek(&bytes, input, NULL) && cq_encoding_declared(declared, bytes) &&
+                 cq_encoding_is_known(declared)
+             ? NULL
+             : d->o.encoding;
+}
+
 static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *file, cq_error *error) {
   cq_byte_source source = cq_input_source(input);
   cq_status status = CQ_OK;
@@ -331,7 +342,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  status = cq_text_source(&source, input, d->o.encoding, error);
+  status = cq_text_source(&source, input, encoding_of(d, input, file), error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
