@@ -111,6 +111,59 @@ cp good.csv exports/a.csv
 expect 0 search exports "a dog"
 stderr_has "nothing changed, the index has 4"
 
+# While another process changes the index: an unchanged folder needs no lock, a changed one is searched as it was, and
+# the first index is waited for.
+expect_locked() { # FOLDER SECONDS ARGS...: the lock is held for so long
+  local folder=$1 s=$2 holder
+  shift 2
+  flock -o "$folder" sleep "$s" & holder=$!
+  sleep 0.2
+  expect 0 "$@"
+  kill $holder 2>/dev/null
+  wait $holder 2>/dev/null
+}
+expect_locked exports 30 search exports "a dog"
+stderr_has "nothing changed, the index has 4"
+printf 'A sheep.\n' >exports/sheep.txt
+expect_locked exports 30 search exports "a sheep"
+stderr_has "the last complete state is used"
+lines_are "$tmp/stdout" 4
+expect 0 search exports "a sheep"
+lines_are "$tmp/stdout" 5
+rm -r exports/.calque
+expect_locked exports 1 search exports "a sheep" --model "$TEACHER"
+stderr_has "waiting for another process"
+stderr_has "added 5 documents"
+for i in $(seq 300); do echo "Animal $i is a sheep." >exports/$i.txt; done
+for round in changed unchanged fresh; do
+  if [ $round = fresh ]; then rm -r exports/.calque; fi
+  searches=
+  for i in 1 2 3 4; do
+    "$PROGRAM" search exports "a sheep" --model "$TEACHER" >found.$i 2>notes.$i & searches="$searches $!"
+  done
+  for pid in $searches; do wait "$pid" || fail "$round: one of four searches failed: $(cat notes.*)"; done
+  for i in 1 2 3 4; do [ -s found.$i ] || fail "$round: search $i found nothing"; done
+done
+
+# Encodings: a byte order mark, a declared one, and --encoding.
+mkdir latin
+printf '\xff\xfe<\0p\0>\0c\0a\0f\0\xe9\0<\0/\0p\0>\0' >latin/utf16.html
+printf '<meta charset="windows-1251"><p>\xea\xee\xf2' >latin/declared.html
+printf '<?xml version="1.0" encoding="ISO-8859-2"?><html><body><p>\xbelu\xbb</p></body></html>' >latin/xml.xhtml
+printf 'Gr\xfc\xdfe\n' >latin/greeting.txt
+expect 0 search latin "a dog" --model "$TEACHER"
+stderr_has "latin/greeting.txt: byte 2: not UTF-8"
+lines_are "$tmp/stdout" 3
+printf '\xef\xbb\xbfZürich\n' >latin/marked.txt
+expect 0 search latin "a dog" --encoding windows-1252
+for text in "Zürich" "café" "кот" "žluť" "Grüße"; do stdout_has "$text"; done
+expect 1 search latin "a dog" --encoding nonsense
+stderr_has "there is no encoding 'nonsense'"
+expect 2 search small.index "a dog" --encoding UTF-16
+stderr_has "--encoding is for a FOLDER"
+expect 2 serve small.index --encoding UTF-16
+stderr_has "--encoding is for a FOLDER"
+
 # A folder that cannot be written to is indexed in the cache.
 if [ "$(id -u)" -ne 0 ]; then
   chmod -w fresh && rm -rf fresh/.calque
