@@ -145,6 +145,22 @@ for round in changed unchanged fresh; do
   for i in 1 2 3 4; do [ -s found.$i ] || fail "$round: search $i found nothing"; done
 done
 
+# An index of another version, or a damaged one, is rebuilt.
+rm exports/[0-9]*.txt
+expect 0 search exports "a sheep"
+expect_rebuilt() { # what is wrong
+  expect 0 search exports "a sheep" --model "$TEACHER"
+  stderr_has "$1"
+  stderr_has "exports/.calque: rebuilding the index"
+  stderr_has "added 5 documents, the index has 5"
+  expect 0 search exports "a sheep"
+  stderr_has "nothing changed"
+}
+sed -i 's/"calque index 4"/"calque index 3"/' exports/.calque/manifest.json
+expect_rebuilt '"format" is "calque index 3"'
+damage exports/.calque/documents-1 5000
+expect_rebuilt "documents-1: page 2 (bytes 4096 to 8191) is damaged"
+
 # Encodings: a byte order mark, a declared one, and --encoding.
 mkdir latin
 printf '\xff\xfe<\0p\0>\0c\0a\0f\0\xe9\0<\0/\0p\0>\0' >latin/utf16.html
