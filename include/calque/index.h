@@ -230,9 +230,11 @@ typedef struct cq_search_options {
   size_t effort;        /**< lists visited (IVF) or candidates kept (HNSW) by the approximate index; 0: its default */
   cq_ranking ranking;
   double words_weight; /**< weight of words in a hybrid ranking, 0 to 1; cosines have the rest */
-  size_t depth;        /**< nearest passages that a hybrid ranking considers, at least k; by words, ten times as many */
-  const char *filter;  /**< conditions, docs/guides/search.md: "year >= 2020 and lang in [de, fr]"; NULL: none */
-  cq_snippet snippet;  /**< of each hit's passage */
+  /** Nearest passages that a hybrid ranking considers, at least k, and more if they are of fewer than k documents; by
+   * words, ten times as many */
+  size_t depth;
+  const char *filter; /**< conditions, docs/guides/search.md: "year >= 2020 and lang in [de, fr]"; NULL: none */
+  cq_snippet snippet; /**< of each hit's passage */
   bool csls; /**< rank vectors by 2 cos - the passage's hubness (cq_index_hubness()), against hubs; not for lexical
               * search */
   cq_lexical_model words_model; /**< the lexical score: BM25, or query likelihood with Dirichlet smoothing */
