@@ -145,9 +145,13 @@ for round in changed unchanged fresh; do
   for i in 1 2 3 4; do [ -s found.$i ] || fail "$round: search $i found nothing"; done
 done
 
-# An index of another version, or a damaged one, is rebuilt.
+# An index of another version, or a damaged one, is rebuilt. A file without documents is named each time.
 rm exports/[0-9]*.txt
-expect 0 search exports "a sheep"
+printf 'id,text\n' >exports/none.csv
+for i in 1 2; do
+  expect 0 search exports "a sheep"
+  stderr_has "exports/none.csv: no document in it"
+done
 expect_rebuilt() { # what is wrong
   expect 0 search exports "a sheep" --model "$TEACHER"
   stderr_has "$1"
