@@ -119,6 +119,7 @@ cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t
   if ((o.encoding && !d->o.encoding) || (o.fields && !d->o.fields) || (o.language && !d->o.language))
     status = cq_fail_memory(error, "documents");
   if (!status) status = cq_document_fields_parse(&d->fields, d->o.fields, error);
+  d->walk.keeps_unreadable = o.skip_bad;
   for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&d->walk, paths[i], error);
   if (status)
     cq_documents_close(d);
@@ -362,6 +363,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   find_ending(ending, file->path);
   d->name = !strcmp(file->path, "-") ? "<stdin>" : d->o.relative && file->is_inside ? file->name : file->path;
   const cq_document_type *type = type_of_name(d, file, ending);
+  if (file->failure) return cq_fail_file(error, CQ_ERR_IO, file->path, "reading: %s", strerror(file->failure));
   if (!type && file->is_inside) {
     leave_out(d, ending);
     return CQ_OK;
@@ -502,7 +504,7 @@ bool cq_documents_may_hold(const cq_documents *d, cq_slice id) {
   for (size_t i = 0; i < d->n_damaged; i++) {
     const size_t n = strlen(d->damaged[i]);
     if (id.n < n || memcmp(id.data, d->damaged[i], n) != 0) continue;
-    if (id.n == n || id.data[n] == '#' || id.data[n] == ':') return true;
+    if (id.n == n || memchr("#:/", id.data[n], 3)) return true;
   }
   return false;
 }

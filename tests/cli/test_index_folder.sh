@@ -186,7 +186,17 @@ stderr_has "--encoding is for a FOLDER"
 
 # A folder that cannot be written to is indexed in the cache.
 if [ "$(id -u)" -ne 0 ]; then
-  chmod -w fresh && rm -rf fresh/.calque
+  # What is in a directory that cannot be read stays in the index.
+  expect 0 search exports "a sheep"
+  for mode in -r -x; do
+    chmod $mode exports/site
+    expect 0 search exports "a sheep"
+    stderr_has "kept 1 document"
+    stderr_has "exports/site"
+    stderr_has "nothing changed, the index has 5"
+    chmod +rx exports/site
+  done
+  rm -rf fresh/.calque && chmod -w fresh
   XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog" --model "$TEACHER"
   [ ! -e fresh/.calque ] && ls cache/calque/folders/%*%fresh/manifest.json >/dev/null || fail "the index is not in the cache"
   chmod +w fresh

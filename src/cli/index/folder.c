@@ -20,7 +20,6 @@ enum { MAX_PATH = 4096, PLACE = MAX_PATH + 8, WAIT_NS = 100000000 };
 /* Endings of an index's place while it is rebuilt, which no folder's place in the cache has. */
 #define FRESH "%%new"
 #define OLD   "%%old"
-#define LOCK  "%%lock"
 
 typedef struct indexed_folder {
   const char *path, *place; /* absolute; the index's */
@@ -229,11 +228,12 @@ static int update(bool *is_busy, const indexed_folder *f) {
   return code;
 }
 
-/* The lock of those who change the index, which may itself be replaced: the folder's, or a file's in the cache. */
+/* The lock of those who change the index, which may itself be replaced: the folder's, or a hidden file's in the cache. */
 static bool is_locked_elsewhere(int *lock, const indexed_folder *f) {
+  const char *name = strrchr(f->place, '/') + 1;
   char path[PLACE];
-  *lock = f->is_elsewhere ? open(beside(path, f->place, LOCK), O_RDWR | O_CREAT | O_CLOEXEC, 0666)
-                          : open(f->path, O_RDONLY | O_CLOEXEC);
+  snprintf(path, sizeof path, "%.*s.%s", (int)(name - f->place), f->place, name);
+  *lock = f->is_elsewhere ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666) : open(f->path, O_RDONLY | O_CLOEXEC);
   return *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 

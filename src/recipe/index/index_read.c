@@ -19,8 +19,10 @@ static const cq_option option_rows[] = {
     {CQ_SIZE(O, "batch", batch, KEEPS, 1024, 1, 1 << 20, "N",
              "documents held in memory at a time; results do not depend on it"),
      .letter = 'b'},
-    {CQ_FLAG(O, "mirror", mirror, CHANGES,
-             "make the index hold exactly these documents: unchanged ones are kept, missing ones removed")},
+    {CQ_FLAG(
+        O, "mirror", mirror, CHANGES,
+        "make the index hold exactly these documents: unchanged ones are kept, missing ones removed, except those that "
+        "a file skipped in part (--skip-bad) may have")},
 };
 #undef O
 const cq_option_group cq_group_index_read = {
