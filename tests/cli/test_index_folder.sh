@@ -153,12 +153,14 @@ for i in 1 2; do
   stderr_has "exports/none.csv: no document in it"
 done
 expect_rebuilt() { # what is wrong
-  expect 0 search exports "a sheep" --model "$TEACHER"
+  expect 0 search exports "a sheep"
   stderr_has "$1"
   stderr_has "exports/.calque: rebuilding the index"
   stderr_has "added 5 documents, the index has 5"
   expect 0 search exports "a sheep"
   stderr_has "nothing changed"
+  expect 0 index info exports/.calque
+  stdout_has "$(realpath "$TEACHER")"
 }
 sed -i 's/"calque index 4"/"calque index 3"/' exports/.calque/manifest.json
 expect_rebuilt '"format" is "calque index 3"'

@@ -3,6 +3,7 @@
  *   compare   the index, open for reading, with the folder: usually nothing has changed
  *   lock      one process changes an index; others use its last complete state, or wait if there is none
  *   update    or make it, or rebuild it when another model has made it, or when it is damaged */
+#include "base/file.h"
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
 
@@ -193,6 +194,20 @@ static bool is_damaged(const indexed_folder *f, cq_status status, const cq_error
   return status == CQ_ERR_FORMAT && !strncmp(error->file, f->place, n) && error->file[n] == '/';
 }
 
+/* The model that the manifest of an index names, which may be of another version; NULL: it cannot be read. */
+static char *recorded_model(const indexed_folder *f) {
+  static const char key[] = "\"model\": \"";
+  char path[PLACE + 16], *model = NULL;
+  cq_slice text;
+  snprintf(path, sizeof path, "%s/manifest.json", f->place);
+  if (cq_file_read(&text, path, NULL)) return NULL;
+  const char *at = strstr(text.data, key);
+  const size_t n = at ? strcspn(at + sizeof key - 1, "\"\\") : 0;
+  if (n && at[sizeof key - 1 + n] == '"') model = strndup(at + sizeof key - 1, n);
+  cq_free((void *)text.data);
+  return model;
+}
+
 /* Opening the index for writing locks it, also while another is built next to it. *is_busy: another process has it open
  * for writing. */
 static int update(bool *is_busy, const indexed_folder *f) {
@@ -219,9 +234,12 @@ static int update(bool *is_busy, const indexed_folder *f) {
   cq_index_free(index);
   if (!status) status = read_folder(f->place, f, f->options, &error);
   if (is_damaged(f, status, &error)) {
+    char *recorded = model ? NULL : recorded_model(f);
     cli_note("%s", error.message);
     cli_note("%s: rebuilding the index", f->place);
-    return rebuild(f, model);
+    code = rebuild(f, recorded ? recorded : model);
+    free(recorded);
+    return code;
   }
   if (status && !*is_busy) code = cli_fail_error(&error);
   if (code != CLI_OK && is_of_other) cli_note("to index the folder with %s, remove %s first", model, f->place);
