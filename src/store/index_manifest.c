@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORMAT "calque index 4"
+#define FORMAT "calque index 3"
 enum { CHECK_HEX = 17, MAX_WORDS = 4096 };
 
 void cq_index_manifest_free(cq_index_manifest *m) {

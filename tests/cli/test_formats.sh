@@ -36,11 +36,11 @@ expect 0 index add news.index --ids --language en a.ids
 expect 0 index remove news.index a2 a9
 head -5 a.ids >again.ids
 expect 0 index add news.index --ids again.ids
-reads news.index "calque index 4, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
+reads news.index "calque index 3, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
 cp -r news.index compact.index
 expect 0 index compact compact.index
 n=$(($(wc -l <a.ids) - 1))
-reads compact.index "calque index 4, $n of $n documents are live, $n records"
+reads compact.index "calque index 3, $n of $n documents are live, $n records"
 # hubness, which the compacted index has nothing deleted beside
 head -20 b.txt >asked.txt
 expect 0 index hubness compact.index --queries asked.txt --neighbors 3
@@ -70,7 +70,7 @@ awk 'BEGIN {
 }' >fields.jsonl
 expect 0 index new --model "$TEACHER" fields.index
 expect 0 index add fields.index fields.jsonl
-reads fields.index "calque index 4, 2 of 2 documents are live, "
+reads fields.index "calque index 3, 2 of 2 documents are live, "
 ! grep -q " 2 records" stdout || fail "the long document is one passage"
 # one byte of each kind of file
 refuses_changed() { # FILE OFFSET TEXT
@@ -84,6 +84,27 @@ refuses_changed vectors-1 $(($(wc -c <news.index/vectors-1) / 2)) "the check doe
 refuses_changed checks-1 $((3 * 16 + 2)) "the vector of record 3: the check does not agree"
 refuses_changed documents-1 9000 "documents-1: page 3: the check does not agree"
 refuses_changed documents-1 20 "of which 8 are reserved"
+# documents of an earlier version, whose pages have no checks
+cp -r news.index earlier.index
+"${PYTHON:-python3}" - earlier.index/documents-1 <<'END'
+import os, sqlite3, sys
+old, new = sqlite3.connect(sys.argv[1]), sqlite3.connect("earlier")
+new.executescript("\n".join(old.iterdump()))
+new.close()
+os.replace("earlier", sys.argv[1])
+END
+expect 0 index check earlier.index
+reads earlier.index " documents are live"
+expect 0 search earlier.index "$(sed -n 1p a.txt)" --ranking dense
+cp stdout found
+expect 0 search news.index "$(sed -n 1p a.txt)" --ranking dense
+same stdout found
+expect 0 index add earlier.index --ids again.ids
+expect 0 index compact earlier.index
+expect 0 index check earlier.index
+damage earlier.index/documents-2 5000
+expect 1 index check earlier.index
+stderr_has "earlier.index/documents-2: page 2 (bytes 4096 to 8191) is damaged"
 deleted=$(cd news.index && echo deleted-*)
 refuses_changed "$deleted" 0 "$deleted: the check does not agree"
 cp -r news.index changed.manifest
