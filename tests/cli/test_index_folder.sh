@@ -91,7 +91,7 @@ done
 
 # What cannot be read stays in the index, whatever is wrong with the file; of the other files it goes.
 has_of_a() {
-  expect 0 search exports "a dog" "$@"
+  expect 0 search exports "a dog"
   stderr_has "kept $kept that the index has of files that cannot be read completely"
   for id in a.csv#1 a.csv#2 a.csv:4; do grep -q "$id" "$tmp/stdout" || fail "$id is gone"; done
 }
