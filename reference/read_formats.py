@@ -250,8 +250,21 @@ def compare_manifest(directory, manifest):
             compare64(check, open(path, "rb").read(), 0, path)
 
 
+def compare_pages(path):
+    """Each page's last 8 bytes are the check of the others; a page that was never written is zeros."""
+    data = open(path, "rb").read()
+    expect(len(data) % 4096 == 0 and data[20] in (0, 8), f"{path}: pages of 4096 bytes, of which 8 are reserved")
+    if data[20] == 0:
+        return  # of an earlier version
+    for number in range(1, len(data) // 4096 + 1):
+        page = data[(number - 1) * 4096:number * 4096]
+        if any(page):
+            compare64(int.from_bytes(page[-8:], "little"), page[:-8], number, f"{path}: page {number}")
+
+
 def read_documents(path, n):
     """The rows before record n, text as bytes."""
+    compare_pages(path)
     database = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
     database.text_factory = bytes
     try:

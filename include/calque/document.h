@@ -67,8 +67,9 @@ typedef enum cq_document_format {
 typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
-  const char *encoding; /**< encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte
-                         * order mark decides first */
+  /** Encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte order mark decides first,
+   * and in a directory an html file's declaration */
+  const char *encoding;
   /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
    * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
@@ -80,6 +81,9 @@ typedef struct cq_documents_options {
   /** Count malformed documents, and continue with the next one (or file, if a file is one document) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
+  /** Ids need only differ within their file: they become FILE#ID, with the name that documents without an id get. A
+   * file's second document of the same id gets FILE:LINE instead */
+  bool file_ids;
 } cq_documents_options;
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents) /**< group "documents" */
 

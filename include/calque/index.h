@@ -139,6 +139,9 @@ typedef struct cq_index_read_result {
   uint64_t n_unchanged, n_removed; /**< with mirror: unchanged documents, and removed ones that the reader lacks */
   uint64_t n_blank;                /**< blank ones, left out */
   uint64_t n_skipped;              /**< malformed (cq_documents_options' skip_bad) */
+  /** With mirror: documents that the reader lacks, but that are kept, because a file that may have them could not be
+   * read completely */
+  uint64_t n_kept;
 } cq_index_read_result;
 
 /** Adds all documents of a reader, to be committed as with cq_index_add(). After an error, some documents are already
@@ -227,9 +230,11 @@ typedef struct cq_search_options {
   size_t effort;        /**< lists visited (IVF) or candidates kept (HNSW) by the approximate index; 0: its default */
   cq_ranking ranking;
   double words_weight; /**< weight of words in a hybrid ranking, 0 to 1; cosines have the rest */
-  size_t depth;        /**< nearest passages that a hybrid ranking considers, at least k; by words, ten times as many */
-  const char *filter;  /**< conditions, docs/guides/search.md: "year >= 2020 and lang in [de, fr]"; NULL: none */
-  cq_snippet snippet;  /**< of each hit's passage */
+  /** Nearest passages that a hybrid ranking considers, at least k, and more if they are of fewer than k documents; by
+   * words, ten times as many */
+  size_t depth;
+  const char *filter; /**< conditions, docs/guides/search.md: "year >= 2020 and lang in [de, fr]"; NULL: none */
+  cq_snippet snippet; /**< of each hit's passage */
   bool csls; /**< rank vectors by 2 cos - the passage's hubness (cq_index_hubness()), against hubs; not for lexical
               * search */
   cq_lexical_model words_model; /**< the lexical score: BM25, or query likelihood with Dirichlet smoothing */

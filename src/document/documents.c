@@ -2,6 +2,7 @@
 #include "base/byte_source.h"
 #include "base/error.h"
 #include "base/input.h"
+#include "base/map.h"
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/utf8.h"
@@ -36,6 +37,7 @@ static const cq_option option_rows[] = {
              "language of documents that state none; auto: identified from the text (calque data language); none"),
      .letter = 'l', .text = "auto"},
     {CQ_FLAG(O, "relative", relative, CHANGES, "ids of files in a folder are their paths within it")},
+    {CQ_FLAG(O, "file-ids", file_ids, CHANGES, "ids need only differ within their file: they become FILE#ID")},
     {CQ_FLAG(O, "skip-bad", skip_bad, CHANGES,
              "skip and count malformed documents and unreadable files instead of failing at the first")},
 };
@@ -93,6 +95,9 @@ struct cq_documents {
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
+  const char **damaged; /* names of files that could not be read completely, ascending */
+  size_t n_damaged, damaged_capacity;
+  cq_map ids; /* those of the file that is open, for file_ids */
 };
 
 /* --- opening and closing --- */
@@ -114,6 +119,7 @@ cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t
   if ((o.encoding && !d->o.encoding) || (o.fields && !d->o.fields) || (o.language && !d->o.language))
     status = cq_fail_memory(error, "documents");
   if (!status) status = cq_document_fields_parse(&d->fields, d->o.fields, error);
+  d->walk.keeps_unreadable = o.skip_bad;
   for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&d->walk, paths[i], error);
   if (status)
     cq_documents_close(d);
@@ -126,6 +132,7 @@ static void close_file(cq_documents *d) {
   if (d->type && d->type->close) d->type->close(d->state);
   if (d->file.lines) cq_lines_close(d->file.lines);
   d->file.lines = NULL, d->type = NULL, d->state = NULL;
+  cq_map_free(&d->ids);
 }
 
 void cq_documents_close(cq_documents *d) {
@@ -136,6 +143,7 @@ void cq_documents_close(cq_documents *d) {
   cq_builder_free(&d->whole);
   cq_builder_free(&d->id);
   cq_builder_free(&d->left_out);
+  cq_free(d->damaged);
   for (size_t i = 0; i < sizeof d->strings / sizeof *d->strings; i++) cq_free(d->strings[i]);
   cq_free(d);
 }
@@ -309,6 +317,17 @@ static cq_status open_lines(cq_documents *d, const cq_byte_source *source, cq_er
   return cq_lines_of(&d->file.lines, &(cq_byte_source){read_line_ends, close_line_ends, source->path, e}, error);
 }
 
+/* In a directory, a page's own declaration goes before the encoding of the other files. */
+static const char *encoding_of(const cq_documents *d, cq_input *input, const cq_walked *file) {
+  char declared[CQ_ENCODING_NAME];
+  cq_slice bytes;
+  const bool may = d->o.encoding && file->is_inside && d->type == &cq_document_type_html;
+  return may && !cq_input_peek(&bytes, input, NULL) && cq_encoding_declared(declared, bytes) &&
+                 cq_encoding_is_known(declared)
+             ? NULL
+             : d->o.encoding;
+}
+
 static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *file, cq_error *error) {
   cq_byte_source source = cq_input_source(input);
   cq_status status = CQ_OK;
@@ -324,7 +343,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
                             d->type->name);
     return status ? status : d->type->open(&d->state, &d->file, error);
   }
-  status = cq_text_source(&source, input, d->o.encoding, error);
+  status = cq_text_source(&source, input, encoding_of(d, input, file), error);
   if (status) return status;
   if (d->type->most_bytes) {
     status = close_source(&source, read_whole(d, &source, error));
@@ -342,7 +361,9 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   char ending[16];
   cq_input *input;
   find_ending(ending, file->path);
+  d->name = !strcmp(file->path, "-") ? "<stdin>" : d->o.relative && file->is_inside ? file->name : file->path;
   const cq_document_type *type = type_of_name(d, file, ending);
+  if (file->failure) return cq_fail_file(error, CQ_ERR_IO, file->path, "reading: %s", strerror(file->failure));
   if (!type && file->is_inside) {
     leave_out(d, ending);
     return CQ_OK;
@@ -355,7 +376,6 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
   }
   for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
   d->type = type, d->was_read = false, d->n_found = 0;
-  d->name = d->o.relative && file->is_inside ? file->name : NULL;
   status = open_type(d, input, file, error);
   if (status) close_file(d);
   return status;
@@ -438,15 +458,17 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   if (out->text.n == 0) out->text = out->title;
   if (out->language.n == 0 && d->o.language && strcmp(d->o.language, "none") != 0)
     out->language = strcmp(d->o.language, "auto") != 0 ? cq_slice_of(d->o.language) : identified(out->text);
-  if (out->id.n) return CQ_OK;
+  if (out->id.n && !d->o.file_ids) return CQ_OK;
   cq_builder_clear(&d->id);
-  const char *name = d->name ? d->name : d->file.path;
-  if (cq_utf8_invalid_at(name, strlen(name)) < strlen(name))
+  if (cq_utf8_invalid_at(d->name, strlen(d->name)) < strlen(d->name))
     return cq_fail_file(error, CQ_ERR_FORMAT, d->file.path, "the file's name, which would be an id, is not UTF-8");
-  if (d->type->is_one)
-    cq_builder_text(&d->id, name);
-  else
-    cq_builder_printf(&d->id, "%s:%llu", name, (unsigned long long)d->file.line);
+  cq_map_entry *seen = out->id.n ? cq_map_at(&d->ids, out->id) : NULL;
+  if (out->id.n && !seen) return cq_fail_memory(error, d->file.path);
+  cq_builder_text(&d->id, d->name);
+  if (seen && seen->value++ == CQ_MAP_NONE)
+    cq_builder_char(&d->id, '#'), cq_builder_bytes(&d->id, out->id.data, out->id.n);
+  else if (!d->type->is_one)
+    cq_builder_printf(&d->id, ":%llu", (unsigned long long)d->file.line);
   out->id = slice_of(&d->id);
   return d->id.failed ? cq_fail_memory(error, d->file.path) : CQ_OK;
 }
@@ -469,6 +491,24 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
+static cq_status note_damaged(cq_documents *d, cq_error *error) {
+  if (d->n_damaged && d->damaged[d->n_damaged - 1] == d->name) return CQ_OK;
+  if (!cq_reserve((void **)&d->damaged, &d->damaged_capacity, d->n_damaged + 1, sizeof *d->damaged))
+    return cq_fail_memory(error, d->name);
+  d->damaged[d->n_damaged++] = d->name;
+  return CQ_OK;
+}
+
+bool cq_documents_may_hold(const cq_documents *d, cq_slice id) {
+  if (!d->o.file_ids) return d->n_damaged > 0;
+  for (size_t i = 0; i < d->n_damaged; i++) {
+    const size_t n = strlen(d->damaged[i]);
+    if (id.n < n || memcmp(id.data, d->damaged[i], n) != 0) continue;
+    if (id.n == n || memchr("#:/", id.data[n], 3)) return true;
+  }
+  return false;
+}
+
 /* Counts and skips malformed input: a document, or the rest of its file. */
 static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *why) {
   if (!d->o.skip_bad || (*status != CQ_ERR_FORMAT && *status != CQ_ERR_LIMIT && *status != CQ_ERR_IO)) return;
@@ -476,7 +516,7 @@ static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *
   const bool is_broken = d->file.is_broken || (d->file.lines && cq_lines_broken(d->file.lines));
   if (d->type && (!d->type->resumes || *status == CQ_ERR_IO || is_broken)) close_file(d);
   d->n_skipped++;
-  *status = CQ_OK, *found = false;
+  *status = note_damaged(d, why), *found = false;
 }
 
 cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) {

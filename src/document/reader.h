@@ -8,6 +8,10 @@
 
 #include <jansson.h>
 
+/* Whether a file that could not be read completely (skip_bad) may hold a document with this id. Without file_ids, an id
+ * does not name its file: then any such file may. */
+bool cq_documents_may_hold(const cq_documents *documents, cq_slice id);
+
 /* --- fields --- */
 
 typedef enum cq_document_role {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "store/page_checks.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -44,8 +45,16 @@ static cq_status status_of(int code) {
   }
 }
 
+static cq_status fail_page(const cq_document_store *s, cq_error *error) {
+  const long long page = cq_page_checks_damaged(s->db);
+  return cq_fail_file(error, CQ_ERR_FORMAT, s->path,
+                      "page %lld (bytes %lld to %lld) is damaged: it does not fit its check", page,
+                      (page - 1) * CQ_PAGE_BYTES, page * CQ_PAGE_BYTES - 1);
+}
+
 static cq_status fail_sqlite(const cq_document_store *s, int code, cq_error *error) {
   const cq_status status = status_of(code);
+  if (s->db && sqlite3_extended_errcode(s->db) == SQLITE_IOERR_DATA) return fail_page(s, error);
   if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, s->path);
   return cq_fail_file(error, status, s->path, "%s", s->db ? sqlite3_errmsg(s->db) : sqlite3_errstr(code));
 }
@@ -86,7 +95,8 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   /* A reader may also have to roll back a killed writer's transaction; without write permission, SQLite only reads. */
   const int flags = SQLITE_OPEN_READWRITE | (writing || !path ? SQLITE_OPEN_CREATE : 0);
   if (!status) {
-    const int code = sqlite3_open_v2(path ? path : ":memory:", &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
+    const int code = path ? cq_page_checks_open(&s->db, path, flags | SQLITE_OPEN_NOMUTEX)
+                          : sqlite3_open_v2(":memory:", &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL);
     if (code != SQLITE_OK) status = fail_sqlite(s, code, error);
   }
   if (!status) sqlite3_busy_timeout(s->db, BUSY_MS);
@@ -391,6 +401,7 @@ static cq_status integrity_row(void *context, cq_document_store *s, sqlite3_stmt
   const cq_slice text = column(row, 0);
   (void)context;
   if (cq_slice_equal(text, cq_slice_of("ok"))) return CQ_OK;
+  if (cq_page_checks_damaged(s->db)) return fail_page(s, error);
   return cq_fail_file(error, CQ_ERR_FORMAT, s->path, "it is damaged: %.*s", (int)text.n, text.data);
 }
 

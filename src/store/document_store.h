@@ -2,6 +2,8 @@
  *
  *   document(first INTEGER PRIMARY KEY, id, language, title, url, text, metadata, check_of_all)
  *
+ * Each page of the file has a check (page_checks.h), and so has each row.
+ *
  * Rows are only added, in the order of their records. The index's manifest says which of them are valid and which
  * are deleted: a reader reads only the records that the manifest counts, and ignores a writer's appends. Each call that
  * writes is one transaction, which is on disk when the call returns.

@@ -177,6 +177,7 @@ cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encod
     return status;
   }
   const char *marked = cq_encoding_marked(bytes);
+  if (bytes.n >= 3 && !memcmp(bytes.data, "\xEF\xBB\xBF", 3)) encoding = NULL;
   if (marked || encoding) return cq_decoded_source(out, input, marked ? marked : encoding, error);
   *out = cq_input_source(input);
   return CQ_OK;

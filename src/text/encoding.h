@@ -32,8 +32,8 @@ CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char 
  * CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in the encoding. The encoding
  * must be a known one. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
-/* The same, but the encoding is that of cq_encoding_marked, else the given one; NULL: UTF-8, whose bytes are not checked
- * here. Errors: those of reading, too. */
+/* The same, but the encoding is that of a byte order mark or of cq_encoding_marked, else the given one; NULL: UTF-8,
+ * whose bytes are not checked here. Errors: those of reading, too. */
 CQ_MUST_USE cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
 
 #endif

@@ -159,6 +159,20 @@ expect 1 search old.index "a cat"
 stderr_has '"calque index 2", not "calque index 3": build the index again'
 rm -r old.index
 
+# All documents, although the nearest passages are of one: a hybrid search looks deeper.
+for i in 1 2 3; do
+  for ((k = 0; k < 150; k++)); do printf 'A cat of number %d sleeps on sofa %d. ' $i $k; done
+  printf '\n'
+done >deep.txt
+expect 0 index new --model "$TEACHER" deep.index
+expect 0 index add deep.index --passage-tokens 8 --passage-overlap 0 deep.txt en.txt
+n=$("$PROGRAM" index info deep.index | sed -n 's/^documents *//p')
+[ "$("$PROGRAM" index info deep.index | sed -n 's/^passages *//p')" -gt 400 ] || fail "the documents were not split"
+for depth in 1 100; do
+  expect 0 search deep.index "A cat sleeps on the sofa." --top "$n" --depth $depth
+  lines_are "$tmp/stdout" "$n"
+done
+
 # Replacing and removing.
 printf 'x1\tTwo dogs play by the river today.\n' >new.tsv
 expect 0 index add an.index --ids new.tsv

@@ -62,9 +62,143 @@ stderr_has "six"
 expect 0 index info small.index
 stdout_has "documents   3"
 
+# Unchanged or not, a second document of the same id is an error that names the file and line.
+printf 'two\tA cat.\ntwo\tA cat.\n' >twice.tsv
+expect 1 index add small.index --mirror twice.tsv
+stderr_has "twice.tsv:2: document 'two' appears twice"
+expect 1 index add small.index first.tsv second.tsv
+stderr_has "second.tsv:1: document 'two' appears twice"
+# Without --file-ids any document may be in the file that cannot be read.
+printf 'id,text\ntwo,A cat.\nthree,"A hor\n' >broken.csv
+expect 0 index add small.index --mirror --skip-bad broken.csv
+stderr_has "kept 2 documents that the index has of files that cannot be read completely"
+expect 0 index info small.index
+stdout_has "documents   3"
+
+# In a folder, ids are those of their files.
+mkdir exports exports/site
+printf 'id,text\n1,A dog.\n2,A cat.\n2,A horse.\n' >exports/a.csv
+printf -- '---\nid: 1\n---\nA cow.\n' >exports/site/page.md
+expect 0 search exports "a dog" --model "$TEACHER"
+lines_are "$tmp/stdout" 4
+printf '{"id": 1, "text": "A dog sleeps."}\n' >exports/b.jsonl
+for changes in "added 1 document, the index has 5" "nothing changed, the index has 5"; do
+  expect 0 search exports "a dog"
+  stderr_has "$changes"
+  cut -f 2 "$tmp/stdout" | sort | tr '\n' ' ' >ids
+  printf 'a.csv#1 a.csv#2 a.csv:4 b.jsonl#1 site/page.md#1 ' | same - ids
+done
+
+# What cannot be read stays in the index, whatever is wrong with the file; of the other files it goes.
+has_of_a() {
+  expect 0 search exports "a dog"
+  stderr_has "kept $kept that the index has of files that cannot be read completely"
+  for id in a.csv#1 a.csv#2 a.csv:4; do grep -q "$id" "$tmp/stdout" || fail "$id is gone"; done
+}
+cp exports/a.csv good.csv
+rm exports/b.jsonl
+kept="1 document"
+printf 'id,text\n1,A dog, too\n2,A cat.\n2,A horse.\n' >exports/a.csv
+has_of_a
+stderr_has "a.csv:2: 3 columns"
+stderr_has "removed 1 document"
+kept="3 documents"
+printf 'id,words\n1,A dog.\n' >exports/a.csv
+has_of_a
+printf '\x1f\x8b\x08\x00damaged' >exports/a.csv
+has_of_a
+cp good.csv exports/a.csv
+expect 0 search exports "a dog"
+stderr_has "nothing changed, the index has 4"
+
+# While another process changes the index: an unchanged folder needs no lock, a changed one is searched as it was, and
+# the first index is waited for.
+expect_locked() { # FOLDER SECONDS ARGS...: the lock is held for so long
+  local folder=$1 s=$2 holder
+  shift 2
+  flock -o "$folder" sleep "$s" & holder=$!
+  sleep 0.2
+  expect 0 "$@"
+  kill $holder 2>/dev/null
+  wait $holder 2>/dev/null
+}
+expect_locked exports 30 search exports "a dog"
+stderr_has "nothing changed, the index has 4"
+printf 'A sheep.\n' >exports/sheep.txt
+expect_locked exports 30 search exports "a sheep"
+stderr_has "the last complete state is used"
+lines_are "$tmp/stdout" 4
+expect 0 search exports "a sheep"
+lines_are "$tmp/stdout" 5
+rm -r exports/.calque
+expect_locked exports 1 search exports "a sheep" --model "$TEACHER"
+stderr_has "waiting for another process"
+stderr_has "added 5 documents"
+for i in $(seq 300); do echo "Animal $i is a sheep." >exports/$i.txt; done
+for round in changed unchanged fresh; do
+  if [ $round = fresh ]; then rm -r exports/.calque; fi
+  searches=
+  for i in 1 2 3 4; do
+    "$PROGRAM" search exports "a sheep" --model "$TEACHER" >found.$i 2>notes.$i & searches="$searches $!"
+  done
+  for pid in $searches; do wait "$pid" || fail "$round: one of four searches failed: $(cat notes.*)"; done
+  for i in 1 2 3 4; do [ -s found.$i ] || fail "$round: search $i found nothing"; done
+done
+
+# An index of another version, or a damaged one, is rebuilt. A file without documents is named each time.
+rm exports/[0-9]*.txt
+printf 'id,text\n' >exports/none.csv
+for i in 1 2; do
+  expect 0 search exports "a sheep"
+  stderr_has "exports/none.csv: no document in it"
+done
+expect_rebuilt() { # what is wrong
+  expect 0 search exports "a sheep"
+  stderr_has "$1"
+  stderr_has "exports/.calque: rebuilding the index"
+  stderr_has "added 5 documents, the index has 5"
+  expect 0 search exports "a sheep"
+  stderr_has "nothing changed"
+  expect 0 index info exports/.calque
+  stdout_has "$(realpath "$TEACHER")"
+}
+sed -i 's/"calque index [0-9]"/"calque index 1"/' exports/.calque/manifest.json
+expect_rebuilt '"format" is "calque index 1"'
+damage exports/.calque/documents-1 5000
+expect_rebuilt "documents-1: page 2 (bytes 4096 to 8191) is damaged"
+
+# Encodings: a byte order mark, a declared one, and --encoding.
+mkdir latin
+printf '\xff\xfe<\0p\0>\0c\0a\0f\0\xe9\0<\0/\0p\0>\0' >latin/utf16.html
+printf '<meta charset="windows-1251"><p>\xea\xee\xf2' >latin/declared.html
+printf '<?xml version="1.0" encoding="ISO-8859-2"?><html><body><p>\xbelu\xbb</p></body></html>' >latin/xml.xhtml
+printf 'Gr\xfc\xdfe\n' >latin/greeting.txt
+expect 0 search latin "a dog" --model "$TEACHER"
+stderr_has "latin/greeting.txt: byte 2: not UTF-8"
+lines_are "$tmp/stdout" 3
+printf '\xef\xbb\xbfZürich\n' >latin/marked.txt
+expect 0 search latin "a dog" --encoding windows-1252
+for text in "Zürich" "café" "кот" "žluť" "Grüße"; do stdout_has "$text"; done
+expect 1 search latin "a dog" --encoding nonsense
+stderr_has "there is no encoding 'nonsense'"
+expect 2 search small.index "a dog" --encoding UTF-16
+stderr_has "--encoding is for a FOLDER"
+expect 2 serve small.index --encoding UTF-16
+stderr_has "--encoding is for a FOLDER"
+
 # A folder that cannot be written to is indexed in the cache.
 if [ "$(id -u)" -ne 0 ]; then
-  chmod -w fresh && rm -rf fresh/.calque
+  # What is in a directory that cannot be read stays in the index.
+  expect 0 search exports "a sheep"
+  for mode in -r -x; do
+    chmod $mode exports/site
+    expect 0 search exports "a sheep"
+    stderr_has "kept 1 document"
+    stderr_has "exports/site"
+    stderr_has "nothing changed, the index has 5"
+    chmod +rx exports/site
+  done
+  rm -rf fresh/.calque && chmod -w fresh
   XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog" --model "$TEACHER"
   [ ! -e fresh/.calque ] && ls cache/calque/folders/%*%fresh/manifest.json >/dev/null || fail "the index is not in the cache"
   chmod +w fresh

@@ -292,23 +292,34 @@ static void add_found(void *context, cq_slice language) {
   snprintf(*to + n, sizeof *to - n, "%.*s;", (int)language.n, language.data);
 }
 
-/* All that can be asked of the documents; errors among it. */
-static void ask_all(char (*to)[2048], const cq_index_snapshot *snapshot, const char *const *ids, size_t n_ids) {
-  cq_error error = {0};
+/* All that can be asked of the documents. */
+static cq_status ask_all(char (*to)[2048], cq_index_snapshot *snapshot, const char *const *ids, size_t n_ids,
+                         cq_error *error) {
+  cq_status status = CQ_OK;
+  unsigned char *records = NULL;
+  int64_t n_selected = 0;
   **to = 0;
-  for (size_t i = 0; i < n_ids; i++) {
+  for (size_t i = 0; !status && i < n_ids; i++) {
     const size_t at = strlen(*to);
     int64_t first = -2;
-    const cq_status status = cq_index_snapshot_find(&first, snapshot, cq_slice_of(ids[i]), &error);
-    const cq_document d = document_of(snapshot, (int64_t)i);
-    snprintf(*to + at, sizeof *to - at, "%d %d %.*s %.*s;", status, (int)first, (int)d.id.n, d.id.data, (int)d.text.n,
-             d.text.data);
+    cq_arena arena = {0};
+    cq_document d;
+    status = cq_index_snapshot_find(&first, snapshot, cq_slice_of(ids[i]), error);
+    if (!status) status = cq_index_snapshot_document(&d, &arena, snapshot, (int64_t)i, error);
+    if (!status)
+      snprintf(*to + at, sizeof *to - at, "%d %.*s %.*s;", (int)first, (int)d.id.n, d.id.data, (int)d.text.n,
+               d.text.data);
+    cq_arena_free(&arena);
   }
-  if (cq_index_snapshot_languages(snapshot, add_found, to, &error)) strcat(*to, "no languages");
+  if (!status) status = cq_index_snapshot_languages(snapshot, add_found, to, error);
+  if (!status) status = cq_index_snapshot_select(&records, &n_selected, snapshot, "language = en", error);
+  snprintf(*to + strlen(*to), sizeof *to - strlen(*to), "%d", (int)n_selected);
+  cq_free(records);
+  return status;
 }
 
-/* Every byte of the database that is not 0, with one bit changed, and many of the others: what the check does not
- * notice has changed no answer. Each byte of a text and of an id, in the table and in the index by id, is noticed. */
+/* Every byte of the database that is not 0, and many of the others, with one bit changed: the check notices each, and no
+ * answer differs without an error. */
 static void damage_inside_the_database_is_noticed(void **state) {
   (void)state;
   static const char *const ids[] = {"first-of-all", "second-of-all", "third-of-all"};
@@ -317,42 +328,33 @@ static void damage_inside_the_database_is_noticed(void **state) {
   cq_index_store *s = fresh("pages");
   const float vectors[3 * DIM] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   test_record records[3];
-  size_t n, n_noticed = 0, n_tried = 0, n_marked = 0;
+  size_t n, n_tried = 0;
   for (int i = 0; i < 3; i++) records[i] = record(ids[i], i ? "en" : "de", texts[i]);
   assert_int_equal(test_append(s, records, 3, vectors, NULL), CQ_OK);
   assert_int_equal(cq_index_store_commit(s, NULL), CQ_OK);
   assert_int_equal(cq_index_snapshot_verify(newest(s), NULL, NULL), CQ_OK);
-  ask_all(&sound, newest(s), ids, 3);
+  assert_int_equal(ask_all(&sound, newest(s), ids, 3, NULL), CQ_OK);
   cq_index_store_close(s);
   unsigned char *whole = read_bytes(&n, test_path("pages/documents-1"));
-  bool *is_marked = calloc(n, sizeof *is_marked); /* bytes of ids and texts */
-  for (size_t at = 0; at < n; at++)
-    for (int i = 0; i < 6; i++) {
-      const char *text = i < 3 ? ids[i] : texts[i - 3];
-      if (at + strlen(text) <= n && memcmp(whole + at, text, strlen(text)) == 0)
-        memset(is_marked + at, true, strlen(text)), n_marked++;
-    }
-  assert_int_equal(n_marked, 9); /* texts once, ids in the index as well */
   for (size_t at = 0; at < n; at++) {
     cq_error error = {0};
     if (!whole[at] && at % 64) continue;
-    const unsigned char bit = (unsigned char)(1u << at % 7); /* it stays UTF-8 */
+    /* It stays UTF-8; of the 8 reserved bytes, which files of earlier versions do not have, there are none. */
+    const unsigned char bit = (unsigned char)(at == 20 ? 8 : 1u << at % 7);
     whole[at] ^= bit;
     write_bytes(test_path("pages/documents-1"), whole, n);
     whole[at] ^= bit;
     cq_status status = cq_index_store_open(&s, test_path("pages"), false, &error);
     if (!status) {
-      ask_all(&found, newest(s), ids, 3);
+      if (!ask_all(&found, newest(s), ids, 3, &error) && strcmp(found, sound) != 0) fail_msg("byte %zu: %s", at, found);
       status = cq_index_snapshot_verify(newest(s), NULL, &error);
-      if (!status && strcmp(sound, found) != 0) fail_msg("byte %zu: %s", at, found);
       cq_index_store_close(s);
     }
-    if (status && !strstr(error.message, "/pages/")) fail_msg("byte %zu: %s", at, error.message);
-    if (!status && is_marked[at]) fail_msg("byte %zu is not noticed", at);
-    n_tried++, n_noticed += status != CQ_OK;
+    if (!status) fail_msg("byte %zu is not noticed", at);
+    if (!strstr(error.message, "/pages/documents-1: page ")) fail_msg("byte %zu: %s", at, error.message);
+    n_tried++;
   }
-  print_message("%zu of %zu changes are noticed\n", n_noticed, n_tried);
-  free(is_marked);
+  print_message("%zu changes are noticed\n", n_tried);
   free(whole);
 }
 

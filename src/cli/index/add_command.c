@@ -1,4 +1,5 @@
 /* calque index add: adds documents of any format, in batches. */
+#include "base/error.h"
 #include "cli/frame/command.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/report.h"
@@ -39,17 +40,21 @@ static const cq_option options[] = {
 };
 
 /* The summary of the additions. */
-static void note_read(const cq_index *index, const cq_index_read_result *r, size_t n_before, size_t n_passages_before) {
+void cli_index_note(const cq_index *index, const cli_index_changes *c) {
   char changes[128] = "";
-  const uint64_t n_after = cq_index_size(index), n_replaced = n_before + r->n_added - r->n_removed - n_after;
+  const cq_index_read_result *r = &c->read;
+  const uint64_t n_after = cq_index_size(index), n_replaced = c->n_before + r->n_added - r->n_removed - n_after;
   const size_t n_passages = cq_index_n_passages(index);
   if (r->n_skipped)
     cli_note("%" PRIu64 " malformed document%s skipped", r->n_skipped, r->n_skipped == 1 ? " was" : "s were");
+  if (r->n_kept)
+    cli_note("kept %" PRIu64 " document%s that the index has of files that cannot be read completely", r->n_kept,
+             r->n_kept == 1 ? "" : "s");
   if (r->n_blank) cli_note("%" PRIu64 " blank document%s left out", r->n_blank, r->n_blank == 1 ? " was" : "s were");
   if (n_replaced)
     snprintf(changes, sizeof changes, " (%" PRIu64 " replaced)", n_replaced);
-  else if (!r->n_removed && n_passages - n_passages_before > r->n_added)
-    snprintf(changes, sizeof changes, " in %zu passages", n_passages - n_passages_before);
+  else if (!r->n_removed && n_passages - c->n_passages_before > r->n_added)
+    snprintf(changes, sizeof changes, " in %zu passages", n_passages - c->n_passages_before);
   if (r->n_removed) cli_note("removed %" PRIu64 " document%s", r->n_removed, r->n_removed == 1 ? "" : "s");
   if (!r->n_added && r->n_unchanged && !r->n_removed)
     cli_note("nothing changed, the index has %" PRIu64 " document%s", n_after, n_after == 1 ? "" : "s");
@@ -63,20 +68,26 @@ static bool draw_read(void *progress, uint64_t n_read) {
   return true;
 }
 
-int cli_index_read(cq_index *index, cq_documents *in, const cq_index_read_options *how, cq_context *ctx) {
-  cq_error error = {0};
-  cq_index_read_result r;
+cq_status cli_index_read(cli_index_changes *out, cq_index *index, cq_documents *in, const cq_index_read_options *how,
+                         cq_context *ctx, cq_error *error) {
   cli_progress progress = cli_progress_start();
   cq_index_read_options o = *how;
   o.progress = draw_read, o.progress_context = &progress;
-  const size_t n_before = cq_index_size(index), n_passages_before = cq_index_n_passages(index);
-  const cq_status status = cq_index_read(index, in, &r, &o, ctx, &error);
+  *out = (cli_index_changes){.n_before = cq_index_size(index), .n_passages_before = cq_index_n_passages(index)};
+  const cq_status status = cq_index_read(index, in, &out->read, &o, ctx, error);
   cli_progress_clear(&progress);
-  if (status) return cli_fail_error(&error);
-  if (cq_ranks_rank(how->ranks) > 0) return CLI_OK;
-  if (!r.n_added && !r.n_unchanged && !r.n_blank && !r.n_skipped) return cli_fail("there are no documents to add");
-  if (cq_index_commit(index, &error)) return cli_fail_error(&error);
-  note_read(index, &r, n_before, n_passages_before);
+  const cq_index_read_result *r = &out->read;
+  if (status || cq_ranks_rank(how->ranks) > 0) return status;
+  if (!r->n_added && !r->n_unchanged && !r->n_blank && !r->n_skipped && !r->n_kept)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "there are no documents to add");
+  return r->n_added || r->n_removed ? cq_index_commit(index, error) : CQ_OK;
+}
+
+static int read_all(cq_index *index, cq_documents *in, const cq_index_read_options *how, cq_context *ctx) {
+  cq_error error = {0};
+  cli_index_changes changes;
+  if (cli_index_read(&changes, index, in, how, ctx, &error)) return cli_fail_error(&error);
+  if (cq_ranks_rank(how->ranks) == 0) cli_index_note(index, &changes);
   return CLI_OK;
 }
 
@@ -122,7 +133,7 @@ static int run_index_add(const cli_call *call) {
   int code = join_adding_ranks(&ranks, call);
   if (code == CLI_OK) code = cli_open_context(&ctx, args->threads);
   if (code == CLI_OK && open_all(&index, &in, call, &error)) code = cli_fail_error(&error);
-  if (code == CLI_OK) code = cli_index_read(index, in, args->read, ctx);
+  if (code == CLI_OK) code = read_all(index, in, args->read, ctx);
   cq_documents_close(in);
   cq_index_free(index);
   cq_context_free(ctx);

@@ -9,7 +9,7 @@
 
 struct args {
   size_t size;
-  const char *model, *queries, *query_model;
+  const char *model, *queries, *query_model, *encoding;
   int threads, precision;
   bool json, compose;
 };
@@ -20,6 +20,7 @@ static const cq_option options[] = {
          struct args, "query-model", query_model, CHANGES, "MODEL",
          "model for the queries: a student of the index's model, in the same vector space; the index stays as it is"),
      .otherwise = "the index's model"},
+    CLI_FOLDER_ENCODING(struct args),
     CLI_PRECISION(struct args, precision),
     CQ_COMPOSE_ROW(struct args),
     {CQ_TEXT(struct args, "queries", queries, CHANGES, "FILE",
@@ -143,10 +144,12 @@ static int run_index_search(const cli_call *call) {
   if (call->n_arguments < 2 && !args->queries)
     return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
   const char *place = call->arguments[0];
+  const bool is_folder = cli_is_document_folder(place);
+  if (args->encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
   char own[4096];
   int code = cli_open_context(&s.ctx, args->threads);
-  if (code == CLI_OK && cli_is_document_folder(place)) {
-    code = cli_index_folder(own, sizeof own, place, args->model, opening.precision, args->compose, s.ctx);
+  if (code == CLI_OK && is_folder) {
+    code = cli_index_folder(own, sizeof own, place, &opening, args->encoding, s.ctx);
     place = own;
   }
   if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);

@@ -13,7 +13,7 @@
 
 struct args {
   size_t size;
-  const char *model, *task, *store, *host, *api_key_file, *access_log;
+  const char *model, *task, *store, *host, *api_key_file, *access_log, *encoding;
   int port, threads, precision, deadline_ms, receive_s, max_connections;
   size_t max_body, max_tokens, queue_tokens;
   bool insecure, writable, health, compose;
@@ -54,6 +54,7 @@ static const cq_option options[] = {
     {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add, replace and remove documents of the INDEX")},
     {CQ_FLAG(struct args, "health", health, KEEPS,
              "only ask the server at --host and --port whether it is ready: exit code 0 if so, else 1")},
+    CLI_FOLDER_ENCODING(struct args),
     CLI_PRECISION(struct args, precision),
     CQ_COMPOSE_ROW(struct args),
     CLI_THREADS(struct args, threads),
@@ -122,12 +123,15 @@ static int run(const cli_call *call) {
   if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
   if (args.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
+  if (args.encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
   if (args.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
   if (!args.model && !index) args.model = CQ_DEFAULT_MODEL;
   int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
   if (is_folder) {
-    code = cli_index_folder(own, sizeof own, index, args.model, (cq_precision)args.precision, args.compose, ctx);
+    cq_index_options o = cq_index_default_options();
+    o.model = args.model, o.precision = (cq_precision)args.precision, o.compose = args.compose, o.notice = cli_notice;
+    code = cli_index_folder(own, sizeof own, index, &o, args.encoding, ctx);
     index = own;
   }
   if (code == CLI_OK) code = serve(&args, index, ctx);

@@ -7,7 +7,10 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
+#include "document/reader.h"
 #include "recipe/encode/shared_encoder.h"
+
+#include <string.h>
 
 enum { BATCH_BYTES = 4 << 20 };
 
@@ -16,8 +19,10 @@ static const cq_option option_rows[] = {
     {CQ_SIZE(O, "batch", batch, KEEPS, 1024, 1, 1 << 20, "N",
              "documents held in memory at a time; results do not depend on it"),
      .letter = 'b'},
-    {CQ_FLAG(O, "mirror", mirror, CHANGES,
-             "make the index hold exactly these documents: unchanged ones are kept, missing ones removed")},
+    {CQ_FLAG(
+        O, "mirror", mirror, CHANGES,
+        "make the index hold exactly these documents: unchanged ones are kept, missing ones removed, except those that "
+        "a file skipped in part (--skip-bad) may have")},
 };
 #undef O
 const cq_option_group cq_group_index_read = {
@@ -25,11 +30,18 @@ const cq_option_group cq_group_index_read = {
     CQ_ROWS(cq_index_read_options, option_rows),
     CQ_FIELDS(CQ_CALLBACK(cq_index_read_options, progress), CQ_FIELD(cq_index_read_options, ranks))};
 
+typedef struct place {
+  const char *path; /* the reader's */
+  uint64_t line;
+} place;
+
 typedef struct reading {
   cq_index *index;
+  cq_documents *documents;
   const cq_index_read_options *o;
   cq_context *ctx;
   cq_document *waiting; /* [batch], in the arena */
+  place *places;        /* [batch] */
   size_t n, n_bytes;
   cq_arena arena;
   cq_index_read_result result;
@@ -39,9 +51,36 @@ typedef struct reading {
   unsigned char *seen;       /* [n_before] whether the reader has the id of the document with this first record */
 } reading;
 
+static place current_place(const reading *r) {
+  return (place){cq_documents_path(r->documents), cq_documents_line(r->documents)};
+}
+
+static cq_status fail_at(place at, cq_status status, cq_error *error) {
+  char text[sizeof error->message];
+  if (!error) return status;
+  memcpy(text, error->message, sizeof text);
+  return at.line ? cq_fail_line(error, status, at.path, at.line, "%s", text)
+                 : cq_fail_file(error, status, at.path, "%s", text);
+}
+
+/* Puts the place of a waiting document before an error that names it. */
+static cq_status fail_waiting(const reading *r, cq_status status, cq_error *error) {
+  static const char before[] = "document '";
+  const size_t n = sizeof before - 1;
+  if (!error || strncmp(error->message, before, n) != 0) return status;
+  const cq_slice rest = cq_slice_of(error->message + n);
+  for (size_t i = r->n; i-- > 0;) {
+    const cq_slice id = r->waiting[i].id;
+    if (id.n < rest.n && !memcmp(rest.data, id.data, id.n) && rest.data[id.n] == '\'')
+      return fail_at(r->places[i], status, error);
+  }
+  return status;
+}
+
 static cq_status add_waiting(reading *r, cq_error *error) {
-  const cq_status status = r->n ? cq_index_add(r->index, r->waiting, r->n, r->ctx, error) : CQ_OK;
-  if (!status) r->result.n_added += r->n;
+  cq_status status = r->n ? cq_index_add(r->index, r->waiting, r->n, r->ctx, error) : CQ_OK;
+  if (status) return fail_waiting(r, status, error);
+  r->result.n_added += r->n;
   cq_arena_free(&r->arena);
   r->n = r->n_bytes = 0;
   return status;
@@ -52,6 +91,7 @@ static cq_status add_borrowed(reading *r, const cq_document *d, cq_error *error)
   char *block = cq_arena_alloc(&r->arena, n_bytes);
   if (!block) return cq_fail_memory(error, "documents");
   r->waiting[r->n] = *d;
+  r->places[r->n] = current_place(r);
   cq_document_move_fields(&r->waiting[r->n++], block);
   r->n_bytes += n_bytes;
   return r->n == r->o->batch || r->n_bytes >= BATCH_BYTES ? add_waiting(r, error) : CQ_OK;
@@ -82,9 +122,12 @@ static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d,
   if (!r->before) return CQ_OK;
   cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
   if (status || first < 0) return status;
+  if (r->seen[first]) {
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice", (int)d->id.n, d->id.data);
+    return fail_at(current_place(r), status, error);
+  }
   status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
-  if (!status)
-    *unchanged = !r->seen[first] && is_same(&old, d); /* an id's second document is refused when it is added */
+  if (!status) *unchanged = is_same(&old, d);
   r->seen[first] = 1;
   cq_arena_free(&arena);
   return status;
@@ -99,7 +142,9 @@ static cq_status remove_unseen(reading *r, cq_error *error) {
     const bool is_first = cq_index_snapshot_passage(r->before, record).first == record;
     if (!is_first || r->seen[record] || !cq_index_snapshot_is_live(r->before, record)) continue;
     status = cq_index_snapshot_document(&gone, &arena, r->before, record, error);
-    if (!status) status = cq_index_remove(r->index, &gone.id, 1, &n_removed, error);
+    const bool is_kept = !status && cq_documents_may_hold(r->documents, gone.id);
+    r->result.n_kept += is_kept;
+    if (!status && !is_kept) status = cq_index_remove(r->index, &gone.id, 1, &n_removed, error);
     r->result.n_removed += n_removed;
     cq_arena_free(&arena);
   }
@@ -120,11 +165,11 @@ static cq_status take(reading *r, const cq_document *d, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status read_all(reading *r, cq_documents *documents, cq_error *error) {
+static cq_status read_all(reading *r, cq_error *error) {
   cq_document d;
   cq_status status;
   for (uint64_t n_read = 0;; n_read++) {
-    if ((status = cq_documents_next(&d, documents, error)) || !d.id.data) break;
+    if ((status = cq_documents_next(&d, r->documents, error)) || !d.id.data) break;
     if ((status = take(r, &d, error))) break;
     if (r->n == 0 && r->o->progress && !r->o->progress(r->o->progress_context, n_read + 1))
       return cq_fail(error, CQ_ERR_STOPPED, "stopped; nothing was added");
@@ -151,7 +196,7 @@ static cq_status begin_ranks(cq_index *index, cq_ranks *ranks, cq_error *error) 
 cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_result *result,
                         const cq_index_read_options *options, cq_context *ctx, cq_error *error) {
   cq_index_read_options o;
-  reading r = {.index = index, .o = &o, .ctx = ctx};
+  reading r = {.index = index, .documents = documents, .o = &o, .ctx = ctx};
   cq_status status = cq_options_take(&o, &cq_group_index_read, options, error);
   if (status) return status;
   if (cq_ranks_rank(o.ranks) > 0) {
@@ -160,9 +205,10 @@ cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_
     return status;
   }
   r.waiting = cq_alloc_array(o.batch, sizeof *r.waiting);
-  status = r.waiting ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
+  r.places = cq_alloc_array(o.batch, sizeof *r.places);
+  status = r.waiting && r.places ? begin_mirror(&r, error) : cq_fail_memory(error, "documents");
   if (!status) status = begin_ranks(index, o.ranks, error);
-  if (!status) status = read_all(&r, documents, error);
+  if (!status) status = read_all(&r, error);
   if (!status) status = cq_shared_encode_end(o.ranks, error);
   index->ranks = NULL;
   if (!status) status = remove_unseen(&r, error);
@@ -171,6 +217,7 @@ cq_status cq_index_read(cq_index *index, cq_documents *documents, cq_index_read_
   if (r.before) cq_index_snapshot_release(r.before);
   cq_arena_free(&r.arena);
   cq_free(r.waiting);
+  cq_free(r.places);
   cq_free(r.seen);
   return status;
 }

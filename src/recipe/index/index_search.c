@@ -54,8 +54,10 @@ static const cq_option search_rows[] = {
                "share of the query that the words cover")},
     {CQ_NUMBER(O, "words-weight", words_weight, CHANGES, 0.2, 0, 1, "SHARE",
                "weight of the score by words in a hybrid ranking; the cosine has the rest")},
-    {CQ_SIZE(O, "depth", depth, CHANGES, 100, 1, 1000000, "N",
-             "nearest passages that a hybrid ranking considers; of those by words, ten times as many")},
+    {CQ_SIZE(
+        O, "depth", depth, CHANGES, 100, 1, 1000000, "N",
+        "nearest passages that a hybrid ranking considers, more if they are of fewer documents than --top; of those "
+        "by words, ten times as many")},
     {CQ_TEXT(O, "filter", filter, CHANGES, "CONDITIONS",
              "only documents that match: 'year >= 2020 and lang in [de, fr] and not source = \"wire\"'"),
      .letter = 'f', .otherwise = "none"},
@@ -154,15 +156,18 @@ static void fuse_lists(candidates *list, candidates *words, double absent) {
   }
 }
 
-static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
+/* enough: k documents for each query, or all that there are. */
+static cq_status find_both(bool *enough, candidates *lists, searching *s, size_t depth, cq_error *error) {
   const cq_search_options *o = s->options;
-  const size_t depth = cq_hybrid_depth(o), n = depth < s->n_allowed ? depth : s->n_allowed + 1;
+  const size_t n = depth < s->n_allowed ? depth : s->n_allowed + 1;
   const size_t n_words = cq_min(WORDS_DEPTH * depth, s->n_allowed + 1);
   const struct cq_index_backend *b = s->index->backend;
   candidates *words = cq_alloc_array_zeroed(s->n_queries, sizeof *words);
   cq_status status = words ? b->by_words(words, s, n_words, error) : cq_fail_memory(error, "results");
   if (!status) status = b->by_vectors(lists, s, n, error);
+  *enough = true;
   for (size_t q = 0; !status && q < s->n_queries; q++) {
+    const bool is_all = lists[q].n < n;
     candidate *both = cq_alloc_array(lists[q].n + words[q].n, sizeof *both);
     if (!both) {
       status = cq_fail_memory(error, "results");
@@ -180,8 +185,17 @@ static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
     scale_scores(&words[q], all_terms > 0 ? ALL_TERMS * o->words_weight / all_terms : 0);
     fuse_lists(&lists[q], &words[q], score_of_absent(&lists[q], n));
     keep_best_passages(&lists[q]);
+    *enough = *enough && (is_all || lists[q].n >= o->k);
   }
   cq_index_free_candidates(words, s->n_queries);
+  return status;
+}
+
+static cq_status find_hybrid(candidates *lists, searching *s, cq_error *error) {
+  cq_status status = CQ_OK;
+  bool enough = false;
+  for (size_t depth = cq_hybrid_depth(s->options); !status && !enough; depth *= 4)
+    status = find_both(&enough, lists, s, depth, error);
   return status;
 }
 
