@@ -146,9 +146,11 @@ int cli_encode_run(const cli_call *call) {
   }
   if (j.ranks) {
     code = cli_encode_open_divided(&j, call);
+    if (code == CLI_OK && args->output_type == TYPE_INT8) code = cli_encode_check_ranges(&j);
     if (code == CLI_OK) code = cli_encode_divided(&j, call);
   } else {
     code = args->output_type == TYPE_INT8 ? find_ranges(&j, call) : CLI_OK;
+    if (code == CLI_OK && args->output_type == TYPE_INT8) code = cli_encode_check_ranges(&j);
     if (code == CLI_OK) code = open_output(&j);
     if (code == CLI_OK) code = write_vectors(&j);
     if (code == CLI_OK) code = commit_output(&j);
