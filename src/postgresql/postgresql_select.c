@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 /* Text that is a number is compared as one, since tables contain only text: in decimal, as written. */
 #define TEXT_AS_NUMBER                                                                                                 \
   "(CASE WHEN %s ~ '^[-+.0-9eE]*$' AND %s ~ '[0-9]' THEN coalesce(substring(%s from "                                  \
@@ -67,6 +69,21 @@ static cq_status add_comparison(cq_builder *sql, cq_pg_values *values, const cha
   return CQ_OK;
 }
 
+static cq_status add_languages(cq_builder *sql, cq_pg_values *values, const cq_filter_node *node, cq_error *error) {
+  cq_status status = CQ_OK;
+  cq_builder_text(sql, "d.language IN (" CQ_FILTER_LANGUAGES);
+  for (size_t i = 0; !status && i < node->n_values; i++) {
+    cq_slice range;
+    size_t number = 0;
+    status = cq_filter_range(&range, &values->arena, node->values[i].text, error);
+    if (!status) status = cq_pg_add_value(&number, values, range.data, range.n, error);
+    cq_builder_printf(sql, "%sleft(" CQ_FILTER_LANGUAGE_CODE ", length($%zu::text)) = $%zu::text", i ? " OR " : "",
+                      number, number);
+  }
+  cq_builder_char(sql, ')');
+  return status;
+}
+
 static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_filter_node *node, cq_error *error) {
   static const char *const signs[] = {[CQ_FILTER_IN] = "=",
                                       [CQ_FILTER_LESS] = "<",
@@ -80,6 +97,8 @@ static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_f
     cq_builder_printf(sql, "%s <> ''", column);
     return CQ_OK;
   }
+  if (node->kind == CQ_FILTER_IN && column && !strcmp(column, "d.language"))
+    return add_languages(sql, values, node, error);
   if (!column) {
     status = add_path(&path, values, node->field, error);
     cq_builder_printf(sql,

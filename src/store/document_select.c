@@ -65,6 +65,23 @@ static cq_status add_comparison(cq_sql *sql, const char *value, const char *type
   }
 }
 
+/* The codes in the table, found by jumping from one to the next in the index of languages, that match one of the
+ * values. */
+static cq_status add_languages(cq_sql *sql, const cq_filter_node *node, cq_error *error) {
+  cq_status status = CQ_OK;
+  cq_builder_text(&sql->text, "language IN (" CQ_FILTER_LANGUAGES);
+  for (size_t i = 0; !status && i < node->n_values; i++) {
+    cq_slice range;
+    status = cq_filter_range(&range, &sql->arena, node->values[i].text, error);
+    cq_builder_text(&sql->text, i ? " OR " : "");
+    cq_builder_text(&sql->text, "substr(" CQ_FILTER_LANGUAGE_CODE ", 1, length(?)) = ?");
+    if (!status) status = add_text(sql, range, error);
+    if (!status) status = add_text(sql, range, error);
+  }
+  cq_builder_char(&sql->text, ')');
+  return status;
+}
+
 static cq_status add_condition(cq_sql *sql, const cq_filter_node *node, cq_error *error) {
   static const char *const signs[] = {[CQ_FILTER_IN] = "=",
                                       [CQ_FILTER_LESS] = "<",
@@ -77,6 +94,7 @@ static cq_status add_condition(cq_sql *sql, const cq_filter_node *node, cq_error
     cq_builder_printf(&sql->text, "%s <> ''", column);
     return CQ_OK;
   }
+  if (node->kind == CQ_FILTER_IN && column && !strcmp(column, "language")) return add_languages(sql, node, error);
   if (!column) {
     cq_builder_text(&sql->text, "EXISTS (SELECT 1 FROM json_each(metadata, ?) AS m WHERE ");
     status = add_path(sql, node->field, error);
