@@ -1,0 +1,83 @@
+# Inputs like those of public bug reports of other tools (docs/notes/2026-11-reports.md), where calque was wrong, too.
+. "$(dirname "$0")/common.sh"
+
+model="--model $TEACHER"
+printf 'A dog barks.\n' >one.txt
+pairs 6 | cut -f 1 >six.txt
+
+# int8: the range of one vector is empty, and a calibration may have numbers that are not finite.
+for calibration in "" "--calibration one.txt"; do
+  expect 1 encode $model --output-type int8 --output out.npy $calibration one.txt
+  stderr_has "all vectors that define the ranges are the same; --calibration FILE takes them from other sentences"
+  absent out.npy
+done
+expect 0 encode $model --output ranges.npy six.txt
+dim=$(($(($(wc -c <ranges.npy) - 128)) / 24))
+expect 0 encode $model --output-type int8 --calibration ranges.npy --output out.npy one.txt
+printf '\0\0\300\177' | dd of=ranges.npy bs=1 seek=$((128 + 4 * dim * 2 + 4)) conv=notrunc status=none
+expect 1 encode $model --output-type int8 --calibration ranges.npy --replace --output out.npy one.txt
+stderr_has "ranges.npy: row 3 has a number that is not finite"
+
+# Outputs: a link stays, and keeps the old content if the command fails; a pipe is not replaced by a file.
+expect 0 encode $model --output direct.npy six.txt
+expect 0 encode $model --output direct.jsonl six.txt
+printf 'fine\nbad \xff byte\n' >bad.txt
+mkdir kept
+for format in npy jsonl; do
+  echo old >kept/out.$format
+  ln -s kept/out.$format link.$format
+  expect 1 encode $model --replace --batch 1 --output link.$format bad.txt
+  [ "$(cat kept/out.$format)" = old ] || fail "a failed command has changed what link.$format points to"
+  expect 0 encode $model --replace --output link.$format six.txt
+  [ -L link.$format ] || fail "link.$format is no link any more"
+  same kept/out.$format direct.$format
+done
+mkfifo pipe.npy
+expect 1 encode $model --replace --output pipe.npy six.txt
+stderr_has "pipe.npy: cannot create: it exists and is not a regular file"
+[ -p pipe.npy ] || fail "the pipe is gone"
+
+# STS: equal sentences have equal cosines, whatever is rounded.
+awk '{ printf "%s\t%s\t%d\n", $0, $0, NR }' six.txt >equal.tsv
+expect 0 eval sts $model equal.tsv
+stdout_has "undefined     undefined"
+
+# Languages match their regional forms, in any spelling; what matches nothing is reported.
+cat >docs.jsonl <<'END'
+{"id": "a", "text": "a dog", "language": "DE"}
+{"id": "b", "text": "a dog", "language": "de-AT"}
+{"id": "c", "text": "a dog", "language": "de_CH", "Year": 2020}
+{"id": "d", "text": "a dog", "language": "den"}
+{"id": "e", "text": "a dog", "language": "en"}
+END
+expect 0 index new $model docs.index
+expect 0 index add docs.index --language none docs.jsonl
+found() { # IDS OPTION...
+  expect 0 search docs.index "a dog" "${@:2}"
+  [ "$(cut -f 2 stdout | LC_ALL=C sort | tr -d '\n')" = "$1" ] || fail "$* finds $(cut -f 2 stdout | tr -d '\n')"
+}
+for code in de DE " de "; do found abc --language "$code"; done
+for code in de-AT DE_at; do found b --language "$code"; done
+found abce --filter 'lang in [De, en]'
+found de --filter 'lang != de'
+found "" --language de-DE
+stderr_has "no document matches --language de-DE; the index has: DE, de-AT, de_CH, den, en"
+found "" --filter 'year = 2020'
+stderr_has "no document matches --filter; names of fields are case-sensitive"
+found c --filter 'Year = 2020'
+stderr_is_empty
+for query in "" " " "$(printf '\t\n ')"; do
+  expect 2 search docs.index "a dog" "$query"
+  stderr_has "query 2 is blank"
+done
+
+# Pages that declare an encoding that they do not have.
+printf '<meta charset=utf-8><p>caf\xe9' >declared.html
+expect 0 data documents declared.html
+stdout_has '"text": "café"'
+stderr_has "declared.html: declares utf-8, which it is not: read as windows-1252"
+printf '<meta charset=utf-8><p>gr\xc3\xbcn <p>bad \xff' >half.html
+expect 0 data documents half.html
+stdout_has '"text": "grün\nbad �"'
+stderr_has "half.html: bytes that are not utf-8 became U+FFFD in 1 place"
+finish
