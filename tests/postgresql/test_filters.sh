@@ -22,6 +22,11 @@ while read -r filter; do
 done <<'END'
 year >= 2020
 year = 2020
+lang = de
+lang = DE
+lang in [EN, de]
+lang != en
+lang = ""
 year < 2000 or s = "-3.5"
 year > 1e200
 tags = x
