@@ -18,6 +18,47 @@ printf '\0\0\300\177' | dd of=ranges.npy bs=1 seek=$((128 + 4 * dim * 2 + 4)) co
 expect 1 encode $model --output-type int8 --calibration ranges.npy --replace --output out.npy one.txt
 stderr_has "ranges.npy: row 3 has a number that is not finite"
 
+# Weights that do not fit a narrow type: a large one in f16, one that is not a number in int8.
+begin=$(head -c 8000 "$TEACHER/model.safetensors" | tr -d '\0' | grep -ao '"embeddings.word_embeddings.weight":{[^}]*' |
+  grep -o 'offsets":\[[0-9]*' | grep -o '[0-9]*$')
+at=$(($(od -An -tu8 -N8 "$TEACHER/model.safetensors") + 8 + begin))
+for case in '\000\044\164\111 1e+06 f16 int8' '\000\000\300\177 nan int8 bf16'; do
+  read -r bytes value refused written <<<"$case"
+  rm -rf wide
+  cp -r "$TEACHER" wide
+  printf "$bytes" | dd of=wide/model.safetensors bs=1 seek=$((at + 4)) conv=notrunc status=none
+  expect 1 model quantize wide --precision "$refused" --output narrow
+  stderr_has "calque: tensor 'embeddings.word_embeddings.weight': $value at element 1 does not fit"
+  absent narrow
+  expect 0 model quantize wide --precision "$written" --output narrow
+  rm -r narrow
+done
+
+# Line ends of old Macs: a return ends lines where no newline does.
+printf 'first\rsecond\rthird' >returns.txt
+printf 'first\nsecond\nthird\n' >newlines.txt
+for text in returns newlines; do expect 0 encode $model --output $text.npy $text.txt; done
+same returns.npy newlines.npy
+expect 0 data convert --from moses returns.txt newlines.txt
+stdout_has "third	third"
+printf 'a\rb\nc\n' >inside.txt
+expect 0 encode $model inside.txt
+lines_are stdout 2
+printf '{"id":"1","text":"a"}\r{"id":"2","text":"b"}\r' >returns.jsonl
+expect 0 data documents returns.jsonl
+lines_are stdout 2
+
+# Sentences of which only some have an id; an id that is a list.
+printf 'one dog\nb\ttwo cats\n' >mixed.txt
+expect 1 mine $model --cache cache mixed.txt six.txt
+stderr_has "mixed.txt:2: a tab, but line 1 has none: expected an id and a tab in all lines, or in none"
+printf '{"id": ["1", "2"], "text": ["a", "b"]}' >columns.json
+expect 1 data documents columns.json
+stderr_has '"id" is neither a string nor a whole number'
+printf '{"id": ["1"], "text": ["a", "b"]}' >list.json
+expect 0 data documents list.json
+stdout_has '{"id": "1", "text": "a\nb"}'
+
 # Outputs: a link stays, and keeps the old content if the command fails; a pipe is not replaced by a file.
 expect 0 encode $model --output direct.npy six.txt
 expect 0 encode $model --output direct.jsonl six.txt
