@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Text that is a number is compared as one, since tables contain only text: in decimal, as written. */
@@ -92,6 +93,7 @@ static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_f
                                       [CQ_FILTER_MORE_EQUAL] = ">="};
   const char *column = column_of(node->field);
   size_t path = 0;
+  char value[160];
   cq_status status = CQ_OK;
   if (node->kind == CQ_FILTER_HAS && column) {
     cq_builder_printf(sql, "%s <> ''", column);
@@ -101,11 +103,12 @@ static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_f
     return add_languages(sql, values, node, error);
   if (!column) {
     status = add_path(&path, values, node->field, error);
+    snprintf(value, sizeof value,
+             "coalesce(d.metadata -> array_to_string($%zu::text[], '.'), d.metadata #> $%zu::text[])", path, path);
     cq_builder_printf(sql,
-                      "EXISTS (SELECT 1 FROM jsonb_array_elements(CASE jsonb_typeof(d.metadata #> $%zu::text[]) WHEN "
-                      "'array' THEN d.metadata #> $%zu::text[] ELSE jsonb_build_array(d.metadata #> $%zu::text[]) END) "
-                      "AS m(value) WHERE ",
-                      path, path, path);
+                      "EXISTS (SELECT 1 FROM jsonb_array_elements(CASE jsonb_typeof(%s) WHEN 'array' THEN %s ELSE "
+                      "jsonb_build_array(%s) END) AS m(value) WHERE ",
+                      value, value, value);
   }
   cq_builder_char(sql, '(');
   if (node->kind == CQ_FILTER_HAS) cq_builder_text(sql, "jsonb_typeof(m.value) <> 'null'");

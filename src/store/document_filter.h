@@ -5,11 +5,11 @@
  *   condition   FIELD = VALUE, !=, <, <=, >, >=   FIELD in [VALUE, ...]   FIELD not in [...]   has FIELD
  *   and, or, not, parentheses; "and" binds closer than "or"
  *
- * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them. A
- * list in the metadata meets a condition if one of its elements does. A value is a word, a number, true, false, or text
- * in quotation marks ("..." or '...', with \ before a literal mark). Numbers are compared as numbers, also with
- * metadata that is a string of digits; everything else as text, bytewise. A document without the field meets only "!="
- * and "not in".
+ * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them,
+ * unless a member's name has the dots. A list in the metadata meets a condition if one of its elements does. A value is
+ * a word, a number, true, false, or text in quotation marks ("..." or '...', with \ before a literal mark). Numbers are
+ * compared as numbers, also with metadata that is a string of digits; everything else as text, bytewise. A document
+ * without the field meets only "!=" and "not in".
  *
  * "=", "!=" and "in" compare languages as BCP 47's ranges (RFC 4647, 3.3.1): "de" is also de-AT, de_CH and DE. */
 #ifndef STORE_DOCUMENT_FILTER_H

@@ -87,7 +87,7 @@ stdout_has "undefined     undefined"
 cat >docs.jsonl <<'END'
 {"id": "a", "text": "a dog", "language": "DE"}
 {"id": "b", "text": "a dog", "language": "de-AT"}
-{"id": "c", "text": "a dog", "language": "de_CH", "Year": 2020}
+{"id": "c", "text": "a dog", "language": "de_CH", "Year": 2020, "a.b": 3, "a": {"c": 4}}
 {"id": "d", "text": "a dog", "language": "den"}
 {"id": "e", "text": "a dog", "language": "en"}
 END
@@ -107,6 +107,7 @@ found "" --filter 'year = 2020'
 stderr_has "no document matches --filter; names of fields are case-sensitive"
 found c --filter 'Year = 2020'
 stderr_is_empty
+for filter in 'a.b = 3' '"a.b" = 3' 'a.c = 4' 'has a.b'; do found c --filter "$filter"; done
 for query in "" " " "$(printf '\t\n ')"; do
   expect 2 search docs.index "a dog" "$query"
   stderr_has "query 2 is blank"
