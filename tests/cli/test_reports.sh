@@ -34,6 +34,37 @@ for case in '\000\044\164\111 1e+06 f16 int8' '\000\000\300\177 nan int8 bf16'; 
   rm -r narrow
 done
 
+# A model with a weight that is not a number: the command fails at the text, and a server answers 503.
+grep -q '"\[UNK\]": *1' "$TEACHER/tokenizer.json" || fail "the token [UNK] is not 1"
+rm -rf wide
+cp -r "$TEACHER" wide
+printf '\000\000\300\177' | dd of=wide/model.safetensors bs=1 seek=$((at + 4 * dim)) conv=notrunc status=none
+printf 'fine\tfine\n\u9f98\tfine\nriver\triver\n' >unknown.tsv
+for command in "encode --tsv 1" "similarity --tsv" "eval translation" "eval mse --teacher wide" "eval xsim"; do
+  expect 1 $command unknown.tsv --model wide
+  stderr_has "the model gives a vector with"
+done
+expect 1 similarity --model wide fine $'\u9f98'
+"$PROGRAM" serve --model wide --port 0 --quiet >served 2>&1 &
+server=$!
+for ((i = 0; i < 100; i++)); do
+  port=$(grep -o '127.0.0.1:[0-9]*' served | head -n 1)
+  [ -n "$port" ] && break
+  sleep 0.1
+done
+if command -v curl >/dev/null; then
+  for format in float base64; do
+    code=$(curl -s -o answer -w '%{http_code}' -H 'Content-Type: application/json' \
+      -d '{"input": ["fine", "\u9f98"], "encoding_format": "'$format'"}' "http://$port/v1/embeddings")
+    [ "$code" = 503 ] || fail "$format: $code"
+    grep -q 'not finite' answer || fail "$format: $(cat answer)"
+  done
+  code=$(curl -s -o answer -w '%{http_code}' -H 'Content-Type: application/json' -d '{"inputs": "fine"}' "http://$port/embed")
+  [ "$code" = 200 ] || fail "another text: $code"
+fi
+kill "$server"
+wait "$server" 2>/dev/null
+
 # Line ends of old Macs: a return ends lines where no newline does.
 printf 'first\rsecond\rthird' >returns.txt
 printf 'first\nsecond\nthird\n' >newlines.txt
