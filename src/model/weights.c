@@ -11,6 +11,7 @@
 #include "format/torch_zip.h"
 #include "model/module.h"
 
+#include <math.h>
 #include <string.h>
 
 struct cq_weights {
@@ -347,19 +348,18 @@ static cq_dtype type_of(const cq_param *p, cq_dtype weights) {
   return !p->narrows ? CQ_F32 : weights == CQ_I4 && p->table && p->cols % 2 == 0 ? CQ_I4 : CQ_I8;
 }
 
-/* Fails if a number does not fit the type: a weight that becomes infinite, or NaN in a row that is quantized, would
- * silently change vectors. */
+/* Fails if a number is too large for a type of 16 bits, which would make it infinite. */
 static cq_status check_range(const cq_param *p, const cq_stored_tensor *stored, cq_error *error) {
   float *made;
+  if (stored->dtype != CQ_F16 && stored->dtype != CQ_BF16) return CQ_OK;
   const float *value = cq_param_f32(&made, p);
-  const bool is_half = stored->dtype == CQ_F16 || stored->dtype == CQ_BF16;
+  const uint16_t *half = stored->data;
   cq_status status = value ? CQ_OK : cq_fail_memory(error, "narrow weights");
-  for (int64_t i = 0; !status && stored->dtype != CQ_F32 && i < cq_param_floats(p); i++) {
-    const uint16_t half = is_half ? ((const uint16_t *)stored->data)[i] : 0;
-    const float x = stored->dtype == CQ_F16 ? cq_f16_to_f32(half) : is_half ? cq_bf16_to_f32(half) : value[i];
-    if (isfinite(x) || (is_half && !isfinite(value[i]))) continue;
-    status = cq_fail(error, CQ_ERR_LIMIT, "tensor '%s': %g at element %lld does not fit %s", p->name, (double)value[i],
-                     (long long)i, cq_dtype_name(is_half ? stored->dtype : CQ_I8));
+  for (int64_t i = 0; !status && i < cq_param_floats(p); i++) {
+    const float x = stored->dtype == CQ_F16 ? cq_f16_to_f32(half[i]) : cq_bf16_to_f32(half[i]);
+    if (!isfinite(x) && isfinite(value[i]))
+      status = cq_fail(error, CQ_ERR_LIMIT, "tensor '%s': %g at element %lld does not fit %s", p->name,
+                       (double)value[i], (long long)i, cq_dtype_name(stored->dtype));
   }
   cq_free(made);
   return status;

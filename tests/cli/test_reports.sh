@@ -18,21 +18,16 @@ printf '\0\0\300\177' | dd of=ranges.npy bs=1 seek=$((128 + 4 * dim * 2 + 4)) co
 expect 1 encode $model --output-type int8 --calibration ranges.npy --replace --output out.npy one.txt
 stderr_has "ranges.npy: row 3 has a number that is not finite"
 
-# Weights that do not fit a narrow type: a large one in f16, one that is not a number in int8.
+# A weight that is too large for f16 would become infinite.
 begin=$(head -c 8000 "$TEACHER/model.safetensors" | tr -d '\0' | grep -ao '"embeddings.word_embeddings.weight":{[^}]*' |
   grep -o 'offsets":\[[0-9]*' | grep -o '[0-9]*$')
 at=$(($(od -An -tu8 -N8 "$TEACHER/model.safetensors") + 8 + begin))
-for case in '\000\044\164\111 1e+06 f16 int8' '\000\000\300\177 nan int8 bf16'; do
-  read -r bytes value refused written <<<"$case"
-  rm -rf wide
-  cp -r "$TEACHER" wide
-  printf "$bytes" | dd of=wide/model.safetensors bs=1 seek=$((at + 4)) conv=notrunc status=none
-  expect 1 model quantize wide --precision "$refused" --output narrow
-  stderr_has "calque: tensor 'embeddings.word_embeddings.weight': $value at element 1 does not fit"
-  absent narrow
-  expect 0 model quantize wide --precision "$written" --output narrow
-  rm -r narrow
-done
+cp -r "$TEACHER" wide
+printf '\000\044\164\111' | dd of=wide/model.safetensors bs=1 seek=$((at + 4)) conv=notrunc status=none
+expect 1 model quantize wide --precision f16 --output narrow
+stderr_has "calque: tensor 'embeddings.word_embeddings.weight': 1e+06 at element 1 does not fit F16"
+absent narrow
+expect 0 model quantize wide --precision bf16 --output narrow
 
 # A model with a weight that is not a number: the command fails at the text, and a server answers 503.
 grep -q '"\[UNK\]": *1' "$TEACHER/tokenizer.json" || fail "the token [UNK] is not 1"
