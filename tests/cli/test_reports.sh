@@ -60,6 +60,19 @@ fi
 kill "$server"
 wait "$server" 2>/dev/null
 
+# Padding to a fixed length, which tokenizer.json may have, is not part of the text.
+rm -r wide
+cp -r "$TEACHER" wide
+sed -i 's/"padding": *null/"padding":{"strategy":{"Fixed":32},"direction":"Right","pad_to_multiple_of":null,"pad_id":0,"pad_type_id":0,"pad_token":"[PAD]"}/' wide/tokenizer.json
+grep -q '"Fixed":32' wide/tokenizer.json || fail "tokenizer.json has its padding elsewhere"
+for padded in wide "$TEACHER"; do expect 0 encode --model "$padded" --replace --output "$(basename "$padded").npy" six.txt; done
+same wide.npy "$(basename "$TEACHER").npy"
+
+# Mining that finds nothing says so.
+expect 0 mine $model --cache cache six.txt one.txt --threshold 99
+stdout_is_empty
+stderr_has "no pairs: none meets the conditions"
+
 # Line ends of old Macs: a return ends lines where no newline does.
 printf 'first\rsecond\rthird' >returns.txt
 printf 'first\nsecond\nthird\n' >newlines.txt
