@@ -3,7 +3,8 @@
 
 model="--model $TEACHER"
 printf 'A dog barks.\n' >one.txt
-pairs 6 | cut -f 1 >six.txt
+pairs 6 >six.tsv
+cut -f 1 six.tsv >six.txt
 
 # int8: the range of one vector is empty, and a calibration may have numbers that are not finite.
 for calibration in "" "--calibration one.txt"; do
@@ -72,6 +73,14 @@ same wide.npy "$(basename "$TEACHER").npy"
 expect 0 mine $model --cache cache six.txt one.txt --threshold 99
 stdout_is_empty
 stderr_has "no pairs: none meets the conditions"
+
+# Rows are not quoted: quotation marks as in CSV are kept, and reported.
+printf '"He said ""yes"" to it."\t"Er hat ""ja"" gesagt."\n"Yes," he said.\t"Ja."\n""\t""""\n"a" "b"\tc\n' >quoted.tsv
+expect 0 data convert --from tsv quoted.tsv
+stdout_has '"He said ""yes"" to it."'
+stderr_has "2 rows have fields quoted as in CSV; the quotation marks are kept"
+expect 0 data filter six.tsv
+grep -q quoted stderr && fail "nothing is quoted in six.tsv"
 
 # Line ends of old Macs: a return ends lines where no newline does.
 printf 'first\rsecond\rthird' >returns.txt
