@@ -204,8 +204,8 @@ static cq_status decode_invalid(cq_builder *out, const cq_document_file *file, c
     status = cq_decode_all(out, file->bytes, "windows-1252", error);
     snprintf(text, sizeof text, "%.3800s: declares %s, which it is not: read as windows-1252", file->path, charset);
   } else {
-    snprintf(text, sizeof text, "%.3800s: bytes that are not %s became U+FFFD in %zu place%s", file->path, charset,
-             n, n == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%.3800s: bytes that are not %s became U+FFFD in %zu place%s", file->path, charset, n,
+             n == 1 ? "" : "s");
   }
   if (file->notice) file->notice(file->notice_context, text);
   return status;

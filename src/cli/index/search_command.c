@@ -148,9 +148,10 @@ static void note_no_match(const search *s) {
     cli_note("no document matches --filter; names of fields are case-sensitive");
   if (!s->options->language || cq_index_languages(&languages, &n, s->index, &error)) return;
   char list[600] = "";
-  for (size_t i = 0, at = 0; i < n && at < sizeof list; i++)
-    at += (size_t)snprintf(list + at, sizeof list - at, "%s %.*s", i ? "," : "", (int)languages[i].code.n,
-                           languages[i].code.data);
+  for (size_t i = 0, at = 0; i < n && at < sizeof list; i++) {
+    const cq_slice code = languages[i].code.n ? languages[i].code : cq_slice_of("none");
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s %.*s", i ? "," : "", (int)code.n, code.data);
+  }
   cli_note("no document matches --language %s; the index has:%s", s->options->language, list);
   cq_free(languages);
 }
