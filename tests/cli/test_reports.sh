@@ -82,6 +82,17 @@ stderr_has "2 rows have fields quoted as in CSV; the quotation marks are kept"
 expect 0 data filter six.tsv
 grep -q quoted stderr && fail "nothing is quoted in six.tsv"
 
+# Tables and JSON are encoded line by line, and a notice says so.
+for format in csv jsonl; do
+  cp six.txt table.$format
+  expect 0 encode $model table.$format
+  stderr_has "table.$format: each line is encoded as it is"
+done
+expect 0 encode $model six.tsv
+stderr_has "six.tsv: each line is encoded as it is; --tsv takes a column"
+expect 0 encode $model --tsv 2 six.tsv
+stderr_is_empty
+
 # Line ends of old Macs: a return ends lines where no newline does.
 printf 'first\rsecond\rthird' >returns.txt
 printf 'first\nsecond\nthird\n' >newlines.txt
