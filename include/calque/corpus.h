@@ -45,6 +45,7 @@ typedef struct cq_corpus_counts {
     uint64_t n;
   } dropped[CQ_CORPUS_MAX_REASONS]; /**< [n_reasons], in the order of first occurrence */
   size_t n_reasons;
+  uint64_t n_quoted; /**< rows read that have a field quoted as in CSV ("a ""b"""): its quotation marks are kept */
 } cq_corpus_counts;
 
 /** Receives the number of rows read, from time to time; return false to stop. */

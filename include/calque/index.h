@@ -225,7 +225,7 @@ typedef enum cq_ranking {
 typedef struct cq_search_options {
   size_t size;
   size_t k;             /**< documents for each query */
-  const char *language; /**< only documents of this language; NULL: of all */
+  const char *language; /**< only documents of this language or its regional forms; NULL: of all */
   bool exact;           /**< even if there is an approximation */
   size_t effort;        /**< lists visited (IVF) or candidates kept (HNSW) by the approximate index; 0: its default */
   cq_ranking ranking;

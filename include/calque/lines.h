@@ -7,6 +7,7 @@
  *      cq_lines_close(lines);
  *
  * Every line is checked to be UTF-8; a byte-order mark at the start of the file and `\r` before `\n` are dropped.
+ * In a file without any `\n`, `\r` ends the lines.
  *
  * @threads A reader belongs to one thread at a time. */
 #ifndef CALQUE_LINES_H

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -204,6 +205,15 @@ cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error) {
   }
   (void)flock(fileno(out->stream), LOCK_EX | LOCK_NB); /* protects it from other processes' cq_remove_leftovers */
   return CQ_OK;
+}
+
+cq_status cq_writer_open_output(cq_writer *out, const char *path, cq_error *error) {
+  struct stat info;
+  char target[PATH_MAX];
+  *out = (cq_writer){0};
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+    return cq_fail_file(error, CQ_ERR_IO, path, "cannot create: it exists and is not a regular file");
+  return cq_writer_open(out, realpath(path, target) ? target : path, error);
 }
 
 cq_status cq_writer_bytes(cq_writer *w, const void *bytes, size_t n, cq_error *error) {

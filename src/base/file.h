@@ -49,6 +49,9 @@ typedef struct cq_writer {
 } cq_writer;
 
 CQ_MUST_USE cq_status cq_writer_open(cq_writer *out, const char *path, cq_error *error);
+/* The same for an output that a user names: what a symbolic link points to is replaced, not the link. Fails if the path
+ * is something else than a regular file, such as a pipe or a directory. */
+CQ_MUST_USE cq_status cq_writer_open_output(cq_writer *out, const char *path, cq_error *error);
 CQ_MUST_USE cq_status cq_writer_bytes(cq_writer *w, const void *bytes, size_t n, cq_error *error);
 /* Flushes, syncs, renames. On failure (a full disk, say) the target is untouched and the temporary file is gone. */
 CQ_MUST_USE cq_status cq_writer_commit(cq_writer *w, cq_error *error);

@@ -21,6 +21,7 @@ struct cq_lines {
   cq_byte_source source;
   char *text;
   size_t begin, scanned, end, capacity; /* [begin, end) is unread, [begin, scanned) holds no newline */
+  char ending;                          /* '\n', or '\r' in a file that has no newline (old Macs) */
   bool text_over;                       /* no more text will come: the file ended or failed */
   cq_error failure;                     /* the reason, reported after the lines before it; status CQ_OK: end of file */
   bool broken;
@@ -39,7 +40,7 @@ cq_status cq_lines_of(cq_lines **out, const cq_byte_source *source, cq_error *er
     cq_free(l);
     return status;
   }
-  *l = (cq_lines){.source = *source, .text = text, .capacity = TEXT_BYTES};
+  *l = (cq_lines){.source = *source, .text = text, .capacity = TEXT_BYTES, .ending = '\n'};
   *out = l;
   return CQ_OK;
 }
@@ -108,11 +109,17 @@ static cq_status check_line(const cq_lines *l, cq_slice line, cq_error *error) {
   return CQ_OK;
 }
 
+/* Of a whole file without a newline. */
+static bool has_return_inside(const cq_lines *l) {
+  const size_t n = l->end - l->begin;
+  return l->number == 0 && !l->is_inside && !l->failure.status && n > 1 && memchr(l->text + l->begin, '\r', n - 1);
+}
+
 cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
   *out = (cq_slice){0};
   const char *newline;
   for (;;) {
-    newline = l->scanned < l->end ? memchr(l->text + l->scanned, '\n', l->end - l->scanned) : NULL;
+    newline = l->scanned < l->end ? memchr(l->text + l->scanned, l->ending, l->end - l->scanned) : NULL;
     size_t n = newline ? (size_t)(newline - l->text) - l->begin : l->end - l->begin;
     if (n > MAX_LINE + 4) { /* a byte-order mark at the start and a carriage return do not count */
       l->number++;
@@ -120,8 +127,14 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
     }
     if (newline) break;
     l->scanned = l->end;
-    if (l->text_over) break;
-    fill_text(l);
+    if (!l->text_over) {
+      fill_text(l);
+    } else if (l->ending == '\n' && has_return_inside(l)) {
+      l->ending = '\r';
+      l->scanned = l->begin;
+    } else {
+      break;
+    }
   }
   if (!newline) {
     if (l->failure.status) return give_up(l, error);
@@ -143,7 +156,7 @@ cq_status cq_lines_next(cq_slice *out, cq_lines *l, cq_error *error) {
 }
 
 bool cq_lines_ready(const cq_lines *l) {
-  return l->text_over || (l->scanned < l->end && memchr(l->text + l->scanned, '\n', l->end - l->scanned));
+  return l->text_over || (l->scanned < l->end && memchr(l->text + l->scanned, l->ending, l->end - l->scanned));
 }
 
 uint64_t cq_lines_number(const cq_lines *l) {

@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "base/zlib_memory.h"
 
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zlib.h>
@@ -77,7 +75,6 @@ static void stop_packer(cq_text_writer *w) {
 cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *error) {
   const bool standard = !path || !strcmp(path, "-");
   struct stat info;
-  char resolved[PATH_MAX];
   *out = (cq_text_writer){.path = cq_strdup(standard ? "<stdout>" : path), .text = cq_alloc(TEXT_BYTES)};
   cq_status status = out->path && out->text ? CQ_OK : cq_fail_memory(error, standard ? "<stdout>" : path);
   if (!status && !standard) status = cq_text_writer_check(path, error);
@@ -87,7 +84,7 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
   } else if (!status && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
     if (!(out->stream = fopen(path, "wb"))) status = cq_fail_errno(error, path, "cannot create");
   } else if (!status) {
-    status = cq_writer_open(&out->file, realpath(path, resolved) ? resolved : path, error);
+    status = cq_writer_open_output(&out->file, path, error);
     out->stream = out->file.stream;
   }
   if (status) cq_text_writer_abort(out);

@@ -75,6 +75,18 @@ static cq_status fail_columns(const cq_row_reader *r, size_t n, cq_error *error)
                       r->min_columns);
 }
 
+/* In quotation marks, with doubled ones inside and no others. */
+static bool is_quoted(cq_slice field) {
+  size_t n_inside = 0;
+  if (field.n < 4 || field.data[0] != '"' || field.data[field.n - 1] != '"') return false;
+  for (size_t i = 1; i + 1 < field.n; i++) {
+    if (field.data[i] != '"') continue;
+    if (i + 2 >= field.n || field.data[i + 1] != '"') return false;
+    n_inside++, i++;
+  }
+  return n_inside > 0;
+}
+
 cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
   out->n = 0;
   for (;;) {
@@ -93,6 +105,9 @@ cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
     if (status) return status;
     const size_t n = cq_tsv_split(out->columns, CQ_ROW_MAX, out->line);
     if (n >= r->min_columns && n <= CQ_ROW_MAX) {
+      size_t quoted = 0;
+      while (quoted < n && !is_quoted(out->columns[quoted])) quoted++;
+      r->counts->n_quoted += quoted < n;
       out->n = n;
       return CQ_OK;
     }

@@ -75,11 +75,13 @@ cq_status cq_document_fail_text(const cq_document_file *file, cq_error *error, c
   return cq_document_fail(file, error, "%s \"%.*s\" (fields)", what, (int)cq_min(name.n, (size_t)80), name.data);
 }
 
-/* Appends a JSON value as text: strings as they are, one per line, or an integer in digits; false: another type. */
-static bool put_value(cq_builder *out, const json_t *value) {
+/* Appends a JSON value as text: strings as they are, one per line, or an integer in digits; false: another type. Only
+ * a text or title can be a list of several: an id of two lines would be of no document. */
+static bool put_value(cq_builder *out, cq_document_role role, const json_t *value) {
   if (json_is_integer(value)) cq_builder_printf(out, "%lld", (long long)json_integer_value(value));
   if (json_is_string(value)) cq_builder_bytes(out, json_string_value(value), json_string_length(value));
-  bool ok = json_is_integer(value) || json_is_string(value) || json_is_array(value);
+  const bool may_be_list = role == CQ_ROLE_TEXT || role == CQ_ROLE_TITLE || json_array_size(value) == 1;
+  bool ok = json_is_integer(value) || json_is_string(value) || (json_is_array(value) && may_be_list);
   for (size_t i = 0; ok && i < json_array_size(value); i++) {
     const json_t *item = json_array_get(value, i);
     if (i) cq_builder_char(out, '\n');
@@ -107,7 +109,7 @@ cq_status cq_document_take_object(cq_document_file *file, const json_t *object, 
   json_t *value, *metadata = NULL;
   for (int i = 0; i < CQ_ROLES; i++) {
     taken[i] = i == CQ_ROLE_TEXT && !has_text ? NULL : best_member(file->fields, (cq_document_role)i, object);
-    if (!taken[i] || put_value(&file->room->role[i], json_object_get(object, taken[i]))) continue;
+    if (!taken[i] || put_value(&file->room->role[i], (cq_document_role)i, json_object_get(object, taken[i]))) continue;
     cq_builder_clear(&file->room->role[i]);
     if (has_text) return cq_document_fail(file, error, "\"%.80s\" is neither a string nor a whole number", taken[i]);
     cq_json_append(&file->room->role[i], json_object_get(object, taken[i]), -1); /* of front matter */

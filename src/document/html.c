@@ -171,7 +171,8 @@ static cq_status parse_page(page *p, cq_slice bytes, cq_error *error) {
 }
 
 /* --- encoding: UTF-8 if valid, else the declared one, else windows-1252, which browsers also use for ISO-8859-1 and
- * ASCII. Invalid bytes become U+FFFD. --- */
+ * ASCII. Invalid bytes become U+FFFD, with a notice. A page that declares UTF-8 without one valid character of several
+ * bytes is read as windows-1252. --- */
 
 static void find_charset(char charset[CQ_ENCODING_NAME], cq_slice bytes) {
   static const char *const ascii[] = {"iso-8859-1", "latin1", "us-ascii", "ascii"};
@@ -180,14 +181,42 @@ static void find_charset(char charset[CQ_ENCODING_NAME], cq_slice bytes) {
   if (!is_usable) snprintf(charset, CQ_ENCODING_NAME, "windows-1252");
 }
 
-static cq_status decode_page(cq_builder *out, const cq_document_file *file, cq_error *error) {
-  char charset[CQ_ENCODING_NAME];
-  cq_status status = CQ_OK;
+/* Characters beyond ASCII, and how many of them are U+FFFD. */
+static size_t count_replaced(size_t *n_wide, cq_slice text) {
+  size_t n = 0;
+  *n_wide = 0;
+  for (size_t i = 0; i < text.n; i++) {
+    *n_wide += ((unsigned char)text.data[i] & 0xc0) == 0xc0;
+    n += text.n - i >= 3 && !memcmp(text.data + i, "\xef\xbf\xbd", 3);
+  }
+  return n;
+}
+
+static cq_status decode_invalid(cq_builder *out, const cq_document_file *file, cq_error *error) {
+  char charset[CQ_ENCODING_NAME], text[4096];
+  size_t n_wide;
   find_charset(charset, file->bytes);
+  cq_status status = cq_decode_all(out, file->bytes, charset, error);
+  const size_t n = status ? 0 : count_replaced(&n_wide, (cq_slice){out->data, out->n});
+  if (n == 0) return status;
+  if (n == n_wide && (!strcasecmp(charset, "utf-8") || !strcasecmp(charset, "utf8"))) {
+    cq_builder_clear(out);
+    status = cq_decode_all(out, file->bytes, "windows-1252", error);
+    snprintf(text, sizeof text, "%.3800s: declares %s, which it is not: read as windows-1252", file->path, charset);
+  } else {
+    snprintf(text, sizeof text, "%.3800s: bytes that are not %s became U+FFFD in %zu place%s", file->path, charset, n,
+             n == 1 ? "" : "s");
+  }
+  if (file->notice) file->notice(file->notice_context, text);
+  return status;
+}
+
+static cq_status decode_page(cq_builder *out, const cq_document_file *file, cq_error *error) {
+  cq_status status = CQ_OK;
   if (file->is_utf8)
     cq_builder_bytes(out, file->bytes.data, file->bytes.n);
   else
-    status = cq_decode_all(out, file->bytes, charset, error);
+    status = decode_invalid(out, file, error);
   for (size_t i = 0; i < out->n; i++)
     if (!out->data[i]) out->data[i] = ' '; /* at a NUL libxml2 would end */
   return status || !out->failed ? status : cq_fail_memory(error, file->path);

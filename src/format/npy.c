@@ -294,7 +294,7 @@ cq_status cq_npy_writer_open(cq_npy_writer **out, const char *path, cq_npy_type 
   if (!w) return cq_fail_memory(error, path);
   w->dtype = dtype;
   w->columns = columns;
-  cq_status status = cq_writer_open(&w->writer, path, error);
+  cq_status status = cq_writer_open_output(&w->writer, path, error);
   if (!status) status = write_npy_header(w, error);
   if (status)
     cq_npy_writer_abort(w);

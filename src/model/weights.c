@@ -11,6 +11,7 @@
 #include "format/torch_zip.h"
 #include "model/module.h"
 
+#include <math.h>
 #include <string.h>
 
 struct cq_weights {
@@ -347,6 +348,23 @@ static cq_dtype type_of(const cq_param *p, cq_dtype weights) {
   return !p->narrows ? CQ_F32 : weights == CQ_I4 && p->table && p->cols % 2 == 0 ? CQ_I4 : CQ_I8;
 }
 
+/* Fails if a number is too large for a type of 16 bits, which would make it infinite. */
+static cq_status check_range(const cq_param *p, const cq_stored_tensor *stored, cq_error *error) {
+  float *made;
+  if (stored->dtype != CQ_F16 && stored->dtype != CQ_BF16) return CQ_OK;
+  const float *value = cq_param_f32(&made, p);
+  const uint16_t *half = stored->data;
+  cq_status status = value ? CQ_OK : cq_fail_memory(error, "narrow weights");
+  for (int64_t i = 0; !status && i < cq_param_floats(p); i++) {
+    const float x = stored->dtype == CQ_F16 ? cq_f16_to_f32(half[i]) : cq_bf16_to_f32(half[i]);
+    if (!isfinite(x) && isfinite(value[i]))
+      status = cq_fail(error, CQ_ERR_LIMIT, "tensor '%s': %g at element %lld does not fit %s", p->name,
+                       (double)value[i], (long long)i, cq_dtype_name(stored->dtype));
+  }
+  cq_free(made);
+  return status;
+}
+
 /* A parameter as one tensor in the arena, or as two: a quantized matrix, and its scales. Returns how many; 0: out of
  * memory. */
 static size_t tensors_of(cq_stored_tensor out[2], const cq_param *p, cq_dtype weights, cq_arena *arena) {
@@ -407,7 +425,7 @@ cq_status cq_weights_save_with(const cq_param *params, size_t n, const char *int
       continue;
     }
     const size_t made = tensors_of(tensors + n_tensors, p, weights, &arena);
-    if (!made) status = cq_fail_memory(error, "narrow weights");
+    status = made ? check_range(p, &tensors[n_tensors], error) : cq_fail_memory(error, "narrow weights");
     n_tensors += made;
   }
   if (integers_name && !status)

@@ -22,7 +22,6 @@ typedef cq_index_candidates candidates;
 
 static cq_status add_conditions(searching *s, const cq_search_options *o, cq_error *error) {
   cq_filter filter = {0};
-  size_t number;
   cq_status status = CQ_OK;
   if (o->filter && *o->filter) {
     status = cq_filter_parse(&filter, cq_slice_of(o->filter), error);
@@ -30,8 +29,10 @@ static cq_status add_conditions(searching *s, const cq_search_options *o, cq_err
     cq_filter_free(&filter);
   }
   if (!status && o->language) {
-    status = cq_pg_add_value(&number, &s->values, o->language, strlen(o->language), error);
-    if (!status) cq_builder_printf(&s->condition, "%sd.language = $%zu::text", s->condition.n ? " AND " : "", number);
+    cq_filter_value code = {.text = cq_slice_of(o->language)};
+    cq_filter_node node = {.kind = CQ_FILTER_IN, .field = {"language", 8}, .values = &code, .n_values = 1};
+    cq_builder_text(&s->condition, s->condition.n ? " AND " : "");
+    status = cq_pg_select(&s->condition, &s->values, &(cq_filter){.root = &node}, error);
   }
   return status || !s->condition.failed ? status : cq_fail_memory(error, "filter");
 }

@@ -4,6 +4,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* Text that is a number is compared as one, since tables contain only text: in decimal, as written. */
 #define TEXT_AS_NUMBER                                                                                                 \
   "(CASE WHEN %s ~ '^[-+.0-9eE]*$' AND %s ~ '[0-9]' THEN coalesce(substring(%s from "                                  \
@@ -67,6 +70,21 @@ static cq_status add_comparison(cq_builder *sql, cq_pg_values *values, const cha
   return CQ_OK;
 }
 
+static cq_status add_languages(cq_builder *sql, cq_pg_values *values, const cq_filter_node *node, cq_error *error) {
+  cq_status status = CQ_OK;
+  cq_builder_text(sql, "d.language IN (" CQ_FILTER_LANGUAGES);
+  for (size_t i = 0; !status && i < node->n_values; i++) {
+    cq_slice range;
+    size_t number = 0;
+    status = cq_filter_range(&range, &values->arena, node->values[i].text, error);
+    if (!status) status = cq_pg_add_value(&number, values, range.data, range.n, error);
+    cq_builder_printf(sql, "%sleft(" CQ_FILTER_LANGUAGE_CODE ", length($%zu::text)) = $%zu::text", i ? " OR " : "",
+                      number, number);
+  }
+  cq_builder_char(sql, ')');
+  return status;
+}
+
 static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_filter_node *node, cq_error *error) {
   static const char *const signs[] = {[CQ_FILTER_IN] = "=",
                                       [CQ_FILTER_LESS] = "<",
@@ -75,18 +93,22 @@ static cq_status add_condition(cq_builder *sql, cq_pg_values *values, const cq_f
                                       [CQ_FILTER_MORE_EQUAL] = ">="};
   const char *column = column_of(node->field);
   size_t path = 0;
+  char value[160];
   cq_status status = CQ_OK;
   if (node->kind == CQ_FILTER_HAS && column) {
     cq_builder_printf(sql, "%s <> ''", column);
     return CQ_OK;
   }
+  if (node->kind == CQ_FILTER_IN && column && !strcmp(column, "d.language"))
+    return add_languages(sql, values, node, error);
   if (!column) {
     status = add_path(&path, values, node->field, error);
+    snprintf(value, sizeof value,
+             "coalesce(d.metadata -> array_to_string($%zu::text[], '.'), d.metadata #> $%zu::text[])", path, path);
     cq_builder_printf(sql,
-                      "EXISTS (SELECT 1 FROM jsonb_array_elements(CASE jsonb_typeof(d.metadata #> $%zu::text[]) WHEN "
-                      "'array' THEN d.metadata #> $%zu::text[] ELSE jsonb_build_array(d.metadata #> $%zu::text[]) END) "
-                      "AS m(value) WHERE ",
-                      path, path, path);
+                      "EXISTS (SELECT 1 FROM jsonb_array_elements(CASE jsonb_typeof(%s) WHEN 'array' THEN %s ELSE "
+                      "jsonb_build_array(%s) END) AS m(value) WHERE ",
+                      value, value, value);
   }
   cq_builder_char(sql, '(');
   if (node->kind == CQ_FILTER_HAS) cq_builder_text(sql, "jsonb_typeof(m.value) <> 'null'");

@@ -88,9 +88,18 @@ static bool set_member(cq_options *out, serve_request *r, const serve_field *f, 
   return set_field(out, r, f, value);
 }
 
+/* An argument by the library's name would have no effect. */
+static bool is_misnamed(serve_request *r, const serve_field *f) {
+  if (!strcmp(f->name, f->row) || !r->argument(r, f->row)) return false;
+  serve_fail(r, SERVE_INVALID, f->row, "'%s' is not an argument: it is '%s' here", f->row, f->name);
+  return true;
+}
+
 bool serve_set_fields(cq_options *out, serve_request *r, const serve_field *fields, const json_t *object) {
   for (const serve_field *f = fields; f->name; f++)
-    if (!(object ? set_member(out, r, f, object) : set_field(out, r, f, r->argument(r, f->name)))) return false;
+    if ((!object && is_misnamed(r, f)) ||
+        !(object ? set_member(out, r, f, object) : set_field(out, r, f, r->argument(r, f->name))))
+      return false;
   return true;
 }
 

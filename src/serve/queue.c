@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <assert.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,6 +183,13 @@ static void make_batch(serve_queue *q) {
   q->last = left_last ? left_last : kept_last;
 }
 
+/* JSON has no NaN: clients would get nulls, or numbers that are none in base64. */
+static void check_piece(piece *p, const float *vectors, size_t dim) {
+  for (size_t i = 0; !p->status && i < p->n * dim; i++)
+    if (!isfinite(vectors[i]))
+      p->status = cq_fail(&p->error, CQ_ERR_UNAVAILABLE, "the model gives a vector with a number that is not finite");
+}
+
 /* Encodes the whole batch at once or, if that fails, piece by piece, so that a bad request fails alone. */
 static void encode_batch(serve_queue *q) {
   batch *b = &q->batch;
@@ -201,6 +209,7 @@ static void encode_batch(serve_queue *q) {
     if (status && b->n_pieces > 1 && b->vectors_capacity >= b->n_sequences * model->dim)
       p->status = cq_encoder_encode_ids(b->vectors + p->out * model->dim, model->encoder, b->ids, b->starts + p->out,
                                         p->n, &o, q->ctx, &p->error);
+    if (!p->status) check_piece(p, b->vectors + p->out * model->dim, model->dim);
   }
 }
 

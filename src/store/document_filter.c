@@ -234,3 +234,15 @@ void cq_filter_free(cq_filter *filter) {
   cq_arena_free(&filter->arena);
   filter->root = NULL;
 }
+
+cq_status cq_filter_range(cq_slice *out, cq_arena *arena, cq_slice language, cq_error *error) {
+  cq_slice code = language;
+  while (code.n && code.data[0] == ' ') code.data++, code.n--;
+  while (code.n && code.data[code.n - 1] == ' ') code.n--;
+  char *copy = cq_arena_alloc(arena, code.n + 1);
+  if (!copy) return cq_fail_memory(error, "filter");
+  for (size_t i = 0; i < code.n; i++) copy[i] = code.data[i] == '_' ? '-' : lower_ascii(code.data[i]);
+  copy[code.n] = '-';
+  *out = (cq_slice){copy, code.n + 1};
+  return CQ_OK;
+}

@@ -5,11 +5,13 @@
  *   condition   FIELD = VALUE, !=, <, <=, >, >=   FIELD in [VALUE, ...]   FIELD not in [...]   has FIELD
  *   and, or, not, parentheses; "and" binds closer than "or"
  *
- * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them. A
- * list in the metadata meets a condition if one of its elements does. A value is a word, a number, true, false, or text
- * in quotation marks ("..." or '...', with \ before a literal mark). Numbers are compared as numbers, also with
- * metadata that is a string of digits; everything else as text, bytewise. A document without the field meets only "!="
- * and "not in". */
+ * A field is id, lang (or language), title, url, or a member of the metadata; dots lead into objects within them,
+ * unless a member's name has the dots. A list in the metadata meets a condition if one of its elements does. A value is
+ * a word, a number, true, false, or text in quotation marks ("..." or '...', with \ before a literal mark). Numbers are
+ * compared as numbers, also with metadata that is a string of digits; everything else as text, bytewise. A document
+ * without the field meets only "!=" and "not in".
+ *
+ * "=", "!=" and "in" compare languages as BCP 47's ranges (RFC 4647, 3.3.1): "de" is also de-AT, de_CH and DE. */
 #ifndef STORE_DOCUMENT_FILTER_H
 #define STORE_DOCUMENT_FILTER_H
 
@@ -56,5 +58,16 @@ typedef struct cq_filter {
  * conditions or 1,000 values; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_filter_parse(cq_filter *out, cq_slice text, cq_error *error);
 void cq_filter_free(cq_filter *filter);
+
+/* A language as the beginning of the codes that it matches: lower case, hyphens, one at the end. Errors:
+ * CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_filter_range(cq_slice *out, cq_arena *arena, cq_slice language, cq_error *error);
+
+/* SQL that SQLite and PostgreSQL understand: selects from the table's different codes those for which a condition on
+ * CQ_FILTER_LANGUAGE_CODE holds. */
+#define CQ_FILTER_LANGUAGES                                                                                            \
+  "WITH RECURSIVE codes(code) AS (SELECT min(language) FROM document UNION ALL SELECT (SELECT min(language) FROM "     \
+  "document WHERE language > code) FROM codes WHERE code IS NOT NULL) SELECT code FROM codes WHERE "
+#define CQ_FILTER_LANGUAGE_CODE "(replace(lower(trim(code)), '_', '-') || '-')"
 
 #endif

@@ -31,13 +31,13 @@ static const char *column_of(cq_slice field) {
   return NULL;
 }
 
-/* Writes a.b as $."a"."b". SQLite's JSON paths have no escapes, so a field with a quotation mark or a control character
- * is never found. */
-static cq_status add_path(cq_sql *sql, cq_slice field, cq_error *error) {
+/* Writes a.b as $."a"."b", or as $."a.b" if that is a name. SQLite's JSON paths have no escapes, so a field with a
+ * quotation mark or a control character is never found. */
+static cq_status add_path(cq_sql *sql, cq_slice field, bool is_name, cq_error *error) {
   cq_builder path = {0};
   cq_builder_text(&path, "$.\"");
   for (size_t i = 0; i < field.n; i++) {
-    if (field.data[i] == '.')
+    if (field.data[i] == '.' && !is_name)
       cq_builder_text(&path, "\".\"");
     else
       cq_builder_char(&path, field.data[i] == '"' || (unsigned char)field.data[i] < ' ' ? ' ' : field.data[i]);
@@ -65,6 +65,23 @@ static cq_status add_comparison(cq_sql *sql, const char *value, const char *type
   }
 }
 
+/* The codes in the table, found by jumping from one to the next in the index of languages, that match one of the
+ * values. */
+static cq_status add_languages(cq_sql *sql, const cq_filter_node *node, cq_error *error) {
+  cq_status status = CQ_OK;
+  cq_builder_text(&sql->text, "language IN (" CQ_FILTER_LANGUAGES);
+  for (size_t i = 0; !status && i < node->n_values; i++) {
+    cq_slice range;
+    status = cq_filter_range(&range, &sql->arena, node->values[i].text, error);
+    cq_builder_text(&sql->text, i ? " OR " : "");
+    cq_builder_text(&sql->text, "substr(" CQ_FILTER_LANGUAGE_CODE ", 1, length(?)) = ?");
+    if (!status) status = add_text(sql, range, error);
+    if (!status) status = add_text(sql, range, error);
+  }
+  cq_builder_char(&sql->text, ')');
+  return status;
+}
+
 static cq_status add_condition(cq_sql *sql, const cq_filter_node *node, cq_error *error) {
   static const char *const signs[] = {[CQ_FILTER_IN] = "=",
                                       [CQ_FILTER_LESS] = "<",
@@ -77,9 +94,16 @@ static cq_status add_condition(cq_sql *sql, const cq_filter_node *node, cq_error
     cq_builder_printf(&sql->text, "%s <> ''", column);
     return CQ_OK;
   }
+  if (node->kind == CQ_FILTER_IN && column && !strcmp(column, "language")) return add_languages(sql, node, error);
   if (!column) {
-    cq_builder_text(&sql->text, "EXISTS (SELECT 1 FROM json_each(metadata, ?) AS m WHERE ");
-    status = add_path(sql, node->field, error);
+    const bool has_dot = memchr(node->field.data, '.', node->field.n);
+    cq_builder_text(&sql->text, has_dot
+                                    ? "EXISTS (SELECT 1 FROM json_each(metadata, iif(json_type(metadata, ?) IS NULL, "
+                                      "?, ?)) AS m WHERE "
+                                    : "EXISTS (SELECT 1 FROM json_each(metadata, ?) AS m WHERE ");
+    if (has_dot) status = add_path(sql, node->field, true, error);
+    if (!status) status = add_path(sql, node->field, false, error);
+    if (has_dot && !status) status = add_path(sql, node->field, true, error);
   }
   cq_builder_char(&sql->text, '(');
   if (node->kind == CQ_FILTER_HAS) cq_builder_text(&sql->text, "m.type <> 'null'");

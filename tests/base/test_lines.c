@@ -122,7 +122,12 @@ static void line_ends_are_dropped(void **state) {
   EXPECT("a\n", "a|");
   EXPECT("a\nb", "a|b|");
   EXPECT("a\r\nb\r\n", "a|b|");
-  EXPECT("a\r\rb\r", "a\r\rb|"); /* the last line of a file that ends before its line feed */
+  EXPECT("a\n\rb\r", "a|\rb|"); /* the last line of a file that ends before its line feed */
+  EXPECT("a\r\rb\r\n", "a\r\rb|");
+  EXPECT("a\r\rb\r", "a||b|"); /* returns end the lines of a file without any line feed */
+  EXPECT("a\rb", "a|b|");
+  EXPECT("a\r", "a|");
+  EXPECT("\r", "|");
   EXPECT("\r\n", "|");
   EXPECT("\xEF\xBB\xBF", "");
   EXPECT("\xEF\xBB\xBF\n", "|");

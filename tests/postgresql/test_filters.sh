@@ -6,7 +6,7 @@ cat >some.jsonl <<'END'
 {"id":"a","text":"The train to Vienna is late","language":"en","year":2020,"tags":["x","y"],"s":"2019","draft":true,"o":{"p":1.50}}
 {"id":"b","text":"Der Zug nach Wien ist spät","language":"de","year":2021,"tags":["z"],"s":"10e1","draft":false}
 {"id":"c'; drop table calque.document; --","text":"Two dogs play","language":"e\"n'","year":"1999","s":"abc","n":null,"k'; --":"v\\'\""}
-{"id":"d","text":"A cat sleeps","title":"Cats'); --","url":"http://x/$1","s":"-3.5","o":{"p":"7"}}
+{"id":"d","text":"A cat sleeps","title":"Cats'); --","url":"http://x/$1","s":"-3.5","o":{"p":"7"},"o.p":9,"x.y":[1,2]}
 {"id":"e","text":"E'\\x00' || pg_sleep(9)","s":"1e999","year":1e300,"draft":"true"}
 END
 "$PROGRAM" index new --model "$TEACHER" files.index 2>/dev/null
@@ -22,6 +22,11 @@ while read -r filter; do
 done <<'END'
 year >= 2020
 year = 2020
+lang = de
+lang = DE
+lang in [EN, de]
+lang != en
+lang = ""
 year < 2000 or s = "-3.5"
 year > 1e200
 tags = x
@@ -39,6 +44,10 @@ draft = false
 o.p > 1.4
 o.p = 1.5
 o.p = "1.5"
+o.p = 9
+o.p = 7
+x.y = 2
+has x.y
 id = "c'; drop table calque.document; --"
 lang = "e\"n'"
 lang > de

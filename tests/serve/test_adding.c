@@ -149,6 +149,7 @@ static void a_full_disk(void **state) {
   assert_true(n_refused > 0);
   assert_int_equal(put(&s, n++), 200); /* there is room again */
   assert_int_equal(ask(&s, "GET", "/api/search?q=river", ""), 200);
+  assert_int_equal(ask(&s, "GET", "/api/search?q=river&language=de", ""), 422); /* it is "lang" */
   close_service(&s);
   assert_sound(index, n, 0);
   printf("%u additions refused, %u made\n", n_refused, n);

@@ -30,6 +30,8 @@ int cli_data_report(cli_data_run *run, cq_status status) {
     fprintf(out, "%s %" PRIu64 " %s", i ? "," : ";", counts->dropped[i].n, counts->dropped[i].reason);
   if (!out || fclose(out) != 0) return cli_fail("out of memory");
   cli_note("%" PRIu64 " %s, %" PRIu64 " %s%s", counts->n_read, run->read, counts->n_written, run->written, reasons);
+  if (counts->n_quoted)
+    cli_note("%" PRIu64 " rows have fields quoted as in CSV; the quotation marks are kept", counts->n_quoted);
   free(reasons);
   return CLI_OK;
 }

@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const char *const cli_encode_output_types[] = {"f32", "int8", "binary", "ubinary", NULL};
 
@@ -112,6 +113,17 @@ static int open_encoder(cq_encoder **out, const cli_encode_args *args) {
   return cli_open_model(out, path, args->encoder);
 }
 
+/* A table or JSON is text, too: its lines would be encoded with their separators and names. */
+static void note_formats(const cli_call *call, const cli_encode_args *args) {
+  static const char *const endings[] = {".csv", ".json", ".jsonl", ".tsv"};
+  for (size_t i = 0; i < call->n_arguments && !args->column; i++) {
+    const char *path = call->arguments[i], *dot = strrchr(path, '.');
+    for (size_t e = 0; dot && e < sizeof endings / sizeof *endings; e++)
+      if (!strcasecmp(dot, endings[e]))
+        cli_note("%s: each line is encoded as it is%s", path, e == 3 ? "; --tsv takes a column" : "");
+  }
+}
+
 int cli_encode_run(const cli_call *call) {
   const cli_encode_args *args = call->options;
   cli_encode_job j = {.args = args,
@@ -144,11 +156,14 @@ int cli_encode_run(const cli_call *call) {
     cli_fail("out of memory");
     goto done;
   }
+  if (cq_ranks_rank(j.ranks) == 0) note_formats(call, args);
   if (j.ranks) {
     code = cli_encode_open_divided(&j, call);
+    if (code == CLI_OK && args->output_type == TYPE_INT8) code = cli_encode_check_ranges(&j);
     if (code == CLI_OK) code = cli_encode_divided(&j, call);
   } else {
     code = args->output_type == TYPE_INT8 ? find_ranges(&j, call) : CLI_OK;
+    if (code == CLI_OK && args->output_type == TYPE_INT8) code = cli_encode_check_ranges(&j);
     if (code == CLI_OK) code = open_output(&j);
     if (code == CLI_OK) code = write_vectors(&j);
     if (code == CLI_OK) code = commit_output(&j);

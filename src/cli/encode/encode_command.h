@@ -69,6 +69,8 @@ int cli_encode_write(cli_encode_job *j);
 /* Sets j->ranges from all sentences of `in`, or from the vectors of a file. */
 int cli_encode_ranges(cli_encode_job *j, cli_sentences *in);
 int cli_encode_ranges_npy(cli_encode_job *j, const char *path);
+/* Fails if all vectors that define j->ranges are the same. */
+int cli_encode_check_ranges(const cli_encode_job *j);
 /* j->ranges of --calibration. */
 int cli_encode_calibrate(cli_encode_job *j);
 cq_npy_type cli_encode_type(const cli_encode_job *j); /* of the output's numbers */

@@ -51,6 +51,15 @@ int cli_encode_ranges(cli_encode_job *j, cli_sentences *in) {
   return code;
 }
 
+/* A range of one value would turn every vector into the same numbers. */
+int cli_encode_check_ranges(const cli_encode_job *j) {
+  const float *min = j->ranges, *max = j->ranges + j->dim;
+  for (size_t i = 0; i < j->dim; i++)
+    if (max[i] > min[i]) return CLI_OK;
+  return cli_fail("--output-type int8: all vectors that define the ranges are the same; --calibration FILE takes them "
+                  "from other sentences");
+}
+
 int cli_encode_ranges_npy(cli_encode_job *j, const char *path) {
   cq_error error = {0};
   cq_npy *npy = NULL;
@@ -61,8 +70,11 @@ int cli_encode_ranges_npy(cli_encode_job *j, const char *path) {
   else if (cq_npy_columns(npy) != (int64_t)j->dim || cq_npy_rows(npy) < 1)
     code = cli_fail("%s: expected rows of %zu numbers, has %" PRId64 " rows of %" PRId64, path, j->dim,
                     cq_npy_rows(npy), cq_npy_columns(npy));
-  else
-    cq_int8_ranges(j->ranges, cq_npy_data(npy), (size_t)cq_npy_rows(npy), j->dim);
+  const float *vectors = cq_npy_data(npy);
+  const size_t n_numbers = code == CLI_OK ? (size_t)cq_npy_rows(npy) * j->dim : 0;
+  for (size_t i = 0; i < n_numbers && code == CLI_OK; i++)
+    if (!isfinite(vectors[i])) code = cli_fail("%s: row %zu has a number that is not finite", path, i / j->dim + 1);
+  if (code == CLI_OK) cq_int8_ranges(j->ranges, vectors, n_numbers / j->dim, j->dim);
   cq_npy_close(npy);
   return code;
 }

@@ -5,6 +5,7 @@
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,11 @@ static void print_similarity(bool json, double cosine, cq_slice a, cq_slice b) {
   }
 }
 
+static int fail_not_finite(cq_slice a, cq_slice b) {
+  return cli_fail("the model gives a vector with a number that is not finite for '%.*s' or '%.*s'",
+                  (int)(a.n < 200 ? a.n : 200), a.data, (int)(b.n < 200 ? b.n : 200), b.data);
+}
+
 static int compare_two(job *j, const char *a, const char *b) {
   cq_error error = {0};
   cq_slice pair[2] = {{a, strlen(a)}, {b, strlen(b)}};
@@ -62,7 +68,9 @@ static int compare_two(job *j, const char *a, const char *b) {
     code = cli_fail_error(&error);
   } else {
     double cosine = cq_cosine(vectors, vectors + j->dim, j->dim);
-    if (j->args->json)
+    if (isnan(cosine))
+      code = fail_not_finite(pair[0], pair[1]);
+    else if (j->args->json)
       print_similarity(true, cosine, pair[0], pair[1]);
     else
       printf("%.4f\n", cosine);
@@ -89,9 +97,13 @@ static int compare_columns(job *j, int column_a, int column_b) {
       code = cli_sentences_fail(&in, &error);
       break;
     }
-    for (size_t i = 0; i < in.n; i++) {
+    for (size_t i = 0; i < in.n && code == CLI_OK; i++) {
       const float *row = vectors + 2 * i * j->dim;
-      print_similarity(j->args->json, cq_cosine(row, row + j->dim, j->dim), in.slices[2 * i], in.slices[2 * i + 1]);
+      const double cosine = cq_cosine(row, row + j->dim, j->dim);
+      if (isnan(cosine))
+        code = fail_not_finite(in.slices[2 * i], in.slices[2 * i + 1]);
+      else
+        print_similarity(j->args->json, cosine, in.slices[2 * i], in.slices[2 * i + 1]);
     }
     if (ferror(stdout)) code = CLI_FAILED; /* said when standard output is finished */
   }

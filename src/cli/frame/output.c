@@ -31,11 +31,11 @@ cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   struct stat info;
   *out = (cli_output){.path = strdup(path)};
   if (!out->path) return fail_output(error, path, "cannot create", ENOMEM);
-  /* A symbolic link, such as /dev/stdout, is followed, not replaced. */
-  const bool direct = lstat(path, &info) == 0 && !S_ISREG(info.st_mode);
+  /* A symbolic link, such as /dev/stdout, is followed, not replaced; it may point nowhere yet. */
+  const bool direct = (stat(path, &info) == 0 || lstat(path, &info) == 0) && !S_ISREG(info.st_mode);
   cq_status status = CQ_OK;
   if (!direct)
-    status = cq_writer_open(&out->writer, path, error);
+    status = cq_writer_open_output(&out->writer, path, error);
   else if (!(out->stream = fopen(path, "wb")))
     status = fail_output(error, path, "cannot create", errno);
   if (!direct) out->stream = out->writer.stream;

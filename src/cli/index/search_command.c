@@ -66,6 +66,7 @@ typedef struct search {
   cq_index *index;
   cq_context *ctx;
   bool several; /* queries, each of which is named above its hits */
+  size_t n_hits;
 } search;
 
 static void note_no_good_match(const cq_hit *hits, size_t n) {
@@ -75,12 +76,13 @@ static void note_no_good_match(const cq_hit *hits, size_t n) {
 }
 
 /* hits NULL: none. */
-static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
+static bool print_hits(search *s, const cq_hits *hits, const cq_slice *queries, size_t n) {
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;
     const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
     if (s->several && !s->args->json) printf("# "), cli_text(stdout, queries[i]), putchar('\n');
     note_no_good_match(found, n_found);
+    s->n_hits += n_found;
     if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
     for (size_t rank = 0; rank < n_found; rank++) {
       if (s->args->json)
@@ -93,7 +95,7 @@ static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *que
   return cli_flush_output(); /* the caller may wait for these before asking more */
 }
 
-static int search_for(const search *s, const cq_slice *queries, size_t n) {
+static int search_for(search *s, const cq_slice *queries, size_t n) {
   cq_hits *hits;
   cq_error error = {0};
   if (n == 0) return CLI_OK;
@@ -103,18 +105,22 @@ static int search_for(const search *s, const cq_slice *queries, size_t n) {
   return written ? CLI_OK : CLI_FAILED;
 }
 
-static int search_for_arguments(const search *s, const cli_call *call) {
+static int search_for_arguments(search *s, const cli_call *call) {
   const size_t n = call->n_arguments - 1;
   cq_slice *queries = calloc(n + 1, sizeof *queries);
   if (!queries) return cli_fail("out of memory");
-  for (size_t i = 0; i < n; i++) queries[i] = (cq_slice){call->arguments[i + 1], strlen(call->arguments[i + 1])};
-  const int code = search_for(s, queries, n);
+  int code = CLI_OK;
+  for (size_t i = 0; i < n && code == CLI_OK; i++) {
+    queries[i] = cq_slice_of(call->arguments[i + 1]);
+    if (strspn(queries[i].data, " \t\r\n") == queries[i].n) code = cli_usage(call->path, "query %zu is blank", i + 1);
+  }
+  if (code == CLI_OK) code = search_for(s, queries, n);
   free(queries);
   return code;
 }
 
 /* An empty line is not a query, but gets a reply: a caller may be waiting. */
-static int search_for_lines(const search *s) {
+static int search_for_lines(search *s) {
   cli_sentences in = {.paths = &s->args->queries, .n_paths = 1, .n_columns = 1, .rows = 1024};
   cq_error error = {0};
   int code = CLI_OK;
@@ -131,6 +137,24 @@ static int search_for_lines(const search *s) {
   }
   cli_sentences_close(&in);
   return code;
+}
+
+/* Without any hit: whether a condition that no document meets is the reason. */
+static void note_no_match(const search *s) {
+  cq_index_language *languages = NULL;
+  cq_error error = {0};
+  size_t n = 0;
+  if (s->n_hits || s->options->ranking == CQ_RANK_WORDS || cq_index_size(s->index) == 0) return;
+  if (s->options->filter && *s->options->filter)
+    cli_note("no document matches --filter; names of fields are case-sensitive");
+  if (!s->options->language || cq_index_languages(&languages, &n, s->index, &error)) return;
+  char list[600] = "";
+  for (size_t i = 0, at = 0; i < n && at < sizeof list; i++) {
+    const cq_slice code = languages[i].code.n ? languages[i].code : cq_slice_of("none");
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s %.*s", i ? "," : "", (int)code.n, code.data);
+  }
+  cli_note("no document matches --language %s; the index has:%s", s->options->language, list);
+  cq_free(languages);
 }
 
 static int run_index_search(const cli_call *call) {
@@ -155,6 +179,7 @@ static int run_index_search(const cli_call *call) {
   if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) code = search_for_arguments(&s, call);
   if (code == CLI_OK && args->queries) code = search_for_lines(&s);
+  if (code == CLI_OK) note_no_match(&s);
   cq_index_free(s.index);
   cq_context_free(s.ctx);
   return code;

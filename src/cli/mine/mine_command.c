@@ -132,7 +132,10 @@ static int run_mine(const cli_call *call) {
     cli_note("threshold %.6g: precision %.2f, recall %.2f, F1 %.2f (%zu pairs, %zu of them right)", p->threshold,
              100 * p->precision, 100 * p->recall, 100 * p->f1, p->n_taken, p->n_correct);
   }
+  size_t n_pairs = 1;
   if (code == CLI_OK && leads) code = write_pairs(args, mining);
+  if (code == CLI_OK && leads) (void)cq_mining_pairs(&n_pairs, mining);
+  if (n_pairs == 0) cli_note("no pairs: none meets the conditions (thresholds, --drop)");
   cq_mining_free(mining);
   cq_context_free(ctx);
   cli_ranks_close(ranks, code);

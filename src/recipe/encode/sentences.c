@@ -62,6 +62,10 @@ static cq_status add_sentence_line(reading *r, cq_slice line, const char *path, 
   }
   if (!r->started) r->has_ids = tab != NULL;
   r->started = true;
+  if (tab && !r->has_ids)
+    return cq_fail_line(error, CQ_ERR_FORMAT, path, number,
+                        "a tab, but line 1 has none: expected an id and a tab in "
+                        "all lines, or in none");
   if (r->has_ids) {
     if (!tab)
       return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "no tab, expected an id and a sentence as in line 1");
