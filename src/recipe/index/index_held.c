@@ -24,7 +24,7 @@ cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index,
   if (!analyzer) {
     pthread_mutex_lock(&index->shared->opening);
     if (!(analyzer = atomic_load(&index->shared->analyzer))) {
-      status = cq_analyzer_open_with(&analyzer, "mul", false, NULL, 0, error);
+      status = cq_analyzer_open_forms(&analyzer, error);
       if (!status) atomic_store(&index->shared->analyzer, analyzer);
     }
     pthread_mutex_unlock(&index->shared->opening);
