@@ -161,11 +161,11 @@ static bool add_form(cq_word_forms *f, cq_slice form, const char *code, double s
   return !f->bytes.failed;
 }
 
-/* One key, or two different ones, which then divide the share. */
-static bool add_keys(cq_word_forms *f, cq_slice a, cq_slice b, const char *code) {
-  const bool two = b.n && !cq_slice_equal(a, b);
-  const double share = (1 - EXACT_SHARE) / (two ? 2 : 1);
-  return add_form(f, a, code, share) && (!two || add_form(f, b, code, share));
+/* A key, and another one if it differs: it has a third of the share. */
+static bool add_keys(cq_word_forms *f, cq_slice key, cq_slice other, const char *code) {
+  const bool two = other.n && !cq_slice_equal(key, other);
+  const double share = 1 - EXACT_SHARE;
+  return add_form(f, key, code, two ? share * 2 / 3 : share) && (!two || add_form(f, other, code, share / 3));
 }
 
 /* out = the stem of a word, without accents. */
