@@ -280,7 +280,7 @@ bool cq_word_forms_of(const cq_word_form **out, size_t *n, cq_word_forms *f, cq_
     if (ok && script == USCRIPT_HANGUL) ok = add_korean(f);
     if (ok && row < cq_n_languages) ok = add_all_keys(f, script, row, language);
   }
-  for (size_t i = 0; i < f->n; i++)
+  for (size_t i = 0; ok && i < f->n; i++)
     f->items[i].term =
         (cq_slice){f->bytes.data + f->begins[i], (i + 1 < f->n ? f->begins[i + 1] : f->bytes.n) - f->begins[i]};
   *out = f->items, *n = f->n;

@@ -123,7 +123,7 @@ static void other_words_are_not_found(void **state) {
   FOR_EACH(different) check(p, 0, 1e-9);
 }
 
-/* Of a document in another language, only the stems of that language count. */
+/* A document is found by the stems of its own language alone. */
 static void stems_are_the_documents(void **state) {
   (void)state;
   check(&(pair){"en", "Häuser", "Haus"}, 0, 1e-9);
