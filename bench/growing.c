@@ -95,7 +95,7 @@ int main(int argc, char **argv) {
     const double before = cq_seconds(CLOCK_MONOTONIC);
     paths[n_open] = new_path(argv[2]);
     sizes[n_open] = cq_min(n_commit, n - at);
-    status = cq_lexical_segment_of_texts(paths[n_open], analyzer, texts + at, sizes[n_open], ctx, &error);
+    status = cq_lexical_segment_of_texts(paths[n_open], analyzer, texts + at, NULL, sizes[n_open], ctx, &error);
     n_open++;
     cq_lexical_set *old = set;
     if (!status) status = cq_lexical_set_open(&set, analyzer, (const char *const *)paths, n_open, old, &error);

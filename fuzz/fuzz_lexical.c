@@ -155,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   cq_lexical_term terms[MAX_TERMS];
   cq_lexical_query query = {terms, 0};
   for (uint32_t t = 0; t < segment.n_terms && query.n < MAX_TERMS; t++)
-    terms[query.n++] = (cq_lexical_term){cq_segment_term(&segment, t), 1 + t};
+    terms[query.n++] = (cq_lexical_term){cq_segment_term(&segment, t), 1 + t, 0};
   status = cq_lexical_open(&index, fuzz_path(""), &error);
   if (status)
     CHECK(!index && error.message[0]);

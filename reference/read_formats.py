@@ -292,7 +292,7 @@ def compare_passages(rows, passages):
 
 
 def print_index(directory, manifest):
-    expect(manifest["format"] == "calque index 3", "format")
+    expect(manifest["format"] == "calque index 4", "format")
     expect(re.fullmatch("([0-9a-f]{32})?", manifest["fingerprint"]), "fingerprint")
     expect(re.fullmatch("[0-9a-f]{32}", manifest["identity"]), "identity")
     compare_manifest(directory, manifest)
@@ -317,7 +317,7 @@ def print_index(directory, manifest):
         print(f"  first: {rows[0][1].decode()} [{rows[0][2].decode()}] {rows[0][5].decode()[:40]}")
     for number, n_records in manifest["words"]:
         expect(1 <= number <= manifest["last_words"], "last_words")
-        expect(print_segment(os.path.join(directory, f"words-{number}")) == n_records, f"words-{number}: its records")
+        expect(print_segment(os.path.join(directory, f"words-{number}"), True) == n_records, f"words-{number}: its records")
     expect(sum(n_records for _, n_records in manifest["words"]) <= n, "words of records that count")
     print_approximate(directory, manifest, manifest["approximate_records"])
     print_hubness(directory, manifest, numbers(counted["vectors"], "f"))
@@ -418,7 +418,7 @@ def starts_of(data, n, total, what):
     return starts
 
 
-def print_segment(path):
+def print_segment(path, has_forms=False):
     data = open(path, "rb").read()
     expect(data[:8] == b"calqlex2", "no head")
     n_documents, n_terms, n_occurrences = struct.unpack_from("<3Q", data, 8)
@@ -448,9 +448,11 @@ def print_segment(path):
         documents, frequencies = read_postings(postings, n, lengths)
         expect(len(documents) == n and sum(frequencies) == occurrences, f"the postings of {term}")
         expect(documents == sorted(set(documents)), f"the documents of {term} ascend")
+        n_postings, n_blocks = n_postings + n, n_blocks + n // 128
+        if has_forms and b"/" in term:  # a key: its word is counted by the exact form
+            continue
         for document, frequency in zip(documents, frequencies):
             counted[document] += frequency
-        n_postings, n_blocks = n_postings + n, n_blocks + n // 128
     expect(counted == list(lengths), "postings and lengths agree for every document")
     print(f"  {path}: {n_documents} documents, {n_terms} terms, {n_postings} postings, {n_blocks} full blocks")
     return n_documents

@@ -76,6 +76,8 @@ CQ_DEFAULT_OPTIONS(cq_lexical_options, cq_lexical_default_options, lexical)
 typedef struct cq_lexical_term {
   cq_slice term; /**< as in the index: analyzed */
   double weight; /**< above 0; a factor of the term's score */
+  uint32_t word; /**< adjacent terms with the same number, other than 0, are forms of one word: all have the highest of
+                      their document frequencies and collection frequencies (Lucene's SynonymQuery) */
 } cq_lexical_term;
 
 /** Repeated terms: Terrier's Dirichlet keeps the first weight, the other models add the weights. */

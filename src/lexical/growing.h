@@ -1,6 +1,6 @@
 /* A lexical index that grows commit by commit: segments, which are written once, and searchable sets of them.
  *
- *   cq_lexical_segment_of_texts("words-7", analyzer, texts, n, ctx, &err);        // a commit's documents
+ *   cq_lexical_segment_of_texts("words-7", analyzer, texts, languages, n, ctx, &err);        // a commit's documents
  *   cq_lexical_set_open(&next, analyzer, paths, n_paths, set, &err);              // shares the open segments of `set`
  *   cq_lexical_set_search_texts(&hits, next, queries, n_queries, &options, &filter, ctx, &err);
  *   cq_lexical_set_free(set);
@@ -23,10 +23,11 @@
 
 enum { CQ_MAX_SEGMENT_TEXTS = INT32_MAX };
 
-/* Writes the segment of n texts, numbered from 0; a text may be empty. The bytes do not depend on the number of
- * threads. Errors: CQ_ERR_ARGUMENT for more than CQ_MAX_SEGMENT_TEXTS; CQ_ERR_IO, CQ_ERR_MEMORY. */
+/* Writes the segment of n texts, numbered from 0; a text may be empty. languages [n] (NULL: unknown) matter to an
+ * analyzer of forms. The bytes do not depend on the number of threads. Errors: CQ_ERR_ARGUMENT for more than CQ_MAX_SEGMENT_TEXTS; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analyzer, const cq_slice *texts,
-                                                  size_t n, cq_context *ctx, cq_error *error);
+                                                  const cq_slice *languages, size_t n, cq_context *ctx,
+                                                  cq_error *error);
 
 /* --- sets --- */
 
@@ -98,7 +99,7 @@ CQ_MUST_USE cq_status cq_lexical_weigh_by(double *weights, const cq_analyzer *an
                                           const cq_slice *texts, size_t n, cq_count_term_fn count, const void *context,
                                           uint64_t n_documents, cq_error *error);
 
-/* A text's terms, with weight 1 each; release with cq_lexical_query_free. */
+/* A text's terms, with weight 1 for each word; release with cq_lexical_query_free. */
 CQ_MUST_USE cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text,
                                              cq_error *error);
 

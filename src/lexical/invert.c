@@ -182,7 +182,7 @@ static cq_status invert_text(cq_batch *b, worker *w, uint32_t document, cq_slice
   cq_status status = cq_analysis_run(&ids, &n, w->analysis, text, error);
   if (status) return status;
   if (n > UINT32_MAX || !add_document(w, document, ids, n)) return cq_fail_memory(error, "documents");
-  b->lengths[document] = (uint32_t)n;
+  b->lengths[document] = (uint32_t)cq_analysis_n_words(w->analysis);
   return CQ_OK;
 }
 
@@ -211,12 +211,15 @@ cq_status cq_batch_invert(cq_batch *b, cq_inverter *v, int at, const char *const
   return status;
 }
 
-cq_status cq_batch_invert_texts(cq_batch *b, cq_inverter *v, int at, const cq_slice *texts, uint32_t n,
-                                cq_error *error) {
+cq_status cq_batch_invert_texts(cq_batch *b, cq_inverter *v, int at, const cq_slice *texts, const cq_slice *languages,
+                                uint32_t n, cq_error *error) {
   worker *w = &v->workers[at];
   b->n = n;
   cq_status status = start_batch(b, v, w, error);
-  for (uint32_t d = 0; !status && d < n; d++) status = invert_text(b, w, d, texts[d], error);
+  for (uint32_t d = 0; !status && d < n; d++) {
+    cq_analysis_set_language(w->analysis, languages ? languages[d] : (cq_slice){0});
+    status = invert_text(b, w, d, texts[d], error);
+  }
   return finish_batch(b, v, w, status, error);
 }
 

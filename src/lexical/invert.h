@@ -39,9 +39,9 @@ CQ_MUST_USE cq_status cq_batch_add(cq_batch *batch, const cq_raw_document *raw, 
 /* Not for two threads with the same worker at once. Errors: those of cq_document_read; CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_batch_invert(cq_batch *batch, cq_inverter *inverter, int worker, const char *const *fields,
                                       size_t n_fields, cq_error *error);
-/* The same for n texts, which have empty ids, in a batch with only `first` set. */
+/* The same for n texts in these languages (NULL: unknown), which have empty ids, in a batch with only `first` set. */
 CQ_MUST_USE cq_status cq_batch_invert_texts(cq_batch *batch, cq_inverter *inverter, int worker, const cq_slice *texts,
-                                            uint32_t n, cq_error *error);
+                                            const cq_slice *languages, uint32_t n, cq_error *error);
 void cq_batch_free(cq_batch *batch);
 
 /* Writes the segment of batches in order. Errors: CQ_ERR_IO, CQ_ERR_MEMORY. */

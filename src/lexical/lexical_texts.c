@@ -7,7 +7,7 @@
 enum { BATCH_TEXTS = 4096, BATCH_BYTES = 1 << 20 };
 
 typedef struct inverting {
-  const cq_slice *texts;
+  const cq_slice *texts, *languages;
   size_t n, n_batches;
   cq_inverter *inverter;
   cq_batch **batches;
@@ -42,13 +42,14 @@ static cq_status cut_batches(inverting *v, cq_error *error) {
 static void invert_batch(void *context, size_t b, int worker) {
   inverting *v = context;
   const uint32_t begin = v->begins[b];
-  v->status[b] = cq_batch_invert_texts(v->batches[b], v->inverter, worker, v->texts + begin, v->begins[b + 1] - begin,
-                                       &v->errors[b]);
+  v->status[b] =
+      cq_batch_invert_texts(v->batches[b], v->inverter, worker, v->texts + begin,
+                            v->languages ? v->languages + begin : NULL, v->begins[b + 1] - begin, &v->errors[b]);
 }
 
-cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analyzer, const cq_slice *texts, size_t n,
-                                      cq_context *ctx, cq_error *error) {
-  inverting v = {.texts = texts, .n = n};
+cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analyzer, const cq_slice *texts,
+                                      const cq_slice *languages, size_t n, cq_context *ctx, cq_error *error) {
+  inverting v = {.texts = texts, .languages = languages, .n = n};
   if (n > CQ_MAX_SEGMENT_TEXTS)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu texts in a segment, expected at most %d", n, CQ_MAX_SEGMENT_TEXTS);
   cq_status status = cut_batches(&v, error);

@@ -263,6 +263,25 @@ static cq_status fail_damaged(const cq_open_segment *segment, cq_error *error) {
   return cq_fail_file(error, CQ_ERR_FORMAT, segment->path, CQ_DAMAGED_POSTINGS);
 }
 
+/* The counts of a term, numbered by its position in the query: the highest of its word's forms. */
+static void count_word(uint64_t *n_documents, uint64_t *n_occurrences, const searching *s, const cq_lexical_term *terms,
+                       size_t n, size_t term) {
+  size_t first = term, end = term + 1;
+  while (terms[term].word && first > 0 && terms[first - 1].word == terms[term].word) first--;
+  while (terms[term].word && end < n && terms[end].word == terms[term].word) end++;
+  *n_documents = *n_occurrences = 0;
+  for (size_t i = first; i < end; i++) {
+    uint64_t documents = 0, occurrences = 0;
+    for (size_t k = 0; k < s->set->n_segments; k++) {
+      if (s->terms[k * n + i] == CQ_NO_TERM) continue;
+      const cq_term_record *record = &s->set->segments[k]->file.records[s->terms[k * n + i]];
+      documents += record->n_documents, occurrences += record->n_occurrences;
+    }
+    if (documents > *n_documents) *n_documents = documents;
+    if (occurrences > *n_occurrences) *n_occurrences = occurrences;
+  }
+}
+
 /* The cursors of a query's terms in a segment. */
 static cq_status enter_segment(searching *s, size_t segment_number, const cq_lexical_term *terms, size_t n,
                                cq_error *error) {
@@ -270,16 +289,12 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
   double max = 0;
   s->n_cursors = 0;
   for (size_t i = 0; i < n; i++) {
-    uint64_t n_documents = 0, n_occurrences = 0;
+    uint64_t n_documents, n_occurrences;
     const uint32_t t = s->terms[segment_number * n + i];
     cursor *c = &s->cursors[s->n_cursors];
     if (t == CQ_NO_TERM) continue;
     if (!cq_segment_postings(&c->postings, segment, t)) return fail_damaged(s->set->segments[segment_number], error);
-    for (size_t k = 0; k < s->set->n_segments; k++) {
-      if (s->terms[k * n + i] == CQ_NO_TERM) continue;
-      const cq_term_record *record = &s->set->segments[k]->file.records[s->terms[k * n + i]];
-      n_documents += record->n_documents, n_occurrences += record->n_occurrences;
-    }
+    count_word(&n_documents, &n_occurrences, s, terms, n, i);
     cq_term_scoring_set(&c->scoring, s->scoring, terms[i].weight, n_documents, n_occurrences);
     c->lengths = segment->lengths, c->n_documents = segment->n_documents, c->damaged = false;
     enter_block(c, 0);

@@ -141,20 +141,20 @@ void cq_lexical_set_count(uint64_t *n_documents, uint64_t *n_occurrences, const 
 /* --- queries --- */
 
 cq_status cq_lexical_query_parse(cq_lexical_query *out, cq_analysis *analysis, cq_slice text, cq_error *error) {
-  const uint32_t *ids;
+  const cq_query_form *forms;
   size_t n = 0, n_bytes = 0;
   *out = (cq_lexical_query){0};
-  cq_status status = cq_analysis_run(&ids, &n, analysis, text, error);
+  cq_status status = cq_analysis_run_query(&forms, &n, analysis, text, error);
   if (status) return status;
   const cq_slice *terms = cq_analysis_terms(analysis)->items;
-  for (size_t i = 0; i < n; i++) n_bytes += terms[ids[i]].n;
+  for (size_t i = 0; i < n; i++) n_bytes += terms[forms[i].id].n;
   out->terms = cq_alloc(n * sizeof *out->terms + n_bytes + 1);
   if (!out->terms) return cq_fail_memory(error, "a query");
   char *bytes = (char *)(out->terms + n);
   for (; out->n < n; out->n++) {
-    const cq_slice term = terms[ids[out->n]];
+    const cq_slice term = terms[forms[out->n].id];
     memcpy(bytes, term.data, term.n);
-    out->terms[out->n] = (cq_lexical_term){{bytes, term.n}, 1};
+    out->terms[out->n] = (cq_lexical_term){{bytes, term.n}, forms[out->n].share, forms[out->n].word};
     bytes += term.n;
   }
   return CQ_OK;

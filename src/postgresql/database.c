@@ -44,8 +44,10 @@ static cq_status check_format(bool *is_there, cq_pg *pg, const cq_pg_pool *pool,
                         "the table calque_index of the schema '%s' is not calque's", cq_pg_pool_schema(pool));
   if (version == CQ_DATABASE_VERSION) return CQ_OK;
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_pg_pool_name(pool),
-                      "the index is of version %lld, this calque has version %d: a newer calque made it",
-                      (long long)version, CQ_DATABASE_VERSION);
+                      "the index is of version %lld, this calque has version %d: %s", (long long)version,
+                      CQ_DATABASE_VERSION,
+                      version > CQ_DATABASE_VERSION ? "a newer calque made it"
+                                                    : "build it again ('calque index copy', 'calque index new')");
 }
 
 static cq_status need_index(cq_pg *pg, const cq_pg_pool *pool, cq_error *error) {

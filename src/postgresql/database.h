@@ -21,7 +21,7 @@
 #include "postgresql/postgresql.h"
 #include "recipe/index/backend.h"
 
-enum { CQ_DATABASE_VERSION = 1, CQ_DATABASE_MAX_FIELD = (1 << 30) - 64 /* bytes; PostgreSQL's limit is 1 GB */ };
+enum { CQ_DATABASE_VERSION = 2, CQ_DATABASE_MAX_FIELD = (1 << 30) - 64 /* bytes; PostgreSQL's limit is 1 GB */ };
 
 /* A document that waits for a commit. */
 typedef struct cq_database_waiting {
@@ -57,16 +57,16 @@ typedef struct cq_database_batch {
   int64_t copied_until;
 } cq_database_batch;
 
-/* The terms of a text as ascending hashes; *terms[*n] is valid until the next call with the same room. */
+/* The terms of a document's text as ascending hashes; *terms[*n] is valid until the next call with the same room. */
 typedef struct cq_database_terms {
   int64_t *items;
   size_t capacity;
 } cq_database_terms;
 CQ_MUST_USE cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *analysis, cq_slice text,
-                                          cq_error *error);
+                                          cq_slice language, cq_error *error);
 int64_t cq_database_hash(cq_slice term);
 
-/* A passage's entry in the forward index: its number and its document's, 8 bytes each; its numbers of terms and of
+/* A passage's entry in the forward index: its number and its document's, 8 bytes each; its numbers of words and of
  * distinct terms, 4 bytes each; then 8 bytes per distinct term, in order of hashes: the first 48 bits of the hash, and
  * the term's count, at most 65,535. Big-endian. */
 enum { CQ_DATABASE_FORWARD = 24 }; /* bytes before the terms */

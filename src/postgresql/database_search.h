@@ -16,6 +16,7 @@ enum { CQ_DATABASE_FILTERED = 4 }; /* multiplies the number of candidates if a f
 typedef struct cq_database_query_term {
   int64_t hash, n_passages, n_occurrences; /* 0: no passage has it */
   double weight;
+  uint32_t word; /* of the query: its forms have one number */
   cq_term_scoring scoring;
 } cq_database_query_term;
 

@@ -62,9 +62,10 @@ static int by_hash(const void *a, const void *b) {
 }
 
 cq_status cq_database_analyze(cq_database_terms *room, size_t *n, cq_analysis *analysis, cq_slice text,
-                              cq_error *error) {
+                              cq_slice language, cq_error *error) {
   const uint32_t *ids;
   *n = 0;
+  cq_analysis_set_language(analysis, language);
   const cq_status status = cq_analysis_run(&ids, n, analysis, text, error);
   if (status) return status;
   if (!cq_reserve((void **)&room->items, &room->capacity, *n + 1, sizeof *room->items))

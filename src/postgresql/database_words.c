@@ -36,25 +36,35 @@ static int by_hash(const void *a, const void *b) {
   return (x->hash > y->hash) - (x->hash < y->hash);
 }
 
+static int by_hash_and_word(const void *a, const void *b) {
+  const query_term *x = a, *y = b;
+  return x->hash == y->hash ? (x->word > y->word) - (x->word < y->word) : by_hash(a, b);
+}
+
 cq_status cq_database_split_query(cq_database_query *out, const cq_index_searching *of, cq_slice query,
                                   cq_error *error) {
   const cq_analyzer *analyzer;
   cq_analysis *analysis = NULL;
-  cq_database_terms room = {0};
-  size_t n_all = 0;
+  const cq_query_form *forms;
+  size_t n_all = 0, n = 0;
   *out = (cq_database_query){0};
-  cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
+  cq_status status = cq_index_need_analyzer(&analyzer, of->index, true, error);
   if (!status) status = cq_analysis_open(&analysis, analyzer, error);
-  if (!status) status = cq_database_analyze(&room, &n_all, analysis, query, error);
+  if (!status) status = cq_analysis_run_query(&forms, &n_all, analysis, query, error);
   if (!status && !(out->items = cq_alloc_array_zeroed(n_all + 1, sizeof *out->items)))
     status = cq_fail_memory(error, "a query");
-  for (size_t i = 0; !status && i < n_all; i++) {
-    if (out->n == 0 || out->items[out->n - 1].hash != room.items[i]) out->items[out->n++].hash = room.items[i];
-    query_term *t = &out->items[out->n - 1];
-    if (t->weight == 0 || of->options->words_model != CQ_DIRICHLET) t->weight += 1;
+  for (; !status && n < n_all; n++)
+    out->items[n] = (query_term){.hash = cq_database_hash(cq_analysis_terms(analysis)->items[forms[n].id]),
+                                 .weight = forms[n].share,
+                                 .word = forms[n].word};
+  if (n) qsort(out->items, n, sizeof *out->items, by_hash_and_word);
+  for (size_t i = 0; i < n; i++) {
+    if (out->n == 0 || out->items[out->n - 1].hash != out->items[i].hash)
+      out->items[out->n++] = out->items[i];
+    else if (of->options->words_model != CQ_DIRICHLET)
+      out->items[out->n - 1].weight += out->items[i].weight;
   }
   cq_analysis_free(analysis);
-  cq_free(room.items);
   return status;
 }
 
@@ -82,6 +92,31 @@ void cq_database_take_counts(cq_database_query *queries, size_t n, const cq_pg_r
       t->n_passages = cq_pg_number(result, i, 1), t->n_occurrences = cq_pg_number(result, i, 2);
     }
   }
+}
+
+/* Each term's scoring, by the counts of its word: the highest of the word's forms. *has_any: some passage has a term. */
+static cq_status score_by_words(bool *has_any, const cq_database_query *query, const cq_scoring *scoring,
+                                cq_error *error) {
+  uint32_t n_words = 0;
+  *has_any = false;
+  for (size_t t = 0; t < query->n; t++)
+    if (query->items[t].word > n_words) n_words = query->items[t].word;
+  int64_t(*counts)[2] = cq_alloc_array_zeroed((size_t)n_words + 1, sizeof *counts);
+  if (!counts) return cq_fail_memory(error, "a query");
+  for (size_t t = 0; t < query->n; t++) {
+    int64_t *of_word = counts[query->items[t].word];
+    if (query->items[t].n_passages > of_word[0]) of_word[0] = query->items[t].n_passages;
+    if (query->items[t].n_occurrences > of_word[1]) of_word[1] = query->items[t].n_occurrences;
+  }
+  for (size_t t = 0; t < query->n; t++) {
+    query_term *term = &query->items[t];
+    const int64_t *of_word = counts[term->word];
+    if (term->n_passages <= 0) continue;
+    cq_term_scoring_set(&term->scoring, scoring, term->weight, (uint64_t)of_word[0], (uint64_t)of_word[1]);
+    *has_any = true;
+  }
+  cq_free(counts);
+  return CQ_OK;
 }
 
 /* --- passages --- */
@@ -260,15 +295,9 @@ cq_status cq_database_by_words(candidates *lists, cq_index_searching *of, size_t
   if (!status) status = cq_index_reserve_candidates(lists, of->n_queries, k, error);
   for (size_t q = 0; !status && q < of->n_queries; q++) {
     const cq_database_query *query = &s->terms[q];
-    bool has_any = false;
-    for (size_t t = 0; t < query->n; t++) {
-      query_term *term = &query->items[t];
-      if (term->n_passages <= 0) continue;
-      cq_term_scoring_set(&term->scoring, &scoring, term->weight, (uint64_t)term->n_passages,
-                          (uint64_t)term->n_occurrences);
-      has_any = true;
-    }
-    if (has_any) status = score_passages(&lists[q], of, query, k, error);
+    bool has_any;
+    status = score_by_words(&has_any, query, &scoring, error);
+    if (!status && has_any) status = score_passages(&lists[q], of, query, k, error);
   }
   cq_scoring_free(&scoring);
   cq_pg_give(s->second);
@@ -294,7 +323,7 @@ cq_status cq_database_weigh(double *weights, const cq_index_searching *of, cq_sl
   cq_pg_value value;
   cq_builder hashes = {0};
   cq_pg_result *r = NULL;
-  cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
+  cq_status status = cq_index_need_analyzer(&analyzer, of->index, true, error);
   if (!status) status = cq_database_split_query(&terms, of, query, error);
   if (!status) status = cq_database_counts_statement(&ask, &value, &hashes, &terms, 1, error);
   if (!status) status = cq_pg_run_statement(&r, s->pg, &ask, error);

@@ -58,13 +58,14 @@ cq_status cq_database_check_document(const cq_document *d, cq_error *error) {
 }
 
 /* A field of COPY: the entry described in database.h, after its length. terms ascend. */
-static void put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n) {
+static void put_forward(cq_builder *b, int64_t passage, int64_t document, const int64_t *terms, size_t n,
+                        size_t n_words) {
   size_t n_distinct = 0;
   for (size_t i = 0; i < n; i++) n_distinct += i == 0 || terms[i] != terms[i - 1];
   cq_pg_put_32(b, (uint32_t)(CQ_DATABASE_FORWARD + 8 * n_distinct));
   cq_pg_put_64(b, (uint64_t)passage);
   cq_pg_put_64(b, (uint64_t)document);
-  cq_pg_put_32(b, (uint32_t)n);
+  cq_pg_put_32(b, (uint32_t)n_words);
   cq_pg_put_32(b, (uint32_t)n_distinct);
   for (size_t i = 0, end; i < n; i = end) {
     for (end = i + 1; end < n && terms[end] == terms[i]; end++) continue;
@@ -86,8 +87,8 @@ void cq_database_writing_free(cq_database_writing *w) {
 }
 
 /* terms ascend; sign 1: added, -1: removed. */
-static cq_status change_terms(writing *w, const int64_t *terms, size_t n, int sign, cq_error *error) {
-  w->n_occurrences += sign * (int64_t)n;
+static cq_status change_terms(writing *w, const int64_t *terms, size_t n, size_t n_words, int sign, cq_error *error) {
+  w->n_occurrences += sign * (int64_t)n_words;
   if (!cq_reserve((void **)&w->changes, &w->capacity, w->n_changes + n, sizeof *w->changes))
     return cq_fail_memory(error, "terms");
   for (size_t i = 0, end; i < n; i = end) {
@@ -140,15 +141,15 @@ static cq_status write_terms(writing *w, cq_error *error) {
 
 static cq_status forget_words(writing *w, cq_pg_value numbers, cq_error *error) {
   cq_pg_result *r;
-  cq_status status =
-      cq_pg_run_kept(&r, w->pg, "SELECT terms FROM words WHERE document = ANY($1::bigint[])", &numbers, 1, error);
+  cq_status status = cq_pg_run_kept(
+      &r, w->pg, "SELECT terms, length::bigint FROM words WHERE document = ANY($1::bigint[])", &numbers, 1, error);
   for (size_t i = 0; !status && i < cq_pg_n_rows(r); i++) {
     const cq_slice array = cq_pg_bytes(r, i, 0);
     const size_t n = array.n >= 20 ? (array.n - 20) / 12 : 0;
     if (!cq_reserve((void **)&w->terms.items, &w->terms.capacity, n + 1, sizeof *w->terms.items))
       status = cq_fail_memory(error, "terms");
     for (size_t t = 0; !status && t < n; t++) w->terms.items[t] = (int64_t)cq_pg_get_64(array.data + 20 + 12 * t + 4);
-    if (!status) status = change_terms(w, w->terms.items, n, -1, error);
+    if (!status) status = change_terms(w, w->terms.items, n, (size_t)cq_pg_number(r, i, 1), -1, error);
   }
   cq_pg_result_free(r);
   return status;
@@ -240,20 +241,22 @@ static cq_status put_passage(writing *w, const cq_document *d, const cq_index_pa
   cq_builder_char(&w->text, '\n');
   cq_builder_bytes(&w->text, d->text.data + p->begin, p->end - p->begin);
   if (w->text.failed) return cq_fail_memory(error, "documents");
-  cq_status status = cq_database_analyze(&w->terms, &n_terms, w->analysis, (cq_slice){w->text.data, w->text.n}, error);
+  cq_status status =
+      cq_database_analyze(&w->terms, &n_terms, w->analysis, (cq_slice){w->text.data, w->text.n}, d->language, error);
+  const size_t n_words = cq_analysis_n_words(w->analysis);
   if (!status && n_terms > (CQ_DATABASE_MAX_FIELD - 20) / 12)
     status = cq_fail(error, CQ_ERR_LIMIT, "document '%.*s': passage %zu has %zu words, a database takes %d",
                      (int)cq_min(d->id.n, 200), d->id.data, position, n_terms, (CQ_DATABASE_MAX_FIELD - 20) / 12);
-  if (!status) status = change_terms(w, w->terms.items, n_terms, 1, error);
+  if (!status) status = change_terms(w, w->terms.items, n_terms, n_words, 1, error);
   if (status) return status;
   b = &w->words;
   cq_pg_put_16(b, 5);
   cq_pg_put_field_64(b, (uint64_t)number);
   cq_pg_put_field_64(b, (uint64_t)document);
-  cq_pg_put_field_32(b, (uint32_t)n_terms);
+  cq_pg_put_field_32(b, (uint32_t)n_words);
   cq_pg_put_32(b, (uint32_t)(n_terms ? 20 + 12 * n_terms : 12));
   cq_pg_put_int8s(b, w->terms.items, n_terms);
-  put_forward(b, number, document, w->terms.items, n_terms);
+  put_forward(b, number, document, w->terms.items, n_terms, n_words);
   return CQ_OK;
 }
 
@@ -344,7 +347,7 @@ cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_
   cq_status status = CQ_OK;
   w->index = index, w->batch = batch;
   if (!w->analysis) {
-    status = cq_index_need_analyzer(&analyzer, index, error);
+    status = cq_index_need_analyzer(&analyzer, index, true, error);
     if (!status) status = cq_analysis_open(&w->analysis, analyzer, error);
   }
   return status ? status : prepare_rows(w, next_document, next_passage, error);

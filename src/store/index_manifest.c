@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORMAT "calque index 3"
+#define FORMAT     "calque index %d"
+#define NEWEST     "calque index 4" /* with the number CQ_INDEX_FORMAT */
+#define WITH_TERMS "calque index 3" /* and CQ_INDEX_FORMAT_TERMS */
 enum { CHECK_HEX = 17, MAX_WORDS = 4096 };
 
 void cq_index_manifest_free(cq_index_manifest *m) {
@@ -50,7 +52,7 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
   const int64_t numbers[] = {
       m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
       m->n_approximate, m->last_words};
-  cq_builder_printf(&all, "%s\n%s\n%s\n%s\n", FORMAT, m->model, m->fingerprint, m->identity);
+  cq_builder_printf(&all, FORMAT "\n%s\n%s\n%s\n", m->format, m->model, m->fingerprint, m->identity);
   if (m->tasks) cq_builder_printf(&all, "tasks\n");
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
   for (size_t i = 0; i < m->n_words; i++)
@@ -99,12 +101,13 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
   json_t *words = pack_words(m);
   json_t *json =
       words ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:s}",
-                        "format", FORMAT, "model", m->model, "fingerprint", m->fingerprint, "identity", m->identity,
-                        "dim", (json_int_t)m->dim, "records", (json_int_t)m->n, "documents", (json_int_t)m->n_documents,
-                        "files", (json_int_t)m->files, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
-                        (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
-                        "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
-                        "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
+                        "format", m->format == CQ_INDEX_FORMAT ? NEWEST : WITH_TERMS, "model", m->model, "fingerprint",
+                        m->fingerprint, "identity", m->identity, "dim", (json_int_t)m->dim, "records", (json_int_t)m->n,
+                        "documents", (json_int_t)m->n_documents, "files", (json_int_t)m->files, "deleted_generation",
+                        (json_int_t)m->generation, "deleted_bytes", (json_int_t)m->n_deleted_bytes,
+                        "approximate_generation", (json_int_t)m->approximate, "approximate_records",
+                        (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words, "words", words,
+                        "deleted_check", deleted, "approximate_check", approximate, "check", check)
             : NULL;
   if (m->tasks) cq_json_set(&json, "tasks", json_true());
   return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
@@ -209,9 +212,10 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
   if (!status) status = cq_json_read(&json, path, error);
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  if (!status && (!format || strcmp(format, FORMAT) != 0))
+  out->format = format && !strcmp(format, WITH_TERMS) ? CQ_INDEX_FORMAT_TERMS : CQ_INDEX_FORMAT;
+  if (!status && (!format || (strcmp(format, NEWEST) != 0 && strcmp(format, WITH_TERMS) != 0)))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path,
-                          "\"format\" is \"%.40s\", not \"" FORMAT "\": build the index again ('calque index new')",
+                          "\"format\" is \"%.40s\", not \"" NEWEST "\": build the index again ('calque index new')",
                           format ? format : "");
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);

@@ -10,6 +10,7 @@
 #include "text/places.h"
 #include "text/script.h"
 #include "text/splitter.h"
+#include "text/word_forms.h"
 
 #include <libstemmer.h>
 
@@ -53,7 +54,7 @@ static cq_slice joined_words(cq_builder *out, const cq_slice *words, size_t n) {
 struct cq_analyzer {
   char code[CQ_LANGUAGE_CODE];
   cq_language language;
-  bool stems;
+  bool stems, has_forms;
   cq_intern stop_words;
   size_t max_words; /* of a stop word */
 };
@@ -149,6 +150,12 @@ cq_status cq_analyzer_open_with(cq_analyzer **out, const char *code, bool stems,
   return status;
 }
 
+cq_status cq_analyzer_open_forms(cq_analyzer **out, cq_error *error) {
+  const cq_status status = start_analyzer(out, "mul", false, error);
+  if (!status) (*out)->has_forms = true;
+  return status;
+}
+
 void cq_analyzer_free(cq_analyzer *a) {
   if (!a) return;
   cq_intern_free(&a->stop_words);
@@ -173,8 +180,15 @@ struct cq_analysis {
   const cq_analyzer *analyzer;
   struct sb_stemmer *stemmers[CQ_N_SCRIPTS]; /* by script; of most languages the first alone */
   cq_intern terms;
-  cq_map seen; /* chunk ──▶ the position of its terms in kept, and their number */
+  cq_word_forms *forms; /* NULL: a word is one term */
+  int language;         /* of the texts, for forms */
+  cq_map
+      seen[CQ_N_WORD_LANGUAGES]; /* by language: chunk ──▶ where kept has its number of words and its terms; how many */
   cq_u32_array kept, text;
+  size_t n_words; /* of the text */
+  bool is_query;
+  cq_query_form *query; /* its terms, [text.n] */
+  size_t query_capacity;
   cq_builder normal, scratch;
   cq_splitter words; /* of a chunk */
   size_t max_joined;
@@ -201,6 +215,8 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   a->analyzer = analyzer;
   cq_status status = cq_splitter_open(&a->words, CQ_SPLIT_WORDS, error);
   if (!status && analyzer->stems) status = open_stemmers(a, error);
+  if (!status && analyzer->has_forms && !(a->forms = cq_word_forms_open()))
+    status = cq_fail_memory(error, "an analysis");
   if (status)
     cq_analysis_free(a);
   else
@@ -213,7 +229,9 @@ void cq_analysis_free(cq_analysis *a) {
   for (int i = 0; i < CQ_N_SCRIPTS; i++)
     if (a->stemmers[i]) sb_stemmer_delete(a->stemmers[i]);
   cq_intern_free(&a->terms);
-  cq_map_free(&a->seen);
+  cq_word_forms_free(a->forms);
+  for (int i = 0; i < CQ_N_WORD_LANGUAGES; i++) cq_map_free(&a->seen[i]);
+  cq_free(a->query);
   cq_u32_array_free(&a->kept);
   cq_u32_array_free(&a->text);
   cq_u32_array_free(&a->ends);
@@ -243,8 +261,25 @@ static struct sb_stemmer *stemmer_of(const cq_analysis *a, cq_slice word) {
   return a->stemmers[a->analyzer->language.rules & CQ_STEM_BY_SCRIPT ? cq_script_of(word) : 0];
 }
 
-/* Takes a word in normal form and appends its stem's number to the text's terms. */
+static bool add_term(cq_analysis *a, cq_slice term, double share) {
+  const uint32_t id = cq_intern_put(&a->terms, term);
+  if (id == CQ_INTERN_NONE || !cq_u32_array_append(&a->text, &id, 1)) return false;
+  if (!a->is_query) return true;
+  if (!cq_reserve((void **)&a->query, &a->query_capacity, a->text.n, sizeof *a->query)) return false;
+  a->query[a->text.n - 1] = (cq_query_form){id, (uint32_t)a->n_words, share};
+  return true;
+}
+
+/* Takes a word in normal form and appends the numbers of its stem, or of its forms, to the text's terms. */
 static bool add_analyzed_word(cq_analysis *a, cq_slice word) {
+  if (a->forms) {
+    const cq_word_form *forms;
+    size_t n;
+    bool ok = cq_word_forms_of(&forms, &n, a->forms, word, a->language);
+    a->n_words += n > 0;
+    for (size_t i = 0; ok && i < n; i++) ok = add_term(a, forms[i].term, forms[i].share);
+    return ok;
+  }
   struct sb_stemmer *const stemmer = stemmer_of(a, word);
   if (stemmer) {
     const sb_symbol *stem = sb_stemmer_stem(stemmer, (const sb_symbol *)word.data, (int)word.n);
@@ -252,8 +287,8 @@ static bool add_analyzed_word(cq_analysis *a, cq_slice word) {
     word = (cq_slice){(const char *)stem, (size_t)sb_stemmer_length(stemmer)};
     if (word.n == 0) return true;
   }
-  const uint32_t id = cq_intern_put(&a->terms, word);
-  return id != CQ_INTERN_NONE && cq_u32_array_append(&a->text, &id, 1);
+  a->n_words++;
+  return add_term(a, word, 1);
 }
 
 static bool put_ends(cq_analysis *a, uint32_t first, uint32_t last) {
@@ -303,24 +338,49 @@ void cq_analysis_join(cq_analysis *a, size_t max_words) {
 }
 
 static bool add_analyzed_chunk(cq_analysis *a, cq_slice chunk) {
-  const uint64_t seen = chunk.n <= MAX_KEPT_BYTES ? cq_map_get(&a->seen, chunk) : CQ_MAP_NONE;
-  if (seen != CQ_MAP_NONE)
-    return (seen & 0xff) == 0 || cq_u32_array_append(&a->text, a->kept.items + (seen >> 8), seen & 0xff);
-  const size_t before = a->text.n, at = a->kept.n;
+  cq_map *map = &a->seen[a->language];
+  const uint64_t seen = chunk.n <= MAX_KEPT_BYTES && !a->is_query ? cq_map_get(map, chunk) : CQ_MAP_NONE;
+  if (seen != CQ_MAP_NONE) {
+    const uint32_t *kept = a->kept.items + (seen >> 8);
+    if ((seen & 0xff) == 0) return true;
+    a->n_words += *kept;
+    return cq_u32_array_append(&a->text, kept + 1, seen & 0xff);
+  }
+  const size_t before = a->text.n, at = a->kept.n, words_before = a->n_words;
   if (!add_analyzed_words(a, chunk)) return false;
   const size_t n = a->text.n - before;
-  if (chunk.n > MAX_KEPT_BYTES || n > 0xff || a->seen.n >= MAX_KEPT) return true;
-  if (n && !cq_u32_array_append(&a->kept, a->text.items + before, n)) return false;
-  return cq_map_put(&a->seen, chunk, (uint64_t)at << 8 | n);
+  const uint32_t n_words = (uint32_t)(a->n_words - words_before);
+  if (chunk.n > MAX_KEPT_BYTES || n > 0xff || map->n >= MAX_KEPT || a->is_query) return true;
+  if (n && (!cq_u32_array_append(&a->kept, &n_words, 1) || !cq_u32_array_append(&a->kept, a->text.items + before, n)))
+    return false;
+  return cq_map_put(map, chunk, (uint64_t)at << 8 | n);
+}
+
+void cq_analysis_set_language(cq_analysis *a, cq_slice code) {
+  if (a->forms) a->language = cq_word_language(code);
 }
 
 cq_status cq_analysis_run(const uint32_t **ids, size_t *n, cq_analysis *a, cq_slice text, cq_error *error) {
   bool ok = true;
-  a->text.n = 0;
+  a->text.n = a->n_words = 0;
   for (cq_slice chunk; ok && next_chunk(&chunk, &text);) ok = add_analyzed_chunk(a, chunk);
   *ids = a->text.items;
   *n = a->text.n;
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
+}
+
+size_t cq_analysis_n_words(const cq_analysis *a) {
+  return a->n_words;
+}
+
+cq_status cq_analysis_run_query(const cq_query_form **forms, size_t *n, cq_analysis *a, cq_slice text,
+                                cq_error *error) {
+  const uint32_t *ids;
+  a->is_query = true;
+  const cq_status status = cq_analysis_run(&ids, n, a, text, error);
+  a->is_query = false;
+  *forms = a->query;
+  return status;
 }
 
 /* The spans of the terms from a word of a chunk. */

@@ -8,43 +8,44 @@
 
 #include <string.h>
 
-static const cq_language languages[] = {
-    {"ar", "arabic", CQ_ARABIC_FORMS},
-    {"az", NULL, CQ_DOTLESS_I},
-    {"ca", "catalan", CQ_APOSTROPHE_ENDS},
-    {"da", "danish", 0},
-    {"de", "german", 0},
-    {"el", "greek", 0},
-    {"en", "english", 0},
-    {"es", "spanish", 0},
-    {"eu", "basque", 0},
-    {"fi", "finnish", 0},
-    {"fr", "french", CQ_APOSTROPHE_ENDS},
-    {"ga", "irish", 0},
-    {"hi", "hindi", 0},
-    {"hu", "hungarian", 0},
-    {"hy", "armenian", 0},
-    {"id", "indonesian", 0},
-    {"it", "italian", CQ_APOSTROPHE_ENDS},
-    {"lt", "lithuanian", 0},
-    {"mul", NULL, CQ_ARABIC_FORMS | CQ_APOSTROPHE_ENDS | CQ_ALIKE_FORMS | CQ_STEM_BY_SCRIPT},
-    {"ne", "nepali", 0},
-    {"nl", "dutch", 0},
-    {"no", "norwegian", 0},
-    {"pt", "portuguese", 0},
-    {"ro", "romanian", 0},
-    {"ru", "russian", 0},
-    {"sr", "serbian", 0},
-    {"sv", "swedish", 0},
-    {"ta", "tamil", 0},
-    {"tr", "turkish", CQ_DOTLESS_I},
-    {"yi", "yiddish", 0},
+const cq_language cq_languages[] = {
+    {"ar", "arabic", CQ_ARABIC_FORMS, 0x628},
+    {"az", NULL, CQ_DOTLESS_I, 0},
+    {"ca", "catalan", CQ_APOSTROPHE_ENDS, 0},
+    {"da", "danish", 0, 0},
+    {"de", "german", 0, 0},
+    {"el", "greek", 0, 0x3b1},
+    {"en", "english", 0, 0},
+    {"es", "spanish", 0, 0},
+    {"eu", "basque", 0, 0},
+    {"fi", "finnish", 0, 0},
+    {"fr", "french", CQ_APOSTROPHE_ENDS, 0},
+    {"ga", "irish", 0, 0},
+    {"hi", "hindi", 0, 0x915},
+    {"hu", "hungarian", 0, 0},
+    {"hy", "armenian", 0, 0x561},
+    {"id", "indonesian", 0, 0},
+    {"it", "italian", CQ_APOSTROPHE_ENDS, 0},
+    {"lt", "lithuanian", 0, 0},
+    {"mul", NULL, CQ_ARABIC_FORMS | CQ_APOSTROPHE_ENDS | CQ_ALIKE_FORMS | CQ_STEM_BY_SCRIPT, 0},
+    {"ne", "nepali", 0, 0x915},
+    {"nl", "dutch", 0, 0},
+    {"no", "norwegian", 0, 0},
+    {"pt", "portuguese", 0, 0},
+    {"ro", "romanian", 0, 0},
+    {"ru", "russian", 0, 0x430},
+    {"sr", "serbian", 0, 0x430},
+    {"sv", "swedish", 0, 0},
+    {"ta", "tamil", 0, 0xb95},
+    {"tr", "turkish", CQ_DOTLESS_I, 0},
+    {"yi", "yiddish", 0, 0x5d0},
 };
+const size_t cq_n_languages = sizeof cq_languages / sizeof *cq_languages;
 
 cq_language cq_language_of(const char *code) {
-  for (size_t i = 0; i < sizeof languages / sizeof *languages; i++)
-    if (!strcmp(languages[i].code, code)) return languages[i];
-  return (cq_language){code, NULL, 0};
+  for (size_t i = 0; i < cq_n_languages; i++)
+    if (!strcmp(cq_languages[i].code, code)) return cq_languages[i];
+  return (cq_language){.code = code};
 }
 
 /* The number of these characters at the text's start. */

@@ -5,6 +5,7 @@
 #include "base/slice.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum {
   CQ_APOSTROPHE_ENDS = 1, /* words end at an apostrophe */
@@ -17,7 +18,12 @@ enum {
 typedef struct cq_language {
   const char *code, *stemmer; /* libstemmer's name; NULL: no stemmer, or one for each script */
   unsigned rules;
+  uint32_t letter; /* one of the script that the stemmer takes; 0: Latin */
 } cq_language;
+
+/* The table: languages that have a stemmer or rules. */
+extern const cq_language cq_languages[];
+extern const size_t cq_n_languages;
 
 cq_language cq_language_of(const char *code);
 

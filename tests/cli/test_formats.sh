@@ -36,11 +36,11 @@ expect 0 index add news.index --ids --language en a.ids
 expect 0 index remove news.index a2 a9
 head -5 a.ids >again.ids
 expect 0 index add news.index --ids again.ids
-reads news.index "calque index 3, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
+reads news.index "calque index 4, $(($(wc -l <a.ids) - 1)) of $(($(wc -l <a.ids) + 5)) documents are live"
 cp -r news.index compact.index
 expect 0 index compact compact.index
 n=$(($(wc -l <a.ids) - 1))
-reads compact.index "calque index 3, $n of $n documents are live, $n records"
+reads compact.index "calque index 4, $n of $n documents are live, $n records"
 # hubness, which the compacted index has nothing deleted beside
 head -20 b.txt >asked.txt
 expect 0 index hubness compact.index --queries asked.txt --neighbors 3
@@ -70,7 +70,7 @@ awk 'BEGIN {
 }' >fields.jsonl
 expect 0 index new --model "$TEACHER" fields.index
 expect 0 index add fields.index fields.jsonl
-reads fields.index "calque index 3, 2 of 2 documents are live, "
+reads fields.index "calque index 4, 2 of 2 documents are live, "
 ! grep -q " 2 records" stdout || fail "the long document is one passage"
 # one byte of each kind of file
 refuses_changed() { # FILE OFFSET TEXT

@@ -71,6 +71,29 @@ stderr_has "1 query longer than 64 tokens was truncated"
 expect 0 mine --model "$TEACHER" --cache cache long.txt en.txt
 stderr_has "1 of 1 sentences were longer than 64 tokens and were truncated"
 
+# Words are found by other forms, in the document's language; a document with the word itself comes first.
+printf '%s\n' "Wir schlafen schon." "Wir schlafen schön." "Die Häuser am Fluss." >de.forms.txt
+printf '%s\n' "Rents rise near the café." "The rent of İstanbul" >en.forms.txt
+printf '%s\n' "학교에서 책을 읽는다." >ko.forms.txt
+expect 0 index new --model "$TEACHER" forms.index
+for language in de en ko; do expect 0 index add forms.index --language $language $language.forms.txt; done
+while read -r query wanted; do
+  expect 0 search forms.index "$query" --ranking words
+  [ "$(cut -f 2 stdout | tr '\n' ' ')" = "$wanted " ] || fail "'$query' finds $(cut -f 2 stdout | tr '\n' ' ')"
+done <<'END'
+schon de.forms.txt:1 de.forms.txt:2
+schön de.forms.txt:2 de.forms.txt:1
+Haus de.forms.txt:3
+rents en.forms.txt:1 en.forms.txt:2
+rent en.forms.txt:2 en.forms.txt:1
+cafe en.forms.txt:1
+istanbul en.forms.txt:2
+학교 ko.forms.txt:1
+책 ko.forms.txt:1
+END
+expect 0 search forms.index Haus --ranking hybrid --json
+grep -q '"id": "de.forms.txt:3".*"by": "both"' stdout || fail "Häuser is not found by words: $(cat stdout)"
+
 # Documents with fields: filters, words, both; and all of a document by its id.
 cat >docs.jsonl <<'END'
 {"_id": "1", "text": "A cat sleeps.", "title": "Cats", "year": 2021, "lang": "en", "url": "https://example.org/1"}
@@ -102,6 +125,10 @@ expect 0 search docs.index "dog" --ranking words --words-model dirichlet --words
 expect 2 search docs.index "dog" --ranking words --words-model tfidf
 expect 0 search docs.index "cats" --ranking words # a title's words are its passages'
 [ "$(ids)" = "1 " ] || fail "the word is in 1's title, not $(ids)"
+for query in cat rivers RIVER dogs; do # other forms of the words, in an index of documents in no language
+  expect 0 search docs.index "$query" --ranking words
+  [ -s stdout ] || fail "no document has a form of '$query'"
+done
 expect 0 search docs.index "the wide river" --ranking hybrid --json
 lines_are stdout 3
 head -n 1 stdout | grep -q '"id": "3".*"by": "both"' || fail "3 should come first, by both: $(head -n 1 stdout)"
@@ -154,9 +181,9 @@ stderr_has "nothing.txt"
 
 # An index of a version that is no longer read.
 cp -r docs.index old.index
-sed -i 's/"calque index 3"/"calque index 2"/' old.index/manifest.json
+sed -i 's/"calque index 4"/"calque index 2"/' old.index/manifest.json
 expect 1 search old.index "a cat"
-stderr_has '"calque index 2", not "calque index 3": build the index again'
+stderr_has '"calque index 2", not "calque index 4": build the index again'
 rm -r old.index
 
 # All documents, although the nearest passages are of one: a hybrid search looks deeper.

@@ -282,7 +282,7 @@ static void check_hits(const cq_clir *c, const cq_clir_model *m, const char *to,
 /* Feedback of the first topic by plain loops: terms [n of vocabulary] "bavk" and its like, and what each weighs. */
 static void feed_back(double *weights, const char *const *vocabulary, size_t n, const cq_lexical *index) {
   enum { BEST = 10 };
-  cq_lexical_term terms[] = {{cq_slice_of("bavk"), 1}, {cq_slice_of("bevk"), 1}};
+  cq_lexical_term terms[] = {{cq_slice_of("bavk"), 1, 0}, {cq_slice_of("bevk"), 1, 0}};
   const cq_lexical_query query = {terms, 2};
   cq_lexical_options o = cq_lexical_default_options();
   cq_lexical_hit *hits;
@@ -333,7 +333,7 @@ static void check_feedback(const cq_clir *c, const cq_lexical *index) {
       const bool is_own = !strcmp(vocabulary[w], "bavk") || !strcmp(vocabulary[w], "bevk");
       double weight = (is_own ? 0.25 : 0) + (way == 0 ? weights[w] / 2 : w == best ? 0.5 : 0);
       if (way == 2) weight *= idf_of(vocabulary[w]);
-      if (weight > 0) terms[n_terms++] = (cq_lexical_term){cq_slice_of(vocabulary[w]), weight};
+      if (weight > 0) terms[n_terms++] = (cq_lexical_term){cq_slice_of(vocabulary[w]), weight, 0};
     }
     check_hits(c, NULL, "aa", &o, index, terms, n_terms);
   }
@@ -369,12 +369,12 @@ static void queries_weigh_by_their_own_language(void **state) {
       if (n_terms && cq_slice_equal(terms[0].term, words[i].to))
         terms[0].weight += weight;
       else
-        terms[n_terms++] = (cq_lexical_term){words[i].to, weight};
+        terms[n_terms++] = (cq_lexical_term){words[i].to, weight, 0};
     }
     check_hits(c, m, "bb", &o, index[1], terms, n_terms);
     cq_free(words);
   }
-  cq_lexical_term own[] = {{cq_slice_of("bavk"), idf[0]}, {cq_slice_of("bevk"), idf[1]}};
+  cq_lexical_term own[] = {{cq_slice_of("bavk"), idf[0], 0}, {cq_slice_of("bevk"), idf[1], 0}};
   check_hits(c, NULL, "aa", &o, index[0], own, 2);
   check_feedback(c, index[0]);
   for (int method = 1; method < 3; method++) {

@@ -86,7 +86,7 @@ static void documents_are_counted(void **state) {
   index = opened("blank");
   assert_int_equal(cq_lexical_about(index)->n_documents, 2);
   assert_int_equal(cq_lexical_about(index)->n_occurrences, 0);
-  cq_lexical_term term = {cq_slice_of("a"), 1};
+  cq_lexical_term term = {.term = cq_slice_of("a"), .weight = 1};
   const cq_lexical_query query = {&term, 1};
   for (int m = 0; m < CQ_N_LEXICAL_MODELS; m++) {
     cq_lexical_hit *hits;

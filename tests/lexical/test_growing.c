@@ -45,7 +45,8 @@ static size_t write_segments(const char **paths, int from, const cq_slice *of, s
   for (size_t at = 0; at < n_texts; at += n, n_segments++) {
     paths[n_segments] = path_of(from + (int)n_segments);
     assert_int_equal(
-        cq_lexical_segment_of_texts(paths[n_segments], analyzer, of + at, cq_min(n, n_texts - at), NULL, NULL), CQ_OK);
+        cq_lexical_segment_of_texts(paths[n_segments], analyzer, of + at, NULL, cq_min(n, n_texts - at), NULL, NULL),
+        CQ_OK);
   }
   return n_segments;
 }
@@ -210,14 +211,14 @@ static void segments_do_not_depend_on_threads(void **state) {
   for (size_t i = 0; i < 10 * N; i++) many[i] = texts[(i * 7) % N];
   cq_context *ctx;
   assert_int_equal(cq_context_open(&ctx, 4, NULL), CQ_OK);
-  assert_int_equal(cq_lexical_segment_of_texts(path_of(0), analyzer, many, 10 * N, NULL, NULL), CQ_OK);
-  assert_int_equal(cq_lexical_segment_of_texts(path_of(1), analyzer, many, 10 * N, ctx, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_segment_of_texts(path_of(0), analyzer, many, NULL, 10 * N, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_segment_of_texts(path_of(1), analyzer, many, NULL, 10 * N, ctx, NULL), CQ_OK);
   same_files(path_of(0), path_of(1));
   cq_context_free(ctx);
   free(many);
   /* Of no texts at all. */
   const char *const paths[] = {path_of(2), path_of(2)};
-  assert_int_equal(cq_lexical_segment_of_texts(paths[0], analyzer, NULL, 0, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_segment_of_texts(paths[0], analyzer, NULL, NULL, 0, NULL, NULL), CQ_OK);
   cq_lexical_hit *hits;
   for (size_t n = 0; n <= 2; n++) {
     cq_lexical_set *set = opened(paths, n, NULL);
@@ -238,7 +239,7 @@ static void merged_is_written_at_once(void **state) {
   (void)state;
   static const size_t sizes[] = {N, 1000, 333, 128, 150};
   const char *paths[MAX_SEGMENTS];
-  assert_int_equal(cq_lexical_segment_of_texts(test_path("whole"), analyzer, texts, N, NULL, NULL), CQ_OK);
+  assert_int_equal(cq_lexical_segment_of_texts(test_path("whole"), analyzer, texts, NULL, N, NULL, NULL), CQ_OK);
   for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     const size_t n = write_segments(paths, 0, texts, N, sizes[s]);
     cq_lexical_set *set = opened(paths, n, NULL);
@@ -259,7 +260,7 @@ static void merged_is_written_at_once(void **state) {
       left[d] = is_dead ? (cq_slice){NULL, 0} : texts[d];
     }
     assert_int_equal(cq_lexical_segments_merge(path_of(MAX_SEGMENTS - 1), set, first, n_merged, dead, NULL), CQ_OK);
-    assert_int_equal(cq_lexical_segment_of_texts(test_path("left"), analyzer, left + begin, n_texts, NULL, NULL),
+    assert_int_equal(cq_lexical_segment_of_texts(test_path("left"), analyzer, left + begin, NULL, n_texts, NULL, NULL),
                      CQ_OK);
     same_files(path_of(MAX_SEGMENTS - 1), test_path("left"));
   }
@@ -364,13 +365,15 @@ static void what_cannot_be_written_is_named(void **state) {
   const char *paths[MAX_SEGMENTS];
   cq_error error = {0};
   cq_lexical_set *set = opened(paths, write_segments(paths, 0, texts, 20, 10), NULL);
-  assert_int_equal(cq_lexical_segment_of_texts(test_path("no/words"), analyzer, texts, 5, NULL, &error), CQ_ERR_IO);
+  assert_int_equal(cq_lexical_segment_of_texts(test_path("no/words"), analyzer, texts, NULL, 5, NULL, &error),
+                   CQ_ERR_IO);
   assert_non_null(strstr(error.message, "no/words"));
   error = (cq_error){0};
   assert_int_equal(cq_lexical_segments_merge(test_path("no/words"), set, 0, 2, NULL, &error), CQ_ERR_IO);
   assert_non_null(strstr(error.message, "no/words"));
   const size_t too_many = (size_t)CQ_MAX_SEGMENT_TEXTS + 1;
-  assert_int_equal(cq_lexical_segment_of_texts(path_of(3), analyzer, NULL, too_many, NULL, &error), CQ_ERR_ARGUMENT);
+  assert_int_equal(cq_lexical_segment_of_texts(path_of(3), analyzer, NULL, NULL, too_many, NULL, &error),
+                   CQ_ERR_ARGUMENT);
   assert_string_equal(error.message, "2147483648 texts in a segment, expected at most 2147483647");
   cq_lexical_set_free(set);
   cq_lexical_set_free(NULL);
@@ -415,8 +418,8 @@ static void searches_outlive_commits(void **state) {
 static cq_status grow(const char *const *paths) {
   cq_lexical_set *first = NULL, *second = NULL;
   cq_lexical_hit *hits = NULL;
-  cq_status status = cq_lexical_segment_of_texts(paths[0], analyzer, texts, 40, NULL, NULL);
-  if (!status) status = cq_lexical_segment_of_texts(paths[1], analyzer, texts + 40, 10, NULL, NULL);
+  cq_status status = cq_lexical_segment_of_texts(paths[0], analyzer, texts, NULL, 40, NULL, NULL);
+  if (!status) status = cq_lexical_segment_of_texts(paths[1], analyzer, texts + 40, NULL, 10, NULL, NULL);
   if (!status) status = cq_lexical_set_open(&first, analyzer, paths, 1, NULL, NULL);
   if (!status) status = cq_lexical_set_open(&second, analyzer, paths, 2, first, NULL);
   if (!status) status = cq_lexical_set_search_texts(&hits, second, queries, N_QUERIES, NULL, NULL, NULL, NULL);

@@ -93,7 +93,7 @@ static void add_term(random_query *q, int word, double weight) {
   const size_t i = q->as.n++;
   q->words[i] = word;
   snprintf(q->names[i], sizeof q->names[i], "w%d", word);
-  q->terms[i] = (cq_lexical_term){cq_slice_of(q->names[i]), weight};
+  q->terms[i] = (cq_lexical_term){cq_slice_of(q->names[i]), weight, 0};
   q->as.terms = q->terms;
 }
 
@@ -371,7 +371,7 @@ static void what_cannot_matter_is_not_looked_at(void **state) {
   cq_builder_free(&text);
   const char *const paths[] = {test_path("skip.tsv")};
   assert_int_equal(cq_lexical_build(test_path("skip"), paths, 1, NULL, NULL, NULL), CQ_OK);
-  cq_lexical_term terms[] = {{cq_slice_of("common"), 1}, {cq_slice_of("rare"), 1}};
+  cq_lexical_term terms[] = {{cq_slice_of("common"), 1, 0}, {cq_slice_of("rare"), 1, 0}};
   const cq_lexical_query query = {terms, 2};
   double scores[3];
   cq_lexical *index = opened("skip");
@@ -457,14 +457,14 @@ static void bad_options_are_refused(void **state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     cq_error error = {0};
     cq_lexical_hit *hits = (cq_lexical_hit *)&error;
-    cq_lexical_term terms[] = {{cq_slice_of("w1"), 1}, {cq_slice_of("w0"), cases[i].weight}};
+    cq_lexical_term terms[] = {{cq_slice_of("w1"), 1, 0}, {cq_slice_of("w0"), cases[i].weight, 0}};
     const cq_lexical_query query = {terms, 2};
     assert_int_equal(cq_lexical_search(&hits, index, &query, 1, &cases[i].options, NULL, &error), CQ_ERR_ARGUMENT);
     assert_non_null(strstr(error.message, cases[i].why));
     assert_null(hits);
   }
   /* No query at all, one without terms, one of unknown terms only. */
-  cq_lexical_term unknown[] = {{cq_slice_of("nobody"), 1}, {cq_slice_of(""), 1}};
+  cq_lexical_term unknown[] = {{cq_slice_of("nobody"), 1, 0}, {cq_slice_of(""), 1, 0}};
   const cq_lexical_query queries[] = {{NULL, 0}, {unknown, 2}};
   for (size_t n = 0; n <= 2; n++) {
     cq_lexical_hit *hits;
@@ -493,7 +493,7 @@ static void a_damaged_term_is_an_error(void **state) {
   write_bytes(test_path("lies/segment-1"), bytes, n);
   free(bytes);
   cq_lexical *index = opened("lies");
-  cq_lexical_term terms[] = {{cq_slice_of("w0"), 1}};
+  cq_lexical_term terms[] = {{cq_slice_of("w0"), 1, 0}};
   const cq_lexical_query query = {terms, 1};
   cq_lexical_hit *hits;
   cq_error error = {0};

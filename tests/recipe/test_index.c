@@ -5,7 +5,11 @@
 #include "base/memory.h"
 #include "calque/calque.h"
 #include "calque/lab/lexical.h"
-#include "store/index_store.h"
+#include "lexical/growing.h"
+/* a type there has the name of a function of calque/index.h */
+#define cq_index_check cq_index_check_of_record
+#include "store/index_snapshot.h"
+#undef cq_index_check
 
 #include <dlfcn.h>
 #include <math.h>
@@ -357,29 +361,25 @@ static void queries_may_be_encoded_already(void **state) {
 
 /* --- by words --- */
 
-/* The scores of an index by words are, bit for bit, those of a lexical index of the same documents. */
+/* The scores of an index by words are, bit for bit, those of a set of segments of the same texts' forms. */
 static void words_rank_as_a_lexical_index(void **state) {
   (void)state;
   static const char *const texts[] = {"a river and a house", "the house by the river", "late trains, late trains",
                                       "a garden"};
   const cq_slice queries[] = {slice("the river house"), slice("late garden late")};
-  char lines_of[400] = "";
   cq_document documents[N];
   cq_index *index = fresh("words.index");
-  cq_lexical *lexical;
-  cq_lexical_build_options build = cq_lexical_build_default_options();
-  cq_analysis_options analysis = cq_analysis_default_options();
+  cq_analyzer *analyzer;
+  cq_lexical_set *lexical;
+  cq_slice same[N];
   cq_error error = {0};
-  analysis.language = "mul", analysis.no_stems = true, build.analysis = &analysis;
   for (size_t i = 0; i < N; i++) {
-    const size_t at = strlen(lines_of);
     documents[i] = (cq_document){.id = {&"abcd"[i], 1}, .text = slice(texts[i])};
-    snprintf(lines_of + at, sizeof lines_of - at, "%c\t%s\n", "abcd"[i], texts[i]);
+    same[i] = slice(texts[i]);
   }
-  write_text(test_path("words.tsv"), lines_of);
-  if (cq_lexical_build(test_path("words.lexical"), (const char *const[]){test_path("words.tsv")}, 1, &build, NULL,
-                       &error) ||
-      cq_lexical_open(&lexical, test_path("words.lexical"), &error) ||
+  if (cq_analyzer_open_forms(&analyzer, &error) ||
+      cq_lexical_segment_of_texts(test_path("words"), analyzer, same, NULL, N, NULL, &error) ||
+      cq_lexical_set_open(&lexical, analyzer, (const char *const[]){test_path("words")}, 1, NULL, &error) ||
       cq_index_add(index, documents, N, NULL, &error) || cq_index_commit(index, &error) ||
       cq_index_compact(index, NULL, &error)) /* the statistics have what is deleted until then */
     fail_msg("%s", error.message);
@@ -391,28 +391,69 @@ static void words_rank_as_a_lexical_index(void **state) {
     o.words_model = by.model = (cq_lexical_model)(model % CQ_N_LEXICAL_MODELS);
     o.words_mu = by.mu = model < CQ_N_LEXICAL_MODELS ? 0 : 12;
     for (size_t q = 0; q < 2; q++) {
-      cq_lexical_query query;
       cq_lexical_hit *expected;
       cq_hits *hits;
       size_t n;
-      assert_int_equal(cq_lexical_parse(&query, lexical, queries[q], NULL), CQ_OK);
-      assert_int_equal(cq_lexical_search(&expected, lexical, &query, 1, &by, NULL, NULL), CQ_OK);
+      assert_int_equal(cq_lexical_set_search_texts(&expected, lexical, &queries[q], 1, &by, NULL, NULL, NULL), CQ_OK);
       assert_int_equal(cq_index_search(&hits, index, &queries[q], 1, &o, NULL, NULL), CQ_OK);
       const cq_hit *hit = cq_hits_of(hits, 0, &n);
       assert_true(n >= 2);
       for (size_t i = 0; i < n; i++) {
         assert_memory_equal(&hit[i].score, &expected[i].score, sizeof(double));
         assert_memory_equal(&hit[i].words, &expected[i].score, sizeof(double));
-        assert_int_equal(hit[i].document.id.data[0], expected[i].id.data[0]);
+        assert_int_equal(hit[i].document.id.data[0], "abcd"[expected[i].document]);
       }
       assert_true(n == by.k || !expected[n].id.data);
       cq_hits_free(hits);
       cq_free(expected);
-      cq_lexical_query_free(&query);
     }
   }
-  cq_lexical_free(lexical);
+  cq_lexical_set_free(lexical);
+  cq_analyzer_free(analyzer);
   cq_index_free(index);
+}
+
+static size_t n_by_words(const cq_index *index, const char *query) {
+  cq_search_options o = cq_search_default_options();
+  cq_hits *hits;
+  size_t n;
+  o.ranking = CQ_RANK_WORDS;
+  assert_int_equal(cq_index_search(&hits, index, (const cq_slice[]){slice(query)}, 1, &o, NULL, NULL), CQ_OK);
+  cq_hits_of(hits, 0, &n);
+  cq_hits_free(hits);
+  return n;
+}
+
+/* An index of the format before: equal words match, until a commit or a compaction writes all words anew. */
+static void an_older_index_is_renewed(void **state) {
+  (void)state;
+  for (int compacts = 0; compacts < 2; compacts++) {
+    const cq_document added = {.id = {"e", 1}, .language = slice("de"), .text = slice("zwei H\u00e4user")};
+    cq_index_manifest m;
+    const char *name = compacts ? "older.index" : "oldest.index";
+    cq_index *index = fresh(name);
+    assert_int_equal(n_by_words(index, "rivers"), 2);
+    cq_index_free(index);
+    assert_int_equal(cq_index_manifest_read(&m, test_path(name), NULL), CQ_OK);
+    assert_int_equal(m.format, CQ_INDEX_FORMAT);
+    m.format = CQ_INDEX_FORMAT_TERMS;
+    assert_int_equal(cq_index_manifest_save(&m, test_path(name), NULL), CQ_OK);
+    cq_index_manifest_free(&m);
+    assert_int_equal(cq_index_open(&index, test_path(name), (const cq_index_options[]){for_writing()}, NULL), CQ_OK);
+    assert_int_equal(n_by_words(index, "river"), 2);
+    assert_int_equal(n_by_words(index, "rivers"), 0);
+    if (compacts)
+      assert_int_equal(cq_index_compact(index, NULL, NULL), CQ_OK);
+    else if (cq_index_add(index, &added, 1, NULL, NULL) || cq_index_commit(index, NULL))
+      fail_msg("not added");
+    assert_int_equal(n_by_words(index, "rivers"), 2);
+    assert_int_equal(n_by_words(index, "Haus"), !compacts);
+    assert_int_equal(cq_index_check(index, NULL, NULL), CQ_OK);
+    cq_index_free(index);
+    assert_int_equal(cq_index_manifest_read(&m, test_path(name), NULL), CQ_OK);
+    assert_int_equal(m.format, CQ_INDEX_FORMAT);
+    cq_index_manifest_free(&m);
+  }
 }
 
 static void search_with_each_allocation_failing(const char *directory, const cq_index_options *options,
@@ -556,6 +597,7 @@ int main(void) {
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(queries_may_be_encoded_already),
       cmocka_unit_test(words_rank_as_a_lexical_index),
+      cmocka_unit_test(an_older_index_is_renewed),
       cmocka_unit_test(a_hybrid_score_is_the_sum_of_both),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
       cmocka_unit_test(every_allocation_of_a_ranking_may_fail),

@@ -267,7 +267,7 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_IO);
   write_text(test_path("five/deleted-1"), "too long");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-  static const char *const formats[] = {"something else", "calque index 4", "calque index", "calque index 2"};
+  static const char *const formats[] = {"something else", "calque index 5", "calque index", "calque index 2"};
   for (int i = 0; i < 4; i++) { /* all the rest is as it should be */
     char text[200];
     cq_error error = {0};
@@ -275,11 +275,11 @@ static void broken_files_are_named(void **state) {
              formats[i]);
     write_text(test_path("five/manifest.json"), text);
     assert_int_equal(cq_index_store_open(&s, test_path("five"), false, &error), CQ_ERR_FORMAT);
-    assert_non_null(strstr(error.message, "not \"calque index 3\": build the index again"));
+    assert_non_null(strstr(error.message, "not \"calque index 4\": build the index again"));
     assert_non_null(strstr(error.message, formats[i]));
   }
   write_text(test_path("five/manifest.json"),
-             "{\"format\": \"calque index 3\", \"model\": \"m\", \"fingerprint\": \"f\", "
+             "{\"format\": \"calque index 4\", \"model\": \"m\", \"fingerprint\": \"f\", "
              "\"identity\": \"0123456789abcdef0123456789abcdef\", \"dim\": 1048577}");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
 }

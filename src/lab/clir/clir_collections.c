@@ -397,6 +397,7 @@ cq_lexical_hit *cq_clir_hits(const cq_clir *c, size_t k) {
 bool cq_clir_own_query(cq_lexical_query *out, const cq_clir *c, const cq_clir_side *s, size_t topic) {
   const cq_word_run *q = &s->queries[topic];
   *out = (cq_lexical_query){cq_alloc_array(q->n + 1, sizeof *out->terms), q->n};
-  for (size_t i = 0; out->terms && i < q->n; i++) out->terms[i] = (cq_lexical_term){c->words.items[q->words[i]], 1};
+  for (size_t i = 0; out->terms && i < q->n; i++)
+    out->terms[i] = (cq_lexical_term){.term = c->words.items[q->words[i]], .weight = 1};
   return out->terms != NULL;
 }

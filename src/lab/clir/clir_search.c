@@ -32,7 +32,7 @@ static void add_query_term(cq_lexical_query *query, cq_slice word, double weight
     if (weighted) query->terms[i].weight += weight;
     return;
   }
-  query->terms[query->n++] = (cq_lexical_term){word, weight};
+  query->terms[query->n++] = (cq_lexical_term){.term = word, .weight = weight};
 }
 
 enum { FEEDBACK_DOCUMENTS = 10 };

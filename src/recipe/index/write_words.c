@@ -18,8 +18,8 @@ typedef struct writing_words {
   int64_t next;                  /* number of a part's file */
   cq_index_snapshot *compacting; /* only its live records, renumbered; NULL: all */
   /* texts of the current part */
-  cq_slice *texts;
-  size_t n_texts, texts_capacity, n_bytes;
+  cq_slice *texts, *languages;
+  size_t n_texts, texts_capacity, languages_capacity, n_bytes;
   cq_arena arena;
 } writing_words;
 
@@ -34,7 +34,8 @@ static cq_status write_part(writing_words *w, cq_error *error) {
   char path[PATH_MAX];
   if (w->n_texts == 0) return CQ_OK;
   cq_status status = cq_index_store_words(path, w->index->store, w->next, error);
-  if (!status) status = cq_lexical_segment_of_texts(path, w->analyzer, w->texts, w->n_texts, w->ctx, error);
+  if (!status)
+    status = cq_lexical_segment_of_texts(path, w->analyzer, w->texts, w->languages, w->n_texts, w->ctx, error);
   if (!status) status = add_part(w, (int64_t)w->n_texts, error);
   cq_arena_free(&w->arena);
   w->n_texts = w->n_bytes = 0;
@@ -43,7 +44,8 @@ static cq_status write_part(writing_words *w, cq_error *error) {
 
 /* Adds a passage together with its document's title, whose words count as the passage's. */
 static cq_status add_text(writing_words *w, const cq_document *d, const cq_index_passage *p, cq_error *error) {
-  if (!cq_reserve((void **)&w->texts, &w->texts_capacity, w->n_texts + 1, sizeof *w->texts))
+  if (!cq_reserve((void **)&w->texts, &w->texts_capacity, w->n_texts + 1, sizeof *w->texts) ||
+      !cq_reserve((void **)&w->languages, &w->languages_capacity, w->n_texts + 1, sizeof *w->languages))
     return cq_fail_memory(error, "index by words");
   const size_t n = d->title.n + 1 + p->end - p->begin;
   char *text = cq_arena_alloc(&w->arena, n);
@@ -51,6 +53,9 @@ static cq_status add_text(writing_words *w, const cq_document *d, const cq_index
   if (d->title.n) memcpy(text, d->title.data, d->title.n);
   text[d->title.n] = '\n';
   memcpy(text + d->title.n + 1, d->text.data + p->begin, p->end - p->begin);
+  const char *language = cq_arena_strndup(&w->arena, d->language.data, d->language.n);
+  if (!language) return cq_fail_memory(error, "index by words");
+  w->languages[w->n_texts] = (cq_slice){language, d->language.n};
   w->texts[w->n_texts++] = (cq_slice){text, n};
   w->n_bytes += n;
   return w->n_texts < PART_RECORDS && w->n_bytes < PART_BYTES ? CQ_OK : write_part(w, error);
@@ -89,7 +94,7 @@ static cq_status dead_records(unsigned char **out, const cq_index *index, cq_err
 static cq_status merge_parts(writing_words *w, size_t first, size_t n, const unsigned char *dead, cq_error *error) {
   char path[PATH_MAX];
   cq_lexical_set *set = NULL;
-  cq_status status = cq_index_open_parts(&set, w->index, w->parts, w->n_parts, NULL, error);
+  cq_status status = cq_index_open_parts(&set, w->index, w->parts, w->n_parts, true, NULL, error);
   if (!status) status = cq_index_store_words(path, w->index->store, w->next, error);
   if (!status) status = cq_lexical_segments_merge(path, set, first, n, dead, error);
   if (!status) {
@@ -121,7 +126,7 @@ static cq_status merge_where_many(writing_words *w, cq_error *error) {
 
 static cq_status write_from(writing_words *w, int64_t record, cq_error *error) {
   const cq_index_store *store = w->index->store;
-  cq_status status = cq_index_need_analyzer(&w->analyzer, w->index, error);
+  cq_status status = cq_index_need_analyzer(&w->analyzer, w->index, true, error);
   if (!status) status = cq_index_store_visit(store, record, cq_index_store_n(store), index_document, w, error);
   return status ? status : write_part(w, error);
 }
@@ -130,6 +135,7 @@ static void free_writing(writing_words *w) {
   cq_index_snapshot_release(w->compacting);
   cq_free(w->parts);
   cq_free(w->texts);
+  cq_free(w->languages);
   cq_arena_free(&w->arena);
 }
 
@@ -139,8 +145,10 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   size_t n_parts;
   int64_t n_indexed = 0;
   cq_index_store_get_words(&parts, &n_parts, index->store);
+  const bool is_current = cq_index_store_has_forms(index->store);
+  if (!is_current) n_parts = 0; /* all words are written anew */
   for (size_t i = 0; i < n_parts; i++) n_indexed += parts[i].n;
-  if (n_indexed == cq_index_store_n(index->store)) return CQ_OK;
+  if (is_current && n_indexed == cq_index_store_n(index->store)) return CQ_OK;
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n_parts; i++)
     if (!cq_reserve((void **)&w.parts, &w.capacity, i + 1, sizeof *w.parts))
