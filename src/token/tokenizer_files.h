@@ -35,6 +35,7 @@ typedef enum cq_class_kind {
   CQ_CLASS_BERT, /* vocab.txt */
   CQ_CLASS_MPNET,
   CQ_CLASS_FUNNEL,
+  CQ_CLASS_JAPANESE,
   CQ_CLASS_ROBERTA, /* vocab.json and merges.txt */
   CQ_CLASS_HERBERT,
   CQ_CLASS_XLMR, /* SentencePiece */
@@ -57,6 +58,9 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
                              const json_t *specials, cq_error *error);
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error);
+/* The normalizer and the pre-tokenizer of a BertJapaneseTokenizer's document; specials: its added tokens. Errors:
+ * CQ_ERR_UNSUPPORTED for another word tokenizer than MeCab. */
+cq_status cq_japanese_step(json_t **out, const json_t *config, const json_t *specials, cq_error *error);
 /* A tokenizer from a SentencePiece model's bytes, with the ids and the special tokens of a class. */
 cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_kind kind, const json_t *config,
                                     const char *path, cq_error *error);

@@ -261,6 +261,8 @@ static cq_status make_renumbered(cq_tokenizer **out, const renumbering *r, int32
 cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer, const bool *needed,
                             cq_error *error) {
   int32_t next = 0;
+  if (tokenizer->pre_tokenizers.japanese)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "a vocabulary whose words MeCab splits cannot be trimmed");
   choose_kept(new_ids, tokenizer, needed);
   for (size_t id = 0; id < tokenizer->vocab.n; id++) new_ids[id] = new_ids[id] ? next++ : -1;
   const renumbering r = {.t = tokenizer, .new_ids = new_ids};

@@ -37,7 +37,7 @@ static json_t *switch_of(const json_t *config, const char *key, bool fallback, b
 cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                             const json_t *specials, cq_error *error) {
   cq_class_kind kind = CQ_CLASS_NONE;
-  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_FUNNEL, path, error);
+  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_JAPANESE, path, error);
   if (!status) status = read_pieces(&t->vocab, path, error);
   if (status) return status;
   static const char *const keys[] = {"pad_token",  "unk_token", "cls_token", "sep_token",
@@ -73,6 +73,13 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *
       "##", "cleanup", 1, "model", "type", "WordPiece", "unk_token", names[1], "continuing_subword_prefix", "##",
       "max_input_chars_per_word", 100);
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
+  if (kind == CQ_CLASS_JAPANESE) {
+    json_t *steps = NULL;
+    status = cq_japanese_step(&steps, config, added, error);
+    if (!status && json_object_update(t->document, steps)) status = cq_fail_memory(error, "tokenizer document");
+    json_decref(steps);
+    if (status) return status;
+  }
   t->config_class = mpnet ? "MPNetTokenizer" : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer" : "BertTokenizer";
   return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }
