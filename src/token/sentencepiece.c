@@ -123,6 +123,12 @@ static json_t *sp_normalizer_json(const cq_sp_model *m) {
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
+static json_t *albert_json(const json_t *config, const cq_sp_model *m) {
+  json_t *rules = sp_normalizer_json(m), *all = rules ? cq_albert_normalizer_json(config, rules) : NULL;
+  json_decref(rules);
+  return all;
+}
+
 static json_t *sp_metaspace_json(const cq_sp_model *m) {
   return json_pack("{s:s, s:s, s:b, s:s, s:b}", "type", "Metaspace", "replacement", "\xE2\x96\x81", "add_prefix_space",
                    m->add_dummy_prefix, "prepend_scheme", m->add_dummy_prefix ? "always" : "never", "split", 1);
@@ -223,9 +229,10 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_ki
                         "byte_fallback", m.byte_fallback, "ignore_merges", 0)
             : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
     t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                            "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
-                            "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
-                            template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
+                            "added_tokens", added_json(t, &m, xlmr), "normalizer",
+                            kind == CQ_CLASS_ALBERT ? albert_json(config, &m) : sp_normalizer_json(&m), "pre_tokenizer",
+                            pre_tokenizer_json(&m), "post_processor", template_json(t, before, after, xlmr), "decoder",
+                            sp_metaspace_json(&m), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
     t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, NULL, path, error)
@@ -243,12 +250,6 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   if (status) return status;
   if (kind == CQ_CLASS_NONE && !strcmp(name, "sentencepiece.bpe.model")) kind = CQ_CLASS_XLMR;
   if (kind == CQ_CLASS_NONE && !strcmp(name, "spm.model")) kind = CQ_CLASS_DEBERTA_V2;
-  /* ALBERT's class lower-cases the text and strips accents before the model, unless both are turned off. */
-  if (kind == CQ_CLASS_ALBERT && (!json_is_false(json_object_get(config, "do_lower_case")) ||
-                                  !json_is_true(json_object_get(config, "keep_accents"))))
-    return cq_fail_file(
-        error, CQ_ERR_UNSUPPORTED, path,
-        "AlbertTokenizer without tokenizer.json is supported with do_lower_case false and keep_accents true only");
   for (int i = 0; kind == CQ_CLASS_DEBERTA_V2 && i < 2; i++) {
     static const char *const keys[] = {"do_lower_case", "split_by_punct"};
     if (json_is_true(json_object_get(config, keys[i])))

@@ -228,13 +228,14 @@ static cq_status assemble_trimmed(cq_tokenizer *out, const renumbering *r, cq_er
   json_t *document = NULL, *config = NULL, *specials = NULL;
   out->lowercase_first = r->t->lowercase_first;
   out->config_class = r->t->config_class;
+  out->class_kind = r->t->class_kind;
   cq_status status = trim_document(&document, r, error);
   if (!status) status = trim_config(&config, r, error);
   if (!status && names) status = cq_json_parse(&specials, names->bytes, names->name, error);
   if (!status) status = put_json_file(out, "tokenizer.json", document, error);
   if (!status && config) status = put_json_file(out, "tokenizer_config.json", config, error);
   if (!status && specials) status = put_json_file(out, "special_tokens_map.json", specials, error);
-  if (!status) status = cq_tokenizer_apply_class(document, config, error);
+  if (!status) status = cq_tokenizer_apply_class(document, config, (cq_class_kind)r->t->class_kind, error);
   if (!status) status = cq_tokenizer_assemble(out, document, "tokenizer.json", error);
   if (!status) status = cq_tokenizer_finish(out, config, specials, "tokenizer_config.json", error);
   json_decref(document);
