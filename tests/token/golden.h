@@ -37,6 +37,7 @@ static const char *const golden_names[] = {
     "gemma",
     "funnel",
     "herbert",
+    "albert",
 };
 enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
 
