@@ -62,6 +62,11 @@ def main():
         character_coverage=1.0, num_threads=1, minloglevel=4)
     finish(root, "albert", sentences, {"spiece.model": model.getvalue(), "config.json": {"model_type": "albert"},
                                        "tokenizer_config.json": {"keep_accents": False}})
+    folder = os.path.join(root, "deberta-v2")  # a tokenizer.json of transformers 5
+    finish(root, "deberta-v2", sentences, {"spm.model": model.getvalue(), "config.json": {"model_type": "deberta-v2"},
+                                           "tokenizer_config.json": {"unk_token": "<unk>", "pad_token": "<pad>", "do_lower_case": True}})
+    AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    os.remove(os.path.join(folder, "spm.model"))
 
 
 if __name__ == "__main__":
