@@ -62,6 +62,11 @@ def main():
         character_coverage=1.0, num_threads=1, minloglevel=4)
     finish(root, "albert", sentences, {"spiece.model": model.getvalue(), "config.json": {"model_type": "albert"},
                                        "tokenizer_config.json": {"keep_accents": False}})
+    fairseq = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(s for s in sentences if "\0" not in s), model_writer=fairseq, vocab_size=600,
+        normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=4)
+    finish(root, "camembert", sentences, {"sentencepiece.bpe.model": fairseq.getvalue(), "config.json": {"model_type": "camembert"}})
     folder = os.path.join(root, "deberta-v2")  # a tokenizer.json of transformers 5
     finish(root, "deberta-v2", sentences, {"spm.model": model.getvalue(), "config.json": {"model_type": "deberta-v2"},
                                            "tokenizer_config.json": {"unk_token": "<unk>", "pad_token": "<pad>", "do_lower_case": True}})

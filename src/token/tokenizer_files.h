@@ -37,6 +37,7 @@ typedef enum cq_class_kind {
   CQ_CLASS_ROBERTA, /* vocab.json and merges.txt */
   CQ_CLASS_HERBERT,
   CQ_CLASS_XLMR, /* SentencePiece */
+  CQ_CLASS_CAMEMBERT,
   CQ_CLASS_T5,
   CQ_CLASS_ALBERT,
   CQ_CLASS_DEBERTA_V2,

@@ -38,6 +38,7 @@ static const char *const golden_names[] = {
     "funnel",
     "herbert",
     "albert",
+    "camembert",
     "deberta-v2",
 };
 enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
