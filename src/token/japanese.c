@@ -83,7 +83,8 @@ static const struct {
     {"unidic", "name its directory with CALQUE_MECAB_DICTIONARY (dicdir of the Python package unidic)", 0},
 };
 
-/* MeCab's options -d and -u, with their values; text is changed. */
+/* MeCab's options -d and -u, with their values, which are absolute paths: a model does not bring its own dictionary, which
+ * MeCab would trust. text is changed. */
 static cq_status parse_options(const char **options, int *n, bool *has_directory, char *text, const cq_step_parser *p) {
   static const char *const known[] = {"-d", "--dicdir", "-u", "--userdic"};
   bool is_value = false;
@@ -107,7 +108,11 @@ static cq_status parse_options(const char **options, int *n, bool *has_directory
       return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
                           "mecab_option '%.64s' is not supported, only -d DIRECTORY and -u FILE", at);
     *has_directory |= !is_value && k < 2;
+    const char *value = at + length + (at[length] == '=');
     is_value = !is_value && at[length] == '\0';
+    if (!is_value && *value != '/')
+      return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
+                          "mecab_option names '%.64s', expected an absolute path", value);
     options[(*n)++] = at;
     at = is_last ? end : end + 1;
   }

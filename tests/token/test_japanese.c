@@ -130,6 +130,12 @@ static void test_dictionaries(void **state) {
   expect_refused(KWARGS("\"mecab_option\": \"-r /etc/mecabrc\""), CQ_ERR_UNSUPPORTED, "mecab_option '-r'");
   expect_refused(KWARGS("\"mecab_option\": \"-d\""), CQ_ERR_FORMAT, "mecab_option ends with '-d', without a value");
   expect_refused(KWARGS("\"mecab_option\": \"-d /not/there\""), CQ_ERR_IO, "MeCab's dictionary: ");
+  static const char *const relative[] = {"-d dic", "-ddic", "--userdic=dic", "-u ./dic"};
+  for (size_t i = 0; i < 4; i++) {
+    char config[256];
+    snprintf(config, sizeof config, KWARGS("\"mecab_option\": \"%s\""), relative[i]);
+    expect_refused(config, CQ_ERR_UNSUPPORTED, "dic', expected an absolute path");
+  }
   setenv("CALQUE_MECAB_DICTIONARY", debian, 1);
   expect_refused(MECAB, CQ_ERR_FORMAT, "is not the dictionary unidic_lite that the model names: it has 1316 contexts");
   setenv("CALQUE_MECAB_DICTIONARY", "/not/there", 1);
@@ -157,6 +163,10 @@ static void test_dictionaries(void **state) {
     cq_tokenizer *t = open_tokenizer(directory);
     expect_ids(t, "japanese-wordpiece");
     cq_tokenizer_free(t);
+    if (i) continue; /* the environment counts more */
+    setenv("CALQUE_MECAB_DICTIONARY", "/not/there", 1);
+    assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_IO);
+    unsetenv("CALQUE_MECAB_DICTIONARY");
   }
 }
 
