@@ -50,22 +50,22 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 /* --- the choice --- */
 
 static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
-                          cq_error *error) {
+                          bool as_it_is, cq_error *error) {
   char path[PATH_MAX], second[PATH_MAX];
-  bool found, also;
-  cq_class_kind kind;
+  bool found = false, also;
+  cq_class_kind kind = CQ_CLASS_NONE;
   cq_status status = read_beside(t, &t->legacy_added, path, directory, "added_tokens.json", error);
-  if (!status) status = cq_tokenizer_class_beside_json(&kind, directory, config, error);
+  if (!status && !as_it_is) status = cq_tokenizer_class_beside_json(&kind, directory, config, error);
   if (status) return status;
   /* MeCab's words cannot be in a tokenizer.json. */
-  status = kind == CQ_CLASS_JAPANESE ? CQ_OK : keep_file(t, path, &found, directory, "tokenizer.json", error);
+  if (kind != CQ_CLASS_JAPANESE) status = keep_file(t, path, &found, directory, "tokenizer.json", error);
   if (status) return status;
-  if (kind != CQ_CLASS_JAPANESE && found) {
+  if (found) {
     t->class_kind = (int)kind;
     json_t *document;
     status = cq_tokenizer_read_json(&document, t, t->files[t->n_files - 1].bytes, path, error);
     if (status) return status;
-    status = cq_tokenizer_apply_class(document, config, kind, error);
+    if (!as_it_is) status = cq_tokenizer_apply_class(document, config, kind, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* Files for older readers are copied, too. */
@@ -78,6 +78,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
   }
   status = keep_file(t, path, &found, directory, "vocab.txt", error);
   if (status || found) return status ? status : cq_open_vocab_txt(t, directory, path, config, specials, error);
+  if (kind == CQ_CLASS_JAPANESE)
+    return cq_fail_file(error, CQ_ERR_IO, path, "not found, but BertJapaneseTokenizer needs it");
   static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", NULL};
   for (size_t i = 0; models[i]; i++) {
     status = keep_file(t, path, &found, directory, models[i], error);
@@ -97,7 +99,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
       "tokenizer.model, vocab.json with merges.txt");
 }
 
-cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
+static cq_status open_directory(cq_tokenizer **out, const char *directory, bool lowercase_override, bool as_it_is,
+                                cq_error *error) {
   *out = NULL;
   char path[PATH_MAX], config_path[PATH_MAX];
   json_t *config = NULL, *specials = NULL;
@@ -106,7 +109,7 @@ cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowe
   t->lowercase_first = lowercase_override;
   cq_status status = read_beside(t, &config, config_path, directory, "tokenizer_config.json", error);
   if (!status) status = read_beside(t, &specials, path, directory, "special_tokens_map.json", error);
-  if (!status) status = open_any(t, directory, config, specials, error);
+  if (!status) status = open_any(t, directory, config, specials, as_it_is, error);
   if (!status) status = cq_tokenizer_finish(t, config, specials, config_path, error);
   json_decref(config);
   json_decref(specials);
@@ -116,4 +119,13 @@ cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowe
   }
   *out = t;
   return CQ_OK;
+}
+
+cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
+  return open_directory(out, directory, lowercase_override, false, error);
+}
+
+cq_status cq_tokenizer_open_as_it_is(cq_tokenizer **out, const char *directory, bool lowercase_override,
+                                     cq_error *error) {
+  return open_directory(out, directory, lowercase_override, true, error);
 }

@@ -460,6 +460,13 @@ static void test_class_defaults(void **state) {
     encode(&b, t, cq_slice_of("the river"), 0, NULL);
     if ((a.n == b.n && !memcmp(a.ids, b.ids, a.n * sizeof *a.ids)) != cases[i].lowers) fail_msg("case %zu", i);
     cq_tokenizer_free(t);
+    /* A static model has the library tokenizers alone. */
+    cq_error error = {0};
+    if (cq_tokenizer_open_as_it_is(&t, test_path(folder), false, &error)) fail_msg("%s", error.message);
+    encode(&a, t, cq_slice_of("The RÍVER"), 0, NULL);
+    encode(&b, t, cq_slice_of("the river"), 0, NULL);
+    assert_true(a.n != b.n || memcmp(a.ids, b.ids, a.n * sizeof *a.ids));
+    cq_tokenizer_free(t);
   }
   cq_free(a.ids);
   cq_free(b.ids);

@@ -77,6 +77,10 @@ static void test_saved(void **state) {
     expect_ids(t, names[i]);
     assert_int_equal(cq_tokenizer_describe(t)->model_max_length, 77);
     cq_tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/vocab.txt", directory);
+    assert_int_equal(remove(path), 0);
+    assert_int_equal(cq_tokenizer_open(&t, directory, false, &error), CQ_ERR_IO);
+    assert_non_null(strstr(error.message, "not found, but BertJapaneseTokenizer needs it"));
   }
 }
 
