@@ -180,9 +180,10 @@ cq_status cq_japanese_parse(cq_pre_tokenizer *step, const cq_step_parser *p) {
   if (!status) status = cq_json_get_string(&name, p->json, "mecab_dic", p->place->path, p->error);
   if (!status) status = cq_json_get_string(&option, p->json, "mecab_option", p->place->path, p->error);
   if (!status)
-    status = cq_plugin_load(&table, "mecab", CQ_MECAB_PLUGIN_VERSION,
-                            "this model's Japanese tokenizer needs calque's plugin for MeCab (built with libmecab-dev)",
-                            p->error);
+    status = cq_plugin_load(
+        &table, "mecab", CQ_MECAB_PLUGIN_VERSION,
+        "this model's Japanese tokenizer needs calque's plugin for MeCab (calque-mecab; libmecab-dev to build it)",
+        p->error);
   if (status) return status;
   step->japanese = cq_alloc_zeroed(sizeof *step->japanese);
   if (!step->japanese) return cq_fail_memory(p->error, p->place->where);
