@@ -2,18 +2,25 @@
 
     python reference/golden_classes.py tests/golden/token
 
-The class is named in tokenizer_config.json or in config.json. Trained on sentences.json. Needs tokenizers and transformers.
+The class is named in tokenizer_config.json or in config.json. Trained on sentences.json. Needs tokenizers, transformers,
+sentencepiece and protobuf.
 """
+import io
 import json
 import os
 import sys
 
 os.environ["HF_HUB_OFFLINE"] = "1"
+import sentencepiece
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer
 
 
 def write(folder, name, content):
+    if isinstance(content, bytes):
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(content)
+        return
     with open(os.path.join(folder, name), "w", encoding="utf-8", newline="\n") as f:
         f.write(content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, separators=(",", ":")) + "\n")
 
@@ -48,6 +55,23 @@ def main():
     merges = "#version: 0.2\n" + "".join((m if isinstance(m, str) else " ".join(m)) + "\n" for m in model["merges"])
     finish(root, "herbert", sentences, {"vocab.json": model["vocab"], "merges.txt": merges,
                                         "config.json": {"model_type": "bert", "tokenizer_class": "HerbertTokenizerFast"}})
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(s for s in sentences if "\0" not in s), model_writer=model, vocab_size=600, pad_id=0, unk_id=1,
+        bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]", "[MASK]"], normalization_rule_name="identity",
+        character_coverage=1.0, num_threads=1, minloglevel=4)
+    finish(root, "albert", sentences, {"spiece.model": model.getvalue(), "config.json": {"model_type": "albert"},
+                                       "tokenizer_config.json": {"keep_accents": False}})
+    fairseq = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(s for s in sentences if "\0" not in s), model_writer=fairseq, vocab_size=600,
+        normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=4)
+    finish(root, "camembert", sentences, {"sentencepiece.bpe.model": fairseq.getvalue(), "config.json": {"model_type": "camembert"}})
+    folder = os.path.join(root, "deberta-v2")  # a tokenizer.json of transformers 5
+    finish(root, "deberta-v2", sentences, {"spm.model": model.getvalue(), "config.json": {"model_type": "deberta-v2"},
+                                           "tokenizer_config.json": {"unk_token": "<unk>", "pad_token": "<pad>", "do_lower_case": True}})
+    AutoTokenizer.from_pretrained(folder).save_pretrained(folder)
+    os.remove(os.path.join(folder, "spm.model"))
 
 
 if __name__ == "__main__":

@@ -310,7 +310,15 @@ def gte_5(root):
     published(root, "gte-5", GteModel, config, "cls_token", with_gradients=False)
 
 
-FAMILIES_5 = {"modernbert-5": modernbert_5, "nomic-5": nomic_5, "gte-5": gte_5}
+def eurobert_5(root):
+    from transformers import EuroBertConfig, EuroBertModel
+    config = EuroBertConfig(vocab_size=vocab_size(root, "bert-cased"), max_position_embeddings=64, pad_token_id=0,
+                            bos_token_id=2, eos_token_id=3, mask_token_id=4, num_key_value_heads=1, mlp_bias=True,
+                            rope_parameters={"rope_type": "default", "rope_theta": 300.0}, **SIZES)
+    published(root, "eurobert-5", EuroBertModel, config, "mean_tokens", with_gradients=False)
+
+
+FAMILIES_5 = {"modernbert-5": modernbert_5, "nomic-5": nomic_5, "gte-5": gte_5, "eurobert-5": eurobert_5}
 FAMILIES = {"modernbert": modernbert, "modernbert-biases": modernbert_biases, "nomic": nomic, "gte": gte,
             "jina-v2": jina_v2}
 

@@ -99,7 +99,7 @@ static cq_status static_open(cq_module **out, const cq_module_source *source, cq
   cq_status status;
   if ((status = cq_weights_open(&m->weights, source->directory, error)) ||
       (status = take_model2vec(m, source->arena, error)) || (status = cq_weights_all_taken(m->weights, NULL, error)) ||
-      (status = cq_tokenizer_open(&m->base.tokenizer, source->directory, source->lowercase, error)))
+      (status = cq_tokenizer_open_as_it_is(&m->base.tokenizer, source->directory, source->lowercase, error)))
     return status;
   m->params[0].table = true;
   m->base.output_dim = m->params[0].cols;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "text/regex.h"
 #include "text/unicode.h"
 #include "token/charsmap.h"
 
@@ -125,6 +126,29 @@ static bool run_replace_runs(cq_builder *out, const cq_normalizer *step, cq_slic
   return !out->failed;
 }
 
+typedef struct replacing {
+  cq_builder *out;
+  const cq_normalizer *step;
+  cq_slice text;
+  size_t done; /* where the last match ended */
+} replacing;
+
+static bool put_replacement(void *context, size_t start, size_t end) {
+  replacing *r = context;
+  cq_builder_bytes(r->out, r->text.data + r->done, start - r->done);
+  cq_builder_bytes(r->out, r->step->to.data, r->step->to.n);
+  r->done = end;
+  return !r->out->failed;
+}
+
+static bool run_replace_regex(cq_builder *out, const cq_normalizer *step, cq_slice text) {
+  replacing r = {out, step, text, 0};
+  const cq_status status = cq_regex_each(step->regex, text, put_replacement, &r);
+  if (status == CQ_ERR_MEMORY) out->failed = true;
+  cq_builder_bytes(out, text.data + r.done, text.n - r.done);
+  return !status && !out->failed;
+}
+
 static bool run_prepend(cq_builder *out, const cq_normalizer *step, cq_slice text) {
   if (text.n) cq_builder_bytes(out, step->to.data, step->to.n);
   cq_builder_bytes(out, text.data, text.n);
@@ -183,7 +207,7 @@ static bool parse_class(cq_normalizer *step, const cq_step_parser *p, const char
   return step->ranges != NULL;
 }
 
-/* The regular expressions found in real files: one character or \s, followed by + or {n,}; a class. */
+/* Those that most files have run faster than others: one character or \s, followed by + or {n,}; a class. */
 static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const char *regex) {
   const char *rest = regex;
   cq_status status = CQ_OK;
@@ -203,9 +227,16 @@ static cq_status parse_runs(cq_normalizer *step, const cq_step_parser *p, const 
     min_chars = 1;
   else if (rest > regex && sscanf(rest, "{%4d,}%n", &min_chars, &length) == 1 && (length == 0 || rest[length]))
     min_chars = 0;
-  if (min_chars < 1)
-    return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
-                        "%s: Replace with the regular expression '%s' is not supported", p->place->where, regex);
+  if (min_chars < 1) {
+    cq_error why = {0};
+    status = cq_regex_open(&step->regex, cq_slice_of(regex), &why);
+    step->run = run_replace_regex;
+    if (status == CQ_ERR_MEMORY) return cq_fail_memory(p->error, p->place->where);
+    return !status ? CQ_OK
+                   : cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path,
+                                  "%s: Replace with the regular expression '%s' is not supported: %s", p->place->where,
+                                  regex, why.message);
+  }
   step->min_chars = min_chars;
   step->run = run_replace_runs;
   return CQ_OK;
@@ -282,11 +313,13 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
     if (status || !step.run) return status;
     if (out->n >= CQ_MAX_STEPS) {
       cq_charsmap_free(step.charsmap);
+      cq_regex_free(step.regex);
       return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
                           CQ_MAX_STEPS);
     }
     if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps)) {
       cq_charsmap_free(step.charsmap);
+      cq_regex_free(step.regex);
       return cq_fail_memory(p->error, "normalizers");
     }
     out->steps[out->n++] = step;
@@ -307,7 +340,10 @@ cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_
 }
 
 void cq_normalizers_free(cq_normalizers *normalizers) {
-  for (size_t i = 0; i < normalizers->n; i++) cq_charsmap_free(normalizers->steps[i].charsmap);
+  for (size_t i = 0; i < normalizers->n; i++) {
+    cq_charsmap_free(normalizers->steps[i].charsmap);
+    cq_regex_free(normalizers->steps[i].regex);
+  }
   cq_free(normalizers->steps);
   *normalizers = (cq_normalizers){0};
 }
@@ -334,7 +370,7 @@ cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_norm
     const bool fine = normalizers->steps[i].run(target, &normalizers->steps[i], text);
     if (target->is_full || target->n > limit)
       return CQ_ERR_LIMIT; /* may exceed it: some steps append without checking */
-    if (!fine) return CQ_ERR_MEMORY;
+    if (!fine) return target->failed ? CQ_ERR_MEMORY : CQ_ERR_STOPPED;
     text = (cq_slice){target->data ? target->data : "", target->n};
   }
   return CQ_OK;

@@ -15,6 +15,7 @@ struct cq_normalizer {
   size_t n_ranges;
   cq_slice from, to; /* in the tokenizer's arena */
   cq_charsmap *charsmap;
+  struct cq_regex *regex;
 };
 typedef struct cq_normalizers {
   cq_normalizer *steps;
@@ -27,7 +28,8 @@ void cq_normalizers_free(cq_normalizers *normalizers);
 bool cq_normalizer_lowers(const cq_normalizer *step);
 /* Whether its result is in a normal form of Unicode. */
 bool cq_normalizer_has_form(const cq_normalizer *step);
-/* Appends the normalized text; other is scratch. CQ_ERR_MEMORY, or CQ_ERR_LIMIT for more than cq_normal_limit bytes. */
+/* Appends the normalized text; other is scratch. CQ_ERR_MEMORY; CQ_ERR_LIMIT for more than cq_normal_limit bytes;
+ * CQ_ERR_STOPPED for a regular expression that takes too long. */
 CQ_MUST_USE cq_status cq_normalizers_run(cq_builder *out, cq_builder other[2], const cq_normalizers *normalizers,
                                          cq_slice text);
 

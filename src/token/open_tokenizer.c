@@ -49,75 +49,23 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* --- the choice --- */
 
-/* Llama's and Gemma's classes add the tokens requested by add_bos_token and add_eos_token, regardless of
- * tokenizer.json. Returns nonzero when out of memory. */
-static int apply_ends(json_t *document, const json_t *config, bool gemma) {
-  static const char *const switches[] = {"add_bos_token", "add_eos_token"}, *const keys[] = {"bos_token", "eos_token"},
-                           *const usual[2][2] = {{"<s>", "</s>"}, {"<bos>", "<eos>"}};
-  json_t *single = json_array(), *specials = json_object();
-  for (int end = 0; end < 2; end++) {
-    const json_t *wish = json_object_get(config, switches[end]);
-    const char *text = cq_special_text(config, NULL, keys[end], usual[gemma][end]);
-    const json_t *token = cq_find_added_json(json_object_get(document, "added_tokens"), text);
-    const json_int_t id = token ? json_integer_value(json_object_get(token, "id")) : -1;
-    if (json_is_boolean(wish) ? json_is_true(wish) : end == 0) {
-      if (id < 0) { /* not one of the tokens: what the file says */
-        json_decref(single);
-        json_decref(specials);
-        return 0;
-      }
-      cq_json_push(&single, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", text, "type_id", 0));
-      cq_json_set(&specials, text, json_pack("{s:s, s:[I], s:[s]}", "id", text, "ids", id, "tokens", text));
-    }
-    if (end == 0) cq_json_push(&single, json_pack("{s:{s:s, s:i}}", "Sequence", "id", "A", "type_id", 0));
-  }
-  json_t *processor = json_pack("{s:s, s:o, s:[], s:o}", "type", "TemplateProcessing", "single", single, "pair",
-                                "special_tokens", specials);
-  return json_object_set_new(document, "post_processor", processor);
-}
-
-/* On loading, some tokenizer classes override switches of tokenizer.json by tokenizer_config.json, including its
- * defaults: the model was trained with the resulting ids. */
-cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error) {
-  const char *class = json_string_value(json_object_get(config, "tokenizer_class"));
-  json_t *normalizer = json_object_get(document, "normalizer"), *splitter = json_object_get(document, "pre_tokenizer");
-  const char *normalizer_type = json_string_value(json_object_get(normalizer, "type"));
-  const char *splitter_type = json_string_value(json_object_get(splitter, "type"));
-  int failed = 0;
-  if (!class) return CQ_OK;
-  bool bert = !strncmp(class, "BertTok", 7) || !strncmp(class, "DistilBertTok", 13) || !strncmp(class, "MPNetTok", 8);
-  if (bert && normalizer_type && !strcmp(normalizer_type, "BertNormalizer")) {
-    const json_t *strip = json_object_get(config, "strip_accents");
-    bool lower = !json_is_false(json_object_get(config, "do_lower_case"));
-    bool cjk = !json_is_false(json_object_get(config, "tokenize_chinese_chars"));
-    failed |= json_object_set_new(normalizer, "lowercase", json_boolean(lower));
-    failed |= json_object_set_new(normalizer, "handle_chinese_chars", json_boolean(cjk));
-    failed |= json_object_set_new(normalizer, "strip_accents",
-                                  json_is_boolean(strip) ? json_boolean(json_is_true(strip)) : json_null());
-  }
-  if (!strncmp(class, "RobertaTok", 10) && splitter_type && !strcmp(splitter_type, "ByteLevel"))
-    failed |= json_object_set_new(splitter, "add_prefix_space",
-                                  json_boolean(json_is_true(json_object_get(config, "add_prefix_space"))));
-  const bool gemma = !strncmp(class, "GemmaTok", 8), llama = !strncmp(class, "LlamaTok", 8);
-  const bool says = json_is_boolean(json_object_get(config, "add_bos_token")) ||
-                    json_is_boolean(json_object_get(config, "add_eos_token"));
-  if ((gemma || llama) && says) failed |= apply_ends(document, config, gemma);
-  return failed ? cq_fail_memory(error, "tokenizer.json") : CQ_OK;
-}
-
 static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
-                          cq_error *error) {
+                          bool as_it_is, cq_error *error) {
   char path[PATH_MAX], second[PATH_MAX];
-  bool found, also;
+  bool found = false, also;
+  cq_class_kind kind = CQ_CLASS_NONE;
   cq_status status = read_beside(t, &t->legacy_added, path, directory, "added_tokens.json", error);
+  if (!status && !as_it_is) status = cq_tokenizer_class_beside_json(&kind, directory, config, error);
   if (status) return status;
-  status = keep_file(t, path, &found, directory, "tokenizer.json", error);
+  /* MeCab's words cannot be in a tokenizer.json. */
+  if (kind != CQ_CLASS_JAPANESE) status = keep_file(t, path, &found, directory, "tokenizer.json", error);
   if (status) return status;
   if (found) {
+    t->class_kind = (int)kind;
     json_t *document;
     status = cq_tokenizer_read_json(&document, t, t->files[t->n_files - 1].bytes, path, error);
     if (status) return status;
-    status = cq_tokenizer_apply_class(document, config, error);
+    if (!as_it_is) status = cq_tokenizer_apply_class(document, config, kind, error);
     if (!status) status = cq_tokenizer_assemble(t, document, path, error);
     json_decref(document);
     /* Files for older readers are copied, too. */
@@ -130,6 +78,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
   }
   status = keep_file(t, path, &found, directory, "vocab.txt", error);
   if (status || found) return status ? status : cq_open_vocab_txt(t, directory, path, config, specials, error);
+  if (kind == CQ_CLASS_JAPANESE)
+    return cq_fail_file(error, CQ_ERR_IO, path, "not found, but BertJapaneseTokenizer needs it");
   static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", NULL};
   for (size_t i = 0; models[i]; i++) {
     status = keep_file(t, path, &found, directory, models[i], error);
@@ -149,7 +99,8 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
       "tokenizer.model, vocab.json with merges.txt");
 }
 
-cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
+static cq_status open_directory(cq_tokenizer **out, const char *directory, bool lowercase_override, bool as_it_is,
+                                cq_error *error) {
   *out = NULL;
   char path[PATH_MAX], config_path[PATH_MAX];
   json_t *config = NULL, *specials = NULL;
@@ -158,7 +109,7 @@ cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowe
   t->lowercase_first = lowercase_override;
   cq_status status = read_beside(t, &config, config_path, directory, "tokenizer_config.json", error);
   if (!status) status = read_beside(t, &specials, path, directory, "special_tokens_map.json", error);
-  if (!status) status = open_any(t, directory, config, specials, error);
+  if (!status) status = open_any(t, directory, config, specials, as_it_is, error);
   if (!status) status = cq_tokenizer_finish(t, config, specials, config_path, error);
   json_decref(config);
   json_decref(specials);
@@ -168,4 +119,13 @@ cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowe
   }
   *out = t;
   return CQ_OK;
+}
+
+cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override, cq_error *error) {
+  return open_directory(out, directory, lowercase_override, false, error);
+}
+
+cq_status cq_tokenizer_open_as_it_is(cq_tokenizer **out, const char *directory, bool lowercase_override,
+                                     cq_error *error) {
+  return open_directory(out, directory, lowercase_override, true, error);
 }

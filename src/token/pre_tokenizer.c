@@ -235,6 +235,7 @@ static const struct {
     {"Split", NULL, cq_split_parse, false},
     {"Metaspace", run_metaspace, parse_metaspace, true},
     {"ByteLevel", run_byte_level, parse_byte_level, true},
+    {"MeCab", cq_japanese_run, cq_japanese_parse, true},
 };
 
 static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_step_parser *p) {
@@ -250,11 +251,13 @@ static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_s
       status = cq_fail_memory(p->error, "pre-tokenizers");
     if (status) {
       cq_regex_free(step.regex);
+      cq_japanese_free(step.japanese);
       return status;
     }
     out->steps[out->n++] = step;
     if (step.run == run_byte_level) out->byte_level = true;
     if (step.run == run_metaspace) out->metaspace = true;
+    if (step.run == cq_japanese_run) out->japanese = true;
     return CQ_OK;
   }
   return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: '%s' is not supported", p->place->where, type);
@@ -267,7 +270,10 @@ cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const
 }
 
 void cq_pre_tokenizers_free(cq_pre_tokenizers *pre_tokenizers) {
-  for (size_t i = 0; i < pre_tokenizers->n; i++) cq_regex_free(pre_tokenizers->steps[i].regex);
+  for (size_t i = 0; i < pre_tokenizers->n; i++) {
+    cq_regex_free(pre_tokenizers->steps[i].regex);
+    cq_japanese_free(pre_tokenizers->steps[i].japanese);
+  }
   cq_free(pre_tokenizers->steps);
   *pre_tokenizers = (cq_pre_tokenizers){0};
 }

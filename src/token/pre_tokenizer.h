@@ -30,11 +30,12 @@ struct cq_pre_tokenizer {
   int behavior, scheme;
   cq_slice text;
   struct cq_regex *regex;
+  struct cq_japanese *japanese;
 };
 typedef struct cq_pre_tokenizers {
   cq_pre_tokenizer *steps;
   size_t n, capacity;
-  bool byte_level, metaspace; /* has one of them */
+  bool byte_level, metaspace, japanese; /* has one of them */
 } cq_pre_tokenizers;
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error);
@@ -70,5 +71,12 @@ CQ_MUST_USE cq_status cq_split_parse(cq_pre_tokenizer *step, const cq_step_parse
 bool cq_split_by_class(cq_words *out, const cq_words *in, bool (*is_delimiter)(uint32_t c), int behavior);
 /* Appends bytes [start, end) of a word as a new word, if there are any. */
 bool cq_split_put(cq_words *out, const cq_word *word, size_t start, size_t end);
+
+/* --- MeCab (japanese.c), which only calque's own documents have --- */
+
+typedef struct cq_japanese cq_japanese;
+CQ_MUST_USE cq_status cq_japanese_parse(cq_pre_tokenizer *step, const cq_step_parser *p);
+bool cq_japanese_run(cq_words *out, const cq_words *in, const cq_pre_tokenizer *step);
+void cq_japanese_free(cq_japanese *japanese);
 
 #endif

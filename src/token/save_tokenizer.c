@@ -145,7 +145,8 @@ cq_status cq_tokenizer_save(const cq_tokenizer *tokenizer, const char *directory
   }
   if (!status && !cq_origin_of_file(tokenizer, "special_tokens_map.json"))
     status = cq_json_save(special_names(tokenizer), directory, "special_tokens_map.json", error);
-  if (!status && tokenizer->document && !cq_origin_of_file(tokenizer, "tokenizer.json"))
+  if (!status && tokenizer->document && !tokenizer->pre_tokenizers.japanese && /* which no tokenizer.json can have */
+      !cq_origin_of_file(tokenizer, "tokenizer.json"))
     status = cq_json_save(cq_complete_document(tokenizer), directory, "tokenizer.json", error);
   return status;
 }

@@ -3,7 +3,7 @@
  *
  *   normalizer   Precompiled, then WhitespaceSplit and Metaspace, which implement "remove extra white space" and "add a
  *                dummy prefix"; a model that keeps white space gets Prepend and Replace and no pre-tokenizer
- *   ids          as in the file, or XLM-R's: <s> <pad> </s> <unk>, the file's pieces from 3 on, <mask>
+ *   ids          as in the file, or fairseq's: XLM-R's or CamemBERT's own pieces, the file's others, <mask>
  *   BPE          a merge for every way to form a piece from two others, best scores first */
 #include "token/tokenizer_files.h"
 
@@ -26,18 +26,35 @@ static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, i
   return CQ_OK;
 }
 
-static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, bool xlmr, const char *path, cq_error *error) {
-  static const char *const first[] = {"<s>", "<pad>", "</s>", "<unk>"};
+/* Pieces of a class in front of the file's, which count from n_left_out on; the class also has <mask> at the end. */
+typedef struct layout {
+  const char *const *own; /* [n_own]; <unk> is the fourth */
+  size_t n_own, n_left_out;
+} layout;
+
+static layout layout_of(cq_class_kind kind) {
+  static const char *const xlmr[] = {"<s>", "<pad>", "</s>", "<unk>"};
+  static const char *const camembert[] = {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
+  if (kind == CQ_CLASS_XLMR) return (layout){xlmr, 4, 3};
+  return kind == CQ_CLASS_CAMEMBERT ? (layout){camembert, 5, 1} : (layout){NULL, 0, 0};
+}
+
+static bool is_unused(cq_slice piece) {
+  return piece.n > 7 && memcmp(piece.data + piece.n - 7, "NOTUSED", 7) == 0;
+}
+
+static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, const layout *l, const char *path, cq_error *error) {
   cq_status status = CQ_OK;
-  if (m->n > CQ_TRIE_MAX_NODES || (xlmr && m->n < 3))
+  if (m->n > CQ_TRIE_MAX_NODES || (l->n_own && m->n < 3))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu pieces, expected <unk>, <s>, </s> and more", m->n);
-  t->model.scores = cq_alloc_array_zeroed(m->n + 2, sizeof *t->model.scores);
+  t->model.scores = cq_alloc_array_zeroed(m->n + l->n_own + 1, sizeof *t->model.scores);
   if (!t->model.scores) return cq_fail_memory(error, "vocabulary");
   int32_t id = 0;
-  for (; xlmr && id < 4 && !status; id++) status = put_vocab_piece(t, cq_slice_of(first[id]), 0, id, error);
-  for (size_t i = xlmr ? 3 : 0; i < m->n && !status; i++)
+  for (; (size_t)id < l->n_own && !status; id++)
+    status = put_vocab_piece(t, cq_slice_of(l->own[id]), id < 4 ? 0 : -100, id, error);
+  for (size_t i = l->n_left_out; i < m->n && !status; i++)
     status = put_vocab_piece(t, m->pieces[i].text, (double)m->pieces[i].score, id++, error);
-  if (xlmr && !status) status = put_vocab_piece(t, cq_slice_of("<mask>"), 0, id, error);
+  if (l->n_own && !status) status = put_vocab_piece(t, cq_slice_of("<mask>"), 0, id, error);
   return status;
 }
 
@@ -90,15 +107,15 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 
 /* --- the document --- */
 
-static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, bool xlmr) {
+static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, const layout *l) {
   json_t *list = json_array();
   for (size_t id = 0; id < t->vocab.n; id++) {
-    /* We add XLM-R's first four tokens and its last; any other id is the file's id plus one. */
-    bool own = xlmr && (id < 4 || id + 1 == t->vocab.n);
-    int type = own ? CQ_SP_CONTROL : m->pieces[xlmr ? id - 1 : id].type;
+    const bool is_last = l->n_own && id + 1 == t->vocab.n;
+    const int type = id < l->n_own || is_last ? CQ_SP_CONTROL : m->pieces[id - l->n_own + l->n_left_out].type;
     if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
+    if (id < l->n_own && is_unused(cq_vocab_piece(&t->vocab, (int32_t)id))) continue;
     cq_json_push(&list, cq_added_token_json((int64_t)id, cq_vocab_piece(&t->vocab, (int32_t)id),
-                                            type != CQ_SP_USER_DEFINED, xlmr && id + 1 == t->vocab.n, false));
+                                            type != CQ_SP_USER_DEFINED, is_last, false));
   }
   return list;
 }
@@ -121,6 +138,12 @@ static json_t *sp_normalizer_json(const cq_sp_model *m) {
   cq_json_push(
       &steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ", "content", "\xE2\x96\x81"));
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
+}
+
+static json_t *albert_json(const json_t *config, const cq_sp_model *m) {
+  json_t *rules = sp_normalizer_json(m), *all = rules ? cq_albert_normalizer_json(config, rules) : NULL;
+  json_decref(rules);
+  return all;
 }
 
 static json_t *sp_metaspace_json(const cq_sp_model *m) {
@@ -204,18 +227,18 @@ static cq_status check_sp_model(const cq_sp_model *m, const char *path, cq_error
 
 cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_kind kind, const json_t *config,
                                     const char *path, cq_error *error) {
-  const bool xlmr = kind == CQ_CLASS_XLMR;
+  const layout l = layout_of(kind);
   cq_sp_model m;
   const char *before = "<s>", *after = "</s>";
   cq_status status = cq_sp_model_read(&m, bytes, path, error);
   if (status) return status;
   bool bpe = m.model_type == CQ_SP_BPE;
   status = check_sp_model(&m, path, error);
-  if (!status) status = fill_vocab(t, &m, xlmr, path, error);
+  if (!status) status = fill_vocab(t, &m, &l, path, error);
   if (!status && bpe) status = make_merges(t, error);
-  if (!status && !xlmr) status = special_tokens(&before, &after, t, kind, config, path, error);
+  if (!status && !l.n_own) status = special_tokens(&before, &after, t, kind, config, path, error);
   if (!status) {
-    const int unk = xlmr ? 3 : (int)find_unknown(&m);
+    const int unk = l.n_own ? 3 : (int)find_unknown(&m);
     const cq_slice unknown = cq_vocab_piece(&t->vocab, unk);
     json_t *model =
         bpe ? json_pack("{s:s, s:n, s:s%, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
@@ -223,11 +246,12 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_ki
                         "byte_fallback", m.byte_fallback, "ignore_merges", 0)
             : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
     t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                            "added_tokens", added_json(t, &m, xlmr), "normalizer", sp_normalizer_json(&m),
-                            "pre_tokenizer", pre_tokenizer_json(&m), "post_processor",
-                            template_json(t, before, after, xlmr), "decoder", sp_metaspace_json(&m), "model", model);
+                            "added_tokens", added_json(t, &m, &l), "normalizer",
+                            kind == CQ_CLASS_ALBERT ? albert_json(config, &m) : sp_normalizer_json(&m), "pre_tokenizer",
+                            pre_tokenizer_json(&m), "post_processor", template_json(t, before, after, l.n_own > 0),
+                            "decoder", sp_metaspace_json(&m), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
-    t->config_class = xlmr && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
+    t->config_class = kind == CQ_CLASS_XLMR && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
     status = t->document ? cq_tokenizer_assemble_document(t, config, NULL, path, error)
                          : cq_fail_memory(error, "tokenizer document");
   }
@@ -243,12 +267,6 @@ cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const ch
   if (status) return status;
   if (kind == CQ_CLASS_NONE && !strcmp(name, "sentencepiece.bpe.model")) kind = CQ_CLASS_XLMR;
   if (kind == CQ_CLASS_NONE && !strcmp(name, "spm.model")) kind = CQ_CLASS_DEBERTA_V2;
-  /* ALBERT's class lower-cases the text and strips accents before the model, unless both are turned off. */
-  if (kind == CQ_CLASS_ALBERT && (!json_is_false(json_object_get(config, "do_lower_case")) ||
-                                  !json_is_true(json_object_get(config, "keep_accents"))))
-    return cq_fail_file(
-        error, CQ_ERR_UNSUPPORTED, path,
-        "AlbertTokenizer without tokenizer.json is supported with do_lower_case false and keep_accents true only");
   for (int i = 0; kind == CQ_CLASS_DEBERTA_V2 && i < 2; i++) {
     static const char *const keys[] = {"do_lower_case", "split_by_punct"};
     if (json_is_true(json_object_get(config, keys[i])))

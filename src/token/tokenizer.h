@@ -41,6 +41,9 @@ typedef struct cq_tokenizer_info {
  * CQ_ERR_UNSUPPORTED for a component unknown to calque (named). */
 CQ_MUST_USE cq_status cq_tokenizer_open(cq_tokenizer **out, const char *directory, bool lowercase_override,
                                         cq_error *error);
+/* The same, but a tokenizer.json is read as it is, whatever class the files beside it name (static models). */
+CQ_MUST_USE cq_status cq_tokenizer_open_as_it_is(cq_tokenizer **out, const char *directory, bool lowercase_override,
+                                                 cq_error *error);
 void cq_tokenizer_free(cq_tokenizer *tokenizer);
 /* Leaves out the ids that have no row in a table of n rows: vocab_size is n from now on, and a text that uses one of
  * these ids is an error. Errors: CQ_ERR_FORMAT unless all of them are added tokens that no text needs. */

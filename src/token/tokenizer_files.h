@@ -4,9 +4,6 @@
 
 #include "token/tokenizer_parts.h"
 
-/* Overrides the switches of a tokenizer.json as its class (in tokenizer_config.json) would. */
-cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_error *error);
-
 /* Reads a tokenizer.json. If the fast reader succeeds, it fills t->vocab and the scores, and the document lacks
  * them. */
 cq_status cq_tokenizer_read_json(json_t **out, cq_tokenizer *t, cq_slice text, const char *path, cq_error *error);
@@ -33,11 +30,14 @@ typedef enum cq_class_kind {
   CQ_CLASS_REFUSED,
   CQ_CLASS_NONE, /* no class is known: the file's usual rules */
   CQ_CLASS_BERT, /* vocab.txt */
+  CQ_CLASS_DPR,
   CQ_CLASS_MPNET,
   CQ_CLASS_FUNNEL,
+  CQ_CLASS_JAPANESE,
   CQ_CLASS_ROBERTA, /* vocab.json and merges.txt */
   CQ_CLASS_HERBERT,
   CQ_CLASS_XLMR, /* SentencePiece */
+  CQ_CLASS_CAMEMBERT,
   CQ_CLASS_T5,
   CQ_CLASS_ALBERT,
   CQ_CLASS_DEBERTA_V2,
@@ -50,6 +50,16 @@ typedef enum cq_class_kind {
 cq_status cq_tokenizer_class(cq_class_kind *out, const char *directory, const json_t *config, cq_class_kind first,
                              cq_class_kind last, const char *path, cq_error *error);
 
+/* The same for the tokenizer.json of a directory, whose steps some classes replace; CQ_CLASS_NONE: it is read as it is. */
+cq_status cq_tokenizer_class_beside_json(cq_class_kind *out, const char *directory, const json_t *config,
+                                         cq_error *error);
+/* Replaces the steps of a tokenizer.json by those of its class (class_steps.c); config: tokenizer_config.json. */
+cq_status cq_tokenizer_apply_class(json_t *document, const json_t *config, cq_class_kind kind, cq_error *error);
+/* {"normalizer", "pre_tokenizer"} of BERT's classes. NULL: out of memory. */
+json_t *cq_bert_steps_json(const json_t *config, cq_class_kind kind);
+/* ALBERT's normalizer; old: the one with the rules of the SentencePiece model. NULL: out of memory. */
+json_t *cq_albert_normalizer_json(const json_t *config, json_t *old);
+
 /* The readers of the other formats: each fills t->vocab and t->document, and assembles the tokenizer. */
 cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                             const json_t *specials, cq_error *error);
@@ -57,6 +67,9 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
                              const json_t *specials, cq_error *error);
 cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                                 cq_error *error);
+/* The normalizer and the pre-tokenizer of a BertJapaneseTokenizer's document; specials: its added tokens. Errors:
+ * CQ_ERR_UNSUPPORTED for another word tokenizer than MeCab. */
+cq_status cq_japanese_step(json_t **out, const json_t *config, const json_t *specials, cq_error *error);
 /* A tokenizer from a SentencePiece model's bytes, with the ids and the special tokens of a class. */
 cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_kind kind, const json_t *config,
                                     const char *path, cq_error *error);

@@ -43,6 +43,7 @@ struct cq_tokenizer {
   json_t *document;         /* the tokenizer.json (or its equivalent) without model.vocab and merges: for saving */
   json_t *legacy_added;     /* added_tokens.json, {"text": id}; NULL: none */
   const char *config_class; /* tokenizer_class for a new tokenizer_config.json */
+  int class_kind;           /* a cq_class_kind, whose steps replace those of a tokenizer.json */
   cq_builder decoded;       /* byte-level pieces as text, concatenated, and the end of each */
   size_t *decoded_ends, decoded_capacity;
   cq_origin_file *files; /* what the tokenizer was opened from */

@@ -182,6 +182,9 @@ static cq_status trim_document(json_t **out, const renumbering *r, cq_error *err
   return *out ? CQ_OK : cq_fail_memory(error, "tokenizer.json");
 }
 
+/* Other classes would replace the normalizer. */
+static const char class_of_folded[] = "PreTrainedTokenizerFast";
+
 /* tokenizer_config.json; NULL if there was none. */
 static cq_status trim_config(json_t **out, const renumbering *r, cq_error *error) {
   const cq_origin_file *file = cq_origin_of_file(r->t, "tokenizer_config.json");
@@ -200,6 +203,7 @@ static cq_status trim_config(json_t **out, const renumbering *r, cq_error *error
     cq_json_set(out, "added_tokens_decoder", decoder);
   else
     json_decref(decoder);
+  if (r->folded && *out) cq_json_set(out, "tokenizer_class", json_string(class_of_folded));
   return status ? status : *out || !file ? CQ_OK : cq_fail_memory(error, file->name);
 }
 
@@ -227,14 +231,15 @@ static cq_status assemble_trimmed(cq_tokenizer *out, const renumbering *r, cq_er
   const cq_origin_file *names = cq_origin_of_file(r->t, "special_tokens_map.json");
   json_t *document = NULL, *config = NULL, *specials = NULL;
   out->lowercase_first = r->t->lowercase_first;
-  out->config_class = r->t->config_class;
+  out->config_class = r->folded ? class_of_folded : r->t->config_class;
+  out->class_kind = r->folded ? (int)CQ_CLASS_NONE : r->t->class_kind;
   cq_status status = trim_document(&document, r, error);
   if (!status) status = trim_config(&config, r, error);
   if (!status && names) status = cq_json_parse(&specials, names->bytes, names->name, error);
   if (!status) status = put_json_file(out, "tokenizer.json", document, error);
   if (!status && config) status = put_json_file(out, "tokenizer_config.json", config, error);
   if (!status && specials) status = put_json_file(out, "special_tokens_map.json", specials, error);
-  if (!status) status = cq_tokenizer_apply_class(document, config, error);
+  if (!status) status = cq_tokenizer_apply_class(document, config, (cq_class_kind)r->t->class_kind, error);
   if (!status) status = cq_tokenizer_assemble(out, document, "tokenizer.json", error);
   if (!status) status = cq_tokenizer_finish(out, config, specials, "tokenizer_config.json", error);
   json_decref(document);
@@ -261,6 +266,8 @@ static cq_status make_renumbered(cq_tokenizer **out, const renumbering *r, int32
 cq_status cq_tokenizer_trim(cq_tokenizer **out, int32_t *new_ids, const cq_tokenizer *tokenizer, const bool *needed,
                             cq_error *error) {
   int32_t next = 0;
+  if (tokenizer->pre_tokenizers.japanese)
+    return cq_fail(error, CQ_ERR_UNSUPPORTED, "a vocabulary whose words MeCab splits cannot be trimmed");
   choose_kept(new_ids, tokenizer, needed);
   for (size_t id = 0; id < tokenizer->vocab.n; id++) new_ids[id] = new_ids[id] ? next++ : -1;
   const renumbering r = {.t = tokenizer, .new_ids = new_ids};

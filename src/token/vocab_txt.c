@@ -27,17 +27,10 @@ static cq_status read_pieces(cq_vocab *vocab, const char *path, cq_error *error)
   return status;
 }
 
-/* true, false, or null for a key that is missing. */
-static json_t *switch_of(const json_t *config, const char *key, bool fallback, bool may_be_null) {
-  const json_t *value = json_object_get(config, key);
-  if (json_is_boolean(value)) return json_boolean(json_is_true(value));
-  return may_be_null ? json_null() : json_boolean(fallback);
-}
-
 cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
                             const json_t *specials, cq_error *error) {
   cq_class_kind kind = CQ_CLASS_NONE;
-  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_FUNNEL, path, error);
+  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_JAPANESE, path, error);
   if (!status) status = read_pieces(&t->vocab, path, error);
   if (status) return status;
   static const char *const keys[] = {"pad_token",  "unk_token", "cls_token", "sep_token",
@@ -63,16 +56,20 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *
   }
   int cls = cq_vocab_id(&t->vocab, cq_slice_of(names[2])), sep = cq_vocab_id(&t->vocab, cq_slice_of(names[3]));
   t->document = json_pack(
-      "{s:s, s:n, s:n, s:o, s:{s:s, s:b, s:o, s:o, s:o}, s:{s:s}, s:{s:s, s:[s, i], s:[s, i]}, s:{s:s, s:s, s:b}, "
-      "s:{s:s, s:s, s:s, s:i}}",
-      "version", "1.0", "truncation", "padding", "added_tokens", added, "normalizer", "type", "BertNormalizer",
-      "clean_text", 1, "handle_chinese_chars", switch_of(config, "tokenize_chinese_chars", true, false),
-      "strip_accents", switch_of(config, "strip_accents", false, true), "lowercase",
-      switch_of(config, "do_lower_case", true, false), "pre_tokenizer", "type", "BertPreTokenizer", "post_processor",
-      "type", "BertProcessing", "sep", names[3], sep, "cls", names[2], cls, "decoder", "type", "WordPiece", "prefix",
-      "##", "cleanup", 1, "model", "type", "WordPiece", "unk_token", names[1], "continuing_subword_prefix", "##",
-      "max_input_chars_per_word", 100);
+      "{s:s, s:n, s:n, s:o, s:{s:s, s:[s, i], s:[s, i]}, s:{s:s, s:s, s:b}, s:{s:s, s:s, s:s, s:i}}", "version", "1.0",
+      "truncation", "padding", "added_tokens", added, "post_processor", "type", "BertProcessing", "sep", names[3], sep,
+      "cls", names[2], cls, "decoder", "type", "WordPiece", "prefix", "##", "cleanup", 1, "model", "type", "WordPiece",
+      "unk_token", names[1], "continuing_subword_prefix", "##", "max_input_chars_per_word", 100);
+  json_t *steps = NULL;
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
+  if (kind == CQ_CLASS_JAPANESE)
+    status = cq_japanese_step(&steps, config, added, error);
+  else
+    steps = cq_bert_steps_json(config, kind);
+  if (!status && (!steps || json_object_update(t->document, steps)))
+    status = cq_fail_memory(error, "tokenizer document");
+  json_decref(steps);
+  if (status) return status;
   t->config_class = mpnet ? "MPNetTokenizer" : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer" : "BertTokenizer";
   return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
 }

@@ -37,6 +37,9 @@ static const char *const golden_names[] = {
     "gemma",
     "funnel",
     "herbert",
+    "albert",
+    "camembert",
+    "deberta-v2",
 };
 enum { N_GOLDEN = sizeof golden_names / sizeof *golden_names };
 

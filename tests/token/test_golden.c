@@ -397,6 +397,13 @@ static void test_class_switches(void **state) {
       {"wordpiece-cased", "{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", "The river", "the river", false},
       {"byte-level", "{\"tokenizer_class\":\"RobertaTokenizer\",\"add_prefix_space\":true}", "the", " the", true},
       {"byte-level-prefix", "{\"tokenizer_class\":\"RobertaTokenizer\"}", "the", " the", false},
+      {"byte-level-prefix", "{\"tokenizer_class\":\"BartTokenizerFast\"}", "the", " the", false},
+      {"unigram-whitespace", "{\"tokenizer_class\":\"AlbertTokenizer\"}", "The ``RÍVER''", "the \"river\"", true},
+      {"unigram-whitespace", "{\"tokenizer_class\":\"AlbertTokenizer\",\"do_lower_case\":false}", "The", "the", false},
+      {"unigram-whitespace", "{\"tokenizer_class\":\"AlbertTokenizer\",\"keep_accents\":true}", "ríver", "river",
+       false},
+      {"unigram-whitespace", "{\"tokenizer_class\":\"DebertaV2Tokenizer\",\"do_lower_case\":true}", "The", "the", true},
+      {"unigram-whitespace", "{\"tokenizer_class\":\"DebertaV2Tokenizer\"}", "The", "the", false},
   };
   cq_ids a = {0}, b = {0};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -407,6 +414,58 @@ static void test_class_switches(void **state) {
     encode(&b, t, cq_slice_of(cases[i].b), 0, NULL);
     bool same_ids = a.n == b.n && !memcmp(a.ids, b.ids, a.n * sizeof *a.ids);
     if (same_ids != cases[i].same) fail_msg("case %zu", i);
+    cq_tokenizer_free(t);
+  }
+  cq_free(a.ids);
+  cq_free(b.ids);
+}
+
+/* Without a switch in tokenizer_config.json, the class has its own, whatever tokenizer.json says; without a class, the
+ * model_type has one; transformers' base classes change nothing. */
+static void test_class_defaults(void **state) {
+  (void)state;
+  static const struct {
+    const char *config, *model; /* tokenizer_config.json, config.json; NULL: not there */
+    bool lowers;
+  } cases[] = {
+      {NULL, NULL, false},
+      {NULL, "{\"model_type\":\"bert\"}", true}, /* BioBERT, SciBERT */
+      {"{}", "{\"model_type\":\"bert\"}", true},
+      {"{\"do_lower_case\":false}", "{\"model_type\":\"bert\"}", false},
+      {"{\"do_lower_case\":false}", "{\"model_type\":\"electra\"}", false},
+      {"{\"tokenizer_class\":\"ElectraTokenizer\"}", "{\"model_type\":\"electra\"}", true},
+      {"{\"tokenizer_class\":\"ElectraTokenizerFast\",\"do_lower_case\":false}", NULL, false},
+      {NULL, "{\"model_type\":\"bert\",\"tokenizer_class\":\"MobileBertTokenizer\"}", true},
+      {"{\"tokenizer_class\":\"LayoutLMTokenizer\"}", NULL, true},
+      {"{\"tokenizer_class\":\"ConvBertTokenizer\",\"do_lower_case\":true}", "{\"model_type\":\"bert\"}", false},
+      {"{\"tokenizer_class\":\"DPRReaderTokenizerFast\",\"do_lower_case\":true}", NULL, false},
+      {"{\"tokenizer_class\":\"DPRContextEncoderTokenizer\",\"do_lower_case\":false}", NULL, true},
+      {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\",\"do_lower_case\":true}", "{\"model_type\":\"bert\"}", false},
+      {"{\"tokenizer_class\":\"TokenizersBackend\",\"do_lower_case\":true}", "{\"model_type\":\"bert\"}", false},
+      {"{\"tokenizer_class\":\"BertTokenizer\"}", "{\"model_type\":\"modernbert\"}", false},
+      {NULL, "{\"model_type\":\"roformer\"}", false},
+  };
+  cq_ids a = {0}, b = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char folder[32], path[512];
+    snprintf(folder, sizeof folder, "defaults-%zu", i);
+    cq_tokenizer *t = open_configured("wordpiece-cased", folder, cases[i].config ? cases[i].config : "{}");
+    cq_tokenizer_free(t);
+    snprintf(path, sizeof path, "%s/tokenizer_config.json", test_path(folder));
+    if (!cases[i].config) assert_int_equal(remove(path), 0);
+    snprintf(path, sizeof path, "%s/config.json", test_path(folder));
+    if (cases[i].model) write_text(path, cases[i].model);
+    t = open_tokenizer(test_path(folder));
+    encode(&a, t, cq_slice_of("The RÍVER"), 0, NULL);
+    encode(&b, t, cq_slice_of("the river"), 0, NULL);
+    if ((a.n == b.n && !memcmp(a.ids, b.ids, a.n * sizeof *a.ids)) != cases[i].lowers) fail_msg("case %zu", i);
+    cq_tokenizer_free(t);
+    /* A static model has the library tokenizers alone. */
+    cq_error error = {0};
+    if (cq_tokenizer_open_as_it_is(&t, test_path(folder), false, &error)) fail_msg("%s", error.message);
+    encode(&a, t, cq_slice_of("The RÍVER"), 0, NULL);
+    encode(&b, t, cq_slice_of("the river"), 0, NULL);
+    assert_true(a.n != b.n || memcmp(a.ids, b.ids, a.n * sizeof *a.ids));
     cq_tokenizer_free(t);
   }
   cq_free(a.ids);
@@ -554,6 +613,7 @@ int main(void) {
       cmocka_unit_test(test_nmt),
       cmocka_unit_test(test_spaces_before_added),
       cmocka_unit_test(test_class_switches),
+      cmocka_unit_test(test_class_defaults),
       cmocka_unit_test(test_class_ends),
   };
   return cmocka_run_group_tests(tests, read_sentences, drop_sentences);

@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 
+#include <dlfcn.h>
+
 static void sweep(const char *name) {
   const char *directory = golden_path(name);
   char target[512];
@@ -46,6 +48,15 @@ static void test_sweep(void **state) {
   sweep("vocab-json");
   sweep("unigram-never");
   sweep("words-marked");
+  sweep("albert");
+  void *plugin = dlopen("libcalque_mecab.so", RTLD_NOW | RTLD_LOCAL);
+  if (plugin && cq_is_directory("/var/lib/mecab/dic/ipadic-utf8")) {
+    sweep("japanese-lower");
+    sweep("japanese-characters");
+  } else {
+    print_message("without Japanese: no plugin for MeCab, or no mecab-ipadic-utf8\n");
+  }
+  if (plugin) dlclose(plugin);
 }
 
 int main(void) {

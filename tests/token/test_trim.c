@@ -181,6 +181,28 @@ static void class_can_read_a_copy(void **state) {
     }
 }
 
+/* ALBERT's class would replace the normalizer that folds. */
+static void what_is_folded_stays_so(void **state) {
+  (void)state;
+  cq_error error = {0};
+  cq_ids ids[2] = {{0}, {0}};
+  cq_tokenizer *old = open_tokenizer(golden_path("albert")), *folded = NULL;
+  const size_t n = (size_t)cq_tokenizer_describe(old)->vocab_size;
+  int32_t *new_ids = calloc(n, sizeof *new_ids);
+  double *weights = calloc(n, sizeof *weights);
+  if (cq_tokenizer_fold_case(&folded, new_ids, weights, old, &error)) fail_msg("%s", error.message);
+  cq_tokenizer_free(saved_and_opened(folded));
+  write_text(test_path("saved/config.json"), "{\"model_type\":\"albert\"}");
+  cq_tokenizer *opened = open_tokenizer(test_path("saved"));
+  encode(&ids[0], folded, cq_slice_of("The R\u00CDV\u00ADER"), 0, NULL);
+  encode(&ids[1], opened, cq_slice_of("The R\u00CDV\u00ADER"), 0, NULL);
+  assert_int_equal(ids[0].n, ids[1].n);
+  assert_memory_equal(ids[0].ids, ids[1].ids, ids[0].n * sizeof *ids[0].ids);
+  cq_tokenizer_free(old), cq_tokenizer_free(folded), cq_tokenizer_free(opened);
+  cq_free(ids[0].ids), cq_free(ids[1].ids);
+  free(new_ids), free(weights);
+}
+
 /* An unknown character costs ten more than the lowest score: without that piece "yab" would be an unknown "y" and "ab". */
 static void the_lowest_score_stays(void **state) {
   static const char json[] =
@@ -283,13 +305,10 @@ static void what_a_piece_is_worth(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(marked_text_is_split_as_before),
-      cmocka_unit_test(an_unknown_word_stays_unknown),
-      cmocka_unit_test(class_can_read_a_copy),
-      cmocka_unit_test(the_lowest_score_stays),
-      cmocka_unit_test(special_tokens_stay),
-      cmocka_unit_test(every_allocation_may_fail),
-      cmocka_unit_test(what_a_piece_is_worth),
+      cmocka_unit_test(marked_text_is_split_as_before), cmocka_unit_test(an_unknown_word_stays_unknown),
+      cmocka_unit_test(class_can_read_a_copy),          cmocka_unit_test(the_lowest_score_stays),
+      cmocka_unit_test(what_is_folded_stays_so),        cmocka_unit_test(special_tokens_stay),
+      cmocka_unit_test(every_allocation_may_fail),      cmocka_unit_test(what_a_piece_is_worth),
   };
   return cmocka_run_group_tests(tests, make_test_directory, finish);
 }

@@ -14,6 +14,7 @@ static const cq_family *const families[] = {
     &cq_family_jina_v2,
     &cq_family_jina_v3,
     &cq_family_jina_v3_transformers,
+    &cq_family_eurobert,
     &cq_family_modernbert,
     &cq_family_mt5,
     &cq_family_t5,

@@ -114,10 +114,10 @@ struct cq_family {
                                 cq_error *error); /* NULL: nothing more */
 };
 
-extern const cq_family cq_family_gemma3, cq_family_gte, cq_family_gte_transformers, cq_family_jina_v2,
-    cq_family_jina_v3, cq_family_jina_v3_transformers, cq_family_llama, cq_family_mistral, cq_family_modernbert,
-    cq_family_mt5, cq_family_nomic, cq_family_nomic_transformers, cq_family_qwen2, cq_family_qwen3, cq_family_t5,
-    cq_family_xlm_roberta_xl;
+extern const cq_family cq_family_eurobert, cq_family_gemma3, cq_family_gte, cq_family_gte_transformers,
+    cq_family_jina_v2, cq_family_jina_v3, cq_family_jina_v3_transformers, cq_family_llama, cq_family_mistral,
+    cq_family_modernbert, cq_family_mt5, cq_family_nomic, cq_family_nomic_transformers, cq_family_qwen2,
+    cq_family_qwen3, cq_family_t5, cq_family_xlm_roberta_xl;
 
 /* The family of a config.json; NULL: unknown. */
 const cq_family *cq_family_find(const json_t *config);

@@ -1,4 +1,4 @@
-/* Decoders used as encoders: Llama (Touvron et al. 2023) and similar models. Pre-norm with RMSNorm, rotary positions,
+/* Decoders used as encoders: Llama (Touvron et al. 2023) and similar models; EuroBERT (Boizard et al. 2025). Pre-norm with RMSNorm, rotary positions,
  * grouped-query attention (Ainslie et al. 2023), SwiGLU.
  *
  *   model_type    biases                          windows
@@ -6,6 +6,7 @@
  *   mistral       none                            sliding_window, all layers
  *   qwen2         query, key, value               use_sliding_window, from max_window_layers on, or layer_types
  *   qwen3         attention_bias                  the same; norms of queries and keys
+ *   eurobert      attention_bias, mlp_bias        none; an encoder: attention in both directions
  *
  * A checkpoint of a language model prefixes the names with "model." and has an lm_head, which is not read. */
 #include "model/families/family.h"
@@ -59,6 +60,19 @@ const cq_family cq_family_llama = {
     LLAMA_LIKE,
     .names = {LLAMA_NAMES},
     .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}},
+    .plan = plan_rotary};
+const cq_family cq_family_eurobert = {
+    .model_type = "eurobert",
+    .prefixes = {"model."},
+    .keys = {LLAMA_KEYS},
+    .names = {LLAMA_NAMES},
+    .rms = true,
+    .stays_narrow = true,
+    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}},
+    .norm_eps = 1e-5,
+    .activation = "silu",
+    .max_positions = 8192,
+    .ignored = ignored,
     .plan = plan_rotary};
 const cq_family cq_family_mistral = {
     .model_type = "mistral", LLAMA_LIKE, .names = {LLAMA_NAMES}, .n_kv_heads = 8, .plan = plan_mistral};
