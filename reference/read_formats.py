@@ -253,9 +253,7 @@ def compare_manifest(directory, manifest):
 def compare_pages(path):
     """Each page's last 8 bytes are the check of the others; a page that was never written is zeros."""
     data = open(path, "rb").read()
-    expect(len(data) % 4096 == 0 and data[20] in (0, 8), f"{path}: pages of 4096 bytes, of which 8 are reserved")
-    if data[20] == 0:
-        return  # of an earlier version
+    expect(len(data) % 4096 == 0 and data[20] == 8, f"{path}: pages of 4096 bytes, of which 8 are reserved")
     for number in range(1, len(data) // 4096 + 1):
         page = data[(number - 1) * 4096:number * 4096]
         if any(page):

@@ -48,7 +48,7 @@ cq_status cq_database_split_query(cq_database_query *out, const cq_index_searchi
   const cq_query_form *forms;
   size_t n_all = 0, n = 0;
   *out = (cq_database_query){0};
-  cq_status status = cq_index_need_analyzer(&analyzer, of->index, true, error);
+  cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
   if (!status) status = cq_analysis_open(&analysis, analyzer, error);
   if (!status) status = cq_analysis_run_query(&forms, &n_all, analysis, query, error);
   if (!status && !(out->items = cq_alloc_array_zeroed(n_all + 1, sizeof *out->items)))
@@ -323,7 +323,7 @@ cq_status cq_database_weigh(double *weights, const cq_index_searching *of, cq_sl
   cq_pg_value value;
   cq_builder hashes = {0};
   cq_pg_result *r = NULL;
-  cq_status status = cq_index_need_analyzer(&analyzer, of->index, true, error);
+  cq_status status = cq_index_need_analyzer(&analyzer, of->index, error);
   if (!status) status = cq_database_split_query(&terms, of, query, error);
   if (!status) status = cq_database_counts_statement(&ask, &value, &hashes, &terms, 1, error);
   if (!status) status = cq_pg_run_statement(&r, s->pg, &ask, error);

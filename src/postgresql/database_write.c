@@ -347,7 +347,7 @@ cq_status cq_database_prepare(cq_database_writing *w, cq_index *index, const cq_
   cq_status status = CQ_OK;
   w->index = index, w->batch = batch;
   if (!w->analysis) {
-    status = cq_index_need_analyzer(&analyzer, index, true, error);
+    status = cq_index_need_analyzer(&analyzer, index, error);
     if (!status) status = cq_analysis_open(&w->analysis, analyzer, error);
   }
   return status ? status : prepare_rows(w, next_document, next_passage, error);

@@ -109,7 +109,6 @@ cq_status cq_index_store_compact(cq_index_store *s, const cq_index_words *words,
   status = write_generation(&c, next.files, next.hubness, error);
   next.n = c.n;
   next.approximate++, next.n_approximate = 0, next.approximate_check = 0;
-  next.format = CQ_INDEX_FORMAT;
   next.words = (cq_index_words *)(uintptr_t)words, next.n_words = n_words; /* borrowed: snapshots have their own */
   for (size_t i = 0; i < n_words; i++)
     if (words[i].number > next.last_words) next.last_words = words[i].number;

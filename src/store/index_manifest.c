@@ -10,9 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FORMAT     "calque index %d"
-#define NEWEST     "calque index 4" /* with the number CQ_INDEX_FORMAT */
-#define WITH_TERMS "calque index 3" /* and CQ_INDEX_FORMAT_TERMS */
+#define FORMAT "calque index 4"
 enum { CHECK_HEX = 17, MAX_WORDS = 4096 };
 
 void cq_index_manifest_free(cq_index_manifest *m) {
@@ -101,13 +99,12 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
   json_t *words = pack_words(m);
   json_t *json =
       words ? json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:s, s:s, s:s}",
-                        "format", m->format == CQ_INDEX_FORMAT ? NEWEST : WITH_TERMS, "model", m->model, "fingerprint",
-                        m->fingerprint, "identity", m->identity, "dim", (json_int_t)m->dim, "records", (json_int_t)m->n,
-                        "documents", (json_int_t)m->n_documents, "files", (json_int_t)m->files, "deleted_generation",
-                        (json_int_t)m->generation, "deleted_bytes", (json_int_t)m->n_deleted_bytes,
-                        "approximate_generation", (json_int_t)m->approximate, "approximate_records",
-                        (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words, "words", words,
-                        "deleted_check", deleted, "approximate_check", approximate, "check", check)
+                        "format", FORMAT, "model", m->model, "fingerprint", m->fingerprint, "identity", m->identity,
+                        "dim", (json_int_t)m->dim, "records", (json_int_t)m->n, "documents", (json_int_t)m->n_documents,
+                        "files", (json_int_t)m->files, "deleted_generation", (json_int_t)m->generation, "deleted_bytes",
+                        (json_int_t)m->n_deleted_bytes, "approximate_generation", (json_int_t)m->approximate,
+                        "approximate_records", (json_int_t)m->n_approximate, "last_words", (json_int_t)m->last_words,
+                        "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
             : NULL;
   if (m->tasks) cq_json_set(&json, "tasks", json_true());
   return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
@@ -212,10 +209,9 @@ cq_status cq_index_manifest_read(cq_index_manifest *out, const char *directory, 
   cq_status status = cq_path_join(path, sizeof path, directory, "manifest.json", error);
   if (!status) status = cq_json_read(&json, path, error);
   if (!status) status = cq_json_get_string(&format, json, "format", path, error);
-  out->format = format && !strcmp(format, WITH_TERMS) ? CQ_INDEX_FORMAT_TERMS : CQ_INDEX_FORMAT;
-  if (!status && (!format || (strcmp(format, NEWEST) != 0 && strcmp(format, WITH_TERMS) != 0)))
+  if (!status && (!format || strcmp(format, FORMAT) != 0))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path,
-                          "\"format\" is \"%.40s\", not \"" NEWEST "\": build the index again ('calque index new')",
+                          "\"format\" is \"%.40s\", not \"" FORMAT "\": build the index again ('calque index new')",
                           format ? format : "");
   if (!status) status = copy_string(&out->model, json, "model", path, error);
   if (!status) status = copy_string(&out->fingerprint, json, "fingerprint", path, error);

@@ -158,7 +158,6 @@ cq_index_info cq_index_snapshot_info(const cq_index_snapshot *s) {
                          .n_documents = s->m.n_documents,
                          .n_approximate = s->m.n_approximate,
                          .approximate = s->m.approximate,
-                         .has_forms = s->m.format == CQ_INDEX_FORMAT,
                          .words = s->m.words,
                          .n_words = s->m.n_words,
                          .n_queries = s->m.n_queries,

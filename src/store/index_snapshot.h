@@ -12,12 +12,7 @@
 #include <stdatomic.h>
 
 /* The contents of the manifest. */
-enum {
-  CQ_INDEX_FORMAT = 4,
-  CQ_INDEX_FORMAT_TERMS = 3 /* a word is one term, not stemmed: the next commit or compaction writes all words anew */
-};
 typedef struct cq_index_manifest {
-  int format;
   char *model, *fingerprint;
   char identity[CQ_IDENTITY_HEX];            /* of the index, whatever becomes of it */
   bool tasks;                                /* documents and queries use the model's prompts and routes for them */

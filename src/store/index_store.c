@@ -21,8 +21,7 @@ cq_status cq_index_store_create(const char *directory, const char *model, const 
   cq_directory_writer w = {0};
   cq_document_store *documents = NULL;
   char *owned[2] = {cq_strdup(model), cq_strdup(fingerprint)};
-  cq_index_manifest m = {
-      .format = CQ_INDEX_FORMAT, .model = owned[0], .fingerprint = owned[1], .tasks = tasks, .dim = dim, .files = 1};
+  cq_index_manifest m = {.model = owned[0], .fingerprint = owned[1], .tasks = tasks, .dim = dim, .files = 1};
   char path[PATH_MAX];
   cq_status status = owned[0] && owned[1] ? CQ_OK : cq_fail_memory(error, directory);
   if (!status) status = cq_index_new_identity(m.identity, directory, error);

@@ -72,7 +72,6 @@ typedef struct cq_index_info {
   int64_t approximate;         /* its generation */
   const cq_index_words *words; /* [n_words]; later records are in no lexical index */
   size_t n_words;
-  bool has_forms;       /* words are indexed by their forms (text/word_forms.h); older indexes: as one term each */
   bool tasks;           /* documents and queries are each encoded with the model's own prompt and modules */
   int64_t n_queries, k; /* the parameters of the records' hubness; n_queries 0: the index has no hubness */
 } cq_index_info;
@@ -194,8 +193,6 @@ CQ_MUST_USE cq_status cq_index_store_set_words(cq_index_store *store, const cq_i
                                                cq_error *error);
 /* The segments that will be valid after the next commit, borrowed until set_words. */
 void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_index_store *store);
-/* Whether those are of forms. */
-bool cq_index_store_has_forms(const cq_index_store *store);
 /* A number that no part has. */
 int64_t cq_index_store_next_words(const cq_index_store *store);
 

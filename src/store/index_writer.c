@@ -293,10 +293,6 @@ void cq_index_store_get_words(const cq_index_words **words, size_t *n, const cq_
   *words = s->words, *n = s->n_words;
 }
 
-bool cq_index_store_has_forms(const cq_index_store *s) {
-  return s->changed_words || s->newest->m.format == CQ_INDEX_FORMAT;
-}
-
 int64_t cq_index_store_next_words(const cq_index_store *s) {
   return s->last_words + 1;
 }
@@ -319,7 +315,6 @@ static cq_index_manifest next_manifest(const cq_index_store *s) {
   next.n += s->n_new, next.n_documents = s->n_documents;
   next.approximate = s->next_approximate, next.n_approximate = s->n_approximate;
   next.approximate_check = s->approximate_check;
-  if (s->changed_words) next.format = CQ_INDEX_FORMAT;
   next.words = s->words, next.n_words = s->n_words, next.last_words = s->last_words;
   return next;
 }

@@ -68,20 +68,10 @@ static int write_checked(sqlite3_file *file, const void *bytes, int n, sqlite3_i
   return checked_of(file)->below->xWrite(file, page, PAGE, at);
 }
 
-/* A file without reserved bytes is of an earlier version, unless its first page is damaged just there. */
-static bool has_checks(sqlite3_file *file) {
-  char page[PAGE] = {0};
-  uint64_t check;
-  if (file->pMethods->xRead(file, page, PAGE, 0) != SQLITE_OK || page[RESERVED_AT] != 0) return true;
-  page[RESERVED_AT] = CHECK;
-  memcpy(&check, page + PAGE - CHECK, CHECK);
-  return check == check_of_page(page, 1);
-}
-
 static int open_checked(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags, int *opened) {
   (void)vfs;
   const int code = below->xOpen(below, name, file, flags, opened);
-  if (code != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB) || !has_checks(file)) return code;
+  if (code != SQLITE_OK || !(flags & SQLITE_OPEN_MAIN_DB)) return code;
   checked_file *c = checked_of(file);
   *c = (checked_file){.methods = *file->pMethods, .below = file->pMethods};
   c->methods.iVersion = 1; /* neither WAL nor mapped files, which would not be read here */

@@ -4,8 +4,6 @@
  *   page     4096 bytes; SQLite leaves the last 8 to others (reserved bytes)
  *   check    of the 4088 before, numbered by the page, from 1 (cq_check64)
  *
- * Files that calque has made before have no reserved bytes, and are read and written without checks.
- *
  * The rollback journal is SQLite's own: from it, pages are written again, with their checks. There is no WAL. */
 #ifndef STORE_PAGE_CHECKS_H
 #define STORE_PAGE_CHECKS_H

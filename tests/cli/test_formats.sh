@@ -84,27 +84,6 @@ refuses_changed vectors-1 $(($(wc -c <news.index/vectors-1) / 2)) "the check doe
 refuses_changed checks-1 $((3 * 16 + 2)) "the vector of record 3: the check does not agree"
 refuses_changed documents-1 9000 "documents-1: page 3: the check does not agree"
 refuses_changed documents-1 20 "of which 8 are reserved"
-# documents of an earlier version, whose pages have no checks
-cp -r news.index earlier.index
-"${PYTHON:-python3}" - earlier.index/documents-1 <<'END'
-import os, sqlite3, sys
-old, new = sqlite3.connect(sys.argv[1]), sqlite3.connect("earlier")
-new.executescript("\n".join(old.iterdump()))
-new.close()
-os.replace("earlier", sys.argv[1])
-END
-expect 0 index check earlier.index
-reads earlier.index " documents are live"
-expect 0 search earlier.index "$(sed -n 1p a.txt)" --ranking dense
-cp stdout found
-expect 0 search news.index "$(sed -n 1p a.txt)" --ranking dense
-same stdout found
-expect 0 index add earlier.index --ids again.ids
-expect 0 index compact earlier.index
-expect 0 index check earlier.index
-damage earlier.index/documents-2 5000
-expect 1 index check earlier.index
-stderr_has "earlier.index/documents-2: page 2 (bytes 4096 to 8191) is damaged"
 deleted=$(cd news.index && echo deleted-*)
 refuses_changed "$deleted" 0 "$deleted: the check does not agree"
 cp -r news.index changed.manifest

@@ -181,9 +181,9 @@ stderr_has "nothing.txt"
 
 # An index of a version that is no longer read.
 cp -r docs.index old.index
-sed -i 's/"calque index 4"/"calque index 2"/' old.index/manifest.json
+sed -i 's/"calque index 4"/"calque index 3"/' old.index/manifest.json
 expect 1 search old.index "a cat"
-stderr_has '"calque index 2", not "calque index 4": build the index again'
+stderr_has '"calque index 3", not "calque index 4": build the index again'
 rm -r old.index
 
 # All documents, although the nearest passages are of one: a hybrid search looks deeper.

@@ -424,38 +424,6 @@ static size_t n_by_words(const cq_index *index, const char *query) {
   return n;
 }
 
-/* An index of the format before: equal words match, until a commit or a compaction writes all words anew. */
-static void an_older_index_is_renewed(void **state) {
-  (void)state;
-  for (int compacts = 0; compacts < 2; compacts++) {
-    const cq_document added = {.id = {"e", 1}, .language = slice("de"), .text = slice("zwei H\u00e4user")};
-    cq_index_manifest m;
-    const char *name = compacts ? "older.index" : "oldest.index";
-    cq_index *index = fresh(name);
-    assert_int_equal(n_by_words(index, "rivers"), 2);
-    cq_index_free(index);
-    assert_int_equal(cq_index_manifest_read(&m, test_path(name), NULL), CQ_OK);
-    assert_int_equal(m.format, CQ_INDEX_FORMAT);
-    m.format = CQ_INDEX_FORMAT_TERMS;
-    assert_int_equal(cq_index_manifest_save(&m, test_path(name), NULL), CQ_OK);
-    cq_index_manifest_free(&m);
-    assert_int_equal(cq_index_open(&index, test_path(name), (const cq_index_options[]){for_writing()}, NULL), CQ_OK);
-    assert_int_equal(n_by_words(index, "river"), 2);
-    assert_int_equal(n_by_words(index, "rivers"), 0);
-    if (compacts)
-      assert_int_equal(cq_index_compact(index, NULL, NULL), CQ_OK);
-    else if (cq_index_add(index, &added, 1, NULL, NULL) || cq_index_commit(index, NULL))
-      fail_msg("not added");
-    assert_int_equal(n_by_words(index, "rivers"), 2);
-    assert_int_equal(n_by_words(index, "Haus"), !compacts);
-    assert_int_equal(cq_index_check(index, NULL, NULL), CQ_OK);
-    cq_index_free(index);
-    assert_int_equal(cq_index_manifest_read(&m, test_path(name), NULL), CQ_OK);
-    assert_int_equal(m.format, CQ_INDEX_FORMAT);
-    cq_index_manifest_free(&m);
-  }
-}
-
 static void search_with_each_allocation_failing(const char *directory, const cq_index_options *options,
                                                 const cq_slice *query, const char *best) {
   bool failed = true;
@@ -597,7 +565,6 @@ int main(void) {
       cmocka_unit_test(a_query_model_of_other_dimensions_is_refused),
       cmocka_unit_test(queries_may_be_encoded_already),
       cmocka_unit_test(words_rank_as_a_lexical_index),
-      cmocka_unit_test(an_older_index_is_renewed),
       cmocka_unit_test(a_hybrid_score_is_the_sum_of_both),
       cmocka_unit_test(every_allocation_of_a_search_may_fail),
       cmocka_unit_test(every_allocation_of_a_ranking_may_fail),

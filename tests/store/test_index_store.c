@@ -267,7 +267,7 @@ static void broken_files_are_named(void **state) {
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_IO);
   write_text(test_path("five/deleted-1"), "too long");
   assert_int_equal(cq_index_store_open(&s, test_path("five"), false, NULL), CQ_ERR_FORMAT);
-  static const char *const formats[] = {"something else", "calque index 5", "calque index", "calque index 2"};
+  static const char *const formats[] = {"something else", "calque index 5", "calque index", "calque index 3"};
   for (int i = 0; i < 4; i++) { /* all the rest is as it should be */
     char text[200];
     cq_error error = {0};
@@ -339,7 +339,7 @@ static void damage_inside_the_database_is_noticed(void **state) {
   for (size_t at = 0; at < n; at++) {
     cq_error error = {0};
     if (!whole[at] && at % 64) continue;
-    /* It stays UTF-8; of the 8 reserved bytes, which files of earlier versions do not have, there are none. */
+    /* It stays UTF-8; of the 8 reserved bytes, there are none. */
     const unsigned char bit = (unsigned char)(at == 20 ? 8 : 1u << at % 7);
     whole[at] ^= bit;
     write_bytes(test_path("pages/documents-1"), whole, n);

@@ -122,7 +122,7 @@ void cq_index_free(cq_index *index) {
     cq_encoder_free(atomic_load(&index->shared->encoder));
     cq_encoder_free(atomic_load(&index->shared->query_encoder));
     pthread_mutex_destroy(&index->shared->opening);
-    for (int i = 0; i < 2; i++) cq_analyzer_free(atomic_load(&index->shared->analyzers[i]));
+    cq_analyzer_free(atomic_load(&index->shared->analyzer));
     pthread_mutex_destroy(&index->shared->holding);
     pthread_mutex_destroy(&index->shared->writing);
   }

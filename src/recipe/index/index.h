@@ -29,11 +29,11 @@ typedef struct cq_index_word_set {
 typedef struct cq_index_shared {
   pthread_mutex_t opening;                      /* held by the thread that opens an encoder or the analyzer */
   _Atomic(cq_encoder *) encoder, query_encoder; /* the index's own model; the model for queries, if different */
-  _Atomic(cq_analyzer *) analyzers[2];          /* of words as one term each; of their forms */
-  pthread_mutex_t holding;                      /* guards what follows */
+  _Atomic(cq_analyzer *) analyzer;
+  pthread_mutex_t holding; /* guards what follows */
   cq_index_approximation *approximation;
   cq_index_word_set *words;
-  bool has_no_plugin, is_told, is_told_of_words;
+  bool has_no_plugin, is_told;
   pthread_mutex_t writing; /* held by the one thread that changes the index */
 } cq_index_shared;
 
@@ -64,8 +64,7 @@ CQ_MUST_USE cq_status cq_index_need_model(const cq_encoder **out, const cq_index
 CQ_MUST_USE cq_status cq_index_need_query_model(const cq_encoder **out, const cq_index *index, cq_error *error);
 /* The options for encoding a query or (as_document) a document with such a model. */
 cq_encode_options cq_index_encoding(const cq_index *index, const cq_encoder *query_model, bool as_document);
-CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, bool has_forms,
-                                             cq_error *error);
+CQ_MUST_USE cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error);
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder);
 
@@ -81,7 +80,7 @@ CQ_MUST_USE cq_status cq_index_hold_words(cq_index_word_set **out, const cq_inde
 /* Opens the files of these parts; segments that `shared` (may be NULL) has are not opened again. Errors: CQ_ERR_FORMAT
  * for a part with the wrong number of passages; as above. */
 CQ_MUST_USE cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts,
-                                          size_t n, bool has_forms, const cq_lexical_set *shared, cq_error *error);
+                                          size_t n, const cq_lexical_set *shared, cq_error *error);
 void cq_index_release_words(const cq_index *index, cq_index_word_set *words);
 void cq_index_approximation_free(cq_index_approximation *approximation);
 void cq_index_word_set_free(cq_index_word_set *words);

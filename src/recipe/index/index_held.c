@@ -18,15 +18,14 @@ void cq_index_approximation_free(cq_index_approximation *a) {
 /* --- the analyzer --- */
 
 /* An index contains documents in many languages, and the language of a query is unknown. */
-cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, bool has_forms, cq_error *error) {
-  _Atomic(cq_analyzer *) *place = &index->shared->analyzers[has_forms];
+cq_status cq_index_need_analyzer(const cq_analyzer **out, const cq_index *index, cq_error *error) {
+  _Atomic(cq_analyzer *) *place = &index->shared->analyzer;
   cq_analyzer *analyzer = atomic_load(place);
   cq_status status = CQ_OK;
   if (!analyzer) {
     pthread_mutex_lock(&index->shared->opening);
     if (!(analyzer = atomic_load(place))) {
-      status = has_forms ? cq_analyzer_open_forms(&analyzer, error)
-                         : cq_analyzer_open_with(&analyzer, "mul", false, NULL, 0, error);
+      status = cq_analyzer_open_forms(&analyzer, error);
       if (!status) atomic_store(place, analyzer);
     }
     pthread_mutex_unlock(&index->shared->opening);
@@ -137,13 +136,13 @@ static bool is_set_of(const cq_index_word_set *w, const cq_index_info *info) {
 }
 
 cq_status cq_index_open_parts(cq_lexical_set **out, const cq_index *index, const cq_index_words *parts, size_t n,
-                              bool has_forms, const cq_lexical_set *shared, cq_error *error) {
+                              const cq_lexical_set *shared, cq_error *error) {
   const cq_analyzer *analyzer;
   char(*paths)[PATH_MAX] = cq_alloc_array(n, sizeof *paths);
   const char **names = cq_alloc_array(n, sizeof *names);
   *out = NULL;
-  cq_status status = paths && names ? cq_index_need_analyzer(&analyzer, index, has_forms, error)
-                                    : cq_fail_memory(error, index->directory);
+  cq_status status =
+      paths && names ? cq_index_need_analyzer(&analyzer, index, error) : cq_fail_memory(error, index->directory);
   for (size_t i = 0; !status && i < n; i++) {
     names[i] = paths[i];
     status = cq_index_store_words(paths[i], index->store, parts[i].number, error);
@@ -169,9 +168,8 @@ static cq_status open_words(cq_index_word_set **out, const cq_index *index, cons
   cq_index_word_set *w = cq_alloc_zeroed(sizeof *w);
   *out = NULL;
   if (w) w->parts = cq_alloc_array(info->n_words, sizeof *w->parts);
-  cq_status status =
-      w && w->parts ? cq_index_open_parts(&w->set, index, info->words, info->n_words, info->has_forms, shared, error)
-                    : cq_fail_memory(error, index->directory);
+  cq_status status = w && w->parts ? cq_index_open_parts(&w->set, index, info->words, info->n_words, shared, error)
+                                   : cq_fail_memory(error, index->directory);
   if (status) {
     cq_index_word_set_free(w);
     return status;
@@ -202,13 +200,8 @@ cq_status cq_index_hold_words(cq_index_word_set **out, const cq_index *index, co
     *out = s->words;
     s->words->n_users++;
   }
-  const bool tells = !status && !info.has_forms && info.n_words && !s->is_told_of_words;
-  s->is_told_of_words |= tells;
   pthread_mutex_unlock(&s->holding);
   cq_index_word_set_free(gone);
-  if (tells && index->notice)
-    index->notice(index->notice_context, "an earlier version made this index: only equal words match until its next "
-                                         "change, or 'calque index compact'");
   return status;
 }
 

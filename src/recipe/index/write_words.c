@@ -94,7 +94,7 @@ static cq_status dead_records(unsigned char **out, const cq_index *index, cq_err
 static cq_status merge_parts(writing_words *w, size_t first, size_t n, const unsigned char *dead, cq_error *error) {
   char path[PATH_MAX];
   cq_lexical_set *set = NULL;
-  cq_status status = cq_index_open_parts(&set, w->index, w->parts, w->n_parts, true, NULL, error);
+  cq_status status = cq_index_open_parts(&set, w->index, w->parts, w->n_parts, NULL, error);
   if (!status) status = cq_index_store_words(path, w->index->store, w->next, error);
   if (!status) status = cq_lexical_segments_merge(path, set, first, n, dead, error);
   if (!status) {
@@ -126,7 +126,7 @@ static cq_status merge_where_many(writing_words *w, cq_error *error) {
 
 static cq_status write_from(writing_words *w, int64_t record, cq_error *error) {
   const cq_index_store *store = w->index->store;
-  cq_status status = cq_index_need_analyzer(&w->analyzer, w->index, true, error);
+  cq_status status = cq_index_need_analyzer(&w->analyzer, w->index, error);
   if (!status) status = cq_index_store_visit(store, record, cq_index_store_n(store), index_document, w, error);
   return status ? status : write_part(w, error);
 }
@@ -145,10 +145,8 @@ cq_status cq_index_write_words(cq_index *index, cq_context *ctx, cq_error *error
   size_t n_parts;
   int64_t n_indexed = 0;
   cq_index_store_get_words(&parts, &n_parts, index->store);
-  const bool is_current = cq_index_store_has_forms(index->store);
-  if (!is_current) n_parts = 0; /* all words are written anew */
   for (size_t i = 0; i < n_parts; i++) n_indexed += parts[i].n;
-  if (is_current && n_indexed == cq_index_store_n(index->store)) return CQ_OK;
+  if (n_indexed == cq_index_store_n(index->store)) return CQ_OK;
   cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < n_parts; i++)
     if (!cq_reserve((void **)&w.parts, &w.capacity, i + 1, sizeof *w.parts))
