@@ -50,7 +50,7 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
   const int64_t numbers[] = {
       m->dim,           m->n,         m->n_documents, m->files, m->generation, m->n_deleted_bytes, m->approximate,
       m->n_approximate, m->last_words};
-  cq_builder_printf(&all, FORMAT "\n%s\n%s\n%s\n", m->format, m->model, m->fingerprint, m->identity);
+  cq_builder_printf(&all, FORMAT "\n%s\n%s\n%s\n", m->model, m->fingerprint, m->identity);
   if (m->tasks) cq_builder_printf(&all, "tasks\n");
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) cq_builder_printf(&all, "%" PRId64 "\n", numbers[i]);
   for (size_t i = 0; i < m->n_words; i++)

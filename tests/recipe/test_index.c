@@ -413,17 +413,6 @@ static void words_rank_as_a_lexical_index(void **state) {
   cq_index_free(index);
 }
 
-static size_t n_by_words(const cq_index *index, const char *query) {
-  cq_search_options o = cq_search_default_options();
-  cq_hits *hits;
-  size_t n;
-  o.ranking = CQ_RANK_WORDS;
-  assert_int_equal(cq_index_search(&hits, index, (const cq_slice[]){slice(query)}, 1, &o, NULL, NULL), CQ_OK);
-  cq_hits_of(hits, 0, &n);
-  cq_hits_free(hits);
-  return n;
-}
-
 static void search_with_each_allocation_failing(const char *directory, const cq_index_options *options,
                                                 const cq_slice *query, const char *best) {
   bool failed = true;

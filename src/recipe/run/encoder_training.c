@@ -138,6 +138,15 @@ static bool has_dev_sets(const cq_training *r) {
   return r->dev.n_parallel + r->dev.n_sts > 0;
 }
 
+/* Whether a step's weights are averaged: true if fewer than `average` evaluations follow this one. Step 0 is the start. */
+static bool is_averaged(const cq_training *r, uint64_t step) {
+  const uint64_t every = (uint64_t)r->o->evaluate_every, end = r->n_steps;
+  if (!r->average.params || step == end) return r->average.params;
+  if (every == 0 || step % every != 0) return false;
+  const uint64_t n_later = end / every - step / every + (end % every != 0);
+  return n_later < (uint64_t)r->o->average;
+}
+
 static cq_status begin_training(cq_run_stage *out, void *context, int number, const cq_checkpoint *from,
                                 cq_error *error) {
   cq_training *r = context;
@@ -165,6 +174,7 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
   };
   cq_status status = cq_trainer_new(&r->trainer, r->encoder, r->ctx, &options, error);
   if (!status && o->average > 1) status = cq_average_new(&r->average, &r->encoder->params, error);
+  if (!status && !from && is_averaged(r, 0)) cq_average_add(&r->average, r->ctx);
   if (!status && from) status = cq_checkpoint_read(&r->measured, sizeof r->measured, from, "measured", error);
   if (!status && from) status = cq_trainer_restore(r->trainer, from, error);
   if (!status && from && r->average.params) status = cq_average_restore(&r->average, from, error);
@@ -185,15 +195,6 @@ static cq_status save_training(void *context, cq_checkpoint_writer *w, cq_error 
   if (!status) status = cq_trainer_save(r->trainer, w, error);
   if (!status && r->average.params) status = cq_average_save(&r->average, w, error);
   return status || !r->task.save ? status : r->task.save(r->task.context, w, error);
-}
-
-/* Whether a step's weights are averaged: true if fewer than `average` evaluations follow this one. */
-static bool is_averaged(const cq_training *r, uint64_t step) {
-  const uint64_t every = (uint64_t)r->o->evaluate_every, end = r->n_steps;
-  if (!r->average.params || step == end) return r->average.params;
-  if (every == 0 || step % every != 0) return false;
-  const uint64_t n_later = end / every - step / every + (end % every != 0);
-  return n_later < (uint64_t)r->o->average;
 }
 
 /* One update, accumulated batches and all. */

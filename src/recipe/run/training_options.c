@@ -79,7 +79,8 @@ static const cq_option option_rows[] = {
                "distill' only, where it also decides between translation accuracies within a standard error")},
     {CQ_INT(O, "average", average, CHANGES, 0, 0, MAX_COUNT, "N",
             "stochastic weight averaging (SWA): the mean of the weights at the last N evaluations is another candidate "
-            "for the best model; with --best-by last it is the model that is kept; 0: no averaging")},
+            "for the best model; with --best-by last it is the model that is kept; if N is larger than their number, "
+            "the start counts, too, so that less of it is lost (WiSE-FT); 0: no averaging")},
     {CQ_INT(O, "shards", n_shards, CHANGES, 4, 1, CQ_MAX_SHARDS, "N",
             "parts that a batch is divided into: at most this many threads can compute; results depend on it")},
     CQ_SEED_ROW(O, 1),
