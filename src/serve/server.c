@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 enum {
-  IDLE_S = 60,     /* without a byte from the client */
   TICK_MS = 250,   /* between checks of deadlines */
   GRACE_MS = 2000, /* for requests that are incomplete at shutdown */
   N_CONNECTION_THREADS = 2,
@@ -158,8 +157,8 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
                                MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
                                serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
                                MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
-                               (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+                               (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S,
+                               MHD_OPTION_END);
   if (!s->daemon) return cq_fail(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
