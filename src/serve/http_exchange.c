@@ -238,7 +238,7 @@ static void check_framing(exchange *x, const char *version) {
   const char *why = n.n_hosts > 1                                ? "there are two Host headers"
                     : !n.n_hosts && !strcmp(version, "HTTP/1.1") ? "there is no Host header"
                     : n.n_lengths > 1                            ? "there are two Content-Length headers"
-                    : n.n_lengths && n.n_transfers               ? "Content-Length and Transfer-Encoding"
+                    : n.n_lengths && n.n_transfers ? "there are a Content-Length and a Transfer-Encoding header"
                     : n.n_transfers > 1 || (transfer && strcasecmp(transfer, "chunked") != 0)
                         ? "the only Transfer-Encoding is chunked"
                         : NULL;

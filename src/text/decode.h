@@ -11,7 +11,7 @@
 /* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
 bool cq_encoding_is_known(const char *encoding);
 
-/* The encoding that the first bytes show: by the byte order mark of UTF-16 or UTF-32, or a '<', '{' or '[' of UTF-16;
+/* The encoding that the first bytes show: by the byte order mark of UTF-16 or UTF-32, or a '<', '{' or '[' of them;
  * NULL: none. */
 const char *cq_encoding_marked(cq_slice bytes);
 

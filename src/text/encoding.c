@@ -58,7 +58,9 @@ const char *cq_encoding_marked(cq_slice bytes) {
     char bytes[4];
     size_t n;
     const char *name;
-  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"}, {"\xFF\xFE", 2, "UTF-16LE"},
+  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"}, {"<\0\0\0", 4, "UTF-32LE"},
+               {"\0\0\0<", 4, "UTF-32BE"},      {"{\0\0\0", 4, "UTF-32LE"},      {"\0\0\0{", 4, "UTF-32BE"},
+               {"[\0\0\0", 4, "UTF-32LE"},      {"\0\0\0[", 4, "UTF-32BE"},      {"\xFF\xFE", 2, "UTF-16LE"},
                {"\xFE\xFF", 2, "UTF-16BE"},     {"<\0", 2, "UTF-16LE"},          {"\0<", 2, "UTF-16BE"},
                {"{\0", 2, "UTF-16LE"},          {"\0{", 2, "UTF-16BE"},          {"[\0", 2, "UTF-16LE"},
                {"\0[", 2, "UTF-16BE"}};
