@@ -1,6 +1,7 @@
 /* OpenAI's interface: /v1/embeddings and /v1/models. Unknown fields are ignored. Our additions: the field "on_long",
  * and {"calque": {"truncated": n}} in responses. */
 #include "base/base64.h"
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -96,6 +97,13 @@ const serve_route serve_openai_routes[] = {
              "\"prompt_name\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
                       "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
+    {.method = "POST",
+     .path = "/embeddings", /* of clients whose base_url lacks /v1, as TEI has it */
+     .style = SERVE_OPENAI,
+     .flags = SERVE_HIDDEN,
+     .prepare = prepare_embeddings,
+     .answer = answer_embeddings,
+     .summary = "The same as /v1/embeddings"},
     {.method = "GET",
      .path = "/v1/models",
      .style = SERVE_OPENAI,

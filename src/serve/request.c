@@ -1,5 +1,5 @@
 /* A request's errors, each in its interface's format, and reading JSON fields with messages that name them. */
-#include "serve/request_body.h"
+#include "serve/request.h"
 #include "serve/route.h"
 
 #include <stdarg.h>
@@ -94,32 +94,6 @@ void serve_answer(serve_request *r) {
 }
 
 /* ---- reading JSON ---- */
-
-json_t *serve_body_json(serve_request *r) {
-  const bool is_document = r->rest && *r->rest; /* numbers in its metadata keep their digits */
-  json_error_t e;
-  if (!serve_decode_json(r)) return NULL;
-  if (!r->body.n) {
-    serve_fail(r, SERVE_MALFORMED, NULL, "the body is empty, expected a JSON object");
-    return NULL;
-  }
-  json_t *json = json_loadb(r->body.data, r->body.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
-  if (!json) {
-    cq_builder mended = {0};
-    cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, is_document);
-    if (!mended.failed) json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
-    cq_builder_free(&mended);
-  }
-  cq_builder_free(&r->body);
-  if (!json) {
-    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
-  } else if (!json_is_object(json)) {
-    serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
-    json_decref(json);
-    json = NULL;
-  }
-  return json;
-}
 
 static const json_t *field_of(const json_t *object, const char *field) {
   const json_t *value = json_object_get(object, field);

@@ -102,8 +102,6 @@ void serve_fail_memory(serve_request *request);
 /* Ends an answer that was written to request->answer. */
 void serve_answer(serve_request *request);
 
-/* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
-json_t *serve_body_json(serve_request *request);
 /* False: the field has another type, and the request has failed. A null counts as missing. */
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,

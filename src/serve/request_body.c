@@ -2,6 +2,7 @@
  *
  *   --BOUNDARY CRLF  headers CRLF CRLF  bytes CRLF  --BOUNDARY CRLF  ...  --BOUNDARY-- */
 #include "serve/request_body.h"
+#include "serve/route.h"
 
 #include "base/compression.h"
 #include "text/decode.h"
@@ -171,7 +172,8 @@ static void decode(serve_request *r, const char *charset) {
     r->body = text;
 }
 
-bool serve_decode_json(serve_request *r) {
+/* Makes the body UTF-8, without a byte order mark; refuses other media types. */
+static bool decode_json(serve_request *r) {
   serve_media_type type;
   if (!serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return false;
   if (!may_be_json(type.type)) {
@@ -185,6 +187,32 @@ bool serve_decode_json(serve_request *r) {
     memmove(r->body.data, r->body.data + 3, r->body.n + 1);
   }
   return !r->code;
+}
+
+json_t *serve_body_json(serve_request *r) {
+  const bool is_document = r->rest && *r->rest; /* numbers in its metadata keep their digits */
+  json_error_t e;
+  if (!decode_json(r)) return NULL;
+  if (!r->body.n) {
+    serve_fail(r, SERVE_MALFORMED, NULL, "the body is empty, expected a JSON object");
+    return NULL;
+  }
+  json_t *json = json_loadb(r->body.data, r->body.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+  if (!json) {
+    cq_builder mended = {0};
+    cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, is_document);
+    if (!mended.failed) json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+    cq_builder_free(&mended);
+  }
+  cq_builder_free(&r->body);
+  if (!json) {
+    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
+  } else if (!json_is_object(json)) {
+    serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
+    json_decref(json);
+    json = NULL;
+  }
+  return json;
 }
 
 /* ---- forms ---- */

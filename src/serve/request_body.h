@@ -24,9 +24,10 @@ typedef struct serve_media_type {
 bool serve_expand_body(serve_request *request);
 /* Reads a Content-Type; NULL: none. A charset that is not known is refused. */
 bool serve_take_media_type(serve_media_type *out, serve_request *request, const char *header);
-/* Makes a body that routes read as JSON UTF-8; refuses other media types. */
-bool serve_decode_json(serve_request *request);
 void serve_fail_media_type(serve_request *request, const char *type, const char *expected);
+
+/* The body, which is released, as a JSON object, to be released with json_decref; NULL: the request has failed. */
+json_t *serve_body_json(serve_request *request);
 
 typedef struct serve_part {
   char name[SERVE_FILE_NAME];      /* of the field */

@@ -1,5 +1,6 @@
 /* The text-embeddings-inference interface: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
  * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -226,6 +227,13 @@ const serve_route serve_tei_routes[] = {
      .answer = answer_health,
      .summary = "Whether a text can be encoded now",
      .answer_schema = "{\"status\":{\"const\":\"ok\"}}"},
+    {.method = "GET",
+     .path = "/ping",
+     .style = SERVE_TEI,
+     .flags = SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN,
+     .prepare = prepare_health,
+     .answer = answer_health,
+     .summary = "The same as /health"},
     {.method = "GET",
      .path = "/metrics",
      .style = SERVE_TEI,
