@@ -24,7 +24,8 @@ static void prepare_embeddings(serve_request *r) {
   if (!e && body) serve_fail_memory(r);
   if (e && body && serve_get_choice(&format, r, body, "encoding_format", formats) &&
       serve_get_int(&e->dimensions, r, body, "dimensions", 1, (int64_t)r->model->dim) &&
-      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.prompt_name, r, body, "prompt_name"))
+      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.ids_model, r, body, "model") &&
+      serve_get_text(&o.prompt_name, r, body, "prompt_name"))
     serve_take_inputs(r, json_object_get(body, "input"), "input", &o);
   if (e) e->is_base64 = format == 1;
   json_decref(body);

@@ -88,6 +88,13 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
     serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
     return false;
   }
+  if (o->ids_model && strcmp(o->ids_model, r->model->name) != 0) {
+    serve_fail(r, SERVE_INVALID, field,
+               "%s has token ids of '%.100s', but the model is '%s': send texts (LangChain: "
+               "check_embedding_ctx_length=False)",
+               place, o->ids_model, r->model->name);
+    return false;
+  }
   if (max && n > max && o->on_long == SERVE_REFUSE) {
     serve_fail(r, SERVE_TOO_LONG, field, "%s has %zu tokens, the model takes %zu", place, n, max);
     return false;
