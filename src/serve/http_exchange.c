@@ -16,15 +16,14 @@
 #include <sys/socket.h>
 
 enum {
-  SMALL_BODY = 4096,          /* bytes: texts of up to this size are tokenized on the connection's thread */
-  SMALL_ANSWER = 4096,        /* numbers: up to this many are formatted on the dispatcher's thread */
-  MAX_ARGUMENTS = 128,        /* of a query; each takes 64 bytes of the 32 KiB that the library has for the headers */
-  MAX_ADDRESS = 16 << 10,     /* bytes */
-  ANSWER_S = 600,             /* to read an answer; a smaller one has 60 s, and 1 s per 64 KiB */
-  READ_S = 30,                /* without reading any of it */
-  COUNTED_ANSWER = 16 << 10,  /* bytes: larger answers count among those in memory */
-  MAX_BODY_BYTES = 512 << 20, /* of all requests together */
-  MAX_DROPPED = 256 << 20     /* bytes dropped of a body that is too large: a client that sends more gets a reset */
+  SMALL_BODY = 4096,         /* bytes: texts of up to this size are tokenized on the connection's thread */
+  SMALL_ANSWER = 4096,       /* numbers: up to this many are formatted on the dispatcher's thread */
+  MAX_ARGUMENTS = 128,       /* of a query; each takes 64 bytes of the 32 KiB that the library has for the headers */
+  MAX_ADDRESS = 16 << 10,    /* bytes */
+  ANSWER_S = 600,            /* to read an answer; a smaller one has 60 s, and 1 s per 64 KiB */
+  READ_S = 30,               /* without reading any of it */
+  COUNTED_ANSWER = 16 << 10, /* bytes: larger answers count among those in memory */
+  MAX_DROPPED = 256 << 20    /* bytes dropped of a body that is too large: a client that sends more gets a reset */
 };
 
 /* A request, and this file's data about it. */
@@ -115,13 +114,12 @@ static void hold_answer(exchange *x) {
   serve_request_keep_answer(r);
   if (n <= COUNTED_ANSWER) return;
   const size_t before = atomic_fetch_add(&s->answer_bytes, n);
-  if (!before || before + n <= SERVE_ANSWERS * s->options.max_body) {
+  if (!before || before + n <= s->options.max_answer_bytes) {
     x->n_held = n;
     return;
   }
   atomic_fetch_sub(&s->answer_bytes, n);
-  serve_fail(r, SERVE_BUSY, NULL, "answers that clients have not read yet hold %zu bytes, %d times --max-body",
-             before + n, SERVE_ANSWERS);
+  serve_fail(r, SERVE_BUSY, NULL, "answers that clients have not read yet hold %zu MiB already", before >> 20);
   r->retry_after_s = 1;
 }
 
@@ -188,8 +186,9 @@ static void submit(exchange *x) {
 /* Counts a body's bytes among those of all requests; false: there are too many, and the request has failed. */
 static bool reserve(exchange *x, size_t n) {
   x->n_reserved += n;
-  if (atomic_fetch_add(&x->server->body_bytes, n) + n <= MAX_BODY_BYTES) return true;
-  serve_fail(&x->request, SERVE_OVERLOADED, NULL, "requests being read hold %d MiB already", MAX_BODY_BYTES >> 20);
+  if (atomic_fetch_add(&x->server->body_bytes, n) + n <= x->server->options.max_body_bytes) return true;
+  serve_fail(&x->request, SERVE_OVERLOADED, NULL, "requests being read hold %zu MiB already",
+             x->server->options.max_body_bytes >> 20);
   x->request.retry_after_s = 1;
   cq_builder_free(&x->request.body);
   return false;

@@ -11,10 +11,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
-enum {
-  SERVE_IDLE_S = 60,  /* without a byte from the client */
-  SERVE_ANSWERS = 32, /* all answers in memory together have at most this multiple of --max-body */
-};
+enum { SERVE_IDLE_S = 60 }; /* without a byte from the client */
 
 /* A connection, from accept to close. */
 typedef struct serve_connection {

@@ -199,6 +199,9 @@ cq_status serve_open(serve_server **out, const serve_options *options, cq_contex
   serve_server *s = calloc(1, sizeof *s);
   if (!s) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   s->options = *options;
+  if (!options->max_body_bytes) s->options.max_body_bytes = (size_t)512 << 20;
+  if (!options->max_answer_bytes) s->options.max_answer_bytes = (size_t)256 << 20;
+  if (s->options.max_body_bytes < options->max_body) s->options.max_body_bytes = options->max_body;
   s->fd = -1;
   s->shared.ctx = ctx;
   s->shared.limits = (serve_limits){.max_body = options->max_body,
