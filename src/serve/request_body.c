@@ -161,8 +161,8 @@ static void decode(serve_request *r, const char *charset) {
   if (cq_decode_all(&text, (cq_slice){r->body.data, r->body.n}, charset, &error)) {
     serve_fail_error(r, &error);
   } else {
-    for (const char *at = text.n ? text.data : NULL; at && !r->code; at = strchr(at + 1, '\xEF'))
-      if (!strncmp(at, "\xEF\xBF\xBD", 3))
+    for (size_t i = 0; i < text.n && !r->code; i++) /* ICU writes either for what is invalid */
+      if (text.data[i] == '\x1A' || !strncmp(text.data + i, "\xEF\xBF\xBD", 3))
         serve_fail(r, SERVE_MALFORMED, NULL, "the body is not %s, or has U+FFFD", charset);
   }
   cq_builder_free(&r->body);
