@@ -25,6 +25,8 @@ static size_t resident_bytes(void) {
 #define POST    "POST /embed HTTP/1.1\r\nHost: localhost\r\n"
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 
+#define CHUNKED_TWICE POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 /* Bytes that are no request are an error, or end the connection; nothing else comes of them. */
 static void requests_that_are_none(void **state) {
   static const char *const bad[] = {
@@ -40,6 +42,13 @@ static void requests_that_are_none(void **state) {
       POST "Content-Length: abc\r\n\r\n",
       POST "Content-Length: 99999999999999999999999\r\n\r\n",
       POST "Content-Length: 5\r\nContent-Length: 6\r\n\r\n{\"inp",
+      POST "Content-Length: 15\r\nContent-Length: 15\r\n\r\n{\"inputs\": \"a\"}",
+      POST "Content-Length: 15, 15\r\n\r\n{\"inputs\": \"a\"}",
+      POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"inputs\": \"a\"}\r\n0\r\n\r\n",
+      CHUNKED_TWICE "f\r\n{\"inputs\": \"a\"}\r\n0\r\n\r\n",
+      POST "Host: localhost\r\nContent-Length: 15\r\n\r\n{\"inputs\": \"a\"}",
+      "GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "GET http:///health HTTP/1.1\r\nHost: localhost\r\n\r\n",
       CHUNKED "xyz\r\n",
       CHUNKED "-1\r\n",
       CHUNKED "ffffffffffffffffff\r\n",
@@ -61,6 +70,25 @@ static void requests_that_are_none(void **state) {
     if (code < 0 || (code > 0 && code < 400)) fail_msg("'%s': %d", bad[i], code);
   }
   assert_healthy(&s);
+  close_service(&s);
+}
+
+/* A target in absolute form is the path in it, and its host counts instead of the header's. */
+static void absolute_targets(void **state) {
+  static const char *const fine[] = {"http://localhost/health", "HTTP://127.0.0.1:1/health?x=y", "https://[::1]/health",
+                                     "http://localhost"};
+  const serve_options o = default_service();
+  service s;
+  (void)state;
+  open_service(&s, &o);
+  for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+    char text[200];
+    const int fd = connect_to(s.port);
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", fine[i]);
+    assert_true(send_text(fd, text));
+    if (read_answer(last_answer, sizeof last_answer, fd) != 200) fail_msg("%s: %s", fine[i], last_answer);
+    close(fd);
+  }
   close_service(&s);
 }
 
@@ -308,6 +336,7 @@ static void too_many_at_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(requests_that_are_none),
+      cmocka_unit_test(absolute_targets),
       cmocka_unit_test(long_and_odd_headers),
       cmocka_unit_test(a_body_of_100_megabytes),
       cmocka_unit_test(slow_clients),
