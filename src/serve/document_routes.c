@@ -332,8 +332,9 @@ const serve_route serve_document_routes[] = {
      .path = "/api/documents",
      .flags = SERVE_FILE,
      .prepare = post_documents,
-     .summary = "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The extension "
-                "(notes.md) decides the format; language is that of documents that do not state theirs",
+     .summary = "Add the documents of a file, or of the files of a form (multipart/form-data): JSON lines, JSON, CSV, "
+                "TSV, text, Markdown, HTML, TREC. The Content-Type decides the format, else the extension (notes.md); "
+                "language is that of documents that do not state theirs",
      .arguments = "name language",
      .answer_schema = ADDED},
     {0},

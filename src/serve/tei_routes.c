@@ -125,10 +125,8 @@ static void prepare_info(serve_request *r) {
   cq_builder_printf(
       b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
       m->fingerprint, m->precision);
-  if (m->max_tokens)
-    cq_builder_printf(b, ",\"max_input_length\":%zu", m->max_tokens);
-  else
-    cq_builder_text(b, ",\"max_input_length\":null");
+  /* A number in any case, which clients expect: without a maximum of the model, that of a request. */
+  cq_builder_printf(b, ",\"max_input_length\":%zu", m->max_tokens ? m->max_tokens : limits->max_tokens);
   cq_builder_printf(
       b,
       ",\"max_batch_tokens\":%zu,\"max_client_batch_size\":%zu,\"max_body_bytes\":%zu,\"auto_truncate\":true,"

@@ -265,6 +265,8 @@ TEACHER=$SOURCE/tests/golden/models/static-mean
 start
 ask POST /v1/embeddings '{"input": " "}'; is 200; has '"embedding":[0.0,0.0,'
 ask POST /embed '{"inputs": " "}'; is 200
+ask GET /info; is 200; has '"max_input_length":300000,' # of a request, since the model has no maximum
+ask GET /ping; is 200
 stop
 
 exit $((failures > 0))
