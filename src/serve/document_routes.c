@@ -264,10 +264,11 @@ static void take_form(serve_request *r, batch *b, const char *directory, const s
     const bool is_name = !strcmp(part.name, "name");
     n_files += is_file(&part);
     if (is_file(&part)) continue;
-    if ((!is_name && strcmp(part.name, "language") != 0) || part.bytes.n >= SERVE_FILE_NAME) {
+    if (!is_name && strcmp(part.name, "language") != 0)
       serve_fail(r, SERVE_INVALID, part.name, "unknown field '%.100s', expected files, name, language", part.name);
-      return;
-    }
+    else if (part.bytes.n >= SERVE_FILE_NAME || memchr(part.bytes.data, 0, part.bytes.n))
+      serve_fail(r, SERVE_INVALID, part.name, "'%s' has more than %d bytes, or a NUL", part.name, SERVE_FILE_NAME - 1);
+    if (r->code) return;
     memcpy(values[is_name], part.bytes.data, part.bytes.n);
     *(is_name ? &u.name : &u.language) = values[is_name];
   }
