@@ -270,6 +270,18 @@ static void more_connections_than_allowed(void **state) {
     assert_int_equal(read_answer(last_answer, sizeof last_answer, fds[i]), 200);
     close(fds[i]);
   }
+  for (int i = 0; i < LIMIT; i++) { /* each with an answer, so that the server has begun it */
+    char bytes[1024];
+    fds[i] = connect_to(s.port);
+    assert_true(send_text(fds[i], "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_true(recv(fds[i], bytes, sizeof bytes, 0) > 0);
+  }
+  struct pollfd waits = {.fd = connect_to(s.port), .events = POLLIN};
+  assert_true(send_request(waits.fd, "GET", "/health", "", 0));
+  assert_int_equal(poll(&waits, 1, 500), 0);
+  for (int i = 0; i < LIMIT; i++) close(fds[i]);
+  assert_int_equal(read_answer(last_answer, sizeof last_answer, waits.fd), 200);
+  close(waits.fd);
   close_service(&s);
 }
 

@@ -168,6 +168,15 @@ grep -q '"path":"/embed","status":200' "$tmp/log" || fail "the access log lacks 
 grep -q 'river' "$tmp/log" && fail "the access log has a text"
 grep -q 'reopened' "$tmp/server" || fail "nothing was opened again"
 
+# A name is a host for --insecure only, and with keys.
+start --insecure
+host=rebound.example ask GET /health; is 200
+stop
+printf 'first\n' >"$tmp/key"
+start --api-key-file "$tmp/key"
+host=rebound.example ask GET /info '' 'Authorization: Bearer first'; is 200
+stop
+
 # With keys.
 printf '# keys\nfirst\nsecond\n' >"$tmp/keys"
 start --api-key-file "$tmp/keys"
