@@ -369,7 +369,7 @@ static enum MHD_Result send_answer(exchange *x) {
     add_header(response, "X-Calque-Truncated", number);
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
-  if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
+  if (atomic_load(&s->is_draining) || x->is_unframed) add_header(response, "Connection", "close");
   const size_t read_s = 60 + r->answer.n / (64 << 10);
   set_until(s, x->of, cq_now_ms() + (read_s < ANSWER_S ? read_s : ANSWER_S) * 1000, true);
   set_idle(x, s->options.receive_s < READ_S ? s->options.receive_s : READ_S);

@@ -73,6 +73,30 @@ static void requests_that_are_none(void **state) {
   close_service(&s);
 }
 
+/* What follows a body whose end is not clear is no other request. */
+static void a_request_within_another(void **state) {
+  static const char inner[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  static const char *const heads[] = {
+      POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      POST "Content-Length: 1\r\nContent-Length: 0\r\n\r\n",
+      POST "Content-Length: 0\r\nContent-Length: 1\r\n\r\n",
+  };
+  const serve_options o = default_service();
+  service s;
+  (void)state;
+  open_service(&s, &o);
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    const int fd = connect_to(s.port);
+    char text[400];
+    snprintf(text, sizeof text, "%s%s%s", heads[i], inner, inner);
+    assert_true(send_text(fd, text));
+    const int code = read_answer(last_answer, sizeof last_answer, fd); /* until the end of the connection */
+    if (code != 400 || strstr(last_answer, "HTTP/1.1 200")) fail_msg("%zu: %s", i, last_answer);
+    close(fd);
+  }
+  close_service(&s);
+}
+
 /* A target in absolute form is the path in it, and its host counts instead of the header's. */
 static void absolute_targets(void **state) {
   static const char *const fine[] = {"http://localhost/health", "HTTP://127.0.0.1:1/health?x=y", "https://[::1]/health",
@@ -348,6 +372,7 @@ static void too_many_at_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(requests_that_are_none),
+      cmocka_unit_test(a_request_within_another),
       cmocka_unit_test(absolute_targets),
       cmocka_unit_test(long_and_odd_headers),
       cmocka_unit_test(a_body_of_100_megabytes),
