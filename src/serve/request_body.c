@@ -181,7 +181,8 @@ static bool decode_json(serve_request *r) {
     return false;
   }
   const char *marked = cq_encoding_marked((cq_slice){r->body.data, r->body.n});
-  if (marked || (*type.charset && strcasecmp(type.charset, "utf-8") != 0)) decode(r, marked ? marked : type.charset);
+  const bool is_utf8 = !*type.charset || !strcasecmp(type.charset, "utf-8") || !strcasecmp(type.charset, "utf8");
+  if (marked || !is_utf8) decode(r, marked ? marked : type.charset);
   if (!r->code && r->body.n >= 3 && !memcmp(r->body.data, "\xEF\xBB\xBF", 3)) {
     r->body.n -= 3;
     memmove(r->body.data, r->body.data + 3, r->body.n + 1);

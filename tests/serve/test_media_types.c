@@ -11,6 +11,7 @@ static void json_in_any_encoding(void **state) {
       {NULL, NULL, BYTES(utf8)},
       {"application/json", NULL, BYTES(utf8)},
       {"application/json;charset=UTF-8", NULL, BYTES(utf8)},
+      {"application/json; charset=utf8", NULL, BYTES(utf8)},
       {"Application/JSON ; Charset=\"utf-8\"; q=\"a\\\"b\"", NULL, BYTES(utf8)},
       {"application/ld+json", NULL, BYTES(utf8)},
       {"text/plain;charset=UTF-8", NULL, BYTES(utf8)}, /* fetch() with a string */
