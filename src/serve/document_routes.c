@@ -249,7 +249,7 @@ static bool take_upload(serve_request *r, batch *b, const char *directory, const
 }
 
 static bool is_file(const serve_part *part) {
-  return *part->file_name || *part->type.type || !strcmp(part->name, "file");
+  return *part->file_name || !strcmp(part->name, "file");
 }
 
 /* The fields of a form, in any order; then its files. */

@@ -287,9 +287,9 @@ static bool take_part_header(serve_part *out, serve_request *r, cq_slice line) {
   const char *colon = line.n ? memchr(line.data, ':', line.n) : NULL;
   const size_t n = colon ? (size_t)(colon - line.data) : 0;
   const cq_slice value = cq_slice_trimmed((cq_slice){line.data + n + (n > 0), line.n - n - (n > 0)});
-  bool is_fine = n > 0;
-  if (n == 12 && !strncasecmp(line.data, "Content-Type", n)) return take_type_slice(&out->type, r, value);
-  if (n == 19 && !strncasecmp(line.data, "Content-Disposition", n)) is_fine = take_disposition(out, value);
+  bool is_fine = n > 0 && !memchr(line.data, 0, line.n); /* a NUL would end a name */
+  if (is_fine && n == 12 && !strncasecmp(line.data, "Content-Type", n)) return take_type_slice(&out->type, r, value);
+  if (is_fine && n == 19 && !strncasecmp(line.data, "Content-Disposition", n)) is_fine = take_disposition(out, value);
   if (n == 25 && !strncasecmp(line.data, "Content-Transfer-Encoding", n) && value.n && value.data[0] != '7' &&
       value.data[0] != '8' && !(value.n == 6 && !strncasecmp(value.data, "binary", 6))) {
     serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Transfer-Encoding is '%.*s', expected none",

@@ -112,7 +112,8 @@ static void files_of_a_form(void **state) {
                                            "text\r\ncaf\xE9") PART("name=b; filename=t.html",
                                                                    "\xFF\xFE<\0p\0>\0h\0i\0<\0/\0p\0>\0")
                            PART("name=c; filename*=UTF-8''%C3%A9.php\r\ncontent-type: text/html", "<p>x &amp; y</p>")
-                               PART("name=language", "fr") PART("name=e; filename=e.txt", "") "--XyZ--epilogue")});
+                               PART("name=language\r\nContent-Type: text/plain", "fr")
+                                   PART("name=e; filename=e.txt", "") "--XyZ--epilogue")});
   is_document("two.csv:2", "caf\xC3\xA9");
   is_document("t.html", "hi");
   is_document("\xC3\xA9.php", "x & y");
@@ -142,6 +143,7 @@ static void forms_that_are_refused(void **state) {
       {{FORM, NULL, BYTES(PART("name=x", "1") "--XyZ--")}, 422, "unknown field 'x'"},
       {{FORM, NULL, BYTES(PART("filename=x", "1") "--XyZ--")}, 400, "no name"},
       {{FORM, NULL, BYTES("--XyZ\r\nContent-Type text/plain\r\n\r\n1\r\n--XyZ--")}, 400, "Content-Type text/plain"},
+      {{FORM, NULL, BYTES(PART("name=x; filename=\"a\0b\"", "1") "--XyZ--")}, 400, "filename"},
       {{FORM, NULL, BYTES(PART("name=x; filename=\"a", "1") "--XyZ--")}, 400, "filename"},
       {{FORM, NULL, BYTES(PART("name=x; filename*=latin1''a", "1") "--XyZ--")}, 400, "latin1"},
       {{FORM, NULL, BYTES(PART("name=x; filename*=utf-8''a%00b", "1") "--XyZ--")}, 400, "%00"},
