@@ -18,10 +18,11 @@ typedef struct embed {
 
 /* The common part of /embed and /similarity. False: the request has failed. */
 static bool get_options(serve_input_options *o, serve_request *r, const json_t *body) {
-  static const char *const directions[] = {"Right", "right", NULL};
-  int direction;
-  return serve_get_on_long(&o->on_long, r, body) && serve_get_text(&o->prompt_name, r, body, "prompt_name") &&
-         serve_get_choice(&direction, r, body, "truncation_direction", directions);
+  static const char *const directions[] = {"Right", "right", "Left", "left", NULL};
+  int direction = 0;
+  if (!serve_get_choice(&direction, r, body, "truncation_direction", directions)) return false;
+  o->keeps_end = direction >= 2;
+  return serve_get_on_long(&o->on_long, r, body) && serve_get_text(&o->prompt_name, r, body, "prompt_name");
 }
 
 static void prepare_embed(serve_request *r) {
@@ -174,7 +175,7 @@ static void prepare_metrics(serve_request *r) {
 
 #define ON_LONG                                                                                                        \
   "\"truncate\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},"                    \
-  "\"prompt_name\":{\"type\":\"string\"}"
+  "\"truncation_direction\":{\"enum\":[\"Right\",\"Left\"]},\"prompt_name\":{\"type\":\"string\"}"
 
 const serve_route serve_tei_routes[] = {
     {.method = "POST",

@@ -64,6 +64,17 @@ static void tokens_of_a_text(void **state) {
   assert_int_equal(post("/embed"), 200);
   put_list("\"inputs\":[", "5", model->max_tokens + 1, "],\"on_long\":\"error\"");
   assert_int_equal(post("/embed"), 413);
+  /* Which end of a longer text is left out. */
+  for (int is_left = 0; is_left < 2; is_left++) {
+    size_t at = (size_t)sprintf(text, "{\"truncation_direction\":\"%s\",\"inputs\":\"a", is_left ? "Left" : "Right");
+    for (size_t i = 0; i < model->max_tokens; i++) at += (size_t)sprintf(text + at, " the");
+    strcpy(text + at, "\"}");
+    assert_int_equal(post("/tokenize"), 200);
+    assert_true((strstr(message, "\"text\":\"a\"") == NULL) == (is_left == 1));
+    assert_int_equal(post("/embed"), 200);
+  }
+  sprintf(text, "{\"truncation_direction\":\"Up\",\"inputs\":\"a\"}");
+  assert_int_equal(post("/embed"), 422);
   shared.limits = had;
 }
 

@@ -39,7 +39,7 @@ static void a_body_of_the_maximum(void **state) {
     assert_int_equal(code_of_embed(&s, MAX_BODY + 1, is_chunked), 413);
     assert_non_null(strstr(last_answer, "(--max-body)"));
   }
-  /* A client that waits is told before it sends the body. */
+  /* A client that waits gets the error before it sends the body. */
   for (int more = 0; more < 2; more++) {
     char head[200], answer[8] = {0};
     const int fd = connect_to(s.port);
