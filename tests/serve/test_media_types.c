@@ -167,11 +167,14 @@ static void forms_that_are_refused(void **state) {
   for (size_t cut = 0; cut < sizeof whole - 1; cut++) /* not before the last boundary is whole */
     is_code(400, "the form", "POST", "/api/documents", (body){FORM, NULL, whole, cut});
   char *many = malloc(1001 * 128);
-  size_t n = 0;
   assert_non_null(many);
-  for (int i = 0; i < 1001; i++) n += (size_t)sprintf(many + n, PART("name=f; filename=%d", ""), i);
-  strcpy(many + n, "--XyZ--");
-  is_code(413, "1000 parts", "POST", "/api/documents", (body){FORM, NULL, many, strlen(many)});
+  for (int n_parts = 1000; n_parts <= 1001; n_parts++) { /* of empty files */
+    size_t n = 0;
+    for (int i = 0; i < n_parts; i++) n += (size_t)sprintf(many + n, PART("name=f; filename=%d", ""), i);
+    strcpy(many + n, "--XyZ--");
+    is_code(n_parts > 1000 ? 413 : 200, n_parts > 1000 ? "1000 parts" : "\"added\":0", "POST", "/api/documents",
+            (body){FORM, NULL, many, strlen(many)});
+  }
   free(many);
   assert_int_equal(cq_index_size(model->index), before);
 }
