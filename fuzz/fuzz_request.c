@@ -1,4 +1,5 @@
-/* Any bytes are a request: the first line is "METHOD PATH?NAME=VALUE&...", the rest is the body. Each request gets one
+/* Any bytes are a request: the first line is "METHOD PATH?NAME=VALUE&...", the rest is the body. The arguments
+ * content-type and content-encoding stand for those headers. Each request gets one
  * answer, of JSON and never a 5xx, or leaves work for the queue; that is then answered with any vectors.
  *
  * The index is open for reading only: what adds documents gets as far as the index, which refuses them. */
@@ -91,6 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   memcpy(query, arguments ? arguments : "", n_query + 1);
   for (char *c = query; (c = strchr(c, '&'));) *c++ = '\0';
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
+  r.body_type = argument_of(&r, "content-type"), r.body_encoding = argument_of(&r, "content-encoding");
   r.route = serve_route_find(shared.routes, line, path, &r.rest, &other_method);
   if (end) cq_builder_bytes(&r.body, (const char *)end + 1, n - n_line - 1);
   if (r.route) answer_request(&r);

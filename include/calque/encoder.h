@@ -148,13 +148,14 @@ CQ_API CQ_MUST_USE cq_status cq_token_ids_append(cq_token_ids *out, const int32_
 typedef enum cq_long_text {
   CQ_LONG_TRUNCATED, /**< its end is left out */
   CQ_LONG_WINDOWS,   /**< split evenly into several sequences, in order, each with prompt and special tokens */
+  CQ_LONG_END,       /**< its beginning is left out, but not prompt and special tokens */
 } cq_long_text;
 
 /** Appends a text's sequence, or its windows, to `*out`; a failed call appends nothing.
  * @param is_long  receives whether the text was longer than the maximum; may be NULL
  * @param options  only prompt and prompt_name are used; NULL for the defaults
- * @errors CQ_ERR_FORMAT for a text that is not UTF-8; CQ_ERR_ARGUMENT for an unknown prompt name, and for windows when
- * the prompt leaves no room; CQ_ERR_MEMORY. */
+ * @errors CQ_ERR_FORMAT for a text that is not UTF-8; CQ_ERR_ARGUMENT for an unknown prompt name, and for windows or
+ * an end when the prompt leaves no room; CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encoder *encoder,
                                                   cq_slice text, cq_long_text long_text,
                                                   const cq_encode_options *options, cq_context *ctx, cq_error *error);

@@ -32,6 +32,7 @@ typedef struct cq_compression {
 } cq_compression;
 
 extern const cq_compression cq_gzip, cq_zstandard, cq_zstandard_skippable, cq_xz;
+extern const cq_compression cq_deflate; /* HTTP's: zlib's format, or none around it; no file has it */
 
 #define CQ_ENDS_TOO_EARLY "ends too early"
 

@@ -1,4 +1,4 @@
-/* A gzip file is one or more members, possibly padded with zeros. */
+/* A gzip file is one or more members, possibly padded with zeros. HTTP's deflate is one stream. */
 #include "base/compression.h"
 #include "base/memory.h"
 #include "base/zlib_memory.h"
@@ -10,14 +10,22 @@ typedef struct gzip {
   z_stream stream;
 } gzip;
 
-static void *open_gzip(void) {
+static void *open_inflate(int window_bits) {
   gzip *g = cq_alloc_zeroed(sizeof *g);
   if (!g) return NULL;
   g->stream.zalloc = cq_zlib_alloc;
   g->stream.zfree = cq_zlib_free;
-  if (inflateInit2(&g->stream, 15 + 16) == Z_OK) return g; /* 16: a gzip wrapper and nothing else */
+  if (inflateInit2(&g->stream, window_bits) == Z_OK) return g;
   cq_free(g);
   return NULL;
+}
+
+static void *open_gzip(void) {
+  return open_inflate(15 + 16); /* 16: a gzip wrapper and nothing else */
+}
+
+static void *open_deflate(void) {
+  return open_inflate(15);
 }
 
 static void close_gzip(void *state) {
@@ -64,3 +72,25 @@ static cq_decompressed step_gzip(void *state, cq_decompress_step *s) {
 }
 
 const cq_compression cq_gzip = {"gzip", "\x1F\x8B", 2, open_gzip, step_gzip, close_gzip};
+
+/* Servers and clients disagree whether zlib's two bytes come first, which no stream without them begins with. */
+static cq_decompressed step_deflate(void *state, cq_decompress_step *s) {
+  gzip *g = state;
+  const unsigned char *const in = s->in, *const out = s->out;
+  if (g->where == BETWEEN_MEMBERS && s->n_in) {
+    g->where = IN_MEMBER;
+    const bool has_wrapper = (in[0] & 15) == 8 && (s->n_in == 1 || (in[0] << 8 | in[1]) % 31 == 0);
+    if (!has_wrapper && inflateReset2(&g->stream, -15) != Z_OK) return CQ_DECOMPRESS_MEMORY;
+  }
+  if (g->where == IN_MEMBER) {
+    const cq_decompressed did = inflate_some(g, s);
+    if (g->where == BETWEEN_MEMBERS) g->where = PADDING;
+    if (did != CQ_DECOMPRESS_MORE || s->in != in || s->out != out) return did;
+  }
+  if (g->where == PADDING ? s->n_in == 0 : !s->is_last)
+    return g->where == PADDING && s->is_last ? CQ_DECOMPRESS_END : CQ_DECOMPRESS_MORE;
+  s->why = g->where == PADDING ? "unknown bytes after it" : CQ_ENDS_TOO_EARLY;
+  return CQ_DECOMPRESS_BROKEN;
+}
+
+const cq_compression cq_deflate = {"deflate", "", 0, open_deflate, step_deflate, close_gzip};

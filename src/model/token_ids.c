@@ -183,7 +183,7 @@ cq_status cq_token_ids_append(cq_token_ids *out, const int32_t *ids, const size_
 }
 
 /* Splits a text's untruncated ids into windows, each with a sequence's special tokens. */
-static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, const cq_ids *whole, size_t n_head,
+static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, cq_ids *whole, size_t n_head,
                                 size_t n_tail, cq_error *error) {
   const size_t max = (size_t)encoder->max_seq_length;
   if (max && n_head + n_tail >= max) return cq_fail(error, CQ_ERR_ARGUMENT, "the prompt leaves no room for text");
@@ -205,22 +205,33 @@ static cq_status append_windows(cq_token_ids *out, const cq_encoder *encoder, co
   return CQ_OK;
 }
 
+/* The beginning's prompt and special tokens, then as much of a text's end as there is room for. */
+static cq_status append_end(cq_token_ids *out, const cq_encoder *encoder, cq_ids *whole, size_t n_head, size_t n_tail,
+                            cq_error *error) {
+  const size_t max = (size_t)encoder->max_seq_length;
+  if (n_head + n_tail >= max) return cq_fail(error, CQ_ERR_ARGUMENT, "the prompt leaves no room for text");
+  memmove(whole->ids + n_head, whole->ids + whole->n - (max - n_head), (max - n_head) * sizeof *whole->ids);
+  return cq_token_ids_append(out, whole->ids, (const size_t[]){0, max}, 1, error);
+}
+
 static cq_status append_text(cq_token_ids *out, bool *is_long, const cq_encoder *encoder, cq_text_memory *m,
-                             cq_slice prompt, cq_slice text, bool windows, cq_error *error) {
+                             cq_slice prompt, cq_slice text, cq_long_text long_text, cq_error *error) {
+  const bool is_cut = long_text == CQ_LONG_TRUNCATED; /* by the tokenizer */
   int32_t n_head = 0;
-  cq_status status = windows ? count_prompt(&n_head, encoder, prompt, m, error) : CQ_OK;
+  cq_status status = !is_cut ? count_prompt(&n_head, encoder, prompt, m, error) : CQ_OK;
   if (!status) status = cq_prepend_prompt(&text, m, prompt, error);
   if (status) return status;
   m->ids.n = 0;
   status = cq_encoder_tokenize(&m->ids, encoder, m->tokens, text, is_long, error);
-  if (status || !windows || !*is_long)
+  if (status || is_cut || !*is_long)
     return status ? status : cq_token_ids_append(out, m->ids.ids, (const size_t[]){0, m->ids.n}, 1, error);
   m->ids.n = 0; /* again, and all of it */
   bool ignored;
   status = tokenize(&m->ids, encoder, m->tokens, text, 0, &ignored, error);
   if (status) return status;
   const size_t n_tail = is_closed(&m->ids, cq_encoder_text_module(encoder));
-  return append_windows(out, encoder, &m->ids, cq_min((size_t)n_head, m->ids.n - n_tail), n_tail, error);
+  return (long_text == CQ_LONG_END ? append_end : append_windows)(
+      out, encoder, &m->ids, cq_min((size_t)n_head, m->ids.n - n_tail), n_tail, error);
 }
 
 cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encoder *encoder, cq_slice text,
@@ -235,7 +246,7 @@ cq_status cq_encoder_token_ids(cq_token_ids *out, bool *is_long, const cq_encode
   if (!status) status = cq_check_sentences(&text, 1, error);
   if (!status && !(memory = cq_text_memory_take(ctx))) status = cq_fail_memory(error, "encoding");
   if (!status) status = cq_encoder_prompt(&prompt, &n_prompt, encoder, &taken, memory, error);
-  if (!status) status = append_text(out, &longer, encoder, memory, prompt, text, long_text == CQ_LONG_WINDOWS, error);
+  if (!status) status = append_text(out, &longer, encoder, memory, prompt, text, long_text, error);
   if (!status && is_long) *is_long = longer;
   cq_text_memory_put(ctx, memory);
   cq_encoder_tell_decomposed(encoder);

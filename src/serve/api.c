@@ -1,5 +1,6 @@
 /* calque's own interface: the served model, similarity, mining, a map. Unknown fields are errors that name them. */
 #include "serve/plane.h"
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 

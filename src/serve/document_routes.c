@@ -1,5 +1,6 @@
 /* Routes of an index's documents: one document by its id, or many in a body of any format. Replies come after changes
  * are on disk. */
+#include "serve/request_body.h"
 #include "serve/route.h"
 
 #include "base/file.h"
@@ -141,14 +142,58 @@ static void put_document(serve_request *r) {
   free_batch(&b);
 }
 
+/* A file of a request, and what the request says of it. */
+typedef struct upload {
+  const char *name, *language; /* the name's extension determines the format unless the media type does */
+  cq_slice bytes;
+  const serve_media_type *type;
+} upload;
+
+static bool take_format(cq_document_format *out, serve_request *r, const serve_media_type *type) {
+  static const struct {
+    const char *type;
+    cq_document_format format;
+  } rows[] = {{"", CQ_DOCUMENTS_AUTO},
+              {"application/octet-stream", CQ_DOCUMENTS_AUTO},
+              {"application/x-www-form-urlencoded", CQ_DOCUMENTS_AUTO}, /* curl --data-binary */
+              {"text/plain", CQ_DOCUMENTS_AUTO},
+              {"application/json", CQ_DOCUMENTS_AUTO}, /* one or lines of it */
+              {"text/json", CQ_DOCUMENTS_AUTO},
+              {"application/vnd.ms-excel", CQ_DOCUMENTS_AUTO}, /* browsers on Windows, for .csv */
+              {"application/gzip", CQ_DOCUMENTS_AUTO},
+              {"application/x-gzip", CQ_DOCUMENTS_AUTO},
+              {"application/zstd", CQ_DOCUMENTS_AUTO},
+              {"application/x-xz", CQ_DOCUMENTS_AUTO},
+              {"application/jsonl", CQ_DOCUMENTS_JSONL},
+              {"application/x-jsonlines", CQ_DOCUMENTS_JSONL},
+              {"application/jsonlines", CQ_DOCUMENTS_JSONL},
+              {"application/x-ndjson", CQ_DOCUMENTS_JSONL},
+              {"application/ndjson", CQ_DOCUMENTS_JSONL},
+              {"text/csv", CQ_DOCUMENTS_CSV},
+              {"application/csv", CQ_DOCUMENTS_CSV},
+              {"text/tab-separated-values", CQ_DOCUMENTS_TSV},
+              {"text/markdown", CQ_DOCUMENTS_MARKDOWN},
+              {"text/x-markdown", CQ_DOCUMENTS_MARKDOWN},
+              {"text/html", CQ_DOCUMENTS_HTML},
+              {"application/xhtml+xml", CQ_DOCUMENTS_HTML},
+              {"application/vnd.apache.parquet", CQ_DOCUMENTS_PARQUET}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    *out = rows[i].format;
+    if (!strcmp(rows[i].type, type->type)) return true;
+  }
+  serve_fail_media_type(r, type->type, "a format of documents: text/plain, text/html, text/csv, application/json, ...");
+  return false;
+}
+
 /* Reads the documents of a temporary file; its directory is removed from ids and messages. */
-static bool read_file(serve_request *r, batch *b, const char *path, size_t n_directory) {
+static bool read_file(serve_request *r, batch *b, const char *path, size_t n_directory, const upload *u) {
   cq_documents_options o = cq_documents_default_options();
   cq_documents *in;
   cq_error error = {0};
   cq_document d;
-  const char *language = r->argument(r, "language");
-  if (language && *language) o.language = language;
+  if (!take_format(&o.format, r, u->type)) return false;
+  if (u->language && *u->language) o.language = u->language;
+  if (*u->type->charset) o.encoding = u->type->charset;
   cq_status status = cq_documents_open(&in, &path, 1, &o, &error);
   if (status) {
     serve_fail_error(r, &error);
@@ -178,33 +223,86 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   return r->code == 0;
 }
 
-/* The name is the last component of the client's file name; its extension determines the format. */
-static const char *name_of_upload(const serve_request *r) {
-  const char *name = r->argument(r, "name");
+/* The last component of the client's file name. */
+static const char *last_component(const char *name) {
   const char *slash = name ? strrchr(name, '/') : NULL;
   if (slash) name = slash + 1;
   return name && *name && *name != '.' && strlen(name) < 200 ? name : "documents";
 }
 
+static bool take_upload(serve_request *r, batch *b, const char *directory, const upload *u) {
+  char path[PATH_MAX];
+  const char *name = last_component(u->name);
+  snprintf(path, sizeof path, "%s/%s", directory, name);
+  FILE *file = fopen(path, "wbx");
+  if (!file && errno == EEXIST) {
+    serve_fail(r, SERVE_INVALID, NULL, "two files are named '%s'", name);
+    return false;
+  }
+  const bool written = file && fwrite(u->bytes.data, 1, u->bytes.n, file) == u->bytes.n;
+  const bool closed = file && fclose(file) == 0;
+  if (!written || !closed)
+    serve_fail(r, SERVE_INTERNAL, NULL, "cannot write a temporary file: %s", strerror(errno));
+  else
+    (void)read_file(r, b, path, strlen(directory) + 1, u);
+  return !r->code;
+}
+
+static bool is_file(const serve_part *part) {
+  return *part->file_name || !strcmp(part->name, "file");
+}
+
+/* The fields of a form, in any order; then its files. */
+static void take_form(serve_request *r, batch *b, const char *directory, const serve_media_type *type) {
+  serve_form form;
+  serve_part part;
+  upload u = {.name = r->argument(r, "name"), .language = r->argument(r, "language")};
+  char values[2][SERVE_FILE_NAME] = {{0}};
+  size_t n_files = 0;
+  if (!serve_form_begin(&form, r, type)) return;
+  while (serve_form_next(&part, &form, r)) {
+    const bool is_name = !strcmp(part.name, "name");
+    n_files += is_file(&part);
+    if (is_file(&part)) continue;
+    if (!is_name && strcmp(part.name, "language") != 0)
+      serve_fail(r, SERVE_INVALID, part.name, "unknown field '%.100s', expected files, name, language", part.name);
+    else if (part.bytes.n >= SERVE_FILE_NAME || memchr(part.bytes.data, 0, part.bytes.n))
+      serve_fail(r, SERVE_INVALID, part.name, "'%s' has more than %d bytes, or a NUL", part.name, SERVE_FILE_NAME - 1);
+    if (r->code) return;
+    memcpy(values[is_name], part.bytes.data, part.bytes.n);
+    *(is_name ? &u.name : &u.language) = values[is_name];
+  }
+  if (!r->code && n_files == 0) serve_fail(r, SERVE_INVALID, NULL, "the form has no file");
+  if (!r->code && n_files > 1 && u.name)
+    serve_fail(r, SERVE_INVALID, "name", "'name' is given, but the form has %zu files", n_files);
+  if (r->code || !serve_form_begin(&form, r, type)) return;
+  while (serve_form_next(&part, &form, r)) {
+    if (!is_file(&part)) continue;
+    upload one = {.name = u.name ? u.name : part.file_name, u.language, part.bytes, &part.type};
+    if (!take_upload(r, b, directory, &one)) return;
+  }
+}
+
 static void post_documents(serve_request *r) {
   batch b = {0};
-  char path[PATH_MAX];
   cq_directory_writer place;
   cq_error error = {0};
-  if (!has_index(r, true)) return;
+  serve_media_type type;
+  if (!has_index(r, true) || !serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return;
   if (cq_directory_writer_temporary(&place, "calque-upload", &error)) {
     serve_fail(r, SERVE_INTERNAL, NULL, "%s", error.message);
     return;
   }
-  const size_t n_directory = strlen(place.temporary) + 1;
-  snprintf(path, sizeof path, "%s/%s", place.temporary, name_of_upload(r));
-  FILE *file = fopen(path, "wb");
-  const bool written = file && fwrite(r->body.data ? r->body.data : "", 1, r->body.n, file) == r->body.n;
-  const bool closed = file && fclose(file) == 0;
-  if (!written || !closed)
-    serve_fail(r, SERVE_INTERNAL, NULL, "cannot write a temporary file: %s", strerror(errno));
-  else if (read_file(r, &b, path, n_directory))
-    add_batch(r, &b);
+  if (!strcmp(type.type, "multipart/form-data")) {
+    take_form(r, &b, place.temporary, &type);
+  } else {
+    const upload u = {.name = r->argument(r, "name"),
+                      .language = r->argument(r, "language"),
+                      .bytes = {r->body.n ? r->body.data : "", r->body.n},
+                      .type = &type};
+    (void)take_upload(r, &b, place.temporary, &u);
+  }
+  if (!r->code) add_batch(r, &b);
   cq_directory_writer_abort(&place);
   free_batch(&b);
 }
@@ -235,8 +333,9 @@ const serve_route serve_document_routes[] = {
      .path = "/api/documents",
      .flags = SERVE_FILE,
      .prepare = post_documents,
-     .summary = "Add the documents of a file: JSON lines, JSON, CSV, TSV, text, Markdown, HTML, TREC. The extension "
-                "(notes.md) decides the format; language is that of documents that do not state theirs",
+     .summary = "Add the documents of a file, or of the files of a form (multipart/form-data): JSON lines, JSON, CSV, "
+                "TSV, text, Markdown, HTML, TREC. The Content-Type decides the format, else the extension (notes.md); "
+                "language is that of documents that do not state theirs",
      .arguments = "name language",
      .answer_schema = ADDED},
     {0},

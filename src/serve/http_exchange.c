@@ -4,6 +4,7 @@
  * thread. A body is read into memory up to the limit; the rest is read and dropped, so that the client receives the
  * response 413 instead of a reset. */
 #include "serve/http_exchange.h"
+#include "serve/request_body.h"
 #include "serve/route.h"
 
 #include <arpa/inet.h>
@@ -15,11 +16,14 @@
 #include <sys/socket.h>
 
 enum {
-  SMALL_BODY = 4096,          /* bytes: texts of up to this size are tokenized on the connection's thread */
-  SMALL_ANSWER = 4096,        /* numbers: up to this many are formatted on the dispatcher's thread */
-  ANSWER_S = 600,             /* to read an answer */
-  MAX_BODY_BYTES = 512 << 20, /* of all requests together */
-  MAX_DROPPED = 256 << 20     /* bytes dropped of a body that is too large: a client that sends more gets a reset */
+  SMALL_BODY = 4096,         /* bytes: texts of up to this size are tokenized on the connection's thread */
+  SMALL_ANSWER = 4096,       /* numbers: up to this many are formatted on the dispatcher's thread */
+  MAX_ARGUMENTS = 128,       /* of a query; each takes 64 bytes of the 32 KiB that the library has for the headers */
+  MAX_ADDRESS = 16 << 10,    /* bytes */
+  ANSWER_S = 600,            /* to read an answer; a smaller one has 60 s, and 1 s per 64 KiB */
+  READ_S = 30,               /* without reading any of it */
+  COUNTED_ANSWER = 16 << 10, /* bytes: larger answers count among those in memory */
+  MAX_DROPPED = 256 << 20    /* bytes dropped of a body that is too large: a client that sends more gets a reset */
 };
 
 /* A request, and this file's data about it. */
@@ -31,8 +35,9 @@ typedef struct exchange {
   serve_connection *of;
   char method[16], *path;
   uint64_t begun_us;
-  size_t n_body, n_reserved;       /* bytes received, including dropped ones; bytes counted in body_bytes */
-  bool is_whole, is_done, has_nul; /* has_nul: an address with %00 */
+  size_t n_body, n_reserved, n_held; /* bytes received, including dropped ones; counted in body_bytes, answer_bytes */
+  bool is_whole, is_done, is_unframed;
+  bool has_nul, is_long; /* an address with %00; a longer one than is read */
 } exchange;
 
 /* ---- connections ---- */
@@ -100,7 +105,26 @@ void serve_shut_connections(serve_server *s, uint64_t now_ms, bool looks) {
 
 /* ---- receiving a request ---- */
 
+/* Counts the answer among those in memory, or replaces it by an error. One that exceeds the limit alone is sent if it
+ * is the only one. What it was made from is no longer needed. */
+static void hold_answer(exchange *x) {
+  serve_server *s = x->server;
+  serve_request *r = &x->request;
+  const size_t n = r->answer.n;
+  serve_request_keep_answer(r);
+  if (n <= COUNTED_ANSWER) return;
+  const size_t before = atomic_fetch_add(&s->answer_bytes, n);
+  if (!before || before + n <= s->options.max_answer_bytes) {
+    x->n_held = n;
+    return;
+  }
+  atomic_fetch_sub(&s->answer_bytes, n);
+  serve_fail(r, SERVE_BUSY, NULL, "answers that clients have not read yet hold %zu MiB already", before >> 20);
+  r->retry_after_s = 1;
+}
+
 static void resume(exchange *x) {
+  hold_answer(x);
   x->is_done = true;
   MHD_resume_connection(x->connection); /* x may be gone from here on */
 }
@@ -159,9 +183,22 @@ static void submit(exchange *x) {
   }
 }
 
+/* Counts a body's bytes among those of all requests; false: there are too many, and the request has failed. */
+static bool reserve(exchange *x, size_t n) {
+  x->n_reserved += n;
+  if (atomic_fetch_add(&x->server->body_bytes, n) + n <= x->server->options.max_body_bytes) return true;
+  serve_fail(&x->request, SERVE_OVERLOADED, NULL, "requests being read hold %zu MiB already",
+             x->server->options.max_body_bytes >> 20);
+  x->request.retry_after_s = 1;
+  cq_builder_free(&x->request.body);
+  return false;
+}
+
 static void prepare(void *context) {
   exchange *x = context;
-  x->request.route->prepare(&x->request);
+  const size_t n = x->request.body.n;
+  if (serve_expand_body(&x->request) && reserve(x, x->request.body.n > n ? x->request.body.n - n : 0))
+    x->request.route->prepare(&x->request);
   if (x->request.code || !x->request.work) {
     if (!x->request.code) serve_fail(&x->request, SERVE_INTERNAL, NULL, "the route gave no answer");
     resume(x);
@@ -179,8 +216,49 @@ static const char *header_of(const exchange *x, const char *name) {
   return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
+typedef struct header_counts {
+  int n_hosts, n_lengths, n_transfers;
+} header_counts;
+
+static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+  header_counts *n = context;
+  (void)kind, (void)value;
+  n->n_hosts += !strcasecmp(name, "Host");
+  n->n_lengths += !strcasecmp(name, "Content-Length");
+  n->n_transfers += !strcasecmp(name, "Transfer-Encoding");
+  return MHD_YES;
+}
+
+/* Headers that leave open where the request goes or ends, on which a proxy may decide otherwise. */
+static void check_framing(exchange *x, const char *version) {
+  header_counts n = {0};
+  const char *transfer = header_of(x, "Transfer-Encoding");
+  (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
+  const char *why = n.n_hosts > 1                                ? "there are two Host headers"
+                    : !n.n_hosts && !strcmp(version, "HTTP/1.1") ? "there is no Host header"
+                    : n.n_lengths > 1                            ? "there are two Content-Length headers"
+                    : n.n_lengths && n.n_transfers ? "there are a Content-Length and a Transfer-Encoding header"
+                    : n.n_transfers > 1 || (transfer && strcasecmp(transfer, "chunked") != 0)
+                        ? "the only Transfer-Encoding is chunked"
+                        : NULL;
+  x->is_unframed = why && (n.n_lengths || n.n_transfers);
+  if (why) serve_fail(&x->request, SERVE_MALFORMED, NULL, "%s", why);
+}
+
+/* The path of http://host:port/path, a request's target in absolute form, whose host counts instead of the header's. */
+static const char *take_host(const char **host, char copy[256], const char *target) {
+  const size_t n = !strncasecmp(target, "http://", 7) ? 7 : !strncasecmp(target, "https://", 8) ? 8 : 0;
+  if (!n) return target;
+  const size_t n_host = strcspn(target + n, "/");
+  snprintf(copy, 256, "%.*s", (int)(n_host < 256 ? n_host : 0), target + n);
+  *host = copy;
+  return target[n + n_host] ? target + n + n_host : "/";
+}
+
 /* Path and method, from the headers. */
-static void begin_request(exchange *x, const char *path, const char *method) {
+static void begin_request(exchange *x, const char *target, const char *method) {
+  char of_target[256];
+  const char *host = header_of(x, "Host"), *path = take_host(&host, of_target, target);
   serve_server *s = x->server;
   serve_request *r = &x->request;
   bool other_method = false;
@@ -190,6 +268,8 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   r->begun_ms = cq_now_ms();
   r->if_none_match = header_of(x, "If-None-Match");
   r->accept_encoding = header_of(x, "Accept-Encoding");
+  r->body_type = header_of(x, "Content-Type");
+  r->body_encoding = header_of(x, "Content-Encoding");
   snprintf(x->method, sizeof x->method, "%s", method);
   pthread_mutex_lock(&s->mutex);
   r->model = serve_model_use(s->model);
@@ -203,11 +283,14 @@ static void begin_request(exchange *x, const char *path, const char *method) {
   r->rest = rest;
   const serve_credentials given = {.method = x->method,
                                    .authorization = header_of(x, "Authorization"),
-                                   .host = header_of(x, "Host"),
+                                   .host = host,
                                    .origin = header_of(x, "Origin"),
                                    .site = header_of(x, "Sec-Fetch-Site")};
   if (!serve_check_access(r, &s->access, &given)) return;
-  if (x->has_nul)
+  if (x->is_long)
+    serve_fail(r, SERVE_ADDRESS_TOO_LONG, NULL, "the address has more than %d bytes or %d arguments", MAX_ADDRESS,
+               MAX_ARGUMENTS);
+  else if (x->has_nul)
     serve_fail(r, SERVE_INVALID, NULL, "the address has a NUL byte (%%00)");
   else if (!r->route && other_method)
     serve_fail(r, SERVE_NO_METHOD, NULL, "%s is not a method of %.300s", x->method, path);
@@ -231,13 +314,7 @@ static bool take_body(exchange *x, const char *data, size_t n) {
     fail_large_body(x);
     return true;
   }
-  x->n_reserved += n;
-  if (atomic_fetch_add(&s->body_bytes, n) + n > MAX_BODY_BYTES) {
-    serve_fail(r, SERVE_OVERLOADED, NULL, "requests being read hold %d MiB already", MAX_BODY_BYTES >> 20);
-    r->retry_after_s = 1;
-    cq_builder_free(&r->body);
-    return true;
-  }
+  if (!reserve(x, n)) return true;
   cq_builder_bytes(&r->body, data, n);
   if (r->body.failed) serve_fail_memory(r);
   return true;
@@ -248,6 +325,11 @@ static bool take_body(exchange *x, const char *data, size_t n) {
 static void add_header(struct MHD_Response *response, const char *name, const char *value) {
   (void)!MHD_add_response_header(response, name,
                                  value); /* fails only when out of memory: the response then has fewer headers */
+}
+
+/* How long the client may do nothing. */
+static void set_idle(exchange *x, unsigned seconds) {
+  (void)MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
 }
 
 static enum MHD_Result send_answer(exchange *x) {
@@ -287,8 +369,10 @@ static enum MHD_Result send_answer(exchange *x) {
     add_header(response, "X-Calque-Truncated", number);
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
-  if (atomic_load(&s->is_draining)) add_header(response, "Connection", "close");
-  set_until(s, x->of, cq_now_ms() + ANSWER_S * 1000, true);
+  if (atomic_load(&s->is_draining) || x->is_unframed) add_header(response, "Connection", "close");
+  const size_t read_s = 60 + r->answer.n / (64 << 10);
+  set_until(s, x->of, cq_now_ms() + (read_s < ANSWER_S ? read_s : ANSWER_S) * 1000, true);
+  set_idle(x, s->options.receive_s < READ_S ? s->options.receive_s : READ_S);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -299,7 +383,6 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
                              const char *version, const char *data, size_t *n_data, void **own) {
   serve_server *s = context;
   exchange *x = *own;
-  (void)version;
   if (!x->connection) { /* the first call */
     const char *expect = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Expect"),
                *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
@@ -307,9 +390,11 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
     x->connection = mhd;
     x->of = info ? info->socket_context : NULL;
     begin_request(x, path, method);
+    check_framing(x, version);
     if (!x->request.code && length && strtoull(length, NULL, 10) > s->options.max_body) fail_large_body(x);
-    /* A client that waits before sending the body (Expect) gets errors in the headers first. */
-    return x->request.code && expect ? send_answer(x) : MHD_YES;
+    /* A client that waits before sending the body (Expect) gets errors in the headers first. If it is not clear where
+     * the body ends, the connection ends. */
+    return x->request.code && (expect || x->is_unframed) ? send_answer(x) : MHD_YES;
   }
   if (*n_data) {
     if (!take_body(x, data, *n_data)) return MHD_NO;
@@ -326,7 +411,8 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
   MHD_suspend_connection(mhd);
   /* A search, or adding documents, would block the thread's other connections. */
   const serve_route *route = x->request.route;
-  const bool is_short = route->answer && !(route->flags & SERVE_LONG_ANSWER) && x->request.body.n <= SMALL_BODY;
+  const bool is_short = route->answer && !(route->flags & SERVE_LONG_ANSWER) && x->request.body.n <= SMALL_BODY &&
+                        !x->request.body_encoding;
   if (route->flags & SERVE_INLINE || is_short) {
     prepare(x);
   } else {
@@ -336,11 +422,19 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
   return MHD_YES;
 }
 
-/* Called before the headers are read; *own is passed to all later calls. */
+/* Called before the headers are read; *own is passed to all later calls. The address is in the library's buffer and not
+ * parsed yet. A query that is too long is removed from it: if arguments do not fit into the connection's memory,
+ * libmicrohttpd 0.9.75 forgets the error that it wants to send, and waits for headers that it has dropped. */
 void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd) {
   exchange *x = calloc(1, sizeof *x);
+  char *query = strchr(uri, '?');
+  size_t n_arguments = 0;
   (void)mhd;
-  if (x) x->server = context, x->begun_us = cq_now_us(), x->has_nul = strstr(uri, "%00") != NULL;
+  if (!x) return NULL;
+  x->server = context, x->begun_us = cq_now_us(), x->has_nul = strstr(uri, "%00") != NULL;
+  for (const char *at = query; at; at = strchr(at + 1, '&')) n_arguments++;
+  x->is_long = n_arguments > MAX_ARGUMENTS || strlen(uri) > MAX_ADDRESS;
+  if (x->is_long && query) query[1] = '\0';
   return x;
 }
 
@@ -360,7 +454,6 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
   exchange *x = *own;
   if (!x) return;
   *own = NULL;
-  (void)why;
   if (x->connection) {
     serve_request *r = &x->request;
     char client[INET6_ADDRSTRLEN];
@@ -371,6 +464,8 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
     serve_log_write(s->log, &(serve_log_line){client, x->method, x->path ? x->path : "", code, took_us, r->n_tokens,
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
+    atomic_fetch_sub(&s->answer_bytes, x->n_held);
+    if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) set_idle(x, SERVE_IDLE_S);
     set_until(s, x->of, cq_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);

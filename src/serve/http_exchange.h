@@ -11,6 +11,8 @@
 #include <microhttpd.h>
 #include <pthread.h>
 
+enum { SERVE_IDLE_S = 60 }; /* without a byte from the client */
+
 /* A connection, from accept to close. */
 typedef struct serve_connection {
   struct serve_connection *next, **link;
@@ -41,7 +43,7 @@ struct serve_server {
   bool is_closing;            /* no request may become complete: the library must not have suspended connections */
   size_t n_requests, n_whole; /* requests from their headers, and from their last byte, to the end of their responses */
   unsigned n_ticks;           /* serve_run's */
-  atomic_size_t body_bytes;
+  atomic_size_t body_bytes, answer_bytes; /* in memory; the answers' until they are sent */
   atomic_bool is_draining;
 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const int codes[] = {200, 304, 400, 401, 403, 404, 405, 408, 413, 422, 429, 500, 501, 503, 504};
+static const int codes[] = {200, 304, 400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 500, 501, 503, 504};
 static const double bounds_s[] = {0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60};
 enum { N_CODES = sizeof codes / sizeof *codes, N_BOUNDS = sizeof bounds_s / sizeof *bounds_s };
 

@@ -1,6 +1,7 @@
 /* OpenAI's interface: /v1/embeddings and /v1/models. Unknown fields are ignored. Our additions: the field "on_long",
  * and {"calque": {"truncated": n}} in responses. */
 #include "base/base64.h"
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -23,7 +24,8 @@ static void prepare_embeddings(serve_request *r) {
   if (!e && body) serve_fail_memory(r);
   if (e && body && serve_get_choice(&format, r, body, "encoding_format", formats) &&
       serve_get_int(&e->dimensions, r, body, "dimensions", 1, (int64_t)r->model->dim) &&
-      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.prompt_name, r, body, "prompt_name"))
+      serve_get_on_long(&o.on_long, r, body) && serve_get_text(&o.ids_model, r, body, "model") &&
+      serve_get_text(&o.prompt_name, r, body, "prompt_name"))
     serve_take_inputs(r, json_object_get(body, "input"), "input", &o);
   if (e) e->is_base64 = format == 1;
   json_decref(body);
@@ -96,6 +98,13 @@ const serve_route serve_openai_routes[] = {
              "\"prompt_name\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
                       "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
+    {.method = "POST",
+     .path = "/embeddings", /* of clients whose base_url lacks /v1, as TEI has it */
+     .style = SERVE_OPENAI,
+     .flags = SERVE_HIDDEN,
+     .prepare = prepare_embeddings,
+     .answer = answer_embeddings,
+     .summary = "The same as /v1/embeddings"},
     {.method = "GET",
      .path = "/v1/models",
      .style = SERVE_OPENAI,

@@ -62,7 +62,8 @@ static void put_operation(cq_builder *b, const serve_route *r) {
     put_properties(b, r);
     cq_builder_text(b, "}}}}");
   } else if (r->flags & SERVE_FILE) {
-    cq_builder_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/octet-stream\":{}}}");
+    cq_builder_text(b, ",\"requestBody\":{\"required\":true,\"content\":{\"application/octet-stream\":{},\"multipart/"
+                       "form-data\":{}}}");
   }
   cq_builder_text(b, ",\"responses\":{\"200\":{\"description\":\"done\"");
   if (r->answer_schema && r->answer_schema[0] == '{') {

@@ -7,11 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-void serve_request_clear(serve_request *r) {
+void serve_request_keep_answer(serve_request *r) {
   if (r->state_free) r->state_free(r->state);
   serve_work_free(r->work);
-  serve_model_leave(r->model);
   cq_builder_free(&r->body);
+  r->state = NULL, r->state_free = NULL, r->work = NULL;
+  char *fitting = r->answer.n ? realloc(r->answer.data, r->answer.n + 1) : NULL;
+  if (fitting) r->answer.data = fitting, r->answer.capacity = r->answer.n + 1;
+}
+
+void serve_request_clear(serve_request *r) {
+  serve_request_keep_answer(r);
+  serve_model_leave(r->model);
   cq_builder_free(&r->answer);
 }
 
@@ -30,10 +37,13 @@ static const struct {
     [SERVE_NOT_FOUND] = {404, 404, "not_found", "invalid_request_error", "not_found"},
     [SERVE_NO_METHOD] = {405, 405, "validation", "invalid_request_error", "method_not_allowed"},
     [SERVE_TOO_SLOW] = {408, 408, "validation", "invalid_request_error", "timeout"},
+    [SERVE_ADDRESS_TOO_LONG] = {414, 414, "too_large", "invalid_request_error", "request_too_large"},
+    [SERVE_MEDIA_TYPE] = {415, 415, "validation", "invalid_request_error", "unsupported_media_type"},
     [SERVE_OVERLOADED] = {429, 429, "overloaded", "rate_limit_error", "overloaded"},
     [SERVE_INTERNAL] = {500, 500, "internal", "server_error", NULL},
     [SERVE_UNSUPPORTED] = {501, 501, "unsupported", "invalid_request_error", "unsupported"},
     [SERVE_UNHEALTHY] = {503, 503, "internal", "server_error", NULL},
+    [SERVE_BUSY] = {503, 503, "overloaded", "server_error", "overloaded"},
     [SERVE_EXPIRED_WORK] = {504, 504, "overloaded", "server_error", "timeout"},
 };
 
@@ -84,30 +94,6 @@ void serve_answer(serve_request *r) {
 }
 
 /* ---- reading JSON ---- */
-
-json_t *serve_body_json(serve_request *r) {
-  const bool is_document = r->rest && *r->rest; /* numbers in its metadata keep their digits */
-  json_error_t e;
-  if (!r->body.n) {
-    serve_fail(r, SERVE_MALFORMED, NULL, "the body is empty, expected a JSON object");
-    return NULL;
-  }
-  json_t *json = json_loadb(r->body.data, r->body.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
-  if (!json) {
-    cq_builder mended = {0};
-    cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, is_document);
-    if (!mended.failed) json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
-    cq_builder_free(&mended);
-  }
-  if (!json) {
-    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
-  } else if (!json_is_object(json)) {
-    serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
-    json_decref(json);
-    json = NULL;
-  }
-  return json;
-}
 
 static const json_t *field_of(const json_t *object, const char *field) {
   const json_t *value = json_object_get(object, field);

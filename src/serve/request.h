@@ -47,7 +47,8 @@ struct serve_request {
   const serve_route *route;
   const char *rest; /* of the path, after a route that ends in a slash */
   const char *(*argument)(const serve_request *request, const char *name); /* of the query; NULL: none */
-  const char *if_none_match, *accept_encoding;
+  const char *if_none_match, *accept_encoding, *body_type, *body_encoding; /* headers; the last: Content-Type and
+                                                                             -Encoding; NULL: missing */
   cq_builder body;
   uint64_t begun_ms;
 
@@ -68,23 +69,28 @@ struct serve_request {
 };
 
 void serve_request_clear(serve_request *request); /* all but the struct */
+void serve_request_keep_answer(
+    serve_request *request); /* releases the body, the work, and the state; the model stays */
 
 /* Sets an error as the request's response, instead of any other. */
 typedef enum serve_mistake {
-  SERVE_INVALID,      /* 400, of TEI's and ours 422 */
-  SERVE_MALFORMED,    /* 400: no JSON */
-  SERVE_TOO_LARGE,    /* 413 */
-  SERVE_TOO_LONG,     /* 413 (400 for OpenAI): a text longer than the model's maximum */
-  SERVE_UNAUTHORIZED, /* 401 */
-  SERVE_FORBIDDEN,    /* 403 */
-  SERVE_NOT_FOUND,    /* 404 */
-  SERVE_NO_METHOD,    /* 405 */
-  SERVE_TOO_SLOW,     /* 408 */
-  SERVE_OVERLOADED,   /* 429 */
-  SERVE_INTERNAL,     /* 500 */
-  SERVE_UNSUPPORTED,  /* 501 */
-  SERVE_UNHEALTHY,    /* 503 */
-  SERVE_EXPIRED_WORK, /* 504 */
+  SERVE_INVALID,          /* 400, of TEI's and ours 422 */
+  SERVE_MALFORMED,        /* 400: no JSON */
+  SERVE_TOO_LARGE,        /* 413 */
+  SERVE_TOO_LONG,         /* 413 (400 for OpenAI): a text longer than the model's maximum */
+  SERVE_UNAUTHORIZED,     /* 401 */
+  SERVE_FORBIDDEN,        /* 403 */
+  SERVE_NOT_FOUND,        /* 404 */
+  SERVE_NO_METHOD,        /* 405 */
+  SERVE_TOO_SLOW,         /* 408 */
+  SERVE_ADDRESS_TOO_LONG, /* 414 */
+  SERVE_MEDIA_TYPE,       /* 415 */
+  SERVE_OVERLOADED,       /* 429 */
+  SERVE_INTERNAL,         /* 500 */
+  SERVE_UNSUPPORTED,      /* 501 */
+  SERVE_UNHEALTHY,        /* 503 */
+  SERVE_BUSY,             /* 503: come again */
+  SERVE_EXPIRED_WORK,     /* 504 */
 } serve_mistake;
 
 /* param: the field, or NULL. */
@@ -96,8 +102,6 @@ void serve_fail_memory(serve_request *request);
 /* Ends an answer that was written to request->answer. */
 void serve_answer(serve_request *request);
 
-/* The body as a JSON object, to be released with json_decref; NULL: the request has failed. */
-json_t *serve_body_json(serve_request *request);
 /* False: the field has another type, and the request has failed. A null counts as missing. */
 bool serve_get_bool(bool *out, serve_request *request, const json_t *object, const char *field);
 bool serve_get_int(int64_t *out, serve_request *request, const json_t *object, const char *field, int64_t min,

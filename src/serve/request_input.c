@@ -59,8 +59,10 @@ bool serve_add_text(serve_request *r, cq_slice text, const char *field, const ch
   }
   encode.prompt_name = o->prompt_name;
   if (cq_encoder_token_ids(&w->ids, &is_long, r->model->encoder, text,
-                           o->on_long == SERVE_WINDOW ? CQ_LONG_WINDOWS : CQ_LONG_TRUNCATED, &encode, r->shared->ctx,
-                           &error)) {
+                           o->on_long == SERVE_WINDOW ? CQ_LONG_WINDOWS
+                           : o->keeps_end             ? CQ_LONG_END
+                                                      : CQ_LONG_TRUNCATED,
+                           &encode, r->shared->ctx, &error)) {
     serve_fail_error(r, &error);
     return false;
   }
@@ -88,20 +90,28 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
     serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
     return false;
   }
+  if (o->ids_model && strcmp(o->ids_model, r->model->name) != 0) {
+    serve_fail(r, SERVE_INVALID, field,
+               "%s has token ids of '%.100s', but the model is '%s': send texts (LangChain: "
+               "check_embedding_ctx_length=False)",
+               place, o->ids_model, r->model->name);
+    return false;
+  }
   if (max && n > max && o->on_long == SERVE_REFUSE) {
     serve_fail(r, SERVE_TOO_LONG, field, "%s has %zu tokens, the model takes %zu", place, n, max);
     return false;
   }
   const bool is_long = max && n > max, windows = o->on_long == SERVE_WINDOW;
   const size_t room = is_long ? max : n, kept = is_long && !windows ? max : n, n_sequences = (kept - 1) / room + 1;
+  const size_t first = o->keeps_end ? n - kept : 0;
   int32_t *ids = malloc(kept * sizeof *ids);
   size_t *starts = malloc((n_sequences + 1) * sizeof *starts);
   bool is_fine = ids && starts;
   if (!is_fine) serve_fail_memory(r);
   for (size_t i = 0; is_fine && i < kept; i++) {
-    const json_t *id = json_array_get(list, i);
+    const json_t *id = json_array_get(list, first + i);
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= n_ids) {
-      serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64, i, place,
+      serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64, first + i, place,
                  n_ids - 1);
       is_fine = false;
     } else {

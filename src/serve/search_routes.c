@@ -2,6 +2,7 @@
 #include "calque/version.h"
 #include "serve/option_fields.h"
 #include "serve/plane.h"
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 

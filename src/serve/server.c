@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 enum {
-  IDLE_S = 60,     /* without a byte from the client */
   TICK_MS = 250,   /* between checks of deadlines */
   GRACE_MS = 2000, /* for requests that are incomplete at shutdown */
   N_CONNECTION_THREADS = 2,
@@ -154,12 +153,12 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   s->max_connections = connection_limit(s->options.max_connections);
   /* The library's own limit must not be reached: its thread would then wait for a lock that it holds itself. */
-  s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
-                               MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
-                               serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
-                               MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
-                               (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_S,
-                               MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+  s->daemon =
+      MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
+                       MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
+                       serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
+                       MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
+                       (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_END);
   if (!s->daemon) return cq_fail(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }
@@ -200,6 +199,9 @@ cq_status serve_open(serve_server **out, const serve_options *options, cq_contex
   serve_server *s = calloc(1, sizeof *s);
   if (!s) return cq_fail(error, CQ_ERR_MEMORY, "out of memory");
   s->options = *options;
+  if (!options->max_body_bytes) s->options.max_body_bytes = (size_t)512 << 20;
+  if (!options->max_answer_bytes) s->options.max_answer_bytes = (size_t)256 << 20;
+  if (s->options.max_body_bytes < options->max_body) s->options.max_body_bytes = options->max_body;
   s->fd = -1;
   s->shared.ctx = ctx;
   s->shared.limits = (serve_limits){.max_body = options->max_body,

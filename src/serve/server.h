@@ -27,6 +27,7 @@ typedef struct serve_options {
   const char *key;      /* NULL: none */
   bool insecure;        /* any host without a key */
   size_t max_body, max_tokens, queue_tokens;
+  size_t max_body_bytes, max_answer_bytes; /* in memory, of all requests together; 0: 512 MiB, 256 MiB */
   unsigned deadline_ms, receive_s;
   unsigned max_connections;
   const char *access_log;         /* "-": standard output; NULL: none */

@@ -1,5 +1,6 @@
 /* The text-embeddings-inference interface: /embed and /, /similarity, /tokenize, /info, /health, /metrics. Unknown
  * fields are ignored. The header X-Calque-Truncated has the number of truncated texts. */
+#include "serve/request_body.h"
 #include "serve/request_input.h"
 #include "serve/route.h"
 
@@ -17,10 +18,11 @@ typedef struct embed {
 
 /* The common part of /embed and /similarity. False: the request has failed. */
 static bool get_options(serve_input_options *o, serve_request *r, const json_t *body) {
-  static const char *const directions[] = {"Right", "right", NULL};
-  int direction;
-  return serve_get_on_long(&o->on_long, r, body) && serve_get_text(&o->prompt_name, r, body, "prompt_name") &&
-         serve_get_choice(&direction, r, body, "truncation_direction", directions);
+  static const char *const directions[] = {"Right", "right", "Left", "left", NULL};
+  int direction = 0;
+  if (!serve_get_choice(&direction, r, body, "truncation_direction", directions)) return false;
+  o->keeps_end = direction >= 2;
+  return serve_get_on_long(&o->on_long, r, body) && serve_get_text(&o->prompt_name, r, body, "prompt_name");
 }
 
 static void prepare_embed(serve_request *r) {
@@ -124,10 +126,8 @@ static void prepare_info(serve_request *r) {
   cq_builder_printf(
       b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
       m->fingerprint, m->precision);
-  if (m->max_tokens)
-    cq_builder_printf(b, ",\"max_input_length\":%zu", m->max_tokens);
-  else
-    cq_builder_text(b, ",\"max_input_length\":null");
+  /* A number in any case, which clients expect: without a maximum of the model, that of a request. */
+  cq_builder_printf(b, ",\"max_input_length\":%zu", m->max_tokens ? m->max_tokens : limits->max_tokens);
   cq_builder_printf(
       b,
       ",\"max_batch_tokens\":%zu,\"max_client_batch_size\":%zu,\"max_body_bytes\":%zu,\"auto_truncate\":true,"
@@ -175,7 +175,7 @@ static void prepare_metrics(serve_request *r) {
 
 #define ON_LONG                                                                                                        \
   "\"truncate\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},"                    \
-  "\"prompt_name\":{\"type\":\"string\"}"
+  "\"truncation_direction\":{\"enum\":[\"Right\",\"Left\"]},\"prompt_name\":{\"type\":\"string\"}"
 
 const serve_route serve_tei_routes[] = {
     {.method = "POST",
@@ -226,6 +226,13 @@ const serve_route serve_tei_routes[] = {
      .answer = answer_health,
      .summary = "Whether a text can be encoded now",
      .answer_schema = "{\"status\":{\"const\":\"ok\"}}"},
+    {.method = "GET",
+     .path = "/ping",
+     .style = SERVE_TEI,
+     .flags = SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN,
+     .prepare = prepare_health,
+     .answer = answer_health,
+     .summary = "The same as /health"},
     {.method = "GET",
      .path = "/metrics",
      .style = SERVE_TEI,

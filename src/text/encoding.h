@@ -1,32 +1,18 @@
-/* Text of other encodings as UTF-8, by ICU's converters. */
+/* Files of other encodings as UTF-8, by ICU's converters. */
 #ifndef TEXT_ENCODING_H
 #define TEXT_ENCODING_H
 
 #include "base/byte_source.h"
 #include "base/input.h"
-#include "base/slice.h"
-#include "calque/slice.h"
-#include "calque/status.h"
-
-#include <stdbool.h>
-
-/* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
-bool cq_encoding_is_known(const char *encoding);
+#include "text/decode.h"
 
 /* Guesses the encoding of bytes that are not UTF-8; false: no guess. */
 enum { CQ_ENCODING_NAME = 64 };
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
 
-/* The encoding that a file's first bytes show: by the byte order mark of UTF-16 or UTF-32, or a '<', '{' or '[' of
- * UTF-16; NULL: none. */
-const char *cq_encoding_marked(cq_slice bytes);
 /* The encoding that a page's charset=... or an XML declaration's encoding="..." names, as it stands there; false: none.
  * UTF-16 and UTF-32 do not count: the declaration would not be readable. */
 bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes);
-
-/* Appends the bytes as UTF-8. The encoding must be a known one; bytes that are invalid in it become U+FFFD. Errors:
- * CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, cq_error *error);
 
 /* A file's bytes as UTF-8. Takes ownership of the input, even if this fails. Reading from the source gives
  * CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in the encoding. The encoding

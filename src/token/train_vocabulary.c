@@ -119,6 +119,7 @@ static cq_status write_rules(char **path, const char *base, cq_error *error) {
   char place[4096];
   cq_builder text = {0};
   cq_status status = cq_path_join(place, sizeof place, cq_temporary_directory(), "calque-rules", error);
+  if (!status) cq_remove_leftovers(place);
   if (!status) status = cq_rules_with_variants(&text, base, error);
   if (!status && !(*path = cq_temporary_name(place))) status = cq_fail_memory(error, "a name");
   if (!status) status = cq_file_write(*path, text.data, text.n, error);

@@ -92,9 +92,26 @@ static void windows_share_out_all_of_a_text(void **state) {
   assert_int_equal(windows.n, n_windows + 1);
   assert_int_equal(windows.starts[n_windows + 1] - windows.starts[n_windows], 6);
   assert_memory_equal(windows.ids + windows.starts[n_windows], windows.ids, 6 * sizeof *windows.ids);
+  /* As much of its end as there is room for after the prompt. */
   cq_encode_options o = cq_encode_default_options();
   cq_error error = {0};
+  for (size_t n_head = 1; n_head <= 4; n_head++) {
+    static const char *const prompts[] = {"", "the ", "the the ", "the the the "};
+    cq_token_ids end = {0};
+    o.prompt = prompts[n_head - 1];
+    assert_int_equal(cq_encoder_token_ids(&end, &is_long, narrow, text, CQ_LONG_END, &o, NULL, NULL), CQ_OK);
+    assert_true(is_long && end.n == 1 && end.starts[1] == 6 && end.ids[0] == whole.ids[0]);
+    for (size_t t = 1; t < n_head; t++) assert_int_equal(end.ids[t], whole.ids[1]); /* "the" */
+    for (size_t t = n_head; t < 6; t++) assert_int_equal(end.ids[t], whole.ids[whole.starts[1] - 6 + t]);
+    cq_token_ids_free(&end);
+  }
+  const cq_slice fits = {"the the the the", 15};
+  cq_token_ids same = {0};
+  assert_int_equal(cq_encoder_token_ids(&same, &is_long, narrow, fits, CQ_LONG_END, NULL, NULL, NULL), CQ_OK);
+  assert_true(!is_long && same.starts[1] == 6 && same.ids[0] == whole.ids[0] && same.ids[4] == whole.ids[1]);
+  cq_token_ids_free(&same);
   o.prompt = "the river late garden";
+  assert_int_equal(cq_encoder_token_ids(&windows, NULL, narrow, text, CQ_LONG_END, &o, NULL, &error), CQ_ERR_ARGUMENT);
   assert_int_equal(cq_encoder_token_ids(&windows, NULL, narrow, text, CQ_LONG_WINDOWS, &o, NULL, &error),
                    CQ_ERR_ARGUMENT);
   assert_non_null(strstr(error.message, "no room"));

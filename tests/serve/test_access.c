@@ -97,9 +97,9 @@ static void keys_are_compared_whole(void **state) {
   assert_int_equal(code_of(&a, &given, NULL), 401);
   header[7 + n - 1] = 'x';
   assert_int_equal(code_of(&a, &given, NULL), 401);
-  static const char *const others[] = {"Bearer kk",        "Bearer ",     "Bearer",        "short",
-                                       "Basic short",      "Bearer shor", "Bearer shorts", "Bearer # a comment",
-                                       "Bearer shortshort"};
+  static const char *const others[] = {"Bearer kk",         "Bearer ",     "Bearer",        "short",
+                                       "Basic short",       "Bearer shor", "Bearer shorts", "Bearer # a comment",
+                                       "Bearer shortshort", "Bearer-short"};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
     given.authorization = others[i];
     if (code_of(&a, &given, NULL) != 401) fail_msg("%s", others[i]);

@@ -25,6 +25,8 @@ static size_t resident_bytes(void) {
 #define POST    "POST /embed HTTP/1.1\r\nHost: localhost\r\n"
 #define CHUNKED POST "Transfer-Encoding: chunked\r\n\r\n"
 
+#define CHUNKED_TWICE POST "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n"
+
 /* Bytes that are no request are an error, or end the connection; nothing else comes of them. */
 static void requests_that_are_none(void **state) {
   static const char *const bad[] = {
@@ -40,6 +42,13 @@ static void requests_that_are_none(void **state) {
       POST "Content-Length: abc\r\n\r\n",
       POST "Content-Length: 99999999999999999999999\r\n\r\n",
       POST "Content-Length: 5\r\nContent-Length: 6\r\n\r\n{\"inp",
+      POST "Content-Length: 15\r\nContent-Length: 15\r\n\r\n{\"inputs\": \"a\"}",
+      POST "Content-Length: 15, 15\r\n\r\n{\"inputs\": \"a\"}",
+      POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\nf\r\n{\"inputs\": \"a\"}\r\n0\r\n\r\n",
+      CHUNKED_TWICE "f\r\n{\"inputs\": \"a\"}\r\n0\r\n\r\n",
+      POST "Host: localhost\r\nContent-Length: 15\r\n\r\n{\"inputs\": \"a\"}",
+      "GET http://evil.example/health HTTP/1.1\r\nHost: localhost\r\n\r\n",
+      "GET http:///health HTTP/1.1\r\nHost: localhost\r\n\r\n",
       CHUNKED "xyz\r\n",
       CHUNKED "-1\r\n",
       CHUNKED "ffffffffffffffffff\r\n",
@@ -61,6 +70,49 @@ static void requests_that_are_none(void **state) {
     if (code < 0 || (code > 0 && code < 400)) fail_msg("'%s': %d", bad[i], code);
   }
   assert_healthy(&s);
+  close_service(&s);
+}
+
+/* What follows a body whose end is not clear is no other request. */
+static void a_request_within_another(void **state) {
+  static const char inner[] = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  static const char *const heads[] = {
+      POST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      POST "Content-Length: 1\r\nContent-Length: 0\r\n\r\n",
+      POST "Content-Length: 0\r\nContent-Length: 1\r\n\r\n",
+  };
+  const serve_options o = default_service();
+  service s;
+  (void)state;
+  open_service(&s, &o);
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    const int fd = connect_to(s.port);
+    char text[400];
+    snprintf(text, sizeof text, "%s%s%s", heads[i], inner, inner);
+    assert_true(send_text(fd, text));
+    const int code = read_answer(last_answer, sizeof last_answer, fd); /* until the end of the connection */
+    if (code != 400 || strstr(last_answer, "HTTP/1.1 200")) fail_msg("%zu: %s", i, last_answer);
+    close(fd);
+  }
+  close_service(&s);
+}
+
+/* A target in absolute form is the path in it, and its host counts instead of the header's. */
+static void absolute_targets(void **state) {
+  static const char *const fine[] = {"http://localhost/health", "HTTP://127.0.0.1:1/health?x=y", "https://[::1]/health",
+                                     "http://localhost"};
+  const serve_options o = default_service();
+  service s;
+  (void)state;
+  open_service(&s, &o);
+  for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) {
+    char text[200];
+    const int fd = connect_to(s.port);
+    snprintf(text, sizeof text, "GET %s HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n", fine[i]);
+    assert_true(send_text(fd, text));
+    if (read_answer(last_answer, sizeof last_answer, fd) != 200) fail_msg("%s: %s", fine[i], last_answer);
+    close(fd);
+  }
   close_service(&s);
 }
 
@@ -242,6 +294,18 @@ static void more_connections_than_allowed(void **state) {
     assert_int_equal(read_answer(last_answer, sizeof last_answer, fds[i]), 200);
     close(fds[i]);
   }
+  for (int i = 0; i < LIMIT; i++) { /* each with an answer, so that the server has begun it */
+    char bytes[1024];
+    fds[i] = connect_to(s.port);
+    assert_true(send_text(fds[i], "GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_true(recv(fds[i], bytes, sizeof bytes, 0) > 0);
+  }
+  struct pollfd waits = {.fd = connect_to(s.port), .events = POLLIN};
+  assert_true(send_request(waits.fd, "GET", "/health", "", 0));
+  assert_int_equal(poll(&waits, 1, 500), 0);
+  for (int i = 0; i < LIMIT; i++) close(fds[i]);
+  assert_int_equal(read_answer(last_answer, sizeof last_answer, waits.fd), 200);
+  close(waits.fd);
   close_service(&s);
 }
 
@@ -308,6 +372,8 @@ static void too_many_at_once(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(requests_that_are_none),
+      cmocka_unit_test(a_request_within_another),
+      cmocka_unit_test(absolute_targets),
       cmocka_unit_test(long_and_odd_headers),
       cmocka_unit_test(a_body_of_100_megabytes),
       cmocka_unit_test(slow_clients),

@@ -168,6 +168,15 @@ grep -q '"path":"/embed","status":200' "$tmp/log" || fail "the access log lacks 
 grep -q 'river' "$tmp/log" && fail "the access log has a text"
 grep -q 'reopened' "$tmp/server" || fail "nothing was opened again"
 
+# A name is a host for --insecure only, and with keys.
+start --insecure
+host=rebound.example ask GET /health; is 200
+stop
+printf 'first\n' >"$tmp/key"
+start --api-key-file "$tmp/key"
+host=rebound.example ask GET /info '' 'Authorization: Bearer first'; is 200
+stop
+
 # With keys.
 printf '# keys\nfirst\nsecond\n' >"$tmp/keys"
 start --api-key-file "$tmp/keys"
@@ -260,11 +269,13 @@ stop
 expect 1 serve --model "$TEACHER" --port 0 --task clustering
 stderr_has "there are retrieval.query, retrieval.passage, text-matching"
 
-exit $((failures > 0))
-
 # A server whose first text has no token. A static model has no special tokens, so its vector is zeros.
 TEACHER=$SOURCE/tests/golden/models/static-mean
 start
-ask POST /v1/embeddings '{"input": " "}'; is 200; has '"embedding":[0,0,'
+ask POST /v1/embeddings '{"input": " "}'; is 200; has '"embedding":[0.0,0.0,'
 ask POST /embed '{"inputs": " "}'; is 200
+ask GET /info; is 200; has '"max_input_length":300000,' # of a request, since the model has no maximum
+ask GET /ping; is 200
 stop
+
+exit $((failures > 0))

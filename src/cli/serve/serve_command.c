@@ -152,7 +152,9 @@ const cli_command cli_serve = {
         "has changed. --store names an index in PostgreSQL instead ('calque index copy' fills one): a server that "
         "cannot reach the database answers 503 and tries again. With none of these, sentences can be encoded and "
         "compared. Only this machine can reach the server unless --host says otherwise. SIGTERM ends it after the "
-        "requests in progress; SIGHUP opens the model and the index again without losing a request.",
+        "requests in progress; SIGHUP opens the model and the index again without losing a request. Answers that "
+        "clients "
+        "have not read yet take up to 256 MiB of memory; beyond that, the server answers 503.",
     .example = "calque serve Documents\n"
                "calque serve news.index --writable --host 0.0.0.0 --api-key-file keys\n"
                "curl -s http://127.0.0.1:8080/embed -H 'Content-Type: application/json' -d '{\"inputs\": \"A dog.\"}'",

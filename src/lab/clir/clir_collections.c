@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/temporary.h"
 #include "calque/lab/lexical.h"
 #include "text/analyzer.h"
 
@@ -288,14 +287,6 @@ static cq_status find_relevant(cq_clir *c, cq_clir_side *s, cq_error *error) {
   return ok ? CQ_OK : cq_fail_memory(error, s->code);
 }
 
-static cq_status make_temporary(char path[PATH_MAX], cq_error *error) {
-  snprintf(path, PATH_MAX, "%s/calque-clir-XXXXXX", cq_temporary_directory());
-  if (mkdtemp(path)) return CQ_OK;
-  cq_status status = cq_fail_errno(error, path, "cannot make the directory");
-  *path = '\0';
-  return status;
-}
-
 cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context *ctx, cq_error *error) {
   cq_clir_sources s;
   *out = NULL;
@@ -312,8 +303,8 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
   }
   if (!status && !(c->sides = cq_alloc_array_zeroed(n, sizeof *c->sides)))
     status = cq_fail_memory(error, "collections");
-  char temporary[PATH_MAX] = "";
-  if (!status && !work) status = make_temporary(temporary, error);
+  cq_directory_writer temporary = {0};
+  if (!status && !work) status = cq_directory_writer_temporary(&temporary, "calque-clir", error);
   if (!status && work && cq_file_exists(work)) status = cq_fail_file(error, CQ_ERR_ARGUMENT, work, "already exists");
   const bool is_kept = !status && work;
   if (is_kept) status = cq_directory_make(work, error);
@@ -321,7 +312,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
   for (size_t i = 0; !status && i < n; i++) {
     readings[i].side = &c->sides[i];
     c->n = i + 1;
-    status = open_side(&readings[i], work ? work : temporary, ctx, error);
+    status = open_side(&readings[i], work ? work : temporary.temporary, ctx, error);
     if (!status) status = find_relevant(c, &c->sides[i], error);
   }
   for (size_t i = 0; !status && i < n; i++) status = read_topic_queries(&readings[i], error);
@@ -333,7 +324,7 @@ cq_status cq_clir_open(cq_clir **out, const cq_clir_sources *sources, cq_context
     end_running(&readings[i].plain);
   }
   cq_free(readings);
-  if (*temporary) cq_directory_remove(temporary); /* what is open stays mapped */
+  cq_directory_writer_abort(&temporary); /* what is open stays mapped */
   if (is_kept && status) cq_directory_remove(work);
   if (status) {
     cq_clir_free(c);
