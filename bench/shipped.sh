@@ -17,6 +17,7 @@ files=(translation/ntrex translation/flores translation/tatoeba sts/stsb sts/sts
 mean() { # WORK SET the38|others|NAME...
   awk -F, -v want="$3" -v first=" $first " '
     NR == 1 { for (i = 1; i <= NF; i++) if ($i == "mean" || $i == "spearman") column = i; next }
+    $1 == "average" { next }
     { is_first = index(first, " " $1 " ") > 0
       if (want == "the38" ? is_first : want == "others" ? !is_first : index(" " want " ", " " $1 " ")) {
         sum += $column; n++ } }

@@ -163,33 +163,50 @@ static void averaged_files(void) {
   dev = (cq_training_data){.path = written("dev.tsv", 9, "bird"), .weight = 1};
 }
 
-static void the_last_evaluations_are_averaged(void **state) {
-  static const uint64_t at[] = {4, 6, 7};
-  cq_training_result result = {0};
-  cq_encoder *models[4];
-  char path[400];
-  (void)state;
-  averaged_files();
-  for (int i = 0; i < 4; i++) {
-    snprintf(path, sizeof path, "%s-%d", test_path("averaged"), i);
-    const cq_distill_options o = averaging(path, i < 3 ? 0 : 3, i < 3 ? at[i] : 7, CQ_BEST_LAST);
-    run_averaging(&result, &o, NULL);
-    assert_int_equal(result.averaged, i < 3 ? 0 : 3);
-    assert_int_equal(cq_encoder_open(&models[i], path, NULL, NULL), CQ_OK);
-  }
+/* Whether the last of n + 1 models is the mean of the others, and not their last. Frees them. */
+static void expect_mean(cq_encoder **models, int n) {
   double largest = 0;
-  for (size_t p = 0; p < models[3]->params.n; p++) {
-    const cq_param *of[4];
-    for (int i = 0; i < 4; i++) of[i] = models[i]->params.items[p];
-    for (int64_t k = 0; k < cq_param_floats(of[3]); k++) {
-      const double mean = ((double)of[0]->value[k] + (double)of[1]->value[k] + (double)of[2]->value[k]) / 3;
-      if (fabs((double)of[3]->value[k] - mean) > 1e-6)
-        fail_msg("%s, element %d: %g, expected %g", of[3]->name, (int)k, (double)of[3]->value[k], mean);
-      largest = fmax(largest, fabs((double)of[2]->value[k] - mean));
+  for (size_t p = 0; p < models[n]->params.n; p++) {
+    const cq_param *of[5];
+    for (int i = 0; i <= n; i++) of[i] = models[i]->params.items[p];
+    for (int64_t k = 0; k < cq_param_floats(of[n]); k++) {
+      double mean = 0;
+      for (int i = 0; i < n; i++) mean += (double)of[i]->value[k] / n;
+      if (fabs((double)of[n]->value[k] - mean) > 1e-6)
+        fail_msg("%s, element %d: %g, expected %g", of[n]->name, (int)k, (double)of[n]->value[k], mean);
+      largest = fmax(largest, fabs((double)of[n - 1]->value[k] - mean));
     }
   }
-  assert_true(largest > 1e-4); /* the last weights are not their mean */
-  for (int i = 0; i < 4; i++) cq_encoder_free(models[i]);
+  assert_true(largest > 1e-4);
+  for (int i = 0; i <= n; i++) cq_encoder_free(models[i]);
+}
+
+static cq_encoder *averaged_over(int average, uint64_t steps, int n) {
+  cq_training_result result = {0};
+  cq_encoder *model;
+  char path[400];
+  snprintf(path, sizeof path, "%s-%d-%d", test_path("averaged"), average, (int)steps);
+  const cq_distill_options o = averaging(path, average, steps, CQ_BEST_LAST);
+  run_averaging(&result, &o, NULL);
+  assert_int_equal(result.averaged, n);
+  assert_int_equal(cq_encoder_open(&model, path, NULL, NULL), CQ_OK);
+  return model;
+}
+
+static void the_last_evaluations_are_averaged(void **state) {
+  (void)state;
+  averaged_files();
+  cq_encoder *models[] = {averaged_over(0, 4, 0), averaged_over(0, 6, 0), averaged_over(0, 7, 0),
+                          averaged_over(3, 7, 3)};
+  expect_mean(models, 3);
+}
+
+static void the_start_counts_where_more_are_averaged(void **state) {
+  (void)state;
+  averaged_files();
+  cq_encoder *models[] = {NULL, averaged_over(0, 2, 0), averaged_over(0, 4, 0), averaged_over(9, 4, 3)};
+  assert_int_equal(cq_encoder_open(&models[0], averaging("", 0, 1, CQ_BEST_LAST).student, NULL, NULL), CQ_OK);
+  expect_mean(models, 3);
 }
 
 static bool stop_before_end(void *context, const cq_training_progress *p) {
@@ -264,9 +281,11 @@ static void a_falling_contrast_goes_on(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_has_changed_is_named), cmocka_unit_test(a_collapse_ends_the_run),
-      cmocka_unit_test(the_last_evaluations_are_averaged), cmocka_unit_test(an_average_goes_on),
-      cmocka_unit_test(a_falling_contrast_goes_on)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_changed_is_named),
+                                     cmocka_unit_test(a_collapse_ends_the_run),
+                                     cmocka_unit_test(the_last_evaluations_are_averaged),
+                                     cmocka_unit_test(the_start_counts_where_more_are_averaged),
+                                     cmocka_unit_test(an_average_goes_on),
+                                     cmocka_unit_test(a_falling_contrast_goes_on)};
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }
