@@ -181,11 +181,13 @@ static void expect_mean(cq_encoder **models, int n) {
   for (int i = 0; i <= n; i++) cq_encoder_free(models[i]);
 }
 
+static int n_averaged;
+
 static cq_encoder *averaged_over(int average, uint64_t steps, int n) {
   cq_training_result result = {0};
   cq_encoder *model;
   char path[400];
-  snprintf(path, sizeof path, "%s-%d-%d", test_path("averaged"), average, (int)steps);
+  snprintf(path, sizeof path, "%s-%d-%d-%d", test_path("averaged"), average, (int)steps, n_averaged++);
   const cq_distill_options o = averaging(path, average, steps, CQ_BEST_LAST);
   run_averaging(&result, &o, NULL);
   assert_int_equal(result.averaged, n);
