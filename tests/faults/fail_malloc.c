@@ -5,10 +5,11 @@
  *
  * Allocations before main are not counted, nor are those of libraries whose path has one of the words of FAIL_EXCEPT in it
  * (separated by colons): what such a library does when memory is short is not ours to mend. `word=20` excepts only the
- * first 20 allocations of such a library, while it sets itself up. */
+ * first 20 allocations of such a library, while it sets itself up. What libstdc++ allocates counts as its caller's. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
@@ -40,6 +41,8 @@ __attribute__((constructor)) static void begin(void) {
     atomic_store(&first_of[n_excepted++], number ? atol(number + 1) : LONG_MAX);
     if (number) *number = '\0';
   }
+  void *frame;
+  backtrace(&frame, 1); /* which allocates, the first time */
   fail_at = text ? atol(text) : 0;
 }
 
@@ -55,9 +58,23 @@ __attribute__((destructor)) static void end(void) {
   close(fd);
 }
 
+/* The first library below libstdc++ that the allocation is for. */
+static bool find_caller(Dl_info *info, void *caller) {
+  void *frames[24];
+  if (!dladdr(caller, info) || !info->dli_fname) return false;
+  if (!strstr(info->dli_fname, "libstdc++")) return true;
+  const int n = backtrace(frames, 24);
+  bool is_below = false;
+  for (int i = 0; i < n; i++) {
+    is_below = is_below || frames[i] == caller;
+    if (is_below && dladdr(frames[i], info) && info->dli_fname && !strstr(info->dli_fname, "libstdc++")) return true;
+  }
+  return false;
+}
+
 static bool is_excepted(void *caller) {
   Dl_info info;
-  if (n_excepted == 0 || !dladdr(caller, &info) || !info.dli_fname) return false;
+  if (n_excepted == 0 || !find_caller(&info, caller)) return false;
   for (size_t i = 0; i < n_excepted; i++)
     if (strstr(info.dli_fname, excepted[i]) && atomic_fetch_sub(&first_of[i], 1) > 0) return true;
   return false;
