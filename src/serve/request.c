@@ -96,10 +96,17 @@ json_t *serve_body_json(serve_request *r) {
   if (!json) {
     cq_builder mended = {0};
     cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, is_document);
-    if (!mended.failed) json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+    if (mended.failed)
+      serve_fail_memory(r);
+    else
+      json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+    const bool has_failed = mended.failed;
     cq_builder_free(&mended);
+    if (has_failed) return NULL;
   }
-  if (!json) {
+  if (!json && json_error_code(&e) == json_error_out_of_memory) {
+    serve_fail_memory(r);
+  } else if (!json) {
     serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
   } else if (!json_is_object(json)) {
     serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
