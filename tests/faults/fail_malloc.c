@@ -1,6 +1,7 @@
 /* Makes one allocation of a whole process fail, whichever library asks for it: to be preloaded.
  *
  *   LD_PRELOAD=fail_malloc.so FAIL_AT=123 PROGRAM ...         the 123rd fails
+ *   LD_PRELOAD=fail_malloc.so FAIL_FROM=123 PROGRAM ...       the 123rd and all after it fail
  *   LD_PRELOAD=fail_malloc.so FAIL_COUNT=FILE PROGRAM ...     FILE gets the number of allocations at the exit
  *
  * Allocations before main are not counted, nor are those of libraries whose path has one of the words of FAIL_EXCEPT in it
@@ -26,13 +27,16 @@ void *__libc_memalign(size_t alignment, size_t n);
 
 static atomic_long n_allocations;
 static long fail_at = -1; /* -1: not counting yet */
+static bool fail_all;     /* those after it, too */
 static char except[256];
 static char *excepted[16];
 static atomic_long first_of[16]; /* how many more are excepted */
 static size_t n_excepted;
 
 __attribute__((constructor)) static void begin(void) {
-  const char *text = getenv("FAIL_AT");
+  const char *text = getenv("FAIL_FROM");
+  fail_all = text != NULL;
+  if (!text) text = getenv("FAIL_AT");
   const char *list = getenv("FAIL_EXCEPT");
   if (list) snprintf(except, sizeof except, "%s", list);
   for (char *word = strtok(except, ":"); word && n_excepted < 16; word = strtok(NULL, ":")) {
@@ -81,7 +85,9 @@ static bool is_excepted(void *caller) {
 }
 
 static bool fails(void *caller) {
-  if (fail_at < 0 || is_excepted(caller) || atomic_fetch_add(&n_allocations, 1) + 1 != fail_at) return false;
+  if (fail_at < 0 || is_excepted(caller)) return false;
+  const long n = atomic_fetch_add(&n_allocations, 1) + 1;
+  if (n != fail_at && !(fail_all && fail_at > 0 && n > fail_at)) return false;
   errno = ENOMEM;
   return true;
 }
