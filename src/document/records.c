@@ -62,7 +62,7 @@ const cq_document_type cq_document_type_jsonl = {
 typedef struct list {
   cq_slice text;
   size_t at;                 /* where reading is */
-  size_t first;              /* where the first value begins */
+  size_t first;              /* where the first value begins, or the first '{' */
   bool is_named;             /* a good document has its first name */
   bool is_list;              /* begins with '[' */
   bool after_comma, is_over; /* in the list; no value is left */
@@ -91,7 +91,8 @@ static cq_status open_list(void **state, cq_document_file *file, cq_error *error
   l->is_list = next_char(l) == '[';
   l->at += l->is_list;
   (void)next_char(l);
-  l->first = l->at;
+  const char *brace = l->at < l->text.n ? memchr(l->text.data + l->at, '{', l->text.n - l->at) : NULL;
+  l->first = brace ? (size_t)(brace - l->text.data) : l->at;
   *state = l;
   return CQ_OK;
 }
