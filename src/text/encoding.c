@@ -53,18 +53,31 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   return name[0] != 0;
 }
 
+/* Whether text is UTF-16 without a mark: its first two characters are ASCII, as in HTML and JSON, and so is a quarter of
+ * its beginning. high: which byte of a unit is 0 in ASCII. */
+static bool is_utf16(cq_slice bytes, size_t high) {
+  const size_t n = cq_min(bytes.n, (size_t)64) / 2;
+  size_t n_ascii = 0;
+  for (size_t i = 0; i < n; i++) {
+    const bool is_ascii = !bytes.data[2 * i + high] && bytes.data[2 * i + 1 - high];
+    if (!is_ascii && i < 2) return false;
+    n_ascii += is_ascii;
+  }
+  return n >= 2 && 4 * n_ascii >= n && strchr("<{[", bytes.data[1 - high]);
+}
+
 const char *cq_encoding_marked(cq_slice bytes) {
   static const struct {
     char bytes[4];
     size_t n;
     const char *name;
-  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"}, {"\0\0\xFE\xFF", 4, "UTF-32BE"}, {"\xFF\xFE", 2, "UTF-16LE"},
-               {"\xFE\xFF", 2, "UTF-16BE"},     {"<\0", 2, "UTF-16LE"},          {"\0<", 2, "UTF-16BE"},
-               {"{\0", 2, "UTF-16LE"},          {"\0{", 2, "UTF-16BE"},          {"[\0", 2, "UTF-16LE"},
-               {"\0[", 2, "UTF-16BE"}};
+  } marks[] = {{"\xFF\xFE\0\0", 4, "UTF-32LE"},
+               {"\0\0\xFE\xFF", 4, "UTF-32BE"},
+               {"\xFF\xFE", 2, "UTF-16LE"},
+               {"\xFE\xFF", 2, "UTF-16BE"}};
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
     if (bytes.n >= marks[i].n && !memcmp(bytes.data, marks[i].bytes, marks[i].n)) return marks[i].name;
-  return NULL;
+  return is_utf16(bytes, 1) ? "UTF-16LE" : is_utf16(bytes, 0) ? "UTF-16BE" : NULL;
 }
 
 bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes) {
