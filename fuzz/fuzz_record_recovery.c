@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "calque/document.h"
 #include "corpus/format.h"
+#include "text/encoding.h"
 
 #include <string.h>
 
@@ -199,6 +200,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   const int damaged = data[1] % N;
   int expected = damaged == 0;
   write_file(&file, f, damaged, data + 2, n - 2);
+  if (cq_encoding_marked((cq_slice){file.data, file.n})) { /* it decides for the whole file */
+    cq_builder_free(&file);
+    return 0;
+  }
   const char *path = input_file((const uint8_t *)file.data, file.n);
   const cq_status status =
       f->pairs ? read_pairs(&expected, damaged, f, path, &error) : read_documents(&expected, damaged, f, path, &error);

@@ -61,9 +61,11 @@ const cq_document_type cq_document_type_jsonl = {
 
 typedef struct list {
   cq_slice text;
-  size_t at;                 /* where reading is */
-  size_t first;              /* where the first value begins, or the first '{' */
-  bool is_named;             /* a good document has its first name */
+  size_t at;     /* where reading is */
+  size_t first;  /* where the first value begins */
+  bool is_named; /* a good document has its first name */
+  size_t least;  /* indentation of objects, once it is needed */
+  bool has_least;
   bool is_list;              /* begins with '[' */
   bool after_comma, is_over; /* in the list; no value is left */
   uint64_t n;                /* values so far */
@@ -91,8 +93,7 @@ static cq_status open_list(void **state, cq_document_file *file, cq_error *error
   l->is_list = next_char(l) == '[';
   l->at += l->is_list;
   (void)next_char(l);
-  const char *brace = l->at < l->text.n ? memchr(l->text.data + l->at, '{', l->text.n - l->at) : NULL;
-  l->first = brace ? (size_t)(brace - l->text.data) : l->at;
+  l->first = l->at;
   *state = l;
   return CQ_OK;
 }
@@ -133,22 +134,36 @@ static cq_slice first_name(cq_slice text, size_t i) {
   return (cq_slice){text.data + at, end < text.n ? end - at : 0};
 }
 
+/* The least indentation that several objects have; SIZE_MAX: there is none. */
+static size_t least_indentation(cq_slice text) {
+  unsigned n_at[64] = {0};
+  for (size_t i = 0; i < text.n; i++) {
+    const size_t here = text.data[i] == '{' && first_name(text, i).n ? indentation(text, i) : SIZE_MAX;
+    if (here < 64) n_at[here]++;
+  }
+  for (size_t i = 0; i < 64; i++)
+    if (n_at[i] > 2) return i;
+  return SIZE_MAX;
+}
+
 /* Where the document after a malformed one at `from` probably begins: at a '{' that is indented like the first document,
- * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name, unless no other has. */
-static size_t next_object(const list *l, size_t from) {
+ * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name. If the first document
+ * is malformed itself, its name is not known, and the others' indentation is. */
+static size_t next_object(list *l, size_t from) {
   const cq_slice text = l->text, name = first_name(text, l->first);
-  const size_t wanted = indentation(text, l->first);
-  for (int any = 0; any <= !l->is_named; any++)
-    for (size_t i = from + 1; i < text.n; i++) {
-      if (text.data[i] != '{') continue;
-      const size_t here = indentation(text, i);
-      size_t before = i;
-      while (before > from && cq_is_blank(text.data[before - 1])) before--;
-      const char last = before > from ? text.data[before - 1] : 0;
-      const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
-      const cq_slice own = first_name(text, i);
-      if (own.n && (wanted == SIZE_MAX ? follows && (any || cq_slice_equal(own, name)) : here == wanted)) return i;
-    }
+  if (!l->is_named && !l->has_least) l->least = least_indentation(text), l->has_least = true;
+  const size_t wanted = l->is_named ? indentation(text, l->first) : l->least;
+  for (size_t i = from + 1; i < text.n; i++) {
+    if (text.data[i] != '{') continue;
+    const size_t here = indentation(text, i);
+    size_t before = i;
+    while (before > from && cq_is_blank(text.data[before - 1])) before--;
+    const char last = before > from ? text.data[before - 1] : 0;
+    const bool follows = last == ',' || (last == '}' && here != SIZE_MAX);
+    const cq_slice own = first_name(text, i);
+    if (own.n && (wanted == SIZE_MAX ? follows && (!l->is_named || cq_slice_equal(own, name)) : here == wanted))
+      return i;
+  }
   return text.n;
 }
 
