@@ -1,5 +1,6 @@
 /* calque index: documents for search. The larger commands (add, copy, hubness) are in their own files. */
 #include "cli/index/index_command.h"
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -144,8 +145,9 @@ static void print_languages(const cq_index_language *languages, size_t n) {
   printf("languages   ");
   for (size_t i = 0; i < n; i++) {
     const cq_slice code = languages[i].code;
-    printf(code.n ? "%s%.*s %zu" : "%sof none%.*s %zu", i ? ", " : "", (int)code.n, code.data,
-           languages[i].n_documents);
+    printf("%s", i ? ", " : "");
+    cq_print_text(stdout, code.n ? code : cq_slice_of("of none"));
+    printf(" %zu", languages[i].n_documents);
   }
   putchar('\n');
 }

@@ -1,4 +1,5 @@
 /* calque search: the documents of an index that are nearest to a query, in any language. */
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -78,7 +79,7 @@ static bool print_hits(const search *s, const cq_hits *hits, const cq_slice *que
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;
     const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
-    if (s->several && !s->args->json) printf("# "), cli_text(stdout, queries[i]), putchar('\n');
+    if (s->several && !s->args->json) printf("# "), cq_print_text(stdout, queries[i]), putchar('\n');
     note_no_good_match(found, n_found);
     if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);
     for (size_t rank = 0; rank < n_found; rank++) {
