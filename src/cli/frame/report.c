@@ -130,7 +130,7 @@ void cli_json_text(FILE *stream, const char *before, cq_slice text) {
   cq_builder b = {0};
   cq_builder_text(&b, before);
   cq_json_string(&b, text.data, text.n, "\t\x7f");
-  fwrite(b.data, 1, b.n, stream);
+  cq_print_text(stream, (cq_slice){b.data, b.n});
   cq_builder_free(&b);
 }
 

@@ -238,7 +238,7 @@ static int run_index_get(const cli_call *call) {
       code = cli_fail("there is no document '%s'", call->arguments[i]);
     else if (cq_document_json(&json, document, &error))
       code = cli_fail_error(&error);
-    if (json) puts(json);
+    if (json) cq_print_text(stdout, cq_slice_of(json)), putchar('\n');
     cq_free(json);
     cq_free(document);
   }
