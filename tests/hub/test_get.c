@@ -313,6 +313,19 @@ static void test_wrong_answers(void **state) {
        CQ_ERR_FORMAT,
        "config.json",
        "ETag"},
+      {"an ETag that is hidden",
+       {.method = "HEAD", .part = "config.json", .kind = HUB_HEADER, .text = "ETag: \".x\""},
+       CQ_ERR_FORMAT,
+       "config.json",
+       "ETag"},
+      {"a file without a name",
+       {.method = "GET",
+        .part = LIST,
+        .kind = HUB_TEXT,
+        .text = "{\"sha\": \"0123456789012345678901234567890123456789\", \"siblings\": [{\"size\": 1}]}"},
+       CQ_ERR_FORMAT,
+       LIST,
+       "has no name"},
       {"another commit",
        {.method = "HEAD", .part = "config.json", .kind = HUB_HEADER, .text = "X-Repo-Commit: abc"},
        CQ_ERR_FORMAT,
@@ -412,6 +425,25 @@ static void test_file_names(void **state) {
     start();
     hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_TEXT, .text = list});
     assert_fails(CQ_ERR_FORMAT, LIST, "leaves the directory");
+  }
+}
+
+/* A weak ETag is its hash; up to 128 characters may be a name. */
+static void test_etags(void **state) {
+  (void)state;
+  cq_error error;
+  char header[200], blob[200];
+  start();
+  snprintf(header, sizeof header, "ETag: W/\"%s\"", hub_find(&hub, "config.json")->etag);
+  hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json", .kind = HUB_HEADER, .text = header});
+  if (get("org/model", &error)) fail_msg("%s", error.message);
+  snprintf(blob, sizeof blob, "blobs/%s", hub_find(&hub, "config.json")->etag);
+  assert_true(is_there(in_cache(blob)));
+  for (int n = CQ_HUB_ETAG - 1; n <= CQ_HUB_ETAG; n++) {
+    start();
+    snprintf(header, sizeof header, "ETag: \"%0*d\"", n, 7);
+    hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json", .kind = HUB_HEADER, .text = header});
+    assert_int_equal(get("org/model", &error), n < CQ_HUB_ETAG ? CQ_OK : CQ_ERR_FORMAT);
   }
 }
 
@@ -759,7 +791,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_memory),           cmocka_unit_test(test_layout),
       cmocka_unit_test(test_patterns),         cmocka_unit_test(test_unsized),
       cmocka_unit_test(test_long_answers),     cmocka_unit_test(test_origins),
-      cmocka_unit_test(test_longest_wait),
+      cmocka_unit_test(test_longest_wait),     cmocka_unit_test(test_etags),
   };
   return cmocka_run_group_tests(tests, open_hub, close_hub);
 }
