@@ -116,10 +116,11 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
 
 /* ---- the whole ---- */
 
-/* Whether training is done: the model is in place, and its work directory is gone. */
+/* Whether training is done: the model is in place, and its work directory is gone, of which remains are removed. */
 static bool is_trained(const cq_extending *e) {
   char under_way[CQ_EXTEND_PATH + 8];
   snprintf(under_way, sizeof under_way, "%.*s.work", (int)cq_path_length(e->trained), e->trained);
+  cq_remove_leftovers(under_way);
   return !cq_file_exists(under_way) && cq_file_exists(e->language ? e->trained : e->done);
 }
 
@@ -202,7 +203,7 @@ static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *e
   if (!status && !leads) status = cq_ranks_meet(o->run->ranks, NULL, error); /* until rank 0 has made the plan */
   if (status) return status;
   const bool under_way = cq_file_exists(e->plan), replace = o->run->replace || under_way;
-  bool trained = under_way && is_trained(e);
+  bool trained = leads && under_way && is_trained(e);
   if (leads && (status = open_work(e, under_way, error))) return status;
   status = open_plan(e, under_way, error);
   if (status && leads && !cq_file_exists(e->plan)) cq_directory_remove(e->work); /* nothing to resume */
