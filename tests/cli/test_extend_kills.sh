@@ -22,7 +22,7 @@ moments() {
   CHANGES=$tmp/changes LD_PRELOAD=$preload "$PROGRAM" $run "$@" -o model 2>stderr || fail "the recorded run failed"
   grep -v '^sync' changes >points
   n=$(wc -l <points) first_of_end=$(grep -n ' model$' points | tail -n 1 | cut -d : -f 1)
-  step=$(((n + ${POINTS:-6} - 1) / ${POINTS:-6}))
+  step=$(((n + ${POINTS:-4} - 1) / ${POINTS:-4}))
   for ((at = 1; at <= n; at++)); do
     [ $((at % step)) -eq 0 ] || [ "$at" -eq "$n" ] || { [ "$at" -gt "$first_of_end" ] && ! sed -n "${at}p" points | grep -q '^unlink'; } || continue
     rm -rf model* && [ -z "$before" ] || cp -r "$before" model
