@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "base/zlib_memory.h"
 
 #include <string.h>
@@ -92,7 +93,8 @@ cq_status cq_text_writer_open(cq_text_writer *out, const char *path, cq_error *e
 }
 
 static cq_status hand_on(cq_text_writer *w, const void *bytes, size_t n, cq_error *error) {
-  if (fwrite(bytes, 1, n, w->stream) == n) return CQ_OK;
+  if (w->stream == stdout) cq_print_text(stdout, (cq_slice){bytes, n});
+  if (w->stream == stdout ? !ferror(stdout) : fwrite(bytes, 1, n, w->stream) == n) return CQ_OK;
   const cq_status status = cq_fail_errno(error, w->path, "cannot write");
   if (w->stream == stdout) clearerr(stdout); /* it is said */
   return status;

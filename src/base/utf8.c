@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* The length of the well-formed character at p; 0 if it is malformed. */
 static size_t well_formed(const unsigned char *p, size_t n) {
@@ -78,4 +79,28 @@ size_t cq_utf8_length(const char *text, size_t n) {
   size_t length = 0;
   for (size_t i = 0; i < n; i++) length += ((unsigned char)text[i] & 0xC0) != 0x80;
   return length;
+}
+
+/* ---- for people ---- */
+
+/* The length of the control character that text begins with, other than tab and newline; 0: none. */
+static size_t control_character(unsigned *out, const char *text, size_t n) {
+  const unsigned char *c = (const unsigned char *)text;
+  const bool is_c1 = n > 1 && c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0;
+  *out = is_c1 ? c[1] : c[0];
+  return is_c1 ? 2 : (c[0] < ' ' && c[0] != '\t' && c[0] != '\n') || c[0] == 0x7F;
+}
+
+void cq_print_text(FILE *stream, cq_slice text) {
+  size_t written = 0, length;
+  for (size_t i = 0; i < text.n; i += length ? length : 1) {
+    unsigned c;
+    length = control_character(&c, text.data + i, text.n - i);
+    if (length && !isatty(fileno(stream))) break;
+    if (!length) continue;
+    fwrite(text.data + written, 1, i - written, stream);
+    fprintf(stream, "\\x%02x", c);
+    written = i + length;
+  }
+  if (written < text.n) fwrite(text.data + written, 1, text.n - written, stream);
 }

@@ -2,8 +2,11 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include "base/slice.h"
+
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* The offset of the first byte that is not well-formed UTF-8 (Unicode 15, table 3-7: no overlong forms, no surrogates,
  * at most U+10FFFF); n if all of the text is well-formed. */
@@ -18,5 +21,8 @@ size_t cq_utf8_encode(char out[4], uint32_t code);
 
 /* The number of characters of well-formed text. */
 size_t cq_utf8_length(const char *text, size_t n);
+
+/* Writes text from elsewhere. A terminal would obey control characters, so there they are written as \x1b. */
+void cq_print_text(FILE *stream, cq_slice text);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct tmx {
   bool *is_there;    /* [n_columns] */
   int language;      /* of the variant: a column, or -1 */
   int hidden;        /* how deep in the layout's */
-  bool in_segment;
+  bool in_unit, in_segment;
 } tmx;
 
 static bool is_layout(const char *name) {
@@ -44,14 +44,19 @@ static void open_variant(tmx *t, const char **attributes) {
 
 static void open_tag(void *context, const char *name, const char **attributes) {
   tmx *t = context;
-  if (t->in_segment) {
-    t->hidden += t->hidden > 0 || is_layout(name);
-  } else if (!strcmp(name, "tu")) {
+  if (!strcmp(name, "tu")) {
+    if (t->in_unit) {
+      cq_xml_refuse(t->xml, "a <tu> in a <tu>");
+      return;
+    }
+    t->in_unit = true;
     for (size_t c = 0; c < t->base.o->n_columns; c++) {
       cq_builder_clear(&t->texts[c]);
       t->is_there[c] = false;
     }
     t->language = -1;
+  } else if (t->in_segment) {
+    t->hidden += t->hidden > 0 || is_layout(name);
   } else if (!strcmp(name, "tuv")) {
     open_variant(t, attributes);
   } else if (!strcmp(name, "seg") && t->language >= 0) {
@@ -67,7 +72,7 @@ static void close_tag(void *context, const char *name) {
   else if (!strcmp(name, "seg"))
     t->in_segment = false, t->language = -1;
   else if (!strcmp(name, "tu"))
-    cq_xml_pause(t->xml);
+    t->in_unit = false, cq_xml_pause(t->xml);
 }
 
 static void take_tmx_text(void *context, const char *bytes, int n) {
@@ -99,7 +104,7 @@ static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *e
     if (!status || is_bad) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     if (is_bad) {
-      t->in_segment = false, t->hidden = 0;
+      t->in_unit = t->in_segment = false, t->hidden = 0;
       cq_corpus_drop(reader->counts, "malformed");
       continue;
     }

@@ -38,10 +38,12 @@ struct cq_xml {
 static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
   static const char *none[] = {NULL};
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
-  if (x->handler.unit && !strcmp((const char *)name, x->handler.unit)) x->has_unit = true, x->resume_at = x->at;
+  const bool is_unit = x->handler.unit && !strcmp((const char *)name, x->handler.unit);
+  x->has_unit |= is_unit;
   if (x->paused) cq_xml_refuse(x, "several records in one entity, or an unsupported encoding");
   if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
+  if (is_unit && !x->refusal.status) x->resume_at = x->at;
 }
 
 static void end_element(void *parser, const xmlChar *name) {

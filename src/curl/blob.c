@@ -18,6 +18,8 @@
 /* A connection that is lost after more than this many bytes does not count as a failed attempt. */
 enum { PROGRESS_BYTES = 1 << 20, READ_BYTES = 1 << 16 };
 
+uint64_t cq_hub_max_unsized = (uint64_t)4 << 30;
+
 void cq_hub_file_url(cq_builder *out, const cq_hub_store *store, const char *name) {
   const bool is_model = !strcmp(store->kind, "models");
   cq_builder_printf(out, "%s/%s%s/resolve/%s/", store->session->endpoint, is_model ? "" : "datasets/",
@@ -195,6 +197,10 @@ static bool take_bytes(void *context, const cq_hub_answer *head, const void *byt
   if (!f->failure && f->file->has_size && n > f->file->n_bytes - f->n)
     f->failure = cq_fail_file(&f->failed, CQ_ERR_FORMAT, f->url, "sends more than the %llu bytes that the hub names",
                               (unsigned long long)f->file->n_bytes);
+  if (!f->failure && !f->file->has_size && f->n + n > cq_hub_max_unsized - f->store->session->n_unsized)
+    f->failure = cq_fail_file(&f->failed, CQ_ERR_FORMAT, f->url,
+                              "nobody names its size, and files of unknown size have more than %llu bytes",
+                              (unsigned long long)cq_hub_max_unsized);
   if (!f->failure) f->failure = cq_write_at(f->fd, bytes, n, (int64_t)f->n, f->incomplete, &f->failed);
   if (f->failure) return false;
   cq_sha_add(&f->sha, bytes, n);
@@ -286,6 +292,8 @@ static cq_status fetch_contents(fetching *f, cq_error *error) {
     if (!status) status = was_resumed ? verify(f, error) : CQ_ERR_FORMAT;
     if (status == CQ_ERR_FORMAT) unlink(f->incomplete);
   }
+  if (status == CQ_ERR_FORMAT && !f->file->has_size) unlink(f->incomplete);
+  if (!status && !f->file->has_size) f->store->session->n_unsized += f->n;
   if (!status && fsync(f->fd) != 0) status = cq_fail_errno(error, f->incomplete, "cannot write");
   if (close(f->fd) != 0 && !status) status = cq_fail_errno(error, f->incomplete, "cannot write");
   if (!status && rename(f->incomplete, f->path) != 0) status = cq_fail_errno(error, f->path, "cannot put in place");

@@ -30,4 +30,7 @@ CQ_MUST_USE cq_status cq_hub_blob_fetch(const cq_hub_store *store, const cq_hub_
 CQ_MUST_USE cq_status cq_hub_blob_path(char out[CQ_HUB_PATH], const cq_hub_store *store, const cq_hub_file *file,
                                        cq_error *error);
 
+/* The bytes that all files of one call may have whose size neither the list nor a header names. */
+extern uint64_t cq_hub_max_unsized;
+
 #endif

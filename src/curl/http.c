@@ -143,7 +143,8 @@ typedef struct exchange {
   cq_hub_session *session;
   const cq_hub_request *request;
   cq_hub_answer *answer;
-  uint64_t n_sent; /* of a body in memory */
+  uint64_t n_sent;     /* of a body in memory */
+  uint64_t n_received; /* of the response's body, unless a sink takes it */
   bool is_stopped, is_full, sink_failed;
 } exchange;
 
@@ -222,9 +223,10 @@ static bool take_body(void *context, const void *bytes, size_t n) {
     x->sink_failed = !x->request->sink(x->request->context, a, bytes, n);
     return !x->sink_failed;
   }
-  if (!is_success(a->code)) n = cq_min(n, KEPT_OF_ERRORS - cq_min(KEPT_OF_ERRORS, a->text.n));
-  x->is_full = n > MAX_ANSWER - a->text.n;
+  x->n_received += n;
+  x->is_full = x->n_received > MAX_ANSWER;
   if (x->is_full) return false;
+  if (!is_success(a->code)) n = cq_min(n, KEPT_OF_ERRORS - cq_min(KEPT_OF_ERRORS, a->text.n));
   cq_builder_bytes(&a->text, bytes, n);
   return !a->text.failed;
 }
@@ -273,8 +275,7 @@ static bool is_redirection(int code) {
   return code == 301 || code == 302 || code == 303 || code == 307 || code == 308;
 }
 
-/* Whether a redirection to its target is allowed. */
-static cq_status check_redirection(const char *from, const char *to, const char *url, cq_error *error) {
+cq_status cq_hub_check_redirection(const char *from, const char *to, const char *url, cq_error *error) {
   size_t n;
   int scheme_from, scheme_to;
   if (!to[0]) return cq_fail_file(error, CQ_ERR_FORMAT, url, "is redirected without an address");
@@ -317,6 +318,7 @@ cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_requ
     for (size_t i = 0; i < sizeof r->headers / sizeof *r->headers && r->headers[i]; i++)
       headers[e.n_headers++] = r->headers[i];
     cq_hub_answer_free(a);
+    x.n_received = 0;
     const cq_curl_result result =
         cq_curl_perform(s->curl, &e, &a->code, &a->retry_after_s, next, CQ_HUB_URL, message, sizeof message);
     if (result != CQ_CURL_OK) {
@@ -327,7 +329,7 @@ cq_status cq_hub_exchange(cq_hub_answer *a, cq_hub_session *s, const cq_hub_requ
     if (n_redirects == MAX_REDIRECTS)
       status = cq_fail_file(error, CQ_ERR_FORMAT, r->url, "is redirected more than %d times", MAX_REDIRECTS);
     else
-      status = check_redirection(url, next, r->url, error);
+      status = cq_hub_check_redirection(url, next, r->url, error);
     char *swapped = url;
     url = next, next = swapped;
     if (!rewind_body(&x) && !status) status = cq_fail_file(error, CQ_ERR_IO, r->url, "cannot be sent once more");

@@ -22,6 +22,7 @@ typedef struct cq_hub_session {
   void *progress_context;
   const char *what; /* the file at work */
   uint64_t done, n_all;
+  uint64_t n_unsized; /* bytes of complete files whose size nobody names */
 } cq_hub_session;
 
 /* Errors: CQ_ERR_UNSUPPORTED without the plugin; CQ_ERR_ARGUMENT for an endpoint that is not a URL; CQ_ERR_IO when
@@ -76,6 +77,9 @@ cq_status cq_hub_refused(const cq_hub_answer *a, const cq_hub_session *s, const 
 void cq_hub_escape(cq_builder *out, const char *text, bool keep_slashes);
 /* Whether two URLs have one scheme, host and port. */
 bool cq_hub_same_origin(const char *a, const char *b);
+
+/* Whether a redirection to another address is allowed. url: the first one, for errors. Errors: CQ_ERR_FORMAT. */
+CQ_MUST_USE cq_status cq_hub_check_redirection(const char *from, const char *to, const char *url, cq_error *error);
 
 /* For tests: waiting between attempts takes this many milliseconds per second. */
 extern int cq_hub_ms_per_second;

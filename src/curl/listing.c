@@ -6,7 +6,15 @@
 
 #include <fnmatch.h>
 
-enum { LIST_PATIENCE = 3 }; /* a list of thousands of files takes long */
+/* A list of thousands of files takes long. An empty list in JSON has 3 bytes, and 300 in memory. */
+enum { LIST_PATIENCE = 3, MAX_VALUES = 2000000 };
+
+/* At least the number of values in JSON: each follows a comma or a bracket. */
+static size_t bound_values(cq_slice json) {
+  size_t n = 1;
+  for (size_t i = 0; i < json.n; i++) n += json.data[i] == ',' || json.data[i] == '[' || json.data[i] == '{';
+  return n;
+}
 
 cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_hub_request *r, cq_error *error) {
   cq_hub_answer a = {0};
@@ -16,11 +24,14 @@ cq_status cq_hub_ask_json(json_t **out, int *code, cq_hub_session *s, const cq_h
   if (code) *code = a.code;
   if (!status) {
     const cq_slice text = {a.text.data ? a.text.data : "", a.text.n};
-    status = cq_json_load(out, text, JSON_REJECT_DUPLICATES, &problem);
+    if (bound_values(text) > MAX_VALUES)
+      status = cq_fail_file(error, CQ_ERR_LIMIT, r->url, "the answer has more than %d values", MAX_VALUES);
+    else
+      status = cq_json_load(out, text, JSON_REJECT_DUPLICATES, &problem);
     if (!status && !json_is_object(*out)) status = CQ_ERR_FORMAT;
     if (status == CQ_ERR_MEMORY)
       status = cq_fail_memory(error, r->url);
-    else if (status)
+    else if (status == CQ_ERR_FORMAT)
       status = cq_fail_file(error, CQ_ERR_FORMAT, r->url,
                             "expected a JSON object, got %s that begins '%.40s': is there a proxy or a login page "
                             "between here and the hub?",

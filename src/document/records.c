@@ -61,9 +61,11 @@ const cq_document_type cq_document_type_jsonl = {
 
 typedef struct list {
   cq_slice text;
-  size_t at;                 /* where reading is */
-  size_t first;              /* where the first value begins */
-  bool is_named;             /* a good document has its first name */
+  size_t at;        /* where reading is */
+  size_t first;     /* where the first value begins */
+  uint64_t n_named; /* objects read that have its first name */
+  size_t least;     /* indentation of objects, once it is needed */
+  bool has_least;
   bool is_list;              /* begins with '[' */
   bool after_comma, is_over; /* in the list; no value is left */
   uint64_t n;                /* values so far */
@@ -132,12 +134,28 @@ static cq_slice first_name(cq_slice text, size_t i) {
   return (cq_slice){text.data + at, end < text.n ? end - at : 0};
 }
 
+/* The least indentation that several objects have; SIZE_MAX: there is none. */
+static size_t least_indentation(cq_slice text) {
+  unsigned n_at[64] = {0};
+  for (size_t i = 0; i < text.n; i++) {
+    const size_t here = text.data[i] == '{' && first_name(text, i).n ? indentation(text, i) : SIZE_MAX;
+    if (here < 64) n_at[here]++;
+  }
+  for (size_t i = 0; i < 64; i++)
+    if (n_at[i] > 2) return i;
+  return SIZE_MAX;
+}
+
 /* Where the document after a malformed one at `from` probably begins: at a '{' that is indented like the first document,
- * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name, unless no other has. */
-static size_t next_object(const list *l, size_t from) {
+ * or, if that is not at the beginning of a line, follows a comma or a '}' and has its first name. If that may be malformed
+ * itself, since no second one is like it, the others' indentation is used, and any name. */
+static size_t next_object(list *l, size_t from) {
   const cq_slice text = l->text, name = first_name(text, l->first);
-  const size_t wanted = indentation(text, l->first);
-  for (int any = 0; any <= !l->is_named; any++)
+  const bool is_sure = l->n_named > 1;
+  if (!is_sure && !l->has_least) l->least = least_indentation(text), l->has_least = true;
+  const size_t first = indentation(text, l->first);
+  const size_t wanted = !is_sure && (l->least != SIZE_MAX || l->n_named == 0) ? l->least : first;
+  for (int any = 0; any <= !is_sure; any++)
     for (size_t i = from + 1; i < text.n; i++) {
       if (text.data[i] != '{') continue;
       const size_t here = indentation(text, i);
@@ -181,7 +199,7 @@ static cq_status next_value(json_t **out, list *l, cq_document_file *file, cq_er
   l->after_comma = l->is_list && after == ',';
   l->at += l->after_comma;
   if (!status && json_is_object(*out))
-    l->is_named |= cq_slice_equal(first_name(l->text, from), first_name(l->text, l->first));
+    l->n_named += cq_slice_equal(first_name(l->text, from), first_name(l->text, l->first));
   if (!status && (ends_here || json_is_object(*out))) return CQ_OK;
   if (!status) snprintf(problem.text, sizeof problem.text, "expected an object"), problem.line = 1;
   status = fail_list(l, from, problem.line, problem.text, file, error);

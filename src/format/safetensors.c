@@ -374,9 +374,7 @@ static cq_status describe_tensor(json_t *header, uint64_t *at, const cq_stored_t
   *at += n_bytes;
   json_t *entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", cq_dtype_name(t->dtype), "shape", shape, "data_offsets",
                             (json_int_t)begin, (json_int_t)*at);
-  return json_object_set_new(header, t->name, entry)
-             ? cq_fail_file(error, CQ_ERR_MEMORY, path, "cannot describe tensor '%.200s'", t->name)
-             : CQ_OK;
+  return json_object_set_new(header, t->name, entry) ? cq_fail_memory(error, path) : CQ_OK;
 }
 
 /* Wider types first, otherwise in the given order: each tensor's offset is then a multiple of its type's size. Some

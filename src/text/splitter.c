@@ -17,6 +17,7 @@ cq_status cq_splitter_open(cq_splitter *out, cq_split what, cq_error *error) {
   *out = (cq_splitter){.iterator = ubrk_open(type, "", NULL, 0, &code), .what = what};
   if (U_SUCCESS(code)) return CQ_OK;
   cq_splitter_close(out);
+  if (code == U_MEMORY_ALLOCATION_ERROR) return cq_fail_memory(error, "ICU");
   return cq_fail(error, CQ_ERR_UNSUPPORTED, "ICU has no %s boundaries: %s",
                  what == CQ_SPLIT_WORDS ? "word" : "sentence", u_errorName(code));
 }

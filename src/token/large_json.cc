@@ -1,7 +1,10 @@
 #include "token/large_json.h"
 
+#include <atomic>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <simdjson.h>
 #include <string>
@@ -128,6 +131,28 @@ owned read_document(object document, const cq_vocab_sink *sink) {
   return rest;
 }
 
+std::atomic<void *> spare;
+
+void give_spare() {
+  void *bytes = spare.exchange(nullptr);
+  if (!bytes) throw std::bad_alloc();
+  std::free(bytes);
+}
+
+/* On first use, simdjson lists its implementations, in functions that end the process when an allocation fails. Then it
+ * gets spare memory. */
+void list_implementations() {
+  constexpr size_t enough = 1 << 16;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (!(spare = std::malloc(enough))) throw std::bad_alloc();
+    const std::new_handler kept = std::set_new_handler(give_spare);
+    (void)simdjson::get_active_implementation()->name();
+    std::set_new_handler(kept);
+    std::free(spare.exchange(nullptr));
+  });
+}
+
 /* Half of a surrogate pair is an error for one reader and three bytes for the other. */
 bool has_surrogates(std::string_view text) {
   for (size_t at = 0; (at = text.find("\\u", at)) != text.npos; at++)
@@ -140,6 +165,7 @@ bool has_surrogates(std::string_view text) {
 extern "C" cq_status cq_large_json_read(json_t **rest, const char *text, size_t n, const cq_vocab_sink *sink) {
   *rest = nullptr;
   try {
+    list_implementations();
     simdjson::dom::parser parser;
     object document;
     require(!has_surrogates({text, n}) && !parser.parse(text, n).get(document));

@@ -5,7 +5,9 @@
 #include "base/slice.h"
 #include "cache/vector_store.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -257,7 +259,11 @@ static void a_wait_is_told(void **state) {
   close(go[0]);
   assert_int_equal(read(ready[0], &byte, 1), 1);
   assert_int_equal(cq_vector_store_open(&store, test_path("waited"), DIM, note_wait, &go[1], &error), CQ_OK);
+  const int keys = open(test_path("waited/keys"), O_RDONLY); /* the lock is exclusive */
+  assert_int_equal(flock(keys, LOCK_SH | LOCK_NB), -1);
   cq_vector_store_close(store);
+  assert_int_equal(flock(keys, LOCK_SH | LOCK_NB), 0);
+  close(keys);
   assert_int_equal(close(go[1]), -1); /* it was told */
   int status;
   assert_int_equal(waitpid(child, &status, 0), child);

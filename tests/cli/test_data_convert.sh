@@ -136,6 +136,14 @@ same narrow.tsv stdout
 gzip -k memory.tmx
 expect 0 data convert --from tmx --columns en,de memory.tmx.gz memory.tmx
 lines_are stdout 4
+# A unit that does not end costs only itself, and is not merged with the next.
+{
+  echo '<tmx><body><tu><tuv xml:lang="en"><seg>Old.</seg></tuv><tuv xml:lang="de"><seg>Al'
+  echo '<tu><tuv xml:lang="en"><seg>New.</seg></tuv><tuv xml:lang="de"><seg>Neu.</seg></tuv></tu></body></tmx>'
+} >open.tmx
+refused "open.tmx:2: a <tu> in a <tu>" --from tmx --columns en,de open.tmx
+converts 'New.\tNeu.\n' --from tmx --columns en,de --skip-bad open.tmx
+
 head -n 6 memory.tmx >cut.tmx
 refused "cut.tmx:6: it ends too early" --from tmx --columns en,de cut.tmx
 head -c 100 memory.tmx.gz >cut.tmx.gz

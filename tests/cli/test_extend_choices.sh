@@ -127,6 +127,13 @@ stderr_has "warm-up 0.5 (--warmup); AdamW: epsilon 1e-07 (--eps), weight decay 0
 stderr_has "temperature 0.25 (--temperature)"
 stderr_has "other dropout 0.125 (--dropout)"
 
+# A model that is more accurate may be farther from the teacher's vectors: a line and the card say so.
+gzip -dc "$sample/train/en-de.tsv.gz" | head -n 1500 >long.tsv
+expect 0 extend "$sample/teacher" --to de=long.tsv --cache cache --steps 40 --lr 1e-3 --contrast 100 --final-contrast 100 -o risen
+risen="^The MSE to the teacher's vectors has risen: de, translations [0-9.]* -> [0-9.]*; de, sources [0-9.]* -> [0-9.]*\$"
+grep -q "$risen" stderr || fail "the risen MSE is not told"
+grep -q "$risen" risen/README.md || fail "the risen MSE is not in the card"
+
 # Of a language with little text there are the more pieces the more its text is balanced with the others'.
 zcat "$sample"/train/en-ru*.tsv.gz | head -n 150 >ru.tsv
 pieces() { # BALANCE: that have Cyrillic letters

@@ -155,6 +155,12 @@ static void a_bad_record_costs_only_itself(void **state) {
   keeps("comma.csv", "id,text\n1,a\n2,b,c\n3,d\n4,e\n", " 1 3 4", 1);
   keeps("open.csv", "id,text\n1,a\n2,\"b\n\n3,d\n4,e\n", " 1 3 4", 1);
   keeps("inner.csv", "id,text\n1,a\n2,\"b\n3,\"d\"\n4,e\n", " 1 3 4", 1);
+  keeps("control.json", "[\1{\"id\": 1, \"text\": \"a\"},\n {\"id\": 2, \"text\": \"b\"}]", " 2", 1);
+  keeps("false.json", "[{\"x\": {}}\n%\"id\": 1, \"text\": \"a\"},\n {\"id\": 2, \"text\": \"b\"}]", " 2", 2);
+  keeps("first.json",
+        "[\n<?\n{\"x\": 1}\n    \"id\": 1\n  },\n  {\n    \"id\": 2, \"text\": \"b\"\n  },\n"
+        "  {\n    \"id\": 3, \"text\": \"c\"\n  },\n  {\n    \"id\": 4, \"text\": \"d\"\n  }\n]",
+        " 2 3 4", 1);
   keeps("after.csv", "id,text\n1,a\n2,\"b\"c\n3,d\n\"4\",e", " 1 3 4", 1);
   static const char *const bad[] = {"{\"id\": 2, \"text\": \"b\",}",
                                     "{\"id\": 2, \"text\": \"b}",

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "calque/calque.h"
+#include "curl/blob.h"
 #include "curl/listing.h"
 #include "support/again.h"
 #include "support/hub.h"
@@ -312,6 +313,19 @@ static void test_wrong_answers(void **state) {
        CQ_ERR_FORMAT,
        "config.json",
        "ETag"},
+      {"an ETag that is hidden",
+       {.method = "HEAD", .part = "config.json", .kind = HUB_HEADER, .text = "ETag: \".x\""},
+       CQ_ERR_FORMAT,
+       "config.json",
+       "ETag"},
+      {"a file without a name",
+       {.method = "GET",
+        .part = LIST,
+        .kind = HUB_TEXT,
+        .text = "{\"sha\": \"0123456789012345678901234567890123456789\", \"siblings\": [{\"size\": 1}]}"},
+       CQ_ERR_FORMAT,
+       LIST,
+       "has no name"},
       {"another commit",
        {.method = "HEAD", .part = "config.json", .kind = HUB_HEADER, .text = "X-Repo-Commit: abc"},
        CQ_ERR_FORMAT,
@@ -412,6 +426,126 @@ static void test_file_names(void **state) {
     hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_TEXT, .text = list});
     assert_fails(CQ_ERR_FORMAT, LIST, "leaves the directory");
   }
+}
+
+/* A weak ETag is its hash; up to 128 characters may be a name. */
+static void test_etags(void **state) {
+  (void)state;
+  cq_error error;
+  char header[200], blob[200];
+  start();
+  snprintf(header, sizeof header, "ETag: W/\"%s\"", hub_find(&hub, "config.json")->etag);
+  hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json", .kind = HUB_HEADER, .text = header});
+  if (get("org/model", &error)) fail_msg("%s", error.message);
+  snprintf(blob, sizeof blob, "blobs/%s", hub_find(&hub, "config.json")->etag);
+  assert_true(is_there(in_cache(blob)));
+  for (int n = CQ_HUB_ETAG - 1; n <= CQ_HUB_ETAG; n++) {
+    start();
+    snprintf(header, sizeof header, "ETag: \"%0*d\"", n, 7);
+    hub_fail(&hub, (hub_fault){.part = "c0ffee/config.json", .kind = HUB_HEADER, .text = header});
+    assert_int_equal(get("org/model", &error), n < CQ_HUB_ETAG ? CQ_OK : CQ_ERR_FORMAT);
+  }
+}
+
+/* Files whose size neither the list nor a header names: those of one call have a limit together. */
+static void test_unsized(void **state) {
+  (void)state;
+  const uint64_t max = cq_hub_max_unsized;
+  cq_error error;
+  char list[400];
+  snprintf(list, sizeof list,
+           "{\"sha\": \"%s\", \"siblings\": [{\"rfilename\": \"config.json\"}, {\"rfilename\": \"tokenizer.json\"}, "
+           "{\"rfilename\": \"model.safetensors\"}]}",
+           hub.commit);
+  cq_hub_max_unsized = 250000;
+  static const struct {
+    long config, tokenizer;
+    bool fits;
+  } cases[] = {{150000, 100000, true}, {150000, 100001, false}, {250001, 1, false}, {1L << 50, 1, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char blob[200];
+    start();
+    hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_TEXT, .text = list});
+    hub_fail(&hub, (hub_fault){.part = "/config.json", .kind = HUB_UNSIZED, .number = cases[i].config});
+    hub_fail(&hub, (hub_fault){.part = "/tokenizer.json", .kind = HUB_UNSIZED, .number = cases[i].tokenizer});
+    if (cases[i].fits) {
+      if (get("org/model", &error)) fail_msg("%s", error.message);
+      assert_weights();
+      continue;
+    }
+    const char *refused = i == 1 ? "tokenizer.json" : "config.json";
+    assert_fails(CQ_ERR_FORMAT, refused, "more than 250000 bytes");
+    snprintf(blob, sizeof blob, "blobs/%s.incomplete", hub_find(&hub, refused)->etag);
+    assert_false(is_there(in_cache(blob)));
+  }
+  cq_hub_max_unsized = max;
+}
+
+/* A list of empty lists, which would have a hundred times its bytes in memory, and an error whose body does not end. */
+static void test_long_answers(void **state) {
+  (void)state;
+  enum { N = 2000000 };
+  cq_error error;
+  char *text = malloc(N + 200);
+  for (int above = 0; above < 2; above++) { /* a value, two brackets of the beginning, and commas */
+    int n = snprintf(text, 200, "{\"sha\":\"%s\",\"siblings\":[],\"x\":\"", hub.commit);
+    memset(text + n, ',', N), text[n + N - 5 + above] = '\0';
+    strcat(text, "\"}");
+    start();
+    hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_TEXT, .text = text});
+    assert_int_equal(get("org/model", &error), above ? CQ_ERR_LIMIT : CQ_ERR_UNSUPPORTED); /* a model without files */
+    if (above) assert_non_null(strstr(error.message, "has more than 2000000 values"));
+  }
+  free(text);
+  for (int i = 0; i < 2; i++) {
+    start();
+    hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_ENDLESS, .number = i ? 200 : 404});
+    assert_fails(CQ_ERR_FORMAT, LIST, "more than 64 MiB");
+  }
+}
+
+static void test_origins(void **state) {
+  (void)state;
+  static const struct {
+    const char *a, *b;
+    bool same;
+  } cases[] = {
+      {"https://hub.co", "https://hub.co/org/model", true}, {"https://hub.co", "HTTPS://Hub.Co:443?x", true},
+      {"http://hub.co:80", "http://hub.co", true},          {"https://hub.co", "https://hub.co.evil/", false},
+      {"https://hub.co.evil", "https://hub.co/", false},    {"https://hub.co", "https://hub.com", false},
+      {"https://hub.co", "https://hub.cp", false},          {"https://hub.co", "https://hub.co:4430", false},
+      {"https://hub.co", "https://hub.co:80", false},       {"http://hub.co:443", "https://hub.co:443", false},
+      {"https://hub.co", "https://hub.co@evil", false},     {"https://hub.co", "//hub.co", false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    if (cq_hub_same_origin(cases[i].a, cases[i].b) != cases[i].same) fail_msg("%s, %s", cases[i].a, cases[i].b);
+  static const struct {
+    const char *from, *to;
+    bool allowed;
+  } ways[] = {
+      {"https://hub.co/a", "https://cdn.co/b", true}, {"http://hub.co/a", "https://cdn.co/b", true},
+      {"http://hub.co/a", "http://cdn.co/b", true},   {"https://hub.co/a", "http://hub.co/a", false},
+      {"https://hub.co/a", "ftp://hub.co/a", false},  {"https://hub.co/a", "", false},
+  };
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    cq_error error = {0};
+    const cq_status status = cq_hub_check_redirection(ways[i].from, ways[i].to, "https://hub.co/first", &error);
+    if (status != (ways[i].allowed ? CQ_OK : CQ_ERR_FORMAT)) fail_msg("%s to %s", ways[i].from, ways[i].to);
+    if (status) assert_non_null(strstr(error.message, "https://hub.co/first"));
+  }
+}
+
+/* A server may ask for up to 300 seconds. */
+static void test_longest_wait(void **state) {
+  (void)state;
+  cq_error error;
+  for (long s = 300; s <= 301; s++) {
+    start();
+    hub_fail(&hub, (hub_fault){.part = LIST, .kind = HUB_CODE, .number = 429, .times = 1, .retry_after_s = s});
+    assert_int_equal(get("org/model", &error), s == 300 ? CQ_OK : CQ_ERR_IO);
+    assert_int_equal(hub_count(&hub, LIST), s == 300 ? 2 : 1);
+  }
+  assert_non_null(strstr(error.message, "301 s"));
 }
 
 static void test_names(void **state) {
@@ -655,7 +789,9 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_lost_connections), cmocka_unit_test(test_resume),
       cmocka_unit_test(test_processes),        cmocka_unit_test(test_full_disk),
       cmocka_unit_test(test_memory),           cmocka_unit_test(test_layout),
-      cmocka_unit_test(test_patterns),
+      cmocka_unit_test(test_patterns),         cmocka_unit_test(test_unsized),
+      cmocka_unit_test(test_long_answers),     cmocka_unit_test(test_origins),
+      cmocka_unit_test(test_longest_wait),     cmocka_unit_test(test_etags),
   };
   return cmocka_run_group_tests(tests, open_hub, close_hub);
 }

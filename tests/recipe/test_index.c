@@ -514,7 +514,10 @@ static void every_allocation_of_a_ranking_may_fail(void **state) {
 static void every_allocation_of_a_change_may_fail(void **state) {
   (void)state;
   cq_index *index = fresh("changes.index");
-  const cq_document more = {.id = {"e", 1}, .title = slice("A title"), .text = slice("a cat. a dog. the river.")};
+  const cq_document more = {.id = {"e", 1},
+                            .title = slice("A title"),
+                            .text = slice("a cat. a dog. the river."),
+                            .metadata = slice("{\"year\": 2001, \"tags\": [\"a\"]}")};
   size_t n_removed;
   cq_index_free(index);
   cq_index_options o = for_writing();

@@ -24,6 +24,7 @@
 
 typedef enum hub_fault_kind {
   HUB_CODE,       /* number: the status */
+  HUB_ENDLESS,    /* number: the status, of a body that does not end */
   HUB_TEXT,       /* text with 200, as HTML */
   HUB_TRUNCATED,  /* after half of it the connection is closed; number: bytes instead of half */
   HUB_CHANGED,    /* a byte is another */
@@ -34,6 +35,7 @@ typedef enum hub_fault_kind {
   HUB_WHOLE,      /* 200 with all of it where a range was requested */
   HUB_OTHER_RANGE,
   HUB_ANSWER_LOST, /* the request is carried out, but the answer is 503 */
+  HUB_UNSIZED,     /* no header says how many bytes it has; number: how many, '+' after its own */
   HUB_HEADER,      /* "Name: value" of a large or small file's head is another; value "": not there */
 } hub_fault_kind;
 
@@ -276,8 +278,11 @@ static inline hub_result hub_send_file(hub_imitation *h, struct MHD_Connection *
   }
   if (fault && fault->kind == HUB_LONGER) s->end += 10;
   if (fault && fault->kind == HUB_SHORTER) s->end = s->first + (s->end - s->first) / 2;
+  const bool is_unsized = fault && fault->kind == HUB_UNSIZED;
+  if (is_unsized) s->end = (size_t)fault->number;
   struct MHD_Response *r =
-      fault ? MHD_create_response_from_callback(s->end - s->first, 65536, hub_stream_read, s, free)
+      fault ? MHD_create_response_from_callback(is_unsized ? MHD_SIZE_UNKNOWN : s->end - s->first, 65536,
+                                                hub_stream_read, s, free)
             : MHD_create_response_from_buffer(f->n - s->first, f->bytes + s->first, MHD_RESPMEM_MUST_COPY);
   if (code == 206) {
     snprintf(text, sizeof text, "bytes %zu-%zu/%zu", s->first, s->end - 1, f->n);
@@ -325,6 +330,12 @@ static inline hub_result hub_list(hub_imitation *h, struct MHD_Connection *c) {
                                "private", h->token != NULL, "siblings", files, "tags"));
 }
 
+static inline ssize_t hub_read_endless(void *context, uint64_t at, char *out, size_t max) {
+  (void)context, (void)at;
+  memset(out, '+', max);
+  return (ssize_t)max;
+}
+
 /* The common faults that need nothing of the request. */
 static inline bool hub_plain_fault(hub_result *result, hub_imitation *h, struct MHD_Connection *c,
                                    const hub_fault *fault) {
@@ -334,6 +345,9 @@ static inline bool hub_plain_fault(hub_result *result, hub_imitation *h, struct 
     r = hub_text("{\"error\":\"asked to fail\"}", "application/json");
     snprintf(text, sizeof text, "%ld", fault->retry_after_s);
     if (fault->retry_after_s > 0) MHD_add_response_header(r, "Retry-After", text);
+    *result = hub_send(c, (unsigned)fault->number, r);
+  } else if (fault->kind == HUB_ENDLESS) {
+    r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, 65536, hub_read_endless, NULL, NULL);
     *result = hub_send(c, (unsigned)fault->number, r);
   } else if (fault->kind == HUB_TEXT) {
     *result = hub_send(c, 200, hub_text(fault->text, "text/html"));

@@ -1,4 +1,5 @@
 /* calque data documents: documents of any format as JSON lines. */
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -15,7 +16,7 @@ static int print_documents(cq_documents *in) {
     if (!document.id.data) break;
     n_empty += document.text.n == 0;
     if (cq_document_json(&json, &document, &error)) return cli_fail_error(&error);
-    puts(json);
+    cq_print_text(stdout, cq_slice_of(json)), putchar('\n');
     cq_free(json);
     if (!cli_flush_output()) return CLI_FAILED;
     n++;

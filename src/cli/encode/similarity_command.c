@@ -1,5 +1,6 @@
 /* calque similarity: the cosine of two sentences, or of two columns of a file, line by line. */
 #include "base/number.h"
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -49,7 +50,8 @@ static void print_similarity(bool json, double cosine, cq_slice a, cq_slice b) {
     cli_json_text(stdout, ", \"b\": ", b);
     fputs("}\n", stdout);
   } else {
-    printf("%.4f\t%.*s\t%.*s\n", cosine, (int)a.n, a.data, (int)b.n, b.data);
+    printf("%.4f\t", cosine);
+    cq_print_text(stdout, a), putchar('\t'), cq_print_text(stdout, b), putchar('\n');
   }
 }
 

@@ -1,6 +1,7 @@
 /* A regular file is written by base/file.h's writer, which renames it when committed: a failed command leaves
  * nothing. */
 #include "cli/frame/output.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ void cli_output_abort(cli_output *out) {
 cq_status cli_output_text(const char *path, const char *text, cq_error *error) {
   cli_output file;
   if (!path) {
-    fputs(text, stdout); /* a failure is noticed when the program flushes it */
+    cq_print_text(stdout, cq_slice_of(text)); /* a failure is noticed when the program flushes it */
     return CQ_OK;
   }
   cq_status status = cli_output_open(&file, path, error);

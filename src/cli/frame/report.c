@@ -35,28 +35,6 @@ void cli_report_origin(const char *text, int wait_ms) {
   errors_wait_ms = wait_ms;
 }
 
-/* The length of the control character that text begins with, other than tab and newline; 0: none. */
-static size_t control_character(unsigned *out, const char *text, size_t n) {
-  const unsigned char *c = (const unsigned char *)text;
-  const bool is_c1 = n > 1 && c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0;
-  *out = is_c1 ? c[1] : c[0];
-  return is_c1 ? 2 : (c[0] < ' ' && c[0] != '\t' && c[0] != '\n') || c[0] == 0x7F;
-}
-
-void cli_text(FILE *stream, cq_slice text) {
-  size_t written = 0, length;
-  for (size_t i = 0; i < text.n; i += length ? length : 1) {
-    unsigned c;
-    length = control_character(&c, text.data + i, text.n - i);
-    if (length && !isatty(fileno(stream))) break;
-    if (!length) continue;
-    fwrite(text.data + written, 1, i - written, stream);
-    fprintf(stream, "\\x%02x", c);
-    written = i + length;
-  }
-  if (written < text.n) fwrite(text.data + written, 1, text.n - written, stream);
-}
-
 /* In one write, so that lines of several processes are not interleaved. */
 static void say_line(const char *begin, const char *format, va_list list) {
   char line[16384];
@@ -70,13 +48,13 @@ static void say_line(const char *begin, const char *format, va_list list) {
   va_end(again);
   if (n_text >= 0 && n_begin + (size_t)n_text < sizeof line) {
     line[n_begin + (size_t)n_text] = '\n';
-    cli_text(stderr, (cq_slice){line, n_begin + (size_t)n_text + 1});
+    cq_print_text(stderr, (cq_slice){line, n_begin + (size_t)n_text + 1});
     return;
   }
   char *text = n_text < 0 ? NULL : malloc((size_t)n_text + 1);
   fprintf(stderr, "calque: %s", begin);
   if (text && vsnprintf(text, (size_t)n_text + 1, format, list) == n_text)
-    cli_text(stderr, (cq_slice){text, (size_t)n_text});
+    cq_print_text(stderr, (cq_slice){text, (size_t)n_text});
   fputc('\n', stderr);
   free(text);
 }
@@ -142,7 +120,7 @@ void cli_field(FILE *stream, cq_slice text) {
   while (text.n) {
     size_t n = 0;
     while (n < text.n && text.data[n] != '\t' && text.data[n] != '\n' && text.data[n] != '\r') n++;
-    cli_text(stream, (cq_slice){text.data, n});
+    cq_print_text(stream, (cq_slice){text.data, n});
     if (n < text.n) putc(' ', stream), n++;
     text.data += n, text.n -= n;
   }
@@ -152,7 +130,7 @@ void cli_json_text(FILE *stream, const char *before, cq_slice text) {
   cq_builder b = {0};
   cq_builder_text(&b, before);
   cq_json_string(&b, text.data, text.n, "\t\x7f");
-  fwrite(b.data, 1, b.n, stream);
+  cq_print_text(stream, (cq_slice){b.data, b.n});
   cq_builder_free(&b);
 }
 
@@ -193,7 +171,7 @@ static int width_of(const char *text) {
 
 static void print_csv_cell(const char *cell, FILE *stream) {
   if (!strpbrk(cell, ",\"\r\n")) {
-    fputs(cell, stream);
+    cq_print_text(stream, cq_slice_of(cell));
     return;
   }
   putc('"', stream);
@@ -217,10 +195,9 @@ void cli_table_print(const cli_table *table, FILE *stream, bool csv) {
       for (size_t j = column; j < table->n_cells; j += columns)
         if (width_of(table->cells[j]) > width) width = width_of(table->cells[j]);
       int blanks = width - width_of(cell);
-      if (column == 0)
-        fprintf(stream, "%s%*s", cell, blanks, "");
-      else
-        fprintf(stream, "  %*s%s", blanks, "", cell);
+      if (column) fprintf(stream, "  %*s", blanks, "");
+      cq_print_text(stream, cq_slice_of(cell));
+      if (column == 0) fprintf(stream, "%*s", blanks, "");
     }
     if (column + 1 == columns) putc('\n', stream);
   }

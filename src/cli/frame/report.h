@@ -48,9 +48,7 @@ void cli_notice(void *context, const char *text);
 int cli_finish_output(int code);
 /* Flushes standard output; false on failure, which is reported when the program ends. */
 bool cli_flush_output(void);
-/* Text from elsewhere. A terminal would obey control characters, so there they are written as \x1b. */
-void cli_text(FILE *stream, cq_slice text);
-/* The same as a column of a line: tabs within become blanks. */
+/* Text from elsewhere (cq_print_text) as a column of a line: tabs within become blanks. */
 void cli_field(FILE *stream, cq_slice text);
 /* Writes `before`, then text as a JSON string, including quotes. */
 void cli_json_text(FILE *stream, const char *before, cq_slice text);

@@ -1,5 +1,6 @@
 /* calque index: documents for search. The larger commands (add, copy, hubness) are in their own files. */
 #include "cli/index/index_command.h"
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -144,8 +145,9 @@ static void print_languages(const cq_index_language *languages, size_t n) {
   printf("languages   ");
   for (size_t i = 0; i < n; i++) {
     const cq_slice code = languages[i].code;
-    printf(code.n ? "%s%.*s %zu" : "%sof none%.*s %zu", i ? ", " : "", (int)code.n, code.data,
-           languages[i].n_documents);
+    printf("%s", i ? ", " : "");
+    cq_print_text(stdout, code.n ? code : cq_slice_of("of none"));
+    printf(" %zu", languages[i].n_documents);
   }
   putchar('\n');
 }
@@ -236,7 +238,7 @@ static int run_index_get(const cli_call *call) {
       code = cli_fail("there is no document '%s'", call->arguments[i]);
     else if (cq_document_json(&json, document, &error))
       code = cli_fail_error(&error);
-    if (json) puts(json);
+    if (json) cq_print_text(stdout, cq_slice_of(json)), putchar('\n');
     cq_free(json);
     cq_free(document);
   }

@@ -1,4 +1,5 @@
 /* calque search: the documents of an index that are nearest to a query, in any language. */
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/input_sentences.h"
 #include "cli/frame/report.h"
@@ -80,7 +81,7 @@ static bool print_hits(search *s, const cq_hits *hits, const cq_slice *queries, 
   for (size_t i = 0; i < n; i++) {
     size_t n_found = 0;
     const cq_hit *found = hits ? cq_hits_of(hits, i, &n_found) : NULL;
-    if (s->several && !s->args->json) printf("# "), cli_text(stdout, queries[i]), putchar('\n');
+    if (s->several && !s->args->json) printf("# "), cq_print_text(stdout, queries[i]), putchar('\n');
     note_no_good_match(found, n_found);
     s->n_hits += n_found;
     if (s->args->json && n_found == 0) print_json_hit(NULL, queries[i], 0, 0);

@@ -1,4 +1,5 @@
 /* calque model get | put | new | info | check | quantize | trim: the group, and `info`. */
+#include "base/utf8.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
@@ -41,7 +42,8 @@ static void print_json_value(const char *name, const json_t *value, int indent) 
       print_json_value(item, child, indent);
     }
   } else if (json_is_string(value)) {
-    printf("%*s%-*s %s\n", indent, "", left, name, json_string_value(value));
+    printf("%*s%-*s ", indent, "", left, name);
+    cq_print_text(stdout, (cq_slice){json_string_value(value), json_string_length(value)}), putchar('\n');
   } else {
     char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
     printf("%*s%-*s %s\n", indent, "", left, name, text ? text : "");

@@ -1,6 +1,7 @@
 /* A training command runs until it is done or stopped: SIGINT and SIGTERM end it after a checkpoint, and the message
  * explains how to resume. */
 #include "cli/train/training_command.h"
+#include "base/utf8.h"
 #include "cli/frame/command_ranks.h"
 #include "cli/frame/stop.h"
 
@@ -24,7 +25,8 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   if (p->text && !cli_is_quiet()) {
     size_t n = strlen(p->text);
     cli_progress_clear(&w->line);
-    fprintf(stderr, "%s%s", p->text, n && p->text[n - 1] == '\n' ? "" : "\n");
+    cq_print_text(stderr, (cq_slice){p->text, n});
+    if (n == 0 || p->text[n - 1] != '\n') fputc('\n', stderr);
   }
   if (training) {
     cli_duration(left, p->seconds_left);

@@ -116,25 +116,34 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
 
 /* ---- the whole ---- */
 
-static cq_status train(cq_training_result *result, const cq_extending *e, cq_error *error) {
-  cq_training_options run = e->parts.run;
-  run.output = e->trained, run.steps = e->steps, run.balanced |= e->texts.n > 1;
-  if (run.n_dev == 0) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
-  const cq_status status = cq_extend_distill(result, e, &run, error);
-  return status || cq_ranks_rank(run.ranks) > 0 ? status : cq_extend_card_complete(e, error);
+/* Whether training is done: the model is in place, and its work directory is gone, of which remains are removed. */
+static bool is_trained(const cq_extending *e) {
+  char under_way[CQ_EXTEND_PATH + 8];
+  snprintf(under_way, sizeof under_way, "%.*s.work", (int)cq_path_length(e->trained), e->trained);
+  cq_remove_leftovers(under_way);
+  return !cq_file_exists(under_way) && cq_file_exists(e->language ? e->trained : e->done);
 }
 
-/* Adds the trained language in the work directory to a copy of the model. If a run was killed after training, it is not
- * trained again. */
-static cq_status train_language(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
-  char under_way[CQ_EXTEND_PATH + 8];
-  cq_status status = CQ_OK;
-  snprintf(under_way, sizeof under_way, "%s.work", e->trained);
-  if (!cq_file_exists(e->trained) || cq_file_exists(under_way))
-    status = train(result, e, error);
-  else if (result)
-    *result = (cq_training_result){.steps = e->steps, .best_step = e->steps, .best_score = NAN};
-  return status ? status : cq_extend_language_save(&e->o, e->language, e->trained, replace, error);
+/* The result of a run that was killed when training was done. */
+static cq_status read_result(cq_training_result *result, const cq_extending *e, cq_error *error) {
+  cq_slice image = {0};
+  *result = (cq_training_result){.steps = e->steps, .best_step = e->steps, .best_score = NAN};
+  const cq_status status = cq_file_exists(e->done) ? cq_file_read(&image, e->done, error) : CQ_OK;
+  if (image.n == sizeof *result) memcpy(result, image.data, image.n);
+  cq_free((void *)(uintptr_t)image.data);
+  return status;
+}
+
+static cq_status train(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
+  cq_training_options run = e->parts.run;
+  cq_builder card = {0};
+  run.output = e->trained, run.replace = replace, run.steps = e->steps, run.balanced |= e->texts.n > 1;
+  if (run.n_dev == 0) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
+  cq_status status = cq_extend_card_end(&card, e, error);
+  const cq_distillation_end end = {.card = {card.data, card.n}, .done = e->done};
+  if (!status) status = cq_extend_distill(result, e, &run, &end, error);
+  cq_builder_free(&card);
+  return status;
 }
 
 static cq_status name_paths(cq_extending *e, cq_error *error) {
@@ -144,6 +153,7 @@ static cq_status name_paths(cq_extending *e, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
   cq_status status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
   if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
+  if (!status) status = cq_path_join(e->done, sizeof e->done, e->work, "done", error);
   return status ? status
                 : cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
                                e->language ? "trained" : output, error);
@@ -154,8 +164,11 @@ static cq_status open_work(const cq_extending *e, bool under_way, cq_error *erro
   const cq_extend_options *o = &e->o;
   const cq_status status = cq_work_directory_check_output(o->run->output, error);
   if (status) return status;
+  cq_remove_leftovers(e->work);
   if (!under_way && !o->run->replace && cq_file_exists(o->run->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->run->output, "already exists (--replace overwrites it)");
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, o->run->output,
+                        o->run->resume ? "already exists, and no run is under way next to it: it is finished"
+                                       : "already exists (--replace overwrites it)");
   if (under_way)
     return o->run->resume
                ? CQ_OK
@@ -189,18 +202,22 @@ static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *e
   cq_status status = name_paths(e, error);
   if (!status && !leads) status = cq_ranks_meet(o->run->ranks, NULL, error); /* until rank 0 has made the plan */
   if (status) return status;
-  const bool under_way = cq_file_exists(e->plan);
+  const bool under_way = cq_file_exists(e->plan), replace = o->run->replace || under_way;
+  bool trained = leads && under_way && is_trained(e);
   if (leads && (status = open_work(e, under_way, error))) return status;
   status = open_plan(e, under_way, error);
   if (status && leads && !cq_file_exists(e->plan)) cq_directory_remove(e->work); /* nothing to resume */
   if (!status && leads) status = cq_ranks_meet(o->run->ranks, NULL, error);
   if (status) return status;
-  status = e->language ? train_language(result, e, o->run->replace || under_way, error) : train(result, e, error);
-  if (!status && leads) cq_directory_remove(e->work);
-  return status;
+  status = cq_ranks_broadcast(o->run->ranks, &trained, sizeof trained, error);
+  if (!status) status = trained ? read_result(result, e, error) : train(result, e, replace, error);
+  if (!status && e->language) /* added to a copy of the model */
+    status = cq_extend_language_save(o, e->language, e->trained, replace, error);
+  return status || !leads ? status : cq_directory_retire(e->work, error);
 }
 
 cq_status cq_extend(cq_training_result *result, const cq_extend_options *options, cq_context *ctx, cq_error *error) {
+  cq_training_result ignored;
   cq_extending *e = cq_alloc_zeroed(sizeof *e);
   if (!e) return cq_fail_memory(error, "extending");
   const cq_extend_options *o = &e->o;
@@ -216,7 +233,7 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!cq_extend_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
   if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);
-  if (!status) status = extend(e, result, error);
+  if (!status) status = extend(e, result ? result : &ignored, error);
   cq_extend_texts_close(&e->texts);
   cq_extend_inputs_close(&e->inputs);
   cq_builder_free(&e->told);

@@ -37,21 +37,13 @@ static void put_sections(cq_builder *out, const cq_extending *e, cq_slice choice
   cq_builder_bytes(out, choices.data, choices.n);
 }
 
-cq_status cq_extend_card_complete(const cq_extending *e, cq_error *error) {
-  char path[CQ_EXTEND_PATH], readme[CQ_EXTEND_PATH];
-  cq_slice card = {0}, choices = {0};
-  cq_builder whole = {0};
+cq_status cq_extend_card_end(cq_builder *out, const cq_extending *e, cq_error *error) {
+  char path[CQ_EXTEND_PATH];
+  cq_slice choices = {0};
   cq_status status = choices_path(path, e, error);
-  if (!status) status = cq_path_join(readme, sizeof readme, e->trained, "README.md", error);
   if (!status) status = cq_file_read(&choices, path, error);
-  if (!status) status = cq_file_read(&card, readme, error);
-  if (!status) {
-    cq_builder_bytes(&whole, card.data, card.n);
-    put_sections(&whole, e, choices);
-    status = whole.failed ? cq_fail_memory(error, readme) : cq_file_write(readme, whole.data, whole.n, error);
-  }
-  cq_builder_free(&whole);
-  cq_free((void *)(uintptr_t)card.data);
+  if (!status) put_sections(out, e, choices);
+  if (!status && out->failed) status = cq_fail_memory(error, "model card");
   cq_free((void *)(uintptr_t)choices.data);
   return status;
 }

@@ -6,6 +6,7 @@
 #include "recipe/extend/inputs.h"
 #include "recipe/extend/news.h"
 #include "recipe/extend/texts.h"
+#include "recipe/train/distillation.h"
 
 typedef struct cq_extending {
   cq_extend_options o; /* the caller's, with files for pipes */
@@ -17,6 +18,7 @@ typedef struct cq_extending {
   double started, budget; /* seconds */
   char work[CQ_EXTEND_PATH], plan[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH];
   char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the new language inside it */
+  char done[CQ_EXTEND_PATH];    /* exists once training is done: its result */
   const char *language;         /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
   uint64_t steps;
@@ -24,9 +26,10 @@ typedef struct cq_extending {
 
 /* --- plan_steps.c --- */
 
-/* Trains the student on the text. */
+/* Trains the student on the text; end may be NULL. */
 CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e,
-                                        const cq_training_options *run, cq_error *error);
+                                        const cq_training_options *run, const cq_distillation_end *end,
+                                        cq_error *error);
 /* Chooses and reports the number of steps that fit the time left. The student must exist. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 
@@ -35,7 +38,7 @@ CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 /* Saves the choices reported so far in the work directory, for the card that is written at the end. Errors: CQ_ERR_IO,
  * CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_card_keep(const cq_extending *e, cq_error *error);
-/* Extends the README.md of the model in e->trained. Errors: as above. */
-CQ_MUST_USE cq_status cq_extend_card_complete(const cq_extending *e, cq_error *error);
+/* Appends these parts, with the choices that were kept. Errors: as above. */
+CQ_MUST_USE cq_status cq_extend_card_end(cq_builder *out, const cq_extending *e, cq_error *error);
 
 #endif

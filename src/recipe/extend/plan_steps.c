@@ -35,10 +35,10 @@ typedef struct trial {
 } trial;
 
 cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e, const cq_training_options *run,
-                            cq_error *error) {
+                            const cq_distillation_end *end, cq_error *error) {
   cq_distill_options d = e->parts.distill;
   d.student = e->student, d.train = e->texts.train, d.n_train = e->texts.n, d.run = run;
-  return cq_distill(result, &d, e->ctx, error);
+  return cq_distill_part(result, &d, end, e->ctx, error);
 }
 
 /* The seconds of steps after the first few. */
@@ -63,7 +63,7 @@ static cq_status time_steps(costs *c, const cq_extending *e, cq_error *error) {
   run.resume = false, run.balanced |= e->texts.n > 1, run.ranks = NULL, run.log_path = NULL, run.average = 0;
   run.n_dev = run.n_sts = 0, run.best_by = CQ_BEST_LAST, run.evaluate_every = 0;
   run.progress = time_step, run.progress_context = &t;
-  status = cq_extend_distill(NULL, e, &run, error);
+  status = cq_extend_distill(NULL, e, &run, NULL, error);
   cq_directory_remove(path);
   c->step = t.seconds / (double)(t.n_timed ? t.n_timed : 1);
   return status;

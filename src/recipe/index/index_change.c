@@ -121,7 +121,9 @@ static cq_status check_document(const cq_document *d, cq_error *error) {
   if (!status) status = check_utf8(d, d->text, "text", error);
   if (status || d->metadata.n == 0) return status;
   json_error_t at;
-  json_t *json = json_loadb(d->metadata.data, d->metadata.n, JSON_REJECT_DUPLICATES, &at);
+  json_t *json;
+  if (cq_json_load(&json, d->metadata, JSON_REJECT_DUPLICATES, &at) == CQ_ERR_MEMORY)
+    return cq_fail_memory(error, "metadata");
   if (!json_is_object(json))
     status = cq_fail(error, CQ_ERR_FORMAT, "document '%.*s': its metadata are not a JSON object%s%s", (int)d->id.n,
                      d->id.data, json ? "" : ": ", json ? "" : at.text);

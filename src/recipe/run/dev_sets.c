@@ -230,6 +230,23 @@ void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figure
                       100 * now->sts[i].spearman);
 }
 
+static bool put_risen(cq_builder *out, const char *label, const char *what, double before, double now, bool is_first) {
+  if (!(now > 1.01 * before)) return false;
+  if (is_first) cq_builder_text(out, "The MSE to the teacher's vectors has risen: ");
+  cq_builder_printf(out, "%s%s, %s %.4f -> %.4f", is_first ? "" : "; ", label, what, before, now);
+  return true;
+}
+
+void cq_dev_risen(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now) {
+  bool any = false;
+  for (size_t i = 0; now->has_mse && i < sets->n_parallel; i++) {
+    const cq_mse_result *b = &before->mse[i], *n = &now->mse[i];
+    any |= put_risen(out, sets->parallel[i].label, "translations", b->target, n->target, !any);
+    any |= put_risen(out, sets->parallel[i].label, "sources", b->source, n->source, !any);
+  }
+  if (any) cq_builder_text(out, "\n");
+}
+
 /* NaN has no place in JSON. */
 static json_t *json_number(double x) {
   return isfinite(x) ? json_real(x) : json_null();

@@ -45,6 +45,8 @@ void cq_dev_table(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures
                   bool markdown);
 /* One line per set: the figures before training, and now. */
 void cq_dev_change(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now);
+/* Which sets' MSE is more than 1 % higher than before training, in one line; nothing if none is. */
+void cq_dev_risen(cq_builder *out, const cq_dev_sets *sets, const cq_dev_figures *before, const cq_dev_figures *now);
 json_t *cq_dev_json(const cq_dev_sets *sets, const cq_dev_figures *figures);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "recipe/run/model_card.h"
 #include "recipe/run/training_options.h"
 
@@ -400,10 +401,21 @@ static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
     cq_builder_printf(&text, ", mean of %llu evaluations' weights", (unsigned long long)r->measured.averaged);
   cq_builder_text(&text, ")\n");
   cq_dev_change(&text, &r->dev, &r->before, &r->now);
+  cq_dev_risen(&text, &r->dev, &r->before, &r->now);
   const cq_status status = text.failed ? cq_fail_memory(error, "table") : CQ_OK;
   if (!status) cq_training_tell(r, "evaluate", r->n_steps, r->n_steps, text.data);
   cq_builder_free(&text);
   return status;
+}
+
+static cq_training_result result_of(const cq_training *r) {
+  const cq_run_state *end = &r->run.state;
+  return (cq_training_result){.steps = end->step,
+                              .best_step = end->has_best ? end->best_step : end->step,
+                              .final_loss = end->loss,
+                              .best_score = end->has_best ? r->measured.best_score : NAN,
+                              .collapsed = r->run.over,
+                              .averaged = r->measured.averaged};
 }
 
 /* Writes the kept model with its card. */
@@ -421,9 +433,12 @@ static cq_status finish_training(void *context, const char *best, cq_error *erro
   if (!status && r->has_before && step > 0) status = show_change(r, step, error);
   if (!status) {
     cq_model_card_write(&card, r, step);
+    cq_builder_bytes(&card, r->task.card_end.data, r->task.card_end.n);
     status = card.failed ? cq_fail_memory(error, "model card") : CQ_OK;
   }
   if (!status) status = cq_encoder_save(model, r->o->output, r->o->replace || r->run.work.under_way, card.data, error);
+  const cq_training_result result = result_of(r);
+  if (!status && r->task.done) status = cq_file_write(r->task.done, &result, sizeof result, error);
   cq_builder_free(&card);
   cq_encoder_free(kept);
   return status;
@@ -486,7 +501,6 @@ static int a_tenth(uint64_t n_steps) {
 
 cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *result, cq_error *error) {
   cq_run_identity identity = {0};
-  const cq_run_state *end = &r->run.state;
   r->n_pairs = n_pairs;
   r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
@@ -499,13 +513,7 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   }
   if (!status) status = cq_run_start(&r->run, error);
   if (!status) status = cq_run_all(&r->run, &identity, error);
-  if (!status && result)
-    *result = (cq_training_result){.steps = end->step,
-                                   .best_step = end->has_best ? end->best_step : end->step,
-                                   .final_loss = end->loss,
-                                   .best_score = end->has_best ? r->measured.best_score : NAN,
-                                   .collapsed = r->run.over,
-                                   .averaged = r->measured.averaged};
+  if (!status && result) *result = result_of(r);
   cq_run_identity_free(&identity);
   return status;
 }

@@ -29,6 +29,8 @@ typedef struct cq_training_task {
   /* The model from which the trained one is derived, and text whose labels may be language codes; NULL: none. */
   const char *base_model;
   const cq_parallel *labeled;
+  cq_slice card_end; /* the last part of the model card */
+  const char *done;  /* a file that gets the result, as a memory image, once the model is in place; NULL: none */
   void *context;
 } cq_training_task;
 

@@ -164,8 +164,10 @@ void cq_model_card_write(cq_builder *out, const cq_training *run, uint64_t kept_
   cq_builder_text(out, run->has_before ? "\n## Held-out figures, before -> after training\n\n"
                                        : "\n## Held-out figures\n\n");
   cq_dev_table(out, &run->dev, run->has_before ? &run->before : NULL, &run->now, true);
+  cq_builder_char(out, '\n');
+  if (run->has_before) cq_dev_risen(out, &run->dev, &run->before, &run->now);
   cq_builder_printf(out,
-                    "\nTranslation: share of sentences whose nearest neighbor among the other column's is their "
+                    "Translation: share of sentences whose nearest neighbor among the other column's is their "
                     "partner.%s Similarity: correlation of cosine and human score, times 100.\n",
                     run->teacher ? " MSE is times 100." : "");
 }

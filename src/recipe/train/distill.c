@@ -7,7 +7,6 @@
  * With a contrastive loss, the candidates are the batch's teacher vectors and hard negatives (hard_negatives.h).
  *
  * Source: Reimers & Gurevych 2020, section 2; for text without translations LEAF (arXiv 2509.12539). */
-#include "calque/distill.h"
 #include "train/training_data.h"
 
 #include "base/clock.h"
@@ -21,6 +20,7 @@
 #include "recipe/run/model_card.h"
 #include "recipe/run/training_options.h"
 #include "recipe/train/columns.h"
+#include "recipe/train/distillation.h"
 #include "recipe/train/hard_negatives.h"
 #include "text/typed.h"
 #include "train/soft_contrast.h"
@@ -411,6 +411,11 @@ static cq_status read_files(run *r, cq_error *error) {
 }
 
 cq_status cq_distill(cq_training_result *result, const cq_distill_options *options, cq_context *ctx, cq_error *error) {
+  return cq_distill_part(result, options, NULL, ctx, error);
+}
+
+cq_status cq_distill_part(cq_training_result *result, const cq_distill_options *options, const cq_distillation_end *end,
+                          cq_context *ctx, cq_error *error) {
   run *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "distillation");
   const cq_distill_options *o = &r->o;
@@ -427,6 +432,7 @@ cq_status cq_distill(cq_training_result *result, const cq_distill_options *optio
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
+  if (end) t->task.card_end = end->card, t->task.done = end->done;
   if (!status) status = read_files(r, error);
   /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
