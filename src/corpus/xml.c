@@ -30,10 +30,17 @@ struct cq_xml {
   bool paused, over, had_pause;   /* the last two of the file */
   cq_error refusal;               /* what the handler has against the file */
   uint64_t n_read, n_of_entities; /* bytes */
+  uint64_t n_given;               /* to this parser */
   size_t n, at;                   /* bytes of the chunk, and how many of them the parser has received */
   size_t resume_at;               /* where the next unit is looked for after an error */
   char chunk[CHUNK];
 };
+
+/* The bytes that the parser has received and not read: after a stray quotation mark it waits for another. */
+static size_t count_ahead(const cq_xml *x) {
+  const long n = xmlByteConsumed(x->parser);
+  return n >= 0 && (uint64_t)n < x->n_given ? (size_t)(x->n_given - (uint64_t)n) : 0;
+}
 
 static void start_element(void *parser, const xmlChar *name, const xmlChar **attributes) {
   static const char *none[] = {NULL};
@@ -43,7 +50,8 @@ static void start_element(void *parser, const xmlChar *name, const xmlChar **att
   if (x->paused) cq_xml_refuse(x, "several records in one entity, or an unsupported encoding");
   if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
-  if (is_unit && !x->refusal.status) x->resume_at = x->at;
+  if (is_unit && !x->refusal.status && x->at > x->resume_at)
+    x->resume_at = x->at - cq_min(count_ahead(x), x->at - x->resume_at);
 }
 
 static void end_element(void *parser, const xmlChar *name) {
@@ -92,7 +100,7 @@ static cq_status open_parser(cq_xml *x, cq_error *error) {
                           .characters = characters,
                           .ignorableWhitespace = characters};
   close_parser(x);
-  x->first_line = x->line;
+  x->first_line = x->line, x->n_given = 0;
   x->parser = xmlCreatePushParserCtxt(&events, NULL, NULL, 0, NULL);
   if (!x->parser) return cq_fail_memory(error, x->path);
   x->parser->_private = x;
@@ -193,6 +201,7 @@ static cq_status read_chunk(cq_xml *x, cq_error *error) {
 
 /* Parses the next piece. After an '&', libxml2 would wait for a ';' up to the end of the file. */
 static cq_status parse_piece(cq_xml *x, const char *bytes, size_t n, bool is_last, cq_error *error) {
+  x->n_given += n;
   xmlParseChunk(x->parser, bytes, (int)n, is_last);
   const xmlParserInputPtr in = x->parser->input;
   if (in && in->cur < in->end && *in->cur == '&' && memchr(in->cur, '<', (size_t)(in->end - in->cur)))
