@@ -109,7 +109,7 @@ static cq_status check_line(const cq_lines *l, cq_slice line, cq_error *error) {
   return CQ_OK;
 }
 
-/* Of a whole file without a newline. */
+/* Whether a file without a newline has a return before its end. */
 static bool has_return_inside(const cq_lines *l) {
   const size_t n = l->end - l->begin;
   return l->number == 0 && !l->is_inside && !l->failure.status && n > 1 && memchr(l->text + l->begin, '\r', n - 1);

@@ -399,8 +399,8 @@ static void wrong_sizes_of_older_encoders(void **state) {
   }
   expect_refused("deberta-spm", "tokenizer_config.json", "{\"split_by_punct\":true}", CQ_ERR_UNSUPPORTED, "spm.model",
                  "key 'split_by_punct'");
-  expect_refused("deberta-spm", "tokenizer_config.json", "{\"tokenizer_class\":\"XLNetTokenizer\"}",
-                 CQ_ERR_UNSUPPORTED, "spm.model", "'XLNetTokenizer' without tokenizer.json");
+  expect_refused("deberta-spm", "tokenizer_config.json", "{\"tokenizer_class\":\"XLNetTokenizer\"}", CQ_ERR_UNSUPPORTED,
+                 "spm.model", "'XLNetTokenizer' without tokenizer.json");
   /* Task types that are there and not used are no fault. */
   assert_int_equal(open_edited("ernie", "\"use_task_id\": true", "\"use_task_id\": false", &error), CQ_OK);
 }

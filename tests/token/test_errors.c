@@ -320,9 +320,8 @@ static void test_lying_models(void **state) {
 static void test_classes(void **state) {
   (void)state;
   static const char *const refused[][2] = {
-      {"vocab.txt",
-       "Phobert Bertweet KoBert RoFormer Esm ProphetNet Cpm OpenAIGPT "
-       "Roberta XLMRoberta Herbert Berty Ber My"},
+      {"vocab.txt", "Phobert Bertweet KoBert RoFormer Esm ProphetNet Cpm OpenAIGPT "
+                    "Roberta XLMRoberta Herbert Berty Ber My"},
       {"vocab.json", "CLIP XLM Flaubert GPT2 Qwen2 OpenAIGPT Phobert Bert MPNet T5 Mine"},
       {"spiece.model", "XLNet Gemma Cpm Bert Herbert T"}};
   for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
