@@ -12,8 +12,7 @@ double cq_cosine(const float *a, const float *b, size_t dim) {
     aa += (double)a[d] * (double)a[d];
     bb += (double)b[d] * (double)b[d];
   }
-  if (aa == 0 || bb == 0) return 0;
-  return ab / (aa == bb ? aa : sqrt(aa) * sqrt(bb)); /* exactly 1 for equal vectors, so that their ranks are tied */
+  return aa == 0 || bb == 0 ? 0 : ab / sqrt(aa * bb); /* exactly 1 for equal vectors, so that their ranks are tied */
 }
 
 void cq_normalize(float *vectors, size_t n, size_t dim) {

@@ -36,10 +36,10 @@ typedef struct search {
   size_t *best;
   const float *a, *b;
   size_t n_a, n_b, dim;
-  double *length_a, *length_b;
-  float *packed;        /* one panel a chunk of b */
-  size_t packed_floats; /* of a panel */
-  float *scratch;       /* scratch_floats a worker: unit rows, then cosines */
+  double *square_a, *square_b; /* of the lengths */
+  float *packed;               /* one panel a chunk of b */
+  size_t packed_floats;        /* of a panel */
+  float *scratch;              /* scratch_floats a worker: unit rows, then cosines */
   size_t scratch_floats;
   candidates *kept; /* ROWS a worker */
   float window;     /* how far the true maximum may be below the maximum f32 cosine */
@@ -53,10 +53,10 @@ static double dot_vectors(const float *x, const float *y, size_t dim) {
 }
 
 /* unit [n, dim] = rows of x scaled to length 1; zero rows stay zero. */
-static void unit_rows_and_lengths(float *unit, double *length, const float *x, size_t n, size_t dim) {
+static void unit_rows_and_squares(float *unit, double *square, const float *x, size_t n, size_t dim) {
   for (size_t i = 0; i < n; i++) {
-    length[i] = sqrt(dot_vectors(x + i * dim, x + i * dim, dim));
-    double scale = length[i] > 0 ? 1 / length[i] : 0;
+    square[i] = dot_vectors(x + i * dim, x + i * dim, dim);
+    double scale = square[i] > 0 ? 1 / sqrt(square[i]) : 0;
     for (size_t d = 0; d < dim; d++) unit[i * dim + d] = (float)((double)x[i * dim + d] * scale);
   }
 }
@@ -65,7 +65,7 @@ static void pack_chunk(void *context, size_t chunk, int worker) {
   search *s = context;
   size_t start = chunk * COLUMNS, n = cq_min(COLUMNS, s->n_b - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats;
-  unit_rows_and_lengths(unit, s->length_b + start, s->b + start * s->dim, n, s->dim);
+  unit_rows_and_squares(unit, s->square_b + start, s->b + start * s->dim, n, s->dim);
   s->kernels->pack(s->packed + chunk * s->packed_floats, unit, 1, (int64_t)s->dim, (int64_t)s->dim, (int64_t)n);
 }
 
@@ -95,8 +95,8 @@ static void look_through(candidates *c, const float *scores, size_t first_column
 }
 
 static double exact_cosine(const search *s, size_t i, size_t j) {
-  double length = s->length_a[i] * s->length_b[j];
-  return length == 0 ? 0 : dot_vectors(s->a + i * s->dim, s->b + j * s->dim, s->dim) / length;
+  double squares = s->square_a[i] * s->square_b[j];
+  return squares == 0 ? 0 : dot_vectors(s->a + i * s->dim, s->b + j * s->dim, s->dim) / sqrt(squares);
 }
 
 /* The first maximum among the candidates, or among all rows if there are too many candidates. */
@@ -117,7 +117,7 @@ static void match_translations(void *context, size_t block, int worker) {
   size_t start = block * ROWS, n = cq_min(ROWS, s->n_a - start);
   float *unit = s->scratch + (size_t)worker * s->scratch_floats, *scores = unit + ROWS * s->dim;
   candidates *kept = s->kept + (size_t)worker * ROWS;
-  unit_rows_and_lengths(unit, s->length_a + start, s->a + start * s->dim, n, s->dim);
+  unit_rows_and_squares(unit, s->square_a + start, s->a + start * s->dim, n, s->dim);
   for (size_t i = 0; i < n; i++) kept[i].max = -INFINITY, kept[i].n = 0;
   for (size_t chunk = 0, first = 0; first < s->n_b; chunk++, first += COLUMNS) {
     size_t width = cq_min(COLUMNS, s->n_b - first);
@@ -138,12 +138,12 @@ cq_status cq_best_matches(size_t *best, const float *a, size_t n_a, const float 
   s.window = 2 * (float)(dim + 4) * 0x1p-24f;
   s.packed_floats = ((size_t)s.kernels->packed_floats((int64_t)dim, COLUMNS) + 15) & ~(size_t)15;
   s.scratch_floats = (COLUMNS * dim + ROWS * COLUMNS + 15) & ~(size_t)15;
-  s.length_a = cq_alloc_array(n_a, sizeof *s.length_a);
-  s.length_b = cq_alloc_array(n_b, sizeof *s.length_b);
+  s.square_a = cq_alloc_array(n_a, sizeof *s.square_a);
+  s.square_b = cq_alloc_array(n_b, sizeof *s.square_b);
   s.packed = cq_alloc_array(chunks, s.packed_floats * sizeof *s.packed);
   s.scratch = cq_alloc_array(workers, s.scratch_floats * sizeof *s.scratch);
   s.kept = cq_alloc_array(workers, ROWS * sizeof *s.kept);
-  if (!s.length_a || !s.length_b || !s.packed || !s.scratch || !s.kept) {
+  if (!s.square_a || !s.square_b || !s.packed || !s.scratch || !s.kept) {
     status = cq_fail_memory(error, "nearest neighbors");
     goto done;
   }
@@ -153,8 +153,8 @@ done:
   cq_free(s.kept);
   cq_free(s.scratch);
   cq_free(s.packed);
-  cq_free(s.length_b);
-  cq_free(s.length_a);
+  cq_free(s.square_b);
+  cq_free(s.square_a);
   return status;
 }
 
