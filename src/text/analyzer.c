@@ -341,8 +341,8 @@ static bool add_analyzed_chunk(cq_analysis *a, cq_slice chunk) {
   cq_map *map = &a->seen[a->language];
   const uint64_t seen = chunk.n <= MAX_KEPT_BYTES && !a->is_query ? cq_map_get(map, chunk) : CQ_MAP_NONE;
   if (seen != CQ_MAP_NONE) {
-    const uint32_t *kept = a->kept.items + (seen >> 8);
     if ((seen & 0xff) == 0) return true;
+    const uint32_t *kept = a->kept.items + (seen >> 8);
     a->n_words += *kept;
     return cq_u32_array_append(&a->text, kept + 1, seen & 0xff);
   }
