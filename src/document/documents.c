@@ -504,7 +504,7 @@ bool cq_documents_may_hold(const cq_documents *d, cq_slice id) {
   for (size_t i = 0; i < d->n_damaged; i++) {
     const size_t n = strlen(d->damaged[i]);
     if (id.n < n || memcmp(id.data, d->damaged[i], n) != 0) continue;
-    if (id.n == n || memchr("#:/", id.data[n], 3)) return true;
+    if (id.n == n || id.data[n] == '#' || id.data[n] == ':' || id.data[n] == '/') return true;
   }
   return false;
 }

@@ -43,6 +43,7 @@ int open(void **out, unsigned *n_contexts, const char *const *options, int n_opt
     std::vector<std::string> texts{"calque"};
     texts.insert(texts.end(), options, options + n_options);
     std::vector<char *> arguments;
+    arguments.reserve(texts.size());
     for (std::string &text : texts) arguments.push_back(text.data());
     auto dictionary = std::make_unique<Dictionary>();
     dictionary->model.reset(MeCab::createModel(static_cast<int>(arguments.size()), arguments.data()));
