@@ -310,7 +310,7 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   if (!status && n > 0) status = take_arrays(&e, 1, n_workers, error);
   if (!status && n > 0) {
     for (size_t s = 0; s <= n; s++) e.starts[s] = (int64_t)(starts[s] - starts[0]);
-    e.flat = ids + starts[0];
+    if (ids) e.flat = ids + starts[0]; /* none of the texts need have a token */
     divide_blocks(&e);
     cq_context_run(ctx, e.n_blocks, run_block, &e);
     status = first_failure(&e, e.n_blocks, n_workers, error);
