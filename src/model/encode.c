@@ -303,6 +303,7 @@ static cq_status check_ids(const encoding *e, const int32_t *ids, const size_t *
 
 cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int32_t *ids, const size_t *starts,
                                 size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
+  static const int32_t none; /* the texts may all be without tokens */
   encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
   const int n_workers = cq_context_n_threads(ctx);
   cq_status status = begin_encoding(&e, options, error);
@@ -310,7 +311,7 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   if (!status && n > 0) status = take_arrays(&e, 1, n_workers, error);
   if (!status && n > 0) {
     for (size_t s = 0; s <= n; s++) e.starts[s] = (int64_t)(starts[s] - starts[0]);
-    if (ids) e.flat = ids + starts[0]; /* none of the texts need have a token */
+    e.flat = (ids ? ids : &none) + starts[0];
     divide_blocks(&e);
     cq_context_run(ctx, e.n_blocks, run_block, &e);
     status = first_failure(&e, e.n_blocks, n_workers, error);
