@@ -14,7 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { CHUNK = CQ_BUFFER_BYTES(64 * 1024), MAX_ENTITIES = 8 << 20, MAX_BEGIN = 64 * 1024 };
+enum { CHUNK = CQ_BUFFER_BYTES(1 << 20), MAX_ENTITIES = 8 << 20, MAX_BEGIN = 64 * 1024 };
 
 struct cq_xml {
   const char *const *paths;
@@ -24,6 +24,8 @@ struct cq_xml {
   xmlParserCtxtPtr parser;
   cq_builder begin;           /* what precedes the first unit */
   bool has_unit, is_skipping; /* of the file; the next unit is to be looked for */
+  uint64_t n_units;           /* that the parser has seen */
+  bool has_hidden;            /* after them, another has been in a comment, say, which may have no end */
   bool is_broken;             /* nothing can be read after the error */
   uint64_t line, first_line;  /* of the next piece; of the parser's first */
   cq_xml_handler handler;
@@ -47,6 +49,7 @@ static void start_element(void *parser, const xmlChar *name, const xmlChar **att
   cq_xml *x = ((xmlParserCtxtPtr)parser)->_private;
   const bool is_unit = x->handler.unit && !strcmp((const char *)name, x->handler.unit);
   x->has_unit |= is_unit;
+  if (is_unit) x->n_units++, x->has_hidden = false;
   if (x->paused) cq_xml_refuse(x, "several records in one entity, or an unsupported encoding");
   if (x->handler.open_tag && !x->refusal.status)
     x->handler.open_tag(x->handler.context, (const char *)name, attributes ? (const char **)attributes : none);
@@ -123,7 +126,7 @@ static cq_status open_file(cq_xml *x, cq_error *error) {
   cq_slice bytes;
   close_file(x);
   x->path = x->paths[x->next++], x->line = 1;
-  x->over = x->had_pause = x->has_unit = x->is_skipping = false, x->is_broken = true;
+  x->over = x->had_pause = x->has_unit = x->is_skipping = x->has_hidden = false, x->is_broken = true;
   x->n = x->at = x->resume_at = 0;
   cq_builder_clear(&x->begin);
   cq_status status = open_parser(x, error);
@@ -227,6 +230,11 @@ static bool is_unit(const cq_xml *x, const char *at) {
   return *at == '<' && !memcmp(at + 1, x->handler.unit, n) && at[1 + n] && strchr(" \t\r\n>/", at[1 + n]);
 }
 
+static bool begins_unit(const cq_xml *x, const char *begin, size_t n) {
+  const char *at = x->handler.unit ? memchr(begin, '<', n) : NULL;
+  return at && (size_t)(begin + n - at) >= strlen(x->handler.unit) + 2 && is_unit(x, at);
+}
+
 /* Continues with a new parser at the next unit, if there is one. */
 static cq_status find_unit(cq_xml *x, cq_error *error) {
   const size_t n_tag = strlen(x->handler.unit) + 2;
@@ -275,7 +283,13 @@ cq_status cq_xml_read(bool *more, cq_xml *x, cq_error *error) {
     x->at += n;
     x->line += count_lines(begin, n);
     const bool had_unit = x->has_unit;
+    const uint64_t n_units = x->n_units;
     status = parse_piece(x, begin, n, x->over, error);
+    x->has_hidden |= n_units == x->n_units && begins_unit(x, begin, n);
+    if (!status && x->has_hidden && x->at - x->resume_at > CHUNK / 2) { /* while reading can resume there */
+      cq_xml_refuse(x, "a comment, a CDATA section or an instruction does not end");
+      status = fail_xml(x, error);
+    }
     if (x->handler.unit && !had_unit) keep_begin(x, begin, n);
     if (!status && x->begin.failed) status = cq_fail_memory(error, x->path);
     if (status) return status;
@@ -291,7 +305,7 @@ void cq_xml_pause(cq_xml *x) {
 bool cq_xml_skip(cq_xml *x) {
   if (x->is_broken || !x->handler.unit) return false;
   x->refusal = (cq_error){0};
-  x->is_skipping = x->had_pause = true, x->over = false;
+  x->is_skipping = x->had_pause = true, x->over = x->has_hidden = false;
   x->line -= count_lines(x->chunk + x->resume_at, x->at - x->resume_at);
   x->at = x->resume_at; /* the parser may be some tags ahead of the error */
   return true;
