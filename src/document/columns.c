@@ -217,11 +217,13 @@ static cq_status take_names(columns *c, const cq_document_file *file, cq_error *
   return CQ_OK;
 }
 
-/* Looks at the first line. A TSV file whose first name is quoted has quotes everywhere. */
+/* Looks at the first line that is not blank. A TSV file whose first name is quoted has quotes everywhere. */
 static cq_status choose_separator(columns *c, cq_document_file *file, cq_error *error) {
   const char *separators = c->is_csv ? ",;\t|" : "\t";
   cq_slice line;
-  cq_status status = next_line(&line, c, file, error);
+  cq_status status;
+  do status = next_line(&line, c, file, error);
+  while (!status && c->is_csv && line.data && cq_slice_trimmed(line).n == 0);
   if (status || !line.data) return status;
   if (c->is_csv && line.n == 5 && !strncasecmp(line.data, "sep=", 4)) {
     csv_set_delim(&c->parser, (unsigned char)line.data[4]);

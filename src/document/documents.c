@@ -535,6 +535,7 @@ cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) 
       tell_formats(d);
     }
     if (!status && found) status = finish(out, d, &own);
+    if (status) *out = (cq_document){0};
   }
   if (status && d->file.path) suggest_encoding(d, &own);
   if (status) d->is_over = true;

@@ -60,8 +60,9 @@ static void delete_document(serve_request *r) {
 
 /* --- adding --- */
 
-/* A compressed body may expand a thousandfold: its documents may have this multiple of --max-body. */
-enum { MAX_EXPANSION = 8 };
+/* A compressed body may expand a thousandfold: its documents may have this multiple of --max-body, and each takes memory
+ * besides its bytes. */
+enum { MAX_EXPANSION = 8, DOCUMENT_BYTES = 512 };
 
 /* A body's documents, which are all read before any is added: a bad one adds nothing. */
 typedef struct batch {
@@ -201,7 +202,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   }
   while (!status && !(status = cq_documents_next(&d, in, &error)) && d.id.data) {
     if (d.id.n > n_directory && !memcmp(d.id.data, path, n_directory)) d.id.data += n_directory, d.id.n -= n_directory;
-    b->n_bytes += d.id.n + d.language.n + d.text.n + d.title.n + d.url.n + d.metadata.n;
+    b->n_bytes += DOCUMENT_BYTES + d.id.n + d.language.n + d.text.n + d.title.n + d.url.n + d.metadata.n;
     if (b->n_bytes > MAX_EXPANSION * r->shared->limits.max_body) {
       serve_fail(r, SERVE_TOO_LARGE, NULL, "the documents have more than %zu bytes, %d times --max-body",
                  MAX_EXPANSION * r->shared->limits.max_body, MAX_EXPANSION);

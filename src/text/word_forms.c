@@ -254,11 +254,17 @@ static bool add_korean(cq_word_forms *f) {
 
 /* --- a word --- */
 
+/* The analyzer writes ta marbuta as ha, which the stemmer takes off only if the article is not before it. */
+static void restore_ta_marbuta(cq_builder *word) {
+  if (word->n > 2 && !memcmp(word->data + word->n - 2, "\xd9\x87", 2)) memcpy(word->data + word->n - 2, "\xd8\xa9", 2);
+}
+
 static bool add_all_keys(cq_word_forms *f, int script, size_t row_for_script, int language) {
   const size_t row = (size_t)(language - FIRST_ROW);
   bool ok = true;
   fold_accents(&f->plain, &f->scratch, built(&f->exact));
   if (f->plain.failed) return false;
+  if (script == USCRIPT_ARABIC) restore_ta_marbuta(&f->plain);
   if (language == CQ_ANY_LANGUAGE) {
     for (size_t i = 0; ok && i < cq_n_languages; i++)
       if (i == row_for_script || stems_script(&cq_languages[i], script)) ok = add_stems(f, i);

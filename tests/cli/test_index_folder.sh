@@ -167,6 +167,21 @@ expect_rebuilt '"format" is "calque index 1"'
 damage exports/.calque/documents-1 5000
 expect_rebuilt "documents-1: page 2 (bytes 4096 to 8191) is damaged"
 
+# A file whose name is not UTF-8 is left out.
+mkdir named
+printf 'A fox.\n' >named/fox.txt
+printf 'id,text\n1,red\n2,blue\n' >named/$'\xff.csv'
+printf 'A dog.\n' >named/$'caf\xe9.md'
+expect 0 search named "a dog" --model "$TEACHER"
+stderr_has "the file's name, which would be an id, is not UTF-8"
+lines_are "$tmp/stdout" 1
+
+# Damage that only a search finds.
+printf '\377' | dd of=named/.calque/vectors-1 bs=1 seek=3 conv=notrunc 2>/dev/null
+expect 1 search named "a dog" --model "$TEACHER"
+stderr_has "is damaged"
+stderr_has "remove $(realpath named)/.calque: the next search makes it again"
+
 # Encodings: a byte order mark, a declared one, and --encoding.
 mkdir latin
 printf '\xff\xfe<\0p\0>\0c\0a\0f\0\xe9\0<\0/\0p\0>\0' >latin/utf16.html

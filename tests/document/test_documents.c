@@ -111,6 +111,7 @@ static void separators_and_line_ends_are_detected(void **state) {
   reads("bar.csv", "\"id\"|\"text\"\r\n1|a; b, c\r\n2|d\r\n", both, NULL);
   reads("tab.csv", "id\ttext\n1\ta; b, c\n2\td\n", both, NULL);
   reads("sep.csv", "\xEF\xBB\xBFsep=^\r\nid^text\r\n1^a; b, c\r\n2^d\r\n", both, NULL);
+  reads("late.csv", "\n \r\nid;text\n1;\"a; b, c\"\n2;d\n", both, NULL);
   reads("blank.csv", "id, text\n1,d\n", "{\"id\": \"1\", \"text\": \"d\"}\n", NULL);
   FAILS("other.csv", "nr;story\n1;d\n", 1, "the columns are 'nr;story'; no column is named \"text\"");
   /* Excel for Mac: CR after rows, LF within fields */

@@ -49,6 +49,7 @@ static const pair inflected[] = {
     {"hr", "kuće", "kuća"}, /* Serbian's stemmer, in Latin letters */
     {"sr", "књиге", "књига"},       {"ru", "книги", "книга"},
     {"el", "σπίτια", "σπίτι"},      {"ar", "الكتاب", "كتاب"},
+    {"ar", "المدرسة", "مدرسة"},     {"ar", "الكبيرة", "كبيرة"},
     {"hi", "किताबें", "किताब"},       {"id", "makanan", "makan"},
     {"", "Rents", "rent"},       /* unknown: by script */
     {"ru", "Windows", "window"}, /* another script than the language's */
