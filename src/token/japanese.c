@@ -61,7 +61,7 @@ cq_status cq_japanese_step(json_t **out, const json_t *config, const json_t *spe
   if (!status) status = cq_json_get_string(&dictionary, kwargs, "mecab_dic", path, error);
   if (!status) status = cq_json_get_string(&option, kwargs, "mecab_option", path, error);
   if (status) return status;
-  if (named && json_is_null(named)) dictionary = "";
+  if (json_is_null(named)) dictionary = "";
   json_t *words = json_is_array(never_split) ? cq_json_copy(never_split) : json_array();
   for (size_t i = 0; i < json_array_size(specials); i++)
     cq_json_push(&words, json_incref(json_object_get(json_array_get(specials, i), "content")));
