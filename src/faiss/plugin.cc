@@ -1,10 +1,10 @@
 /* The functions of search/faiss_plugin.h, by FAISS. Exceptions become messages, since the caller is written in C. */
 #include "search/faiss_plugin.h"
 
+#include "base/guarded.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <faiss/IndexFlat.h>
 #include <faiss/IndexHNSW.h>
 #include <faiss/IndexScalarQuantizer.h>
@@ -23,18 +23,6 @@ constexpr size_t kept_at_once = 1 << 18; // candidates of all queries that FAISS
 constexpr size_t rows_for_a_list = 64;   // at least; k-means wants 39
 constexpr size_t max_lists = CQ_FAISS_MAX_TRAINING_ROWS / rows_for_a_list;
 
-template <typename F> int guarded(char *message, size_t message_size, F f) {
-  try {
-    f();
-    return 0;
-  } catch (const std::exception &e) {
-    std::snprintf(message, message_size, "%s", e.what());
-  } catch (...) {
-    std::snprintf(message, message_size, "an unknown exception");
-  }
-  return 1;
-}
-
 // OpenMP's threads for the calling thread, which may use OpenMP itself.
 class Threads {
 public:
@@ -48,7 +36,7 @@ private:
 };
 
 int make(void **out, int graph, size_t n, size_t dim, char *message, size_t message_size) {
-  return guarded(message, message_size, [&] {
+  return cq_guarded(message, message_size, [&] {
     const auto type = faiss::ScalarQuantizer::QT_8bit;
     if (graph) {
       auto index = std::make_unique<faiss::IndexHNSWSQ>(static_cast<int>(dim), type, links);
@@ -68,22 +56,22 @@ int make(void **out, int graph, size_t n, size_t dim, char *message, size_t mess
 
 int train(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size) {
   const Threads threads(n_threads);
-  return guarded(message, message_size,
-                 [&] { static_cast<faiss::Index *>(index)->train(static_cast<int64_t>(n), vectors); });
+  return cq_guarded(message, message_size,
+                    [&] { static_cast<faiss::Index *>(index)->train(static_cast<int64_t>(n), vectors); });
 }
 
 int add(void *index, const float *vectors, size_t n, int n_threads, char *message, size_t message_size) {
   const Threads threads(n_threads);
-  return guarded(message, message_size,
-                 [&] { static_cast<faiss::Index *>(index)->add(static_cast<int64_t>(n), vectors); });
+  return cq_guarded(message, message_size,
+                    [&] { static_cast<faiss::Index *>(index)->add(static_cast<int64_t>(n), vectors); });
 }
 
 int write(FILE *to, const void *index, char *message, size_t message_size) {
-  return guarded(message, message_size, [&] { faiss::write_index(static_cast<const faiss::Index *>(index), to); });
+  return cq_guarded(message, message_size, [&] { faiss::write_index(static_cast<const faiss::Index *>(index), to); });
 }
 
 int read(void **out, FILE *from, size_t *n, size_t *dim, char *message, size_t message_size) {
-  return guarded(message, message_size, [&] {
+  return cq_guarded(message, message_size, [&] {
     faiss::Index *index = faiss::read_index(from);
     *out = index;
     *n = static_cast<size_t>(index->ntotal);
@@ -94,7 +82,7 @@ int read(void **out, FILE *from, size_t *n, size_t *dim, char *message, size_t m
 int search(int64_t *rows, const void *index, const float *queries, size_t n_queries, size_t k, size_t effort,
            int n_threads, char *message, size_t message_size) {
   const Threads threads(static_cast<int>(std::min(n_queries, static_cast<size_t>(n_threads))));
-  return guarded(message, message_size, [&] {
+  return cq_guarded(message, message_size, [&] {
     const auto *any = static_cast<const faiss::Index *>(index);
     if (any == nullptr) throw std::invalid_argument("no index");
     // Options of this search alone: others search the same index.

@@ -1,8 +1,8 @@
 /* The functions of token/mecab_plugin.h, by MeCab. Exceptions become messages, since the caller is written in C. */
 #include "token/mecab_plugin.h"
 
-#include <cstdio>
-#include <exception>
+#include "base/guarded.h"
+
 #include <mecab.h>
 #include <memory>
 #include <stdexcept>
@@ -17,18 +17,6 @@ struct Dictionary {
   std::unique_ptr<MeCab::Tagger> tagger;
 };
 
-template <typename F> int guarded(char *message, size_t message_size, F f) {
-  try {
-    f();
-    return 0;
-  } catch (const std::exception &e) {
-    std::snprintf(message, message_size, "%s", e.what());
-  } catch (...) {
-    std::snprintf(message, message_size, "an unknown exception");
-  }
-  return 1;
-}
-
 void check_charset(const MeCab::DictionaryInfo *info) {
   for (; info != nullptr; info = info->next) {
     const std::string charset = info->charset != nullptr ? info->charset : "";
@@ -39,7 +27,7 @@ void check_charset(const MeCab::DictionaryInfo *info) {
 
 int open(void **out, unsigned *n_contexts, const char *const *options, int n_options, char *message,
          size_t message_size) {
-  return guarded(message, message_size, [&] {
+  return cq_guarded(message, message_size, [&] {
     std::vector<std::string> texts{"calque"};
     texts.insert(texts.end(), options, options + n_options);
     std::vector<char *> arguments;
@@ -60,7 +48,7 @@ int open(void **out, unsigned *n_contexts, const char *const *options, int n_opt
 int split(const void *opened, const char *text, size_t n, bool (*put)(void *context, size_t start, size_t end),
           void *context, char *message, size_t message_size) {
   const auto *dictionary = static_cast<const Dictionary *>(opened);
-  return guarded(message, message_size, [&] {
+  return cq_guarded(message, message_size, [&] {
     const std::unique_ptr<MeCab::Lattice> lattice(dictionary->model->createLattice());
     if (lattice == nullptr) throw std::runtime_error(MeCab::getLastError());
     lattice->set_sentence(text, n);
