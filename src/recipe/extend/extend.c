@@ -116,7 +116,7 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
 
 /* ---- the whole ---- */
 
-/* Whether training is done: the model is in place, and its work directory is gone, of which remains are removed. */
+/* Whether training is done: the model is in place, and its work directory is gone. What is left of that is removed. */
 static bool is_trained(const cq_extending *e) {
   char under_way[CQ_EXTEND_PATH + 8];
   snprintf(under_way, sizeof under_way, "%.*s.work", (int)cq_path_length(e->trained), e->trained);
