@@ -287,14 +287,16 @@ static cq_status enter_segment(searching *s, size_t segment_number, const cq_lex
                                cq_error *error) {
   const cq_segment *segment = &s->set->segments[segment_number]->file;
   double max = 0;
+  uint64_t n_documents = 0, n_occurrences = 0;
+  size_t counted = 0; /* the word of these counts */
   s->n_cursors = 0;
   for (size_t i = 0; i < n; i++) {
-    uint64_t n_documents, n_occurrences;
     const uint32_t t = s->terms[segment_number * n + i];
     cursor *c = &s->cursors[s->n_cursors];
     if (t == CQ_NO_TERM) continue;
     if (!cq_segment_postings(&c->postings, segment, t)) return fail_damaged(s->set->segments[segment_number], error);
-    count_word(&n_documents, &n_occurrences, s, terms, n, i);
+    if (!terms[i].word || terms[i].word != counted) count_word(&n_documents, &n_occurrences, s, terms, n, i);
+    counted = terms[i].word;
     cq_term_scoring_set(&c->scoring, s->scoring, terms[i].weight, n_documents, n_occurrences);
     c->lengths = segment->lengths, c->n_documents = segment->n_documents, c->damaged = false;
     enter_block(c, 0);
