@@ -9,6 +9,7 @@
 #include "model/encoder.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -318,6 +319,14 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
   }
   end_encoding(&e);
   return status;
+}
+
+cq_status cq_check_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n, cq_error *error) {
+  for (size_t i = 0; i < n * dim; i++)
+    if (!isfinite(vectors[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
+                     (int)cq_min(texts[i / dim].n, (size_t)200), texts[i / dim].data);
+  return CQ_OK;
 }
 
 void cq_encoder_tell_truncated(const cq_encoder *e, uint64_t n_truncated, uint64_t n) {

@@ -139,6 +139,10 @@ CQ_MUST_USE cq_status cq_encoder_forward(cq_worker *worker, const cq_encoder *en
 CQ_MUST_USE cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, const cq_batch *batch,
                                           cq_tensor dy, const cq_tape *tape, cq_gradients *gradients, cq_error *error);
 
+/* CQ_ERR_ARGUMENT, which names the text, if a number of vectors [n, dim] is not finite. */
+CQ_MUST_USE cq_status cq_check_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n,
+                                       cq_error *error);
+
 /* cq_encoder_encode, plus the `states` of each sentence, [n, cq_encoder_states_width] dense (data NULL: not needed);
  * see lab/autoencode/states.h. */
 CQ_MUST_USE cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats *stats,

@@ -9,7 +9,6 @@
 #include "recipe/encode/shared_encoder.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -103,16 +102,6 @@ static cq_status list_missing(cq_slice **out, size_t *n_out, const cq_cached_enc
   return status;
 }
 
-/* A NaN would be cached forever. */
-static cq_status check_finite_vectors(const float *vectors, size_t dim, const cq_slice *texts, size_t n,
-                                      cq_error *error) {
-  for (size_t i = 0; i < n * dim; i++)
-    if (!isfinite(vectors[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
-                     (int)(texts[i / dim].n < 200 ? texts[i / dim].n : 200), texts[i / dim].data);
-  return CQ_OK;
-}
-
 cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts, size_t n, cq_context *ctx,
                                     cq_cached_progress progress, void *context, cq_error *error) {
   cq_slice *missing = NULL;
@@ -127,7 +116,8 @@ cq_status cq_cached_encoder_prepare(cq_cached_encoder *t, const cq_slice *texts,
   for (size_t first = 0; !status && first < n_missing; first += chunk) {
     const size_t count = cq_min(n_missing - first, chunk);
     status = cq_shared_encode(vectors, &stats, t->encoder, missing + first, count, t->ranks, ctx, error);
-    if (!status) status = check_finite_vectors(vectors, (size_t)t->dim, missing + first, count, error);
+    /* A NaN would be cached forever. */
+    if (!status) status = cq_check_vectors(vectors, (size_t)t->dim, missing + first, count, error);
     if (!status) status = cq_vector_store_append(t->store, missing + first, count, vectors, error);
     if (!status && progress && !progress(context, first + count, n_missing))
       status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding; the vectors so far are kept");

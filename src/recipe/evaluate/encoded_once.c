@@ -8,7 +8,6 @@
 #include "recipe/evaluate/evaluate.h"
 
 #include <assert.h>
-#include <math.h>
 #include <string.h>
 
 enum { MAX_MODELS = 2, MAX_SENTENCES = 100000 }; /* 150 MB a model of 384 dimensions */
@@ -79,10 +78,7 @@ cq_status cq_encode_column(float **out, const cq_encoder *encoder, cq_context *c
     status = cq_encoder_encode(vectors + start * dim, &stats, encoder, sentences + start, count, &options, ctx, error);
   }
   /* A run's dev set, without options, may have a model that diverges: its figures are NaN. */
-  for (size_t i = 0; !status && eval_options && i < n * dim; i++)
-    if (!isfinite(vectors[i]))
-      status = cq_fail(error, CQ_ERR_ARGUMENT, "the model gives a vector with a number that is not finite for '%.*s'",
-                       (int)cq_min(sentences[i / dim].n, (size_t)200), sentences[i / dim].data);
+  if (!status && eval_options) status = cq_check_vectors(vectors, dim, sentences, n, error);
   if (status != CQ_OK) {
     cq_free(vectors);
     return status;
