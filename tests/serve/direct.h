@@ -13,7 +13,6 @@ enum { MAX_BODY = 1 << 16 };
 static serve_shared shared;
 static serve_model *model;
 static const char *name_argument; /* of the query; NULL: none */
-static float every_number = 0.5F; /* of the vectors that texts get */
 static char message[2000];        /* of the last answer */
 
 static inline const char *argument_of(const serve_request *r, const char *name) {
@@ -43,7 +42,7 @@ static inline int code_of(const char *method, const char *path, body b) {
     assert_non_null(r.work);
     const size_t n_floats = r.work->ids.n * model->dim;
     assert_non_null(r.work->vectors = malloc(n_floats * sizeof(float)));
-    for (size_t i = 0; i < n_floats; i++) r.work->vectors[i] = every_number;
+    for (size_t i = 0; i < n_floats; i++) r.work->vectors[i] = 0.5F;
     r.route->answer(&r);
   }
   const int code = r.code;

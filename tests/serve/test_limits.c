@@ -187,16 +187,6 @@ static void a_read_only_index(void **state) {
   assert_int_equal(cq_index_size(model->index), before);
 }
 
-static void a_model_whose_vectors_are_not_finite(void **state) {
-  (void)state;
-  every_number = NAN;
-  assert_int_equal(code_of("GET", "/health", (body){NULL, NULL, "", 0}), 503);
-  every_number = INFINITY;
-  assert_int_equal(code_of("GET", "/health", (body){NULL, NULL, "", 0}), 503);
-  every_number = 0.5F;
-  assert_int_equal(code_of("GET", "/health", (body){NULL, NULL, "", 0}), 200);
-}
-
 static void addresses_of_this_machine(void **state) {
   static const char *const own[] = {"localhost", "127.0.0.1", "127.1.2.3", "::1"};
   static const char *const reachable[] = {
@@ -230,7 +220,6 @@ int main(void) {
       cmocka_unit_test(names_of_files),
       cmocka_unit_test(lengths_of_names),
       cmocka_unit_test(a_read_only_index),
-      cmocka_unit_test(a_model_whose_vectors_are_not_finite),
       cmocka_unit_test(addresses_of_this_machine),
   };
   return cmocka_run_group_tests(tests, open_limits, close_limits);
