@@ -22,8 +22,9 @@
  *   many for word vectors, up to 212,000; never more than the text allows. Text of smaller languages is repeated (by
  *   the ratio to the largest to the power 0.7); a dictionary's words are added if there are fewer than 50,000 lines
  * - recipe: the options of `distill` and of the run, by kind of student: cq_extend_recipe()
- * - steps: as many as fit into the time, by the speeds of teacher and student in a few trial steps; no more epochs than
- *   have been useful in tests
+ * - steps: as many as fit into the time, planned by the speeds of teacher and student in a few trial steps, then
+ *   following the clock: the learning rate falls to zero when the time is over. No more epochs than have been useful in
+ *   tests. Evaluations take at most a tenth of the time
  *
  * With own_vocabulary, `to`, `dictionaries` and labeled `text` are in one language, and only its word embeddings are
  * trained. `replace` is required if the model already has that language.

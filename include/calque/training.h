@@ -1,7 +1,8 @@
 /** @file Training an encoder: options, progress and results common to calque/distill.h and calque/finetune.h.
  *
  * A run is exact: at one SIMD level, it gives the same bits for any number of threads; if it is killed at any moment,
- * it resumes from its last checkpoint and ends with the same model.
+ * it resumes from its last checkpoint and ends with the same model. Only the number of steps of cq_extend() follows the
+ * clock, unless it is given.
  *
  * @threads A run's callbacks are called on its own thread. A directory belongs to one run at a time, over all threads
  * and processes; a second one is CQ_ERR_ARGUMENT. */

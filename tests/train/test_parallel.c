@@ -310,8 +310,10 @@ static void each_way_draws_what_it_says(void **state) {
 
 static void rates_rise_and_fall(void **state) {
   (void)state;
-  const cq_schedule_plan linear = {CQ_SCHEDULE_LINEAR, 110, 10}, flat = {CQ_SCHEDULE_CONSTANT, 110, 0},
-                         cosine = {CQ_SCHEDULE_COSINE, 110, 10}, all_warmup = {CQ_SCHEDULE_LINEAR, 4, 8};
+  const cq_schedule_plan linear = {.decay = CQ_SCHEDULE_LINEAR, .n_steps = 110, .n_warmup = 10},
+                         flat = {.decay = CQ_SCHEDULE_CONSTANT, .n_steps = 110, .n_warmup = 0},
+                         cosine = {.decay = CQ_SCHEDULE_COSINE, .n_steps = 110, .n_warmup = 10},
+                         all_warmup = {.decay = CQ_SCHEDULE_LINEAR, .n_steps = 4, .n_warmup = 8};
   const struct {
     const cq_schedule_plan *plan;
     uint64_t step;

@@ -106,10 +106,11 @@ static cq_status make_plan(cq_extending *e, cq_error *error) {
         &e->news,
         "nothing is held out, because no file has twenty sources: whether training helps is not measured, and the "
         "model of the last step is kept (--dev)");
-  e->steps = e->o.run->steps;
-  if (!status && e->steps && e->o.time)
-    cq_extend_choose(&e->news, "steps: %llu, as given, whatever the time (--steps)", (unsigned long long)e->steps);
-  if (!status && e->steps == 0) status = cq_extend_choose_steps(e, error);
+  const uint64_t given = e->o.run->steps;
+  e->steps = (cq_extend_steps){given, given};
+  if (!status && given && e->o.time)
+    cq_extend_choose(&e->news, "steps: %llu, as given, whatever the time (--steps)", (unsigned long long)given);
+  if (!status && !given) status = cq_extend_choose_steps(e, error);
   if (!status) status = cq_extend_card_keep(e, error);
   return status ? status : cq_extend_plan_write(e->plan, e->steps, &e->texts, error);
 }
@@ -127,7 +128,7 @@ static bool is_trained(const cq_extending *e) {
 /* The result of a run that was killed when training was done. */
 static cq_status read_result(cq_training_result *result, const cq_extending *e, cq_error *error) {
   cq_slice image = {0};
-  *result = (cq_training_result){.steps = e->steps, .best_step = e->steps, .best_score = NAN};
+  *result = (cq_training_result){.steps = e->steps.planned, .best_step = e->steps.planned, .best_score = NAN};
   const cq_status status = cq_file_exists(e->done) ? cq_file_read(&image, e->done, error) : CQ_OK;
   if (image.n == sizeof *result) memcpy(result, image.data, image.n);
   cq_free((void *)(uintptr_t)image.data);
@@ -137,11 +138,13 @@ static cq_status read_result(cq_training_result *result, const cq_extending *e, 
 static cq_status train(cq_training_result *result, const cq_extending *e, bool replace, cq_error *error) {
   cq_training_options run = e->parts.run;
   cq_builder card = {0};
-  run.output = e->trained, run.replace = replace, run.steps = e->steps, run.balanced |= e->texts.n > 1;
+  run.output = e->trained, run.replace = replace, run.steps = e->steps.planned, run.balanced |= e->texts.n > 1;
   if (run.n_dev == 0) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
   cq_status status = cq_extend_card_end(&card, e, error);
-  const cq_distillation_end end = {.card = {card.data, card.n}, .done = e->done};
-  if (!status) status = cq_extend_distill(result, e, &run, &end, error);
+  const cq_distillation_end end = {
+      .deadline = e->steps.given ? 0 : e->started + e->budget, .card = {card.data, card.n}, .done = e->done};
+  const cq_distill_options d = cq_extend_distillation(e, &run);
+  if (!status) status = cq_distill_part(result, &d, &end, e->ctx, error);
   cq_builder_free(&card);
   return status;
 }

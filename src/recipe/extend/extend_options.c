@@ -32,7 +32,8 @@ static const cq_option option_rows[] = {
     {CQ_DATA(O, "text", text, n_text, CHANGES, "[LANGUAGE=]FILE",
              "untranslated text: with LANGUAGE=, for that language's vocabulary; without it, in the model's own "
              "language, for dictionaries to translate")},
-    {CQ_TEXT(O, "time", time, CHANGES, "TIME", "time for the whole run, for example 90s, 20m or 1.5h"),
+    {CQ_TEXT(O, "time", time, CHANGES, "TIME",
+             "time for the whole run, which the number of steps follows, for example 90s, 20m or 1.5h"),
      .otherwise = "20m"},
     {CQ_CHOICE(O, "kind", kind, CHANGES, CQ_EXTEND_BODY, kinds, "KIND",
                "body: the model's layers under a new vocabulary; static: the mean of word vectors, tens of times as "

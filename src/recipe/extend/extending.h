@@ -21,15 +21,13 @@ typedef struct cq_extending {
   char done[CQ_EXTEND_PATH];    /* exists once training is done: its result */
   const char *language;         /* with a vocabulary of its own; NULL: none has */
   cq_extend_texts texts;
-  uint64_t steps;
+  cq_extend_steps steps;
 } cq_extending;
 
 /* --- plan_steps.c --- */
 
-/* Trains the student on the text; end may be NULL. */
-CQ_MUST_USE cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e,
-                                        const cq_training_options *run, const cq_distillation_end *end,
-                                        cq_error *error);
+/* The training of the student on the text. */
+cq_distill_options cq_extend_distillation(const cq_extending *e, const cq_training_options *run);
 /* Chooses and reports the number of steps that fit the time left. The student must exist. */
 CQ_MUST_USE cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error);
 

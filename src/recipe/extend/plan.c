@@ -1,7 +1,8 @@
 /* The plan of an extension, a file of its work directory:
  *
- *   calque extend 3
- *   steps 300
+ *   calque extend 4
+ *   steps 300            of the caller's; 0: those of the time
+ *   planned 300
  *   weight 0x1.8p-1      of each training file
  *   <empty line>
  *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
@@ -72,10 +73,11 @@ static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_er
 
 /* --- the file --- */
 
-cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts, cq_error *error) {
+cq_status cq_extend_plan_write(const char *path, cq_extend_steps steps, const cq_extend_texts *texts, cq_error *error) {
   cq_run_identity id = {0};
   cq_builder text = {0};
-  cq_builder_printf(&text, "calque extend 3\nsteps %llu\n", (unsigned long long)steps);
+  cq_builder_printf(&text, "calque extend 4\nsteps %llu\nplanned %llu\n", (unsigned long long)steps.given,
+                    (unsigned long long)steps.planned);
   for (size_t i = 0; i < texts->n; i++) cq_builder_printf(&text, "weight %a\n", texts->train[i].weight);
   cq_builder_char(&text, '\n');
   cq_status status = identify(&id, texts->o, error);
@@ -88,18 +90,20 @@ cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend
 }
 
 /* Parses the choices, with a weight for each file; false if they are malformed. */
-static bool parse_choices(uint64_t *steps, cq_extend_texts *texts, const char *at) {
+static bool parse_choices(cq_extend_steps *steps, cq_extend_texts *texts, const char *at) {
   char *end;
-  *steps = strtoull(at, &end, 10);
+  steps->given = strtoull(at, &end, 10);
+  if (strncmp(end, "\nplanned ", 9) != 0) return false;
+  steps->planned = strtoull(end + 9, &end, 10);
   for (size_t i = 0; i < texts->n; i++) {
     if (strncmp(end, "\nweight ", 8) != 0) return false;
     texts->train[i].weight = cq_strtod(end + 8, &end);
   }
-  return *steps > 0 && strncmp(end, "\n\n", 2) == 0;
+  return steps->planned > 0 && strncmp(end, "\n\n", 2) == 0;
 }
 
-cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error) {
-  static const char begin[] = "calque extend 3\nsteps ";
+cq_status cq_extend_plan_read(cq_extend_steps *steps, cq_extend_texts *texts, const char *path, cq_error *error) {
+  static const char begin[] = "calque extend 4\nsteps ";
   const size_t n_begin = sizeof begin - 1;
   cq_run_identity id = {0};
   cq_slice text;
@@ -113,9 +117,9 @@ cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const cha
     status = cq_run_identity_compare(&id, then, (size_t)(text.data + text.n - then), texts->work, error);
     if (!status && !parse_choices(steps, texts, text.data + n_begin))
       status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run with %zu files", texts->n);
-    if (!status && texts->o->run->steps && texts->o->run->steps != *steps)
+    if (!status && texts->o->run->steps && texts->o->run->steps != steps->planned)
       status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
-                            (unsigned long long)*steps, (unsigned long long)texts->o->run->steps);
+                            (unsigned long long)steps->planned, (unsigned long long)texts->o->run->steps);
   }
   cq_run_identity_free(&id);
   cq_free((void *)(uintptr_t)text.data);

@@ -1,7 +1,8 @@
-/* Chooses the number of steps that fit the time budget by timing samples of the work:
+/* Plans the number of steps that fit the time budget by timing samples of the work. The run itself follows the clock
+ * (recipe/run/run_clock.h); the plan says how many sources the teacher has to encode before it.
  *
- *   a few steps ──▶ time per step
- *   sources drawn, encoded unless cached ──▶ the teacher's time per source
+ *   pairs drawn ──▶ sources encoded unless cached ──▶ the teacher's time per source
+ *               ──▶ a few steps ──▶ time per step
  *   a search of random vectors ──▶ the time of hard-negative search per pair of sources */
 #include "base/clock.h"
 #include "base/error.h"
@@ -20,6 +21,8 @@
 
 enum { TRIAL_STEPS = 12, MIN_STEPS = 20, TRIAL_SOURCES = 512, TRIAL_ROWS = 8192 };
 
+#define USEFUL_EPOCHS 0.5
+
 /* ---- costs in seconds ---- */
 
 typedef struct costs {
@@ -34,11 +37,10 @@ typedef struct trial {
   uint64_t n_timed;
 } trial;
 
-cq_status cq_extend_distill(cq_training_result *result, const cq_extending *e, const cq_training_options *run,
-                            const cq_distillation_end *end, cq_error *error) {
+cq_distill_options cq_extend_distillation(const cq_extending *e, const cq_training_options *run) {
   cq_distill_options d = e->parts.distill;
   d.student = e->student, d.train = e->texts.train, d.n_train = e->texts.n, d.run = run;
-  return cq_distill_part(result, &d, end, e->ctx, error);
+  return d;
 }
 
 /* The seconds of steps after the first few. */
@@ -53,46 +55,47 @@ static bool time_step(void *context, const cq_training_progress *p) {
   return cq_extend_tell(&t->e->news, NULL);
 }
 
-static cq_status time_steps(costs *c, const cq_extending *e, cq_error *error) {
+static cq_status time_steps(costs *c, const cq_extending *e, const char *drawn, cq_error *error) {
   char path[CQ_EXTEND_PATH];
   trial t = {.e = e};
+  const cq_training_data data = {.path = drawn, .weight = 1};
   cq_training_options run = e->parts.run;
   cq_status status = cq_path_join(path, sizeof path, e->work, "trial", error);
   if (status) return status;
   run.output = path, run.replace = true, run.steps = TRIAL_STEPS, run.checkpoint_every = 0;
-  run.resume = false, run.balanced |= e->texts.n > 1, run.ranks = NULL, run.log_path = NULL, run.average = 0;
+  run.resume = false, run.ranks = NULL, run.log_path = NULL, run.average = 0;
   run.n_dev = run.n_sts = 0, run.best_by = CQ_BEST_LAST, run.evaluate_every = 0;
   run.progress = time_step, run.progress_context = &t;
-  status = cq_extend_distill(NULL, e, &run, NULL, error);
+  cq_distill_options d = cq_extend_distillation(e, &run);
+  d.train = &data, d.n_train = 1;
+  status = cq_distill(NULL, &d, e->ctx, error);
   cq_directory_remove(path);
   c->step = t.seconds / (double)(t.n_timed ? t.n_timed : 1);
   return status;
 }
 
-static cq_status draw_sources(cq_parallel *out, const cq_extending *e, cq_error *error) {
-  char path[CQ_EXTEND_PATH];
+/* Writes a sample of all pairs. */
+static cq_status draw_pairs(const char *path, const cq_extending *e, cq_error *error) {
   cq_corpus_sample_options s = cq_corpus_sample_default_options();
   cq_corpus_counts counts;
-  const cq_parallel_options only_sources = {.skip_bad = e->o.run->skip_bad, .only_column = 1};
   const char **inputs = cq_alloc_array(e->texts.n, sizeof *inputs);
-  cq_status status =
-      inputs ? cq_path_join(path, sizeof path, e->work, "drawn.tsv", error) : cq_fail_memory(error, "names of files");
-  for (size_t i = 0; !status && i < e->texts.n; i++) inputs[i] = e->texts.train[i].path;
+  if (!inputs) return cq_fail_memory(error, "names of files");
+  for (size_t i = 0; i < e->texts.n; i++) inputs[i] = e->texts.train[i].path;
   /* Not those of an earlier call, which are cached. */
   s.seed = (uint64_t)(1e6 * cq_seconds(CLOCK_REALTIME));
   s.inputs = inputs, s.n_inputs = e->texts.n, s.n = TRIAL_SOURCES;
   s.skip_bad = e->o.run->skip_bad, s.output = path;
-  if (!status) status = cq_corpus_sample(&counts, &s, error);
-  if (!status) status = cq_parallel_add(out, path, NULL, 1, &only_sources, error);
+  const cq_status status = cq_corpus_sample(&counts, &s, error);
   cq_free(inputs);
   return status;
 }
 
-static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, cq_error *error) {
+static cq_status time_teacher(costs *c, int64_t *dim, const cq_extending *e, const char *path, cq_error *error) {
+  const cq_parallel_options only_sources = {.skip_bad = e->o.run->skip_bad, .only_column = 1};
   cq_parallel drawn = {0};
   cq_cached_encoder teacher = {0};
   const cq_encoder_options opening = cq_encoder_default_options();
-  cq_status status = draw_sources(&drawn, e, error);
+  cq_status status = cq_parallel_add(&drawn, path, NULL, 1, &only_sources, error);
   if (!status)
     status = cq_cached_teacher_open(&teacher, e->o.model, e->o.run->precision == CQ_TRAINING_BF16, &opening,
                                     e->o.distill->cache_directory, error);
@@ -155,20 +158,28 @@ static double steps_for(const cq_extending *e, const costs *c, double seconds, d
 cq_status cq_extend_choose_steps(cq_extending *e, cq_error *error) {
   costs c = {0};
   int64_t dim = 0;
-  cq_status status = time_steps(&c, e, error);
-  if (!status) status = time_teacher(&c, &dim, e, error);
+  char drawn[CQ_EXTEND_PATH];
+  cq_status status = cq_path_join(drawn, sizeof drawn, e->work, "drawn.tsv", error);
+  if (!status) status = draw_pairs(drawn, e, error);
+  if (!status) status = time_teacher(&c, &dim, e, drawn, error);
+  if (!status) status = time_steps(&c, e, drawn, error); /* the teacher's vectors are there */
   if (!status) status = time_search(&c, dim, e, error);
   if (status) return status;
   const double batch = pairs_per_step(e), left = e->budget - (cq_seconds(CLOCK_MONOTONIC) - e->started);
   const double most = fmax(e->o.run->epochs * (double)e->texts.n_pairs / batch, MIN_STEPS);
   const double steps = steps_for(e, &c, left, most), unit = pow(10, floor(log10(steps)) - 1);
-  e->steps = (uint64_t)(floor(steps / unit) * unit);
+  e->steps.planned = (uint64_t)(floor(steps / unit) * unit);
   cq_extend_choose(&e->news,
                    "steps: %llu, %.1f epochs (--steps): %s; a step takes %.3f s, the teacher %.2g s for 1,000 sources",
-                   (unsigned long long)e->steps, (double)e->steps * batch / (double)e->texts.n_pairs,
+                   (unsigned long long)e->steps.planned, (double)e->steps.planned * batch / (double)e->texts.n_pairs,
                    steps >= most                       ? "more would not help"
                    : cost_of(e, &c, MIN_STEPS) <= left ? "what fits into the time (--time)"
                                                        : "the fewest, though the time is too short",
                    c.step, 1000 * c.source);
+  const double enough = fmin(USEFUL_EPOCHS * (double)e->texts.n_pairs / batch, most);
+  if (steps < enough)
+    cq_extend_choose(&e->news,
+                     "the time is too short for the text: %g epochs need %.3g minutes in all, or give less text",
+                     USEFUL_EPOCHS, ceil((e->budget - left + cost_of(e, &c, enough)) / 60));
   return CQ_OK;
 }

@@ -58,12 +58,18 @@ CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_p
 
 /* --- plan.c: the choices that a resumed run needs, and the settings that must not differ from the first run's --- */
 
+typedef struct cq_extend_steps {
+  uint64_t given; /* by the caller; 0: the run follows the clock */
+  uint64_t planned;
+} cq_extend_steps;
+
 /* Writes the steps, the files' weights, and the caller's options and files. */
-CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, uint64_t steps, const cq_extend_texts *texts,
+CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, cq_extend_steps steps, const cq_extend_texts *texts,
                                            cq_error *error);
 /* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or the
  * contents of files differ from the plan's (the steps may differ if the caller lets calque choose them); CQ_ERR_FORMAT
  * for a file that is not a plan. */
-CQ_MUST_USE cq_status cq_extend_plan_read(uint64_t *steps, cq_extend_texts *texts, const char *path, cq_error *error);
+CQ_MUST_USE cq_status cq_extend_plan_read(cq_extend_steps *steps, cq_extend_texts *texts, const char *path,
+                                          cq_error *error);
 
 #endif

@@ -135,6 +135,10 @@ cq_optimizer_options cq_training_optimizer(const cq_training *r) {
  * recover. New weights may start like this and still recover, so they are exempt. */
 enum { MAX_COLLAPSED = 2 };
 
+static uint64_t steps_of_epochs(const cq_training_options *o, uint64_t n_pairs) {
+  return (uint64_t)ceil(o->epochs * (double)n_pairs / ((double)o->batch_pairs * o->accumulate));
+}
+
 static bool has_dev_sets(const cq_training *r) {
   return r->dev.n_parallel + r->dev.n_sts > 0;
 }
@@ -159,7 +163,9 @@ static cq_status begin_training(cq_run_stage *out, void *context, int number, co
                         .n_warmup = (uint64_t)warmup,
                         .evaluates = has_dev_sets(r),
                         .evaluates_first = has_dev_sets(r),
-                        .evaluate_every = (uint64_t)o->evaluate_every,
+                        .evaluate_every = r->spreads ? 0 : (uint64_t)o->evaluate_every,
+                        .most_steps = steps_of_epochs(o, r->n_pairs),
+                        .spreads = r->spreads,
                         .params = &r->encoder->params};
   for (size_t i = 0; o->dropout >= 0 && i < r->encoder->n_modules; i++)
     if (r->encoder->modules[i]->type->set_dropout)
@@ -252,7 +258,7 @@ static void tell_exchanged(cq_training *r) {
       "%d ranks: rank 0 has sent %.2f MB and received %.2f MB a step; dense gradients and touched rows are %.2f MB",
       cq_ranks_count(r->o->ranks), (double)r->exchanged.sent * mb, (double)r->exchanged.received * mb,
       (double)r->exchanged.n_gradients * n_bytes * mb);
-  cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
+  cq_training_tell(r, "train", r->run.state.step, r->run.stage.n_steps, text);
 }
 
 static cq_status end_training(void *context, cq_error *error) {
@@ -265,7 +271,7 @@ static cq_status end_training(void *context, cq_error *error) {
     snprintf(text, sizeof text,
              "%llu of %llu sentences drawn were longer than the model's %d tokens and were truncated",
              (unsigned long long)r->truncated, (unsigned long long)r->sentences, r->encoder->max_seq_length);
-    cq_training_tell(r, "train", r->run.state.step, r->n_steps, text);
+    cq_training_tell(r, "train", r->run.state.step, r->run.stage.n_steps, text);
   }
   if (r->run.state.has_best || !has_average(r)) return CQ_OK;
   r->measured.averaged = r->average.n;
@@ -343,7 +349,7 @@ static cq_status show_figures(cq_training *r, uint64_t step, uint64_t averaged, 
   cq_dev_table(&table, &r->dev, NULL, &r->now, false);
   put_remarks(&table, r, step, averaged ? NAN : score, is_kept); /* a mean may be worse */
   cq_status status = table.failed ? cq_fail_memory(error, "table") : CQ_OK;
-  if (!status && !cq_training_tell(r, "evaluate", step, r->n_steps, table.data)) r->run.stopped = true;
+  if (!status && !cq_training_tell(r, "evaluate", step, r->run.stage.n_steps, table.data)) r->run.stopped = true;
   cq_builder_free(&table);
   return status;
 }
@@ -403,7 +409,7 @@ static cq_status show_change(cq_training *r, uint64_t step, cq_error *error) {
   cq_dev_change(&text, &r->dev, &r->before, &r->now);
   cq_dev_risen(&text, &r->dev, &r->before, &r->now);
   const cq_status status = text.failed ? cq_fail_memory(error, "table") : CQ_OK;
-  if (!status) cq_training_tell(r, "evaluate", r->n_steps, r->n_steps, text.data);
+  if (!status) cq_training_tell(r, "evaluate", r->run.stage.n_steps, r->run.stage.n_steps, text.data);
   cq_builder_free(&text);
   return status;
 }
@@ -491,8 +497,7 @@ void cq_training_close(cq_training *r) {
 }
 
 uint64_t cq_training_steps(const cq_training *r, uint64_t n_pairs) {
-  const double pairs_per_step = (double)r->o->batch_pairs * r->o->accumulate;
-  return r->o->steps ? r->o->steps : (uint64_t)ceil(r->o->epochs * (double)n_pairs / pairs_per_step);
+  return r->o->steps ? r->o->steps : steps_of_epochs(r->o, n_pairs);
 }
 
 static int a_tenth(uint64_t n_steps) {
@@ -504,8 +509,10 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   r->n_pairs = n_pairs;
   r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
+  r->run.o.deadline = r->o->average > 1 ? 0 : r->task.deadline; /* which evaluations are the last must be known */
+  r->spreads = r->run.o.deadline > 0 && r->o->evaluate_every < 0;
   if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
-  if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = a_tenth(r->n_steps);
+  if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = r->spreads ? 0 : a_tenth(r->n_steps);
   /* Evaluates the untrained encoder for the card's "before", also on resuming, before weights are restored. */
   if (!status && has_dev_sets(r)) {
     status = cq_dev_evaluate(&r->before, &r->dev, r->encoder, r->teacher, r->ctx, error);

@@ -30,6 +30,7 @@ typedef struct cq_training_task {
   const char *base_model;
   const cq_parallel *labeled;
   cq_slice card_end; /* the last part of the model card */
+  double deadline;   /* seconds, CLOCK_MONOTONIC: the number of steps follows the clock; 0: it is fixed */
   const char *done;  /* a file that gets the result, as a memory image, once the model is in place; NULL: none */
   void *context;
 } cq_training_task;
@@ -49,7 +50,8 @@ typedef struct cq_training {
   bool by_weight;   /* files are drawn from by weight */
   const char *kind; /* the kind of the last batch, for the log; NULL: there is only one kind */
   uint64_t n_pairs; /* of an epoch */
-  uint64_t n_steps;
+  uint64_t n_steps; /* planned; a clock may move the run's end */
+  bool spreads;     /* evaluations over the time, by the clock */
   cq_dev_figures before, now;
   bool has_before;
   struct {

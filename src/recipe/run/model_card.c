@@ -38,7 +38,7 @@ static void write_training_options(cq_builder *out, const cq_training *run, uint
                     "- AdamW: learning rate %g (word embeddings %g), betas %g and %g, eps %g, weight decay %g, "
                     "clipping at %g\n"
                     "- %s schedule, warm-up %g; seed %llu; %d shards\n",
-                    (unsigned long long)run->n_steps, (long long)o->batch_pairs * o->accumulate,
+                    (unsigned long long)run->run.stage.n_steps, (long long)o->batch_pairs * o->accumulate,
                     o->no_shuffle    ? ", in file order"
                     : run->by_weight ? ", drawn from the files by weight"
                                      : ", shuffled",

@@ -55,9 +55,24 @@ double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
 
 /* --- state --- */
 
+static cq_status save_clock(cq_run *r, cq_checkpoint_writer *w, cq_error *error) {
+  r->clock.left = r->clock.deadline - cq_seconds(CLOCK_MONOTONIC);
+  const cq_status status = cq_checkpoint_writer_section(w, "clock", &r->clock, sizeof r->clock, error);
+  return status ? status : cq_checkpoint_writer_section(w, "schedule", &r->plan, sizeof r->plan, error);
+}
+
+static cq_status restore_clock(cq_run *r, cq_error *error) {
+  cq_status status = cq_checkpoint_read(&r->clock, sizeof r->clock, r->resumed, "clock", error);
+  if (!status) status = cq_checkpoint_read(&r->plan, sizeof r->plan, r->resumed, "schedule", error);
+  r->clock.deadline = cq_seconds(CLOCK_MONOTONIC) + r->clock.left;
+  r->stage.n_steps = r->plan.n_steps;
+  return status;
+}
+
 static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   cq_status status = r->task.collect ? r->task.collect(r->task.context, error) : CQ_OK;
   if (status || !r->leads) return status;
+  const double begun = cq_seconds(CLOCK_MONOTONIC);
   const cq_slice lines = {identity->lines.data, identity->lines.n};
   cq_checkpoint_writer *w;
   status = cq_run_log_length(&r->state.log_bytes, &r->log, error);
@@ -65,9 +80,13 @@ static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *
   if (status) return status;
   status = cq_checkpoint_writer_section(w, "identity", lines.data, lines.n, error);
   if (!status) status = cq_checkpoint_writer_section(w, "run", &r->state, sizeof r->state, error);
+  if (!status && r->clock.deadline > 0) status = save_clock(r, w, error);
   if (!status) status = r->task.save(r->task.context, w, error);
-  if (!status) return cq_checkpoint_writer_commit(w, error);
-  cq_checkpoint_writer_abort(w);
+  if (!status)
+    status = cq_checkpoint_writer_commit(w, error);
+  else
+    cq_checkpoint_writer_abort(w);
+  r->saving = cq_seconds(CLOCK_MONOTONIC) - begun;
   return status;
 }
 
@@ -146,6 +165,7 @@ static bool tell_run(cq_run *r, const char *text) {
 }
 
 static cq_status update_run(cq_run *r, cq_error *error) {
+  const double begun = cq_seconds(CLOCK_MONOTONIC);
   cq_error why = {0};
   double loss = 0;
   const cq_status status = r->task.update(&loss, r->task.context, &why);
@@ -154,6 +174,7 @@ static cq_status update_run(cq_run *r, cq_error *error) {
   if (status) return status;
   r->state.step++, r->state.n_steps++;
   cq_run_average(&r->state.loss, loss);
+  cq_run_clock_step(&r->clock, cq_seconds(CLOCK_MONOTONIC) - begun);
   if (!tell_run(r, NULL)) r->stopped = true;
   return CQ_OK;
 }
@@ -189,7 +210,7 @@ static cq_status evaluate_run(cq_run *r, cq_error *error) {
 
 static bool is_over(const cq_run *r) {
   const bool waits_too_long = r->o.patience > 0 && r->state.n_waited >= (uint64_t)r->o.patience;
-  return r->state.step == r->stage.n_steps || waits_too_long || r->over;
+  return r->state.step >= r->stage.n_steps || waits_too_long || r->over;
 }
 
 /* Evaluates, and informs all ranks if one of them has to stop. */
@@ -198,18 +219,46 @@ static cq_status evaluate_and_meet(cq_run *r, cq_error *error) {
   return status ? status : cq_ranks_meet(r->o.ranks, &r->stopped, error);
 }
 
+/* Moves the end of the stage to where the time will be over. Rank 0 decides. */
+static cq_status follow_clock(cq_run *r, cq_error *error) {
+  cq_run_clock_plan(&r->clock, r->state.step, r->stage.n_steps, cq_seconds(CLOCK_MONOTONIC));
+  const cq_status status = cq_ranks_broadcast(r->o.ranks, &r->clock.next, sizeof r->clock.next, error);
+  if (status || r->clock.next.end == r->stage.n_steps) return status;
+  r->stage.n_steps = r->clock.next.end;
+  cq_schedule_move_end(&r->plan, r->state.step, r->stage.n_steps);
+  return CQ_OK;
+}
+
+/* Enters a pause that has begun at this time. */
+static cq_status note_pause(cq_run *r, double begun, cq_error *error) {
+  if (r->clock.deadline == 0) return CQ_OK;
+  cq_run_clock_pause(&r->clock, r->state.step, cq_seconds(CLOCK_MONOTONIC) - begun + r->saving);
+  return follow_clock(r, error);
+}
+
+/* Evaluates and saves if one is due after an update. */
+static cq_status pause_run(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  const uint64_t step = r->state.step, every = r->stage.evaluate_every;
+  const double begun = cq_seconds(CLOCK_MONOTONIC);
+  const bool last = step >= r->stage.n_steps, spread = r->stage.spreads && step >= r->clock.next.pause;
+  const bool measures = r->stage.evaluates && (last || spread || (every > 0 && step % every == 0));
+  const bool saves = last || spread || r->stopped || cq_is_due(step, r->o.checkpoint_every);
+  cq_status status = measures || saves ? check_weights(r, error) : CQ_OK;
+  if (!status && measures) status = evaluate_and_meet(r, error);
+  if (!status && (measures || spread) && !last) status = note_pause(r, begun, error); /* before the state is saved */
+  return status || !(saves || r->stopped || is_over(r)) ? status : save_run(r, identity, error);
+}
+
 static cq_status do_steps(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  const double begun = cq_seconds(CLOCK_MONOTONIC);
   cq_status status = check_weights(r, error);
   if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_and_meet(r, error);
+  if (!status && r->state.step == 0) status = note_pause(r, begun, error);
   while (!status && !r->stopped && !is_over(r)) {
-    if ((status = update_run(r, error)) || (status = cq_ranks_meet(r->o.ranks, &r->stopped, error))) break;
-    const uint64_t step = r->state.step, every = r->stage.evaluate_every;
-    const bool last = step == r->stage.n_steps;
-    const bool measures = r->stage.evaluates && (last || (every > 0 && step % every == 0));
-    const bool saves = last || r->stopped || cq_is_due(step, r->o.checkpoint_every);
-    if (measures || saves) status = check_weights(r, error);
-    if (!status && measures) status = evaluate_and_meet(r, error);
-    if (!status && (saves || r->stopped || is_over(r))) status = save_run(r, identity, error);
+    status = update_run(r, error);
+    if (!status) status = cq_ranks_meet(r->o.ranks, &r->stopped, error);
+    if (!status && cq_run_clock_is_due(&r->clock, r->state.step)) status = follow_clock(r, error);
+    if (!status) status = pause_run(r, identity, error);
   }
   return status;
 }
@@ -225,7 +274,9 @@ static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   r->over = false;
   if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0;
   cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
-  r->plan = (cq_schedule_plan){r->o.schedule, r->stage.n_steps, r->stage.n_warmup};
+  r->plan = (cq_schedule_plan){.decay = r->o.schedule, .n_steps = r->stage.n_steps, .n_warmup = r->stage.n_warmup};
+  r->clock = (cq_run_clock){.deadline = r->o.deadline, .most = r->stage.most_steps};
+  if (!status && r->resumed && r->clock.deadline > 0) status = restore_clock(r, error);
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->first_step = r->state.step;
   if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* a stage without steps has no loss */

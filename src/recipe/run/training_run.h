@@ -14,6 +14,7 @@
 #include "nn/param.h"
 #include "ranks/ranks.h"
 #include "recipe/run/identity.h"
+#include "recipe/run/run_clock.h"
 #include "recipe/run/run_log.h"
 #include "recipe/run/work_directory.h"
 #include "train/schedule.h"
@@ -27,6 +28,8 @@ typedef struct cq_run_stage {
   bool evaluates;
   bool evaluates_first;    /* before its first step, too */
   uint64_t evaluate_every; /* steps, and at the end; 0: only at the end */
+  uint64_t most_steps;     /* as many as the clock may make of n_steps */
+  bool spreads; /* evaluations and checkpoints over the time of the clock, instead of at every so many steps */
   const cq_params *params; /* what is trained */
 } cq_run_stage;
 
@@ -62,6 +65,7 @@ typedef struct cq_run_options {
   cq_ranks *ranks;                           /* the processes of the run; rank 0 writes; NULL: only this process */
   bool narrow_exchange;                      /* gradients are exchanged as bf16 (train/tree_exchange.h) */
   bool shard_tables;                         /* each keeps a part of them (train/table_parts.h) */
+  double deadline;                           /* seconds, CLOCK_MONOTONIC: the stage ends then; 0: after its steps */
 } cq_run_options;
 
 /* The run's own section of a checkpoint. Only fixed-size numbers, since it is stored as a memory image. */
@@ -80,11 +84,13 @@ typedef struct cq_run {
   cq_run_stage stage; /* the current one */
   cq_schedule_plan plan;
   cq_run_state state;
+  cq_run_clock clock;
   cq_checkpoint *resumed;     /* until its stage has begun; NULL: none */
   cq_tree_exchange *exchange; /* of the ranks; NULL: this process is alone */
   bool leads;                 /* rank 0: it writes */
   bool stopped;               /* by tell, or by the task */
   bool over;                  /* the task ends the stage */
+  double saving;              /* seconds that the last checkpoint took */
   double started;             /* seconds: when the stage began or was resumed */
   uint64_t first_step;        /* that was done then */
 } cq_run;

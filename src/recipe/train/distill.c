@@ -113,6 +113,7 @@ typedef struct run {
   cq_pair *pairs, *plain;   /* [batch_pairs] */
   cq_slice *texts;          /* [2 batch_pairs] translations, sources */
   const float **targets;    /* [2 batch_pairs] the teacher's vectors */
+  uint64_t n_batches;       /* whose sources the teacher has encoded: later ones repeat them; 0: all sources */
   const float **candidates; /* candidates for contrast: [batch_pairs] the sources' vectors, then hard negatives */
   size_t n_candidates;
   cq_builder typed;   /* the batch's augmented translations, one after another */
@@ -128,11 +129,12 @@ static bool tell_teacher(void *context, uint64_t done, uint64_t n) {
 /* ---- the teacher ---- */
 
 /* Lists the sources that the steps will draw, all or fewer; the caller frees *out. */
-static cq_status list_drawn(uint32_t **out, size_t *n, const run *r, cq_error *error) {
+static cq_status list_drawn(uint32_t **out, size_t *n, run *r, cq_error *error) {
   const cq_training *t = &r->training;
   const uint64_t n_pairs = cq_parallel_pairs(&r->data), per_batch = (uint64_t)t->o->batch_pairs;
   const uint64_t batches = cq_training_steps(t, n_pairs) * (uint64_t)t->o->accumulate;
   const bool all = r->sampling != CQ_SAMPLE_BALANCED && batches >= n_pairs / per_batch;
+  r->n_batches = all ? 0 : batches;
   bool *drawn = cq_alloc_array_zeroed(r->data.n_sources, sizeof *drawn);
   cq_sampler sampler = {0};
   *out = cq_alloc_array(r->data.n_sources, sizeof **out);
@@ -321,7 +323,8 @@ static cq_status compute_distill_batch(void *context, cq_step_report *report, cq
   run *r = context;
   cq_trainer *trainer = r->training.trainer;
   const size_t n = (size_t)r->training.o->batch_pairs;
-  cq_sampler_draw(r->pairs, &r->sampler, cq_trainer_batches(trainer), n);
+  const uint64_t batch = cq_trainer_batches(trainer);
+  cq_sampler_draw(r->pairs, &r->sampler, r->n_batches ? batch % r->n_batches : batch, n);
   const size_t n_translations = sort_plain_last(r->pairs, r->plain, n, &r->data);
   const size_t n_sources = (size_t)ceil(r->o.source_share * (double)n_translations);
   for (size_t i = 0; i < n; i++) {
@@ -432,7 +435,7 @@ cq_status cq_distill_part(cq_training_result *result, const cq_distill_options *
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
-  if (end) t->task.card_end = end->card, t->task.done = end->done;
+  if (end) t->task.card_end = end->card, t->task.done = end->done, t->task.deadline = end->deadline;
   if (!status) status = read_files(r, error);
   /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);
