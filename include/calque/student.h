@@ -37,6 +37,10 @@ typedef enum cq_student_vocabulary {
   CQ_VOCABULARY_WORDS,   /**< the most frequent whole words */
 } cq_student_vocabulary;
 
+/** Progress of a part of the work: "vocabulary", "counts" of pieces (files), "pieces" encoded by the teacher, "alignment"
+ * (languages). Return false to stop. */
+typedef bool (*cq_student_progress_fn)(void *context, const char *part, uint64_t done, uint64_t n);
+
 /** Where the embedding rows of new pieces come from. */
 typedef enum cq_carry_over {
   CQ_CARRY_SHARED, /**< common pieces keep their rows; others are drawn from the old rows' mean and variance */
@@ -73,14 +77,17 @@ typedef struct cq_student_options {
   bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, besides vocab_size pieces */
   /** STATIC with `from`: a piece with share p of the text has weight smoothing / (smoothing + p); 0: 1 */
   double smoothing;
-  int n_components;  /**< STATIC with `from`: principal components removed, max dim / 8 */
+  int n_components; /**< STATIC with `from`: principal components removed, max dim / 8 */
+  /** May be NULL; called on the calling thread */
+  cq_student_progress_fn progress;
+  void *progress_context;
   int embedding_dim; /**< of factorized word embeddings: BERT becomes ELECTRA; 0: the hidden size */
 } cq_student_options;
 /** A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, student)
 
 /** Writes a student to `directory`. @errors CQ_ERR_ARGUMENT (sizes that do not fit, an existing directory), those of
- * opening `from` and of reading the text. */
+ * opening `from` and of reading the text; CQ_ERR_STOPPED by progress. */
 CQ_API CQ_MUST_USE cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx,
                                             cq_error *error);
 

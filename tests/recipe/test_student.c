@@ -388,20 +388,30 @@ static void static_rows_are_weighted_and_freed_of_components(void **state) {
   cq_encoder_free(plain), cq_encoder_free(weighted), cq_encoder_free(freed), cq_encoder_free(most);
 }
 
-/* The rows for a student's vocabulary, placed by what files say. */
+/* The rows for a student's vocabulary, placed by what files say, whatever the number of threads. */
 static float *rows_by(const cq_encoder *old, const cq_encoder *student, const cq_training_data *files, size_t n_files) {
   const cq_tokenizer *tokenizer = student->modules[0]->tokenizer, *old_tokenizer = old->modules[0]->tokenizer;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size, dim = cq_encoder_dim(old),
                 n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
-  float *rows = test_malloc((size_t)(n * dim) * sizeof *rows);
+  cq_student_options o = cq_student_default_options();
+  float *rows[2];
   unsigned char *origins = test_malloc((size_t)n);
-  cq_random random = cq_random_seeded(1, 0);
-  cq_carry_stats stats;
-  assert_int_equal(cq_carry_over_rows(rows, origins, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer,
-                                      CQ_CARRY_ALIGN, files, n_files, &random, &stats, NULL),
-                   CQ_OK);
+  o.text = files, o.n_text = n_files;
+  for (int i = 0; i < 2; i++) {
+    cq_context *ctx;
+    cq_random random = cq_random_seeded(1, 0);
+    cq_carry_stats stats;
+    assert_int_equal(cq_context_open(&ctx, i ? 3 : 1, NULL), CQ_OK);
+    rows[i] = test_malloc((size_t)(n * dim) * sizeof **rows);
+    assert_int_equal(cq_carry_over_rows(rows[i], origins, tokenizer, row_of(old, 0), n_old, dim, old_tokenizer, &o,
+                                        &random, &stats, ctx, NULL),
+                     CQ_OK);
+    cq_context_free(ctx);
+  }
+  assert_memory_equal(rows[0], rows[1], (size_t)(n * dim) * sizeof **rows);
   test_free(origins);
-  return rows;
+  test_free(rows[1]);
+  return rows[0];
 }
 
 /* The same English, said four times over in a language of its own letters. */

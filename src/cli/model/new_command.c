@@ -16,10 +16,13 @@ static int run_model_new(const cli_call *call) {
   cq_context *ctx = NULL;
   const int code = cli_check_options(call);
   if (code) return code;
+  cli_progress line = cli_progress_start();
   o->notice = cli_notice;
+  o->progress = cli_progress_watch, o->progress_context = &line;
   cq_status status = cq_context_open(&ctx, args->threads, &error);
   if (!status) status = cq_student_new(call->arguments[0], o, ctx, &error);
   cq_context_free(ctx);
+  cli_progress_clear(&line);
   if (status) return cli_fail_error(&error);
   cli_note("wrote %s", call->arguments[0]);
   return CLI_OK;

@@ -35,6 +35,9 @@ static bool watch_training(void *context, const cq_training_progress *p) {
   } else if (p->sentences_per_second > 0) {
     cli_duration(left, p->seconds_left);
     snprintf(remark, sizeof remark, "%.0f sentences/s  %s left", p->sentences_per_second, left);
+  } else if (p->seconds_left > 0) {
+    cli_duration(left, p->seconds_left);
+    snprintf(remark, sizeof remark, "%s left", left);
   }
   if (!p->text && (training || p->n_steps)) {
     bool last = p->n_steps && p->step >= p->n_steps;

@@ -31,6 +31,7 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
   cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
   s.text = text;
   s.notice = cq_extend_notice, s.notice_context = &e->news;
+  s.progress = cq_extend_progress, s.progress_context = &e->news;
   cq_extend_choose(&e->news, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)",
                    o->kind == CQ_EXTEND_BODY ? "the model's layers under a new vocabulary" : "the mean of word vectors",
                    s.vocab_size);
@@ -232,7 +233,7 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
     cq_free(e);
     return status;
   }
-  e->news = (cq_extend_news){o->run->progress, o->run->progress_context, &e->told};
+  e->news = (cq_extend_news){.progress = o->run->progress, .context = o->run->progress_context, .told = &e->told};
   e->ctx = ctx, e->started = cq_seconds(CLOCK_MONOTONIC);
   if (!cq_extend_time(&e->budget, o->time ? o->time : "20m")) e->budget = 0; /* checked */
   if (o->own_vocabulary) status = cq_extend_language(&e->language, o, error);

@@ -6,20 +6,11 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "calque/lines.h"
+#include "recipe/student/meanings.h"
 #include "text/unicode.h"
-#include "train/align.h"
 
 #include <math.h>
 #include <string.h>
-
-#define MAX_COLUMNS  64
-#define MAX_LINKS    16
-#define MAX_TIMES    1000
-#define N_ITERATIONS 5
-/* Each translation is aligned a second time, with piece dropout: this way, rare pieces occur in the text's words, too,
- * and later in words that the text lacks. */
-#define PIECE_DROPOUT 0.3
 
 typedef struct carry {
   float *rows;
@@ -127,17 +118,6 @@ static bool mean_of_tokens(carry *c, float *row, cq_slice text, cq_error *error,
   return n > 0;
 }
 
-/* The old id with the same role as a new special id; -1: none. */
-static int64_t role_of(const carry *c, int64_t id) {
-  const cq_tokenizer_info *n = c->new_info, *o = c->old_info;
-  if (id == n->cls_id) return o->cls_id;
-  if (id == n->sep_id) return o->sep_id;
-  if (id == n->pad_id) return o->pad_id;
-  if (id == n->unk_id) return o->unk_id;
-  if (id == n->mask_id) return o->mask_id;
-  return -1;
-}
-
 static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
   for (int64_t id = 0; id < c->n_new; id++) {
     float *row = c->rows + id * c->dim;
@@ -145,7 +125,7 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
     cq_piece_kind kind = CQ_PIECE_OTHER;
     cq_status status = CQ_OK;
     (void)cq_tokenizer_piece(&text, &kind, c->new_tokenizer, (int32_t)id);
-    int64_t from = role_of(c, id), *count = &c->stats->n_special;
+    int64_t from = cq_old_role(c->new_info, c->old_info, id), *count = &c->stats->n_special;
     c->origins[id] = is_ordinary(kind) ? CQ_ROW_UNALIGNED : CQ_ROW_OTHER;
     if (from < 0) {
       from = shared_id(c, text, kind);
@@ -167,159 +147,43 @@ static cq_status fill_rows(carry *c, cq_carry_over how, cq_error *error) {
   return CQ_OK;
 }
 
-/* --- alignment --- */
-
-typedef struct parallel {
-  int weight;                 /* of the file's pairs */
-  cq_aligner *aligner;        /* of the language being read */
-  double *source_count;       /* [n_new] occurrences of a piece in source sentences */
-  double *target_count;       /* [n_new] occurrences of a piece in translations that determine its meaning */
-  float *meaning;             /* [n_new, dim] its meaning there: the sum over these occurrences */
-  float *meaning_of_language; /* [dim] */
-  cq_ids source, target;
-  cq_token_memory *token; /* for a vocabulary with several possible splits; otherwise NULL */
-} parallel;
-
-/* Tokenizes a translation of p->source with piece dropout. */
-static cq_status add_translation(const carry *c, parallel *p, cq_slice text, double share, cq_error *error) {
-  p->target.n = 0;
-  if (p->token) cq_token_memory_drop_pieces(p->token, share, (uint64_t)c->stats->n_pairs);
-  const cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, p->token, text, false, 0, NULL, error);
-  if (status) return status;
-  return cq_aligner_add(p->aligner, p->source.ids, p->source.n, p->target.ids, p->target.n, p->weight, error);
-}
-
-static cq_status add_parallel_line(carry *c, parallel *p, cq_slice line, cq_error *error) {
-  cq_slice columns[MAX_COLUMNS];
-  const size_t n = cq_tsv_split(columns, MAX_COLUMNS, line);
-  if (n < 2 || n > MAX_COLUMNS) return CQ_OK; /* no translations; or malformed, see read_parallel */
-  p->source.n = p->target.n = 0;
-  cq_status status = cq_tokenizer_encode(&p->target, c->new_tokenizer, NULL, columns[0], false, 0, NULL, error);
-  for (size_t i = 0; !status && i < p->target.n; i++) p->source_count[p->target.ids[i]] += p->weight;
-  if (!status) status = cq_tokenizer_encode(&p->source, c->old_tokenizer, NULL, columns[0], false, 0, NULL, error);
-  size_t n_known = 0;
-  for (size_t i = 0; i < p->source.n; i++)
-    if (p->source.ids[i] != c->old_info->unk_id && p->source.ids[i] < c->n_old)
-      p->source.ids[n_known++] = p->source.ids[i];
-  p->source.n = n_known;
-  for (size_t k = 1; !status && k < n; k++) {
-    status = add_translation(c, p, columns[k], 0, error);
-    if (!status && p->token) status = add_translation(c, p, columns[k], PIECE_DROPOUT, error);
-    c->stats->n_pairs++;
-  }
-  return status;
-}
-
-static cq_status read_parallel(carry *c, parallel *p, const char *file, cq_error *error) {
-  cq_lines *lines;
-  cq_slice line;
-  cq_status status = cq_lines_open(&lines, file, error);
-  if (status) return status;
-  for (;;) {
-    status = cq_lines_next(&line, lines, error);
-    /* Malformed lines were already reported while building the vocabulary. */
-    if (status == CQ_ERR_FORMAT && !cq_lines_broken(lines)) continue;
-    if (status || !line.data || (status = add_parallel_line(c, p, line, error))) break;
-  }
-  cq_lines_close(lines);
-  return status;
-}
-
-static double row_length(const float *row, int64_t dim) {
-  double sum = 0;
-  for (int64_t j = 0; j < dim; j++) sum += (double)row[j] * (double)row[j];
-  return sqrt(sum);
-}
-
-/* The weighted mean of the linked rows, scaled to their mean length: the mean of rows in different directions is short,
- * but the encoder was trained on rows of full length. */
-static void mean_of_links(const carry *c, float *mean, const cq_link *links, size_t n) {
-  double length = 0;
-  memset(mean, 0, (size_t)c->dim * sizeof *mean);
-  for (size_t i = 0; i < n; i++) {
-    const float *old = c->old + links[i].source * c->dim;
-    for (int64_t j = 0; j < c->dim; j++) mean[j] += links[i].weight * old[j];
-    length += (double)links[i].weight * row_length(old, c->dim);
-  }
-  const double short_length = row_length(mean, c->dim);
-  const float scale = short_length > 0 ? (float)(length / short_length) : 1;
-  for (int64_t j = 0; j < c->dim; j++) mean[j] *= scale;
-}
-
-static void add_meanings(const carry *c, parallel *p) {
-  cq_link links[MAX_LINKS];
-  for (int64_t id = 0; id < c->n_new; id++) {
-    const size_t n = role_of(c, id) < 0 ? cq_aligner_links(p->aligner, (int32_t)id, links, MAX_LINKS) : 0;
-    if (n == 0) continue;
-    const double count = (double)cq_aligner_count(p->aligner, (int32_t)id) / (p->token ? 2 : 1);
-    float *sum = p->meaning + id * c->dim;
-    mean_of_links(c, p->meaning_of_language, links, n);
-    for (int64_t j = 0; j < c->dim; j++) sum[j] += (float)count * p->meaning_of_language[j];
-    p->target_count[id] += count;
-  }
-}
-
-static bool is_same_language(const cq_training_data *a, const cq_training_data *b) {
-  return a == b || (a->label && b->label && strcmp(a->label, b->label) == 0);
-}
-
-/* Aligns the language of pairs[first], whose files all come at or after it. */
-static cq_status align_language(carry *c, parallel *p, const cq_training_data *pairs, size_t n, size_t first,
-                                cq_error *error) {
-  cq_status status = cq_aligner_new(&p->aligner, c->n_old, c->n_new, error);
-  for (size_t i = first; !status && i < n; i++)
-    if (is_same_language(&pairs[first], &pairs[i])) {
-      p->weight = cq_text_times(&pairs[i]);
-      status = read_parallel(c, p, pairs[i].path, error);
-    }
-  if (!status) status = cq_aligner_run(p->aligner, N_ITERATIONS, error);
-  if (!status) add_meanings(c, p);
-  cq_aligner_free(p->aligner);
-  return status;
-}
+/* --- meanings in translations --- */
 
 /* A piece's row: its meaning in translations and its meaning in the source, mixed by its counts. */
-static void mix_meanings(carry *c, const parallel *p) {
+static void mix_meanings(carry *c, const float *meaning, const double *target_count, const double *source_count) {
   for (int64_t id = 0; id < c->n_new; id++) {
-    const double there = p->target_count[id], both = there + p->source_count[id];
+    const double there = target_count[id], both = there + source_count[id];
     if (there <= 0) {
       if (c->origins && c->origins[id] == CQ_ROW_UNALIGNED && both > 0) c->origins[id] = CQ_ROW_OTHER;
       continue;
     }
     if (c->origins) c->origins[id] = CQ_ROW_KNOWN;
-    const float share = (float)(there / both), *sum = p->meaning + id * c->dim;
+    const float share = (float)(there / both), *sum = meaning + id * c->dim;
     float *row = c->rows + id * c->dim;
     for (int64_t j = 0; j < c->dim; j++) row[j] = sum[j] / (float)both + (1 - share) * row[j];
     c->stats->n_aligned++;
   }
 }
 
-/* Aligns each language separately: otherwise, a source word's probability would be divided among its translations into
- * all languages, and languages with little text would get almost none. */
-static cq_status align_languages(carry *c, const cq_training_data *pairs, size_t n_pairs, cq_error *error) {
+static cq_status align_languages(carry *c, const cq_student_options *o, cq_context *ctx, cq_error *error) {
   const size_t n = (size_t)c->n_new, dim = (size_t)c->dim;
-  parallel p = {.source_count = cq_alloc_array_zeroed(n, sizeof *p.source_count),
-                .target_count = cq_alloc_array_zeroed(n, sizeof *p.target_count),
-                .meaning = cq_alloc_array_zeroed(n * dim, sizeof *p.meaning),
-                .meaning_of_language = cq_alloc_array(dim, sizeof *p.meaning_of_language)};
-  const bool ok = p.source_count && p.target_count && p.meaning && p.meaning_of_language;
-  cq_status status = ok ? CQ_OK : cq_fail_memory(error, "alignment");
-  if (!status && strcmp(c->new_info->type, "Unigram") == 0 && !(p.token = cq_token_memory_new()))
-    status = cq_fail_memory(error, "alignment");
-  for (size_t i = 0; !status && i < n_pairs; i++) {
-    size_t first = 0;
-    while (!is_same_language(&pairs[first], &pairs[i])) first++;
-    if (first == i) status = align_language(c, &p, pairs, n_pairs, first, error);
-  }
-  if (!status) mix_meanings(c, &p);
-  cq_free(p.source_count), cq_free(p.target_count), cq_free(p.meaning), cq_free(p.meaning_of_language);
-  cq_free(p.source.ids), cq_free(p.target.ids);
-  cq_token_memory_free(p.token);
+  const cq_meanings_task task = {.new_tokenizer = c->new_tokenizer,
+                                 .old_tokenizer = c->old_tokenizer,
+                                 .n_new = c->n_new,
+                                 .n_old = c->n_old,
+                                 .pairs = o->text,
+                                 .n_pairs = o->n_text};
+  cq_meanings m;
+  float *meaning = cq_alloc_array_zeroed(n * dim, sizeof *meaning);
+  double *target_count = cq_alloc_array_zeroed(n, sizeof *target_count);
+  cq_status status = cq_meanings_find(&m, &task, o, ctx, error);
+  if (!status && (!meaning || !target_count)) status = cq_fail_memory(error, "alignment");
+  if (!status) status = cq_meanings_add(meaning, target_count, &m, c->old, c->dim, error);
+  if (!status) mix_meanings(c, meaning, target_count, m.source_count);
+  c->stats->n_pairs = m.n_pairs;
+  cq_meanings_free(&m);
+  cq_free(meaning), cq_free(target_count);
   return status;
-}
-
-int cq_text_times(const cq_training_data *file) {
-  return file->weight > 1 ? (int)lround(fmin(file->weight, MAX_TIMES)) : 1;
 }
 
 static carry carry_between(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old, int64_t dim,
@@ -339,14 +203,14 @@ static carry carry_between(float *rows, const cq_tokenizer *new_tokenizer, const
 }
 
 cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_tokenizer *new_tokenizer, const float *old,
-                             int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer, cq_carry_over how,
-                             const cq_training_data *pairs, size_t n_pairs, cq_random *random, cq_carry_stats *stats,
-                             cq_error *error) {
+                             int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer, const cq_student_options *o,
+                             cq_random *random, cq_carry_stats *stats, cq_context *ctx, cq_error *error) {
   carry c = carry_between(rows, new_tokenizer, old, n_old, dim, old_tokenizer, stats);
   c.random = random, c.origins = origins;
   cq_status status = read_old(&c, error);
-  if (!status) status = fill_rows(&c, how, error);
-  if (!status && (how == CQ_CARRY_ALIGN || how == CQ_CARRY_FOCUS)) status = align_languages(&c, pairs, n_pairs, error);
+  if (!status) status = fill_rows(&c, o->carry_over, error);
+  if (!status && (o->carry_over == CQ_CARRY_ALIGN || o->carry_over == CQ_CARRY_FOCUS))
+    status = align_languages(&c, o, ctx, error);
   cq_map_free(&c.pieces);
   cq_free(c.mean);
   cq_free(c.deviation);
@@ -356,8 +220,8 @@ cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_token
 }
 
 cq_status cq_carry_over_meanings(float *rows, const cq_tokenizer *new_tokenizer, const float *old, int64_t n_old,
-                                 int64_t dim, const cq_tokenizer *old_tokenizer, const cq_training_data *pairs,
-                                 size_t n_pairs, cq_carry_stats *stats, cq_error *error) {
+                                 int64_t dim, const cq_tokenizer *old_tokenizer, const cq_student_options *o,
+                                 cq_carry_stats *stats, cq_context *ctx, cq_error *error) {
   carry c = carry_between(rows, new_tokenizer, old, n_old, dim, old_tokenizer, stats);
-  return align_languages(&c, pairs, n_pairs, error);
+  return align_languages(&c, o, ctx, error);
 }

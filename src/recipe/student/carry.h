@@ -28,22 +28,17 @@ typedef enum cq_row_origin {
   CQ_ROW_UNALIGNED, /* neither: focus.h */
 } cq_row_origin;
 
-/* How often a file counts: its weight, rounded. */
-int cq_text_times(const cq_training_data *file);
-
-/* rows [new vocab_size, dim] from old [n_old, dim]. pairs: for ALIGN, files with several columns; files with the same
- * label are aligned together, files without a label separately. origins [new vocab_size]: a cq_row_origin per row. */
+/* rows [new vocab_size, dim] from old [n_old, dim], as o->carry_over says, with the alignment of o->text. origins [new vocab_size]: a cq_row_origin per row. */
 CQ_MUST_USE cq_status cq_carry_over_rows(float *rows, unsigned char *origins, const cq_tokenizer *new_tokenizer,
                                          const float *old, int64_t n_old, int64_t dim,
-                                         const cq_tokenizer *old_tokenizer, cq_carry_over how,
-                                         const cq_training_data *pairs, size_t n_pairs, cq_random *random,
-                                         cq_carry_stats *stats, cq_error *error);
+                                         const cq_tokenizer *old_tokenizer, const cq_student_options *o,
+                                         cq_random *random, cq_carry_stats *stats, cq_context *ctx, cq_error *error);
 
 /* ALIGN on top of rows that already have the pieces' source meaning: mixes it with their meaning in translations. old
  * [n_old, dim] is any embedding of the old pieces. */
 CQ_MUST_USE cq_status cq_carry_over_meanings(float *rows, const cq_tokenizer *new_tokenizer, const float *old,
                                              int64_t n_old, int64_t dim, const cq_tokenizer *old_tokenizer,
-                                             const cq_training_data *pairs, size_t n_pairs, cq_carry_stats *stats,
+                                             const cq_student_options *o, cq_carry_stats *stats, cq_context *ctx,
                                              cq_error *error);
 
 #endif

@@ -2,18 +2,20 @@
  * weighted by frequency. See static_rows.h. */
 #include "recipe/student/static_rows.h"
 
+#include "base/context.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "recipe/student/student_text.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* --- what the teacher says of pieces --- */
 
 /* vectors [vocab_size, dim]: the texts of ordinary pieces, encoded; zeros for other pieces. */
-static cq_status encode_pieces(float *vectors, const cq_tokenizer *t, const cq_encoder *teacher, cq_context *ctx,
-                               cq_error *error) {
+static cq_status encode_pieces(float *vectors, const cq_tokenizer *t, const cq_encoder *teacher,
+                               const cq_student_options *o, cq_context *ctx, cq_error *error) {
   enum { CHUNK = 1024 };
   const int64_t n = cq_tokenizer_describe(t)->vocab_size;
   const size_t dim = (size_t)cq_encoder_dim(teacher);
@@ -33,29 +35,74 @@ static cq_status encode_pieces(float *vectors, const cq_tokenizer *t, const cq_e
     status = cq_encoder_encode(rows, NULL, teacher, texts, count, NULL, ctx, error);
     for (size_t i = 0; !status && i < count; i++)
       if (!ordinary[i]) memset(rows + i * dim, 0, dim * sizeof *rows);
+    if (!status && !cq_student_tell(o, "pieces", (uint64_t)first + count, (uint64_t)n))
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while encoding pieces");
   }
   return status;
 }
 
 /* --- how frequent they are --- */
 
-static cq_status count_pieces(uint64_t *counts, const cq_tokenizer *tokenizer, const cq_student_options *o,
-                              cq_error *error) {
+typedef struct counting {
+  const cq_tokenizer *tokenizer;
+  const cq_student_options *o;
+  uint64_t **counts; /* [threads] of the vocabulary's pieces */
+  cq_status *status; /* [files] */
+  cq_error *errors;
+  atomic_size_t n_done;
+  atomic_bool stopped;
+} counting;
+
+/* Counts the pieces of a file, and each as often as the file counts. */
+static void count_file(void *context, size_t item, int worker) {
+  counting *c = context;
+  const cq_training_data *file = &c->o->text[item];
+  cq_student_options o = *c->o;
+  cq_training_data once = {.path = file->path, .weight = file->weight < 0 ? -1 : 1};
+  o.text = &once, o.n_text = 1;
   cq_student_text *text = cq_alloc_zeroed(sizeof *text);
   cq_token_memory *memory = cq_token_memory_new();
   cq_ids ids = {0};
   cq_slice sentence;
+  cq_error *error = &c->errors[item];
   cq_status status = text && memory ? CQ_OK : cq_fail_memory(error, "counts");
-  if (text) text->options = o;
-  while (!status && cq_student_text_next(text, &sentence)) {
+  if (text) text->options = &o;
+  while (!status && !atomic_load(&c->stopped) && cq_student_text_next(text, &sentence)) {
     ids.n = 0;
-    status = cq_tokenizer_encode(&ids, tokenizer, memory, sentence, false, 0, NULL, error);
-    for (size_t i = 0; i < ids.n; i++) counts[ids.ids[i]]++;
+    status = cq_tokenizer_encode(&ids, c->tokenizer, memory, sentence, false, 0, NULL, error);
+    for (size_t i = 0; i < ids.n; i++) c->counts[worker][ids.ids[i]] += (uint64_t)cq_text_times(file);
   }
   if (text) status = cq_student_text_close(text, status, error);
   cq_free(text);
   cq_token_memory_free(memory);
   cq_free(ids.ids);
+  c->status[item] = status;
+  const size_t done = atomic_fetch_add(&c->n_done, 1) + 1;
+  if (worker == 0 && !cq_student_tell(c->o, "counts", done, c->o->n_text)) atomic_store(&c->stopped, true);
+}
+
+static cq_status count_pieces(uint64_t *counts, const cq_tokenizer *tokenizer, const cq_student_options *o,
+                              cq_context *ctx, cq_error *error) {
+  const size_t n_threads = (size_t)cq_context_n_threads(ctx), n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size;
+  counting c = {.tokenizer = tokenizer,
+                .o = o,
+                .counts = cq_alloc_array_zeroed(n_threads, sizeof *c.counts),
+                .status = cq_alloc_array_zeroed(o->n_text, sizeof *c.status),
+                .errors = cq_alloc_array_zeroed(o->n_text, sizeof *c.errors)};
+  bool ok = c.counts && c.status && c.errors;
+  for (size_t i = 0; ok && i < n_threads; i++) ok = (c.counts[i] = cq_alloc_array_zeroed(n, sizeof **c.counts)) != NULL;
+  cq_status status = ok ? CQ_OK : cq_fail_memory(error, "counts");
+  if (!status) cq_context_run(ctx, o->n_text, count_file, &c);
+  for (size_t i = 0; !status && i < o->n_text; i++) {
+    status = c.status[i];
+    if (status && error) *error = c.errors[i];
+  }
+  if (!status && atomic_load(&c.stopped)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while counting pieces");
+  for (size_t i = 0; c.counts && i < n_threads; i++) {
+    for (size_t id = 0; !status && id < n; id++) counts[id] += c.counts[i][id];
+    cq_free(c.counts[i]);
+  }
+  cq_free(c.counts), cq_free(c.status), cq_free(c.errors);
   return status;
 }
 
@@ -192,11 +239,11 @@ static void scale_rows(shape *s) {
 }
 
 static cq_status shape_rows(float *rows, const cq_tokenizer *tokenizer, size_t dim, const cq_student_options *o,
-                            cq_random *random, cq_error *error) {
+                            cq_random *random, cq_context *ctx, cq_error *error) {
   shape s = {.rows = rows, .n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size, .dim = dim};
   const int most = (int)(dim / 8);
   cq_status status = shape_make(&s, error);
-  if (!status) status = count_pieces(s.counts, tokenizer, o, error);
+  if (!status) status = count_pieces(s.counts, tokenizer, o, ctx, error);
   if (!status) {
     weigh_pieces(&s, o->smoothing);
     subtract_mean(&s);
@@ -217,12 +264,12 @@ cq_status cq_static_rows(float *rows, const cq_tokenizer *tokenizer, const cq_en
   const int64_t n_old = cq_tokenizer_describe(old_tokenizer)->vocab_size;
   float *old = cq_alloc_array((size_t)n_old, dim * sizeof *old);
   cq_status status = old ? CQ_OK : cq_fail_memory(error, "the teacher's vectors");
-  if (!status) status = encode_pieces(old, old_tokenizer, teacher, ctx, error);
-  if (!status) status = encode_pieces(rows, tokenizer, teacher, ctx, error);
+  if (!status) status = encode_pieces(old, old_tokenizer, teacher, options, ctx, error);
+  if (!status) status = encode_pieces(rows, tokenizer, teacher, options, ctx, error);
   if (!status)
-    status = cq_carry_over_meanings(rows, tokenizer, old, n_old, (int64_t)dim, old_tokenizer, options->text,
-                                    options->n_text, stats, error);
-  if (!status) status = shape_rows(rows, tokenizer, dim, options, random, error);
+    status =
+        cq_carry_over_meanings(rows, tokenizer, old, n_old, (int64_t)dim, old_tokenizer, options, stats, ctx, error);
+  if (!status) status = shape_rows(rows, tokenizer, dim, options, random, ctx, error);
   cq_free(old);
   return status;
 }

@@ -21,6 +21,7 @@
 #include "recipe/student/focus.h"
 #include "recipe/student/static_rows.h"
 #include "recipe/student/student_text.h"
+#include "tensor/products.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,10 +107,11 @@ static cq_status check_student(const void *options, cq_error *error) {
   return CQ_OK;
 }
 
-const cq_option_group cq_group_student = {.name = "student",
-                                          CQ_ROWS(cq_student_options, option_rows),
-                                          .check = check_student,
-                                          CQ_FIELDS(CQ_CALLBACK(cq_student_options, notice))};
+const cq_option_group cq_group_student = {
+    .name = "student",
+    CQ_ROWS(cq_student_options, option_rows),
+    .check = check_student,
+    CQ_FIELDS(CQ_CALLBACK(cq_student_options, notice), CQ_CALLBACK(cq_student_options, progress))};
 
 static void tell_notice(const cq_student_options *o, const char *text) {
   if (o->notice) o->notice(o->notice_context, text);
@@ -157,6 +159,7 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase,
                                   const cq_tokenizer *old, cq_error *error) {
   int size = o->vocab_size, largest;
+  if (!cq_student_tell(o, "vocabulary", 0, (uint64_t)size)) return cq_fail(error, CQ_ERR_STOPPED, "stopped");
   cq_status status = train_vocabulary_of(out, &largest, o, size, lowercase, old, error);
   while (status == CQ_ERR_ARGUMENT && largest > 0 && largest < size) {
     size = largest;
@@ -211,8 +214,8 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
   status = rows && origins ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status) status = old_rows ? CQ_OK : cq_fail_memory(error, "word embeddings");
   if (!status)
-    status = cq_carry_over_rows(rows, origins, tokenizer, old_rows, table->rows, table->cols, m->tokenizer,
-                                o->carry_over, o->text, o->n_text, random, &stats, error);
+    status = cq_carry_over_rows(rows, origins, tokenizer, old_rows, table->rows, table->cols, m->tokenizer, o, random,
+                                &stats, ctx, error);
   if (!status && o->carry_over == CQ_CARRY_FOCUS)
     status = cq_focus_rows(&stats.n_focus, rows, table->cols, origins, tokenizer, o, ctx, error);
   if (!status) status = cq_encoder_put_vocabulary(e, tokenizer, rows, error);
@@ -359,6 +362,7 @@ static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, c
   cq_encoder *teacher;
   cq_carry_stats stats;
   opening.notice = o->notice, opening.notice_context = o->notice_context;
+  opening.precision = cq_products_of(cq_kernels_best(), CQ_PRECISION_BF16)->precision;
   cq_status status = cq_encoder_open(&teacher, o->from, &opening, error);
   if (status) return status;
   cq_student_options sizes = *o;

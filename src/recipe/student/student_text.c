@@ -2,7 +2,18 @@
 #include "recipe/student/student_text.h"
 
 #include "base/error.h"
-#include "recipe/student/carry.h"
+
+#include <math.h>
+
+#define MAX_TIMES 1000
+
+int cq_text_times(const cq_training_data *file) {
+  return file->weight > 1 ? (int)lround(fmin(file->weight, MAX_TIMES)) : 1;
+}
+
+bool cq_student_tell(const cq_student_options *o, const char *part, uint64_t done, uint64_t n) {
+  return !o->progress || o->progress(o->progress_context, part, done, n);
+}
 
 /* Reads the columns of the next line; at the end of a file, there are none, and no file is open. */
 static cq_status next_text_line(cq_student_text *t) {

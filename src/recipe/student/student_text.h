@@ -19,6 +19,10 @@ typedef struct cq_student_text {
   cq_error error;
 } cq_student_text;
 
+/* How often a file counts: its weight, rounded. */
+int cq_text_times(const cq_training_data *file);
+/* Calls the options' progress; false: stop. */
+bool cq_student_tell(const cq_student_options *o, const char *part, uint64_t done, uint64_t n);
 /* The next sentence, for `trim` and the vocabulary trainers: context is a cq_student_text, initially its options and
  * zeros. False at the end or after a failed read. */
 bool cq_student_text_next(void *context, cq_slice *sentence);
