@@ -377,6 +377,28 @@ static void markdown_is_its_text(void **state) {
   reads("text.md", "+++\ntitle = \"\"\"a\nb\"\"\"\n+++\n\nT\n",
         "{\"id\": \"%\", \"text\": \"+++ title = \\\"\\\"\\\"a b\\\"\\\"\\\" +++\\n\\nT\"}\n", &heard);
   assert_non_null(strstr(notice, "text.md: its front matter is read as text: line 2: "));
+  /* other ends, merged and repeated values, and what only looks like an end */
+  reads("dots.md", "\n---\ntitle: Dots\nn: |\n  ---\n  ...\n...\nT\n\n---\n\nU\n",
+        "{\"id\": \"%\", \"title\": \"Dots\", \"text\": \"T\\n\\nU\", \"n\": \"---\\n...\"}\n", NULL);
+  reads(
+      "merge.md",
+      "---\nb: &b {lang: de, title: Base}\nc: &c {k: v, lang: fr}\n<<: [*b, *c]\ntitle: Own\nx: {{ y }}\n---\nT\n",
+      "{\"id\": \"%\", \"title\": \"Own\", \"text\": \"T\", \"language\": \"de\", \"b\": {\"lang\": \"de\", \"title\": "
+      "\"Base\"}, \"c\": {\"k\": \"v\", \"lang\": \"fr\"}, \"x\": \"{{ y }}\", \"k\": \"v\"}\n",
+      NULL);
+  const char *const refused[][2] = {{"a: 1\nb: 2\na: 3", "line 4: a name that comes twice"},
+                                    {"a: 1\n? [b]\n: c", "line 2: a name that is not text"},
+                                    {"a: 1\n\"b\\0c\": d", "line 2: a name that is not text"},
+                                    {"a: &a\n  b: *a", "line 2: nested too deep, or repeated too often"}};
+  for (size_t i = 0; i < 4; i++) {
+    char bytes[100];
+    cq_error ignored;
+    snprintf(bytes, sizeof bytes, "---\n%s\n---\n", refused[i][0]);
+    *notice = 0;
+    write_bytes(test_path("r.md"), bytes, strlen(bytes));
+    free(all(test_path("r.md"), &heard, &ignored));
+    assert_non_null(strstr(notice, refused[i][1]));
+  }
   reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
