@@ -255,6 +255,8 @@ static void a_page_is_what_is_shown(void **state) {
   reads("latin.html", "<html><head><meta charset=iso-8859-1></head><body><p>caf\xE9</p></body></html>",
         "{\"id\": \"%\", \"text\": \"café\"}\n", NULL);
   reads("begins", "<html><p>unclosed <i>everything", "{\"id\": \"%\", \"text\": \"unclosed everything\"}\n", NULL);
+  reads("codes.html", "<title>&#150;</title><p>it&#146;s &#x80;\xC2\x85",
+        "{\"id\": \"%\", \"title\": \"\xE2\x80\x93\", \"text\": \"it\xE2\x80\x99s \xE2\x82\xAC\xE2\x80\xA6\"}\n", NULL);
   reads("void.html", "", "{\"id\": \"%\"}\n", NULL);
   reads("wrong.html", "<meta charset=utf-8><p>gr\xC3\xBCn <p>bad \xFF <p>\xE2\x82\xAC",
         "{\"id\": \"%\", \"text\": \"grün\\nbad \xEF\xBF\xBD\\n€\"}\n", NULL);
