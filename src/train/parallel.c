@@ -131,10 +131,13 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
 
 static cq_status read_plain(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
   const bool has_tab = line.n > 0 && memchr(line.data, '\t', line.n);
+  const bool is_json = line.n > 1 && !memcmp(line.data, "{\"", 2) && line.data[line.n - 1] == '}';
   uint32_t entry = 0;
-  if (line.n == 0 || has_tab)
+  if (line.n == 0 || has_tab || is_json)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines), "%s",
-                        has_tab ? "a tab, expected a sentence without translations" : "an empty line");
+                        has_tab   ? "a tab, expected a sentence without translations"
+                        : is_json ? "a JSON object, expected a sentence"
+                                  : "an empty line");
   if (is_too_long(r, line)) {
     r->set->n_long++;
     return CQ_OK;
