@@ -298,5 +298,8 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
   return CQ_OK;
 }
 
-const cq_document_type cq_document_type_markdown = {
-    .name = "markdown", .endings = " .md .markdown ", .is_one = true, .most_bytes = MOST_BYTES, .read = read_markdown};
+const cq_document_type cq_document_type_markdown = {.name = "markdown",
+                                                    .endings = " .md .markdown .mdown .mkd .mdx .qmd .rmd ",
+                                                    .is_one = true,
+                                                    .most_bytes = MOST_BYTES,
+                                                    .read = read_markdown};

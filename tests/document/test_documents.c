@@ -545,6 +545,17 @@ static void encodings_are_converted_or_suggested(void **state) {
 static void what_fits_no_format_is_refused(void **state) {
   (void)state;
   cq_documents_options o = as_they_say();
+  FAILS("a.srt",
+        "\xEF\xBB\xBF"
+        "1\r\n00:00:01,000 --> 00:00:02,000\r\nHello\r\n",
+        0, "is in no format of documents");
+  FAILS("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", 0, "is in no format of documents");
+  FAILS("a.pdf", "%PDF-1.4\n", 0, "is in no format of documents");
+  FAILS("a.rtf", "{\\rtf1 hello}\n", 0, "is in no format of documents");
+  FAILS("a.xml", "<?xml version=\"1.0\"?>\n<p>a</p>\n", 0, "is in no format of documents");
+  reads("page", "<?xml version=\"1.0\"?>\n<!DOCTYPE html>\n<p>a", "{\"id\": \"%\", \"text\": \"a\"}\n", NULL);
+  reads("numbers", "1\n2\n", "{\"id\": \"%:1\", \"text\": \"1\"}\n{\"id\": \"%:2\", \"text\": \"2\"}\n", NULL);
+  reads("a.qmd", "---\ntitle: T\n---\nB\n", "{\"id\": \"%\", \"title\": \"T\", \"text\": \"B\"}\n", NULL);
   FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is in no format of documents");
   FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: not a JSON object: ");
   FAILS("list.jsonl", "[1]\n", 1, "not a JSON object");
