@@ -147,7 +147,8 @@ static bool ends_in(const char *path, size_t n, const char *end) {
 
 /* The extension of another format in a file's name, also before that of a compression; NULL: there is none. */
 static const char *other_format(const char *path) {
-  static const char *const formats[] = {".tmx", ".xlf", ".xliff", ".xml", ".json", ".jsonl", ".csv", ".parquet"};
+  static const char *const formats[] = {".tmx",     ".xlf", ".xliff", ".xml",  ".json", ".jsonl", ".csv",
+                                        ".parquet", ".npy", ".moses", ".html", ".md",   ".xlsx",  ".ods"};
   const size_t n = strlen(path) - cq_text_writer_ending(path);
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (ends_in(path, n, formats[i])) return formats[i];

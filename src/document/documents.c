@@ -175,14 +175,29 @@ static bool begins_like(cq_slice bytes, const char *text) {
   return bytes.n >= n && !strncasecmp(bytes.data, text, n);
 }
 
-/* By its first bytes; NULL: it is not text. */
+/* Subtitles (WebVTT, SubRip: a number, then a line of times), PDF, RTF: text whose lines are not sentences. */
+static bool is_other_format(cq_slice bytes) {
+  size_t i = 0;
+  while (i < bytes.n && bytes.data[i] >= '0' && bytes.data[i] <= '9') i++;
+  const size_t n_digits = i;
+  while (i < bytes.n && (bytes.data[i] == '\r' || bytes.data[i] == '\n')) i++;
+  const bool is_subrip = n_digits && i > n_digits && bytes.n - i > 12 && bytes.data[i + 2] == ':' &&
+                         bytes.data[i + 5] == ':' && (bytes.data[i + 8] == ',' || bytes.data[i + 8] == '.');
+  return is_subrip || begins_like(bytes, "WEBVTT") || begins_like(bytes, "%PDF-") || begins_like(bytes, "{\\rtf");
+}
+
+/* By its first bytes; NULL: it is not text, or of another format. */
 static const cq_document_type *type_of_bytes(cq_slice bytes) {
   if (bytes.n >= 4 && !memcmp(bytes.data, "PAR1", 4)) return &cq_document_type_parquet;
   if (bytes.n && memchr(bytes.data, 0, bytes.n)) return NULL;
   if (begins_like(bytes, "\xEF\xBB\xBF")) bytes.data += 3, bytes.n -= 3;
   bytes = cq_slice_trimmed(bytes);
+  const bool is_xml = begins_like(bytes, "<?xml");
+  const char *after = is_xml ? memchr(bytes.data, '>', bytes.n) : NULL;
+  if (after) bytes = cq_slice_trimmed((cq_slice){after + 1, bytes.n - (size_t)(after + 1 - bytes.data)});
   if (begins_like(bytes, "<doc>") || begins_like(bytes, "<doc ")) return &cq_document_type_trec;
   if (begins_like(bytes, "<!doctype html") || begins_like(bytes, "<html")) return &cq_document_type_html;
+  if (is_xml || is_other_format(bytes)) return NULL;
   const char *newline = bytes.n ? memchr(bytes.data, '\n', bytes.n) : NULL;
   const cq_slice line = {bytes.data, newline ? (size_t)(newline - bytes.data) : bytes.n};
   if (bytes.n && *bytes.data == '[') return &cq_document_type_json;
@@ -226,7 +241,7 @@ static cq_status choose_type(const cq_document_type **type, const cq_documents *
   }
   return cq_fail_file(error, CQ_ERR_FORMAT, cq_input_path(input),
                       "is in no format of documents that calque reads: JSON lines, JSON, CSV, TSV, text, Markdown, "
-                      "HTML, TREC or Parquet");
+                      "HTML, TREC or Parquet (the format lines takes any text)");
 }
 
 /* --- opening the next file --- */

@@ -4,8 +4,10 @@
 #include "base/memory.h"
 #include "document/reader.h"
 #include "document/table_rows.h"
+#include "format/entities.h"
 #include "format/json.h"
 #include "text/encoding.h"
+#include "text/unicode.h"
 
 #include <libxml/HTMLparser.h>
 #include <stdlib.h>
@@ -46,6 +48,12 @@ static bool is_block(const xmlChar *name) {
 /* Collapses white space to one blank, and drops it at the start of a line. */
 static void put_shown(cq_builder *out, const char *text, size_t n) {
   for (size_t i = 0; i < n; i++) {
+    const unsigned char next = i + 1 < n ? (unsigned char)text[i + 1] : 0;
+    if (text[i] == '\xc2' && next >= 0x80 && next <= 0x9f) { /* as &#146; is passed on */
+      cq_builder_code(out, cq_html_character(next));
+      i++;
+      continue;
+    }
     const bool blank = cq_is_blank(text[i]);
     if (blank && (out->n == 0 || cq_is_blank(out->data[out->n - 1]))) continue;
     cq_builder_char(out, blank ? ' ' : text[i]);

@@ -14,8 +14,8 @@
  * take about this many bytes per byte of text. */
 enum { BYTES_FOR_A_BYTE = 160, SETUP_BYTES = 1 << 20, MOST_BYTES = 8 << 20, MAX_DEPTH = 50 };
 
-/* --- front matter: YAML between two lines of --- at the beginning, or TOML between two of +++: tables and "name = value",
- * with strings on one line, numbers, dates and lists --- */
+/* --- front matter at the beginning: YAML between a line of --- and one of --- or ..., or TOML between two of +++: tables
+ * and "name = value", with strings on one line, numbers, dates and lists --- */
 
 static cq_slice next_line(cq_slice *rest) {
   const char *newline = rest->n ? memchr(rest->data, '\n', rest->n) : NULL;
@@ -25,24 +25,57 @@ static cq_slice next_line(cq_slice *rest) {
   return line;
 }
 
-/* n_left bounds what aliases may repeat. */
-static json_t *json_of_yaml(yaml_document_t *d, const yaml_node_t *node, int depth, // NOLINT(misc-no-recursion)
-                            size_t *n_left) {
+typedef struct yaml_reading {
+  yaml_document_t document;
+  size_t n_left, line; /* bounds what aliases may repeat; the line of the document's first, then of the problem */
+  const char *problem; /* NULL: none */
+} yaml_reading;
+
+static json_t *fail_yaml(yaml_reading *r, const yaml_node_t *node, const char *problem) {
+  if (!r->problem) r->problem = problem, r->line += node->start_mark.line;
+  return json_null();
+}
+
+static void add_missing(json_t **object, json_t *from) {
+  const char *key;
+  json_t *value;
+  json_object_foreach(from, key, value) {
+    if (*object && !json_object_get(*object, key)) cq_json_set(object, key, json_incref(value));
+  }
+}
+
+/* Replaces "<<" by the members of its mapping or mappings that have no value of their own. */
+static void merge_keys(json_t **object) {
+  json_t *from = json_incref(json_object_get(*object, "<<")), *item;
+  size_t i;
+  if (json_is_object(from) || json_is_array(from)) json_object_del(*object, "<<");
+  add_missing(object, from);
+  json_array_foreach(from, i, item) add_missing(object, item);
+  json_decref(from);
+}
+
+static json_t *json_of_yaml(yaml_reading *r, const yaml_node_t *node, int depth) { // NOLINT(misc-no-recursion)
   json_t *out = NULL;
-  if (!node || depth > MAX_DEPTH || *n_left == 0) return json_null();
-  --*n_left;
+  if (!node) return json_null();
+  if (depth > MAX_DEPTH || r->n_left == 0) return fail_yaml(r, node, "nested too deep, or repeated too often");
+  --r->n_left;
   if (node->type == YAML_SEQUENCE_NODE) {
     out = json_array();
     for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top; i++)
-      cq_json_push(&out, json_of_yaml(d, yaml_document_get_node(d, *i), depth + 1, n_left));
+      cq_json_push(&out, json_of_yaml(r, yaml_document_get_node(&r->document, *i), depth + 1));
   } else if (node->type == YAML_MAPPING_NODE) {
     out = json_object();
     for (yaml_node_pair_t *i = node->data.mapping.pairs.start; i < node->data.mapping.pairs.top; i++) {
-      const yaml_node_t *key = yaml_document_get_node(d, i->key);
-      if (key && key->type == YAML_SCALAR_NODE)
-        cq_json_set(&out, (const char *)key->data.scalar.value,
-                    json_of_yaml(d, yaml_document_get_node(d, i->value), depth + 1, n_left));
+      const yaml_node_t *key = yaml_document_get_node(&r->document, i->key);
+      const char *name = key && key->type == YAML_SCALAR_NODE ? (const char *)key->data.scalar.value : NULL;
+      if (!name || strlen(name) != key->data.scalar.length)
+        json_decref(fail_yaml(r, node, "a name that is not text"));
+      else if (json_object_get(out, name))
+        json_decref(fail_yaml(r, key, "a name that comes twice"));
+      else
+        cq_json_set(&out, name, json_of_yaml(r, yaml_document_get_node(&r->document, i->value), depth + 1));
     }
+    merge_keys(&out);
   } else {
     const cq_slice text = cq_slice_trimmed((cq_slice){(const char *)node->data.scalar.value, node->data.scalar.length});
     const bool is_plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -53,28 +86,25 @@ static json_t *json_of_yaml(yaml_document_t *d, const yaml_node_t *node, int dep
   return out;
 }
 
-/* *out: NULL when out of memory, unchanged when it is no YAML, which `why` then explains. */
-static void read_yaml(json_t **out, char *why, size_t n_why, cq_slice text) {
+/* *out: NULL when out of memory, unchanged when it is no YAML, which `why` then explains. line: of its first. */
+static void read_yaml(json_t **out, char *why, size_t n_why, cq_slice text, size_t line) {
   yaml_parser_t parser;
-  yaml_document_t document;
+  yaml_reading r = {.n_left = 1000 + 16 * text.n, .line = line};
   json_t *json = NULL;
-  size_t n_left = text.n + 1;
-  bool is_read = false;
   if (yaml_parser_initialize(&parser)) {
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.data, text.n);
-    is_read = yaml_parser_load(&parser, &document);
-    if (is_read) {
-      json = json_of_yaml(&document, yaml_document_get_root_node(&document), 0, &n_left);
-      yaml_document_delete(&document);
+    if (yaml_parser_load(&parser, &r.document)) {
+      json = json_of_yaml(&r, yaml_document_get_root_node(&r.document), 0);
+      yaml_document_delete(&r.document);
     } else if (parser.error != YAML_MEMORY_ERROR) {
-      snprintf(why, n_why, "line %zu: %s", parser.problem_mark.line + 2, parser.problem ? parser.problem : "no YAML");
+      r.line += parser.problem_mark.line, r.problem = parser.problem ? parser.problem : "no YAML";
     }
+    if (r.problem) snprintf(why, n_why, "line %zu: %s", r.line, r.problem);
     yaml_parser_delete(&parser);
   }
-  if (!is_read && *why) return;
-  json_decref(*out);
-  *out = json;
+  json_decref(r.problem ? json : *out);
+  if (!r.problem) *out = json;
 }
 
 /* Appends lines "name = value" and [tables] of TOML as YAML; or those of YAML with unquoted values, such as a title with
@@ -93,7 +123,8 @@ static void put_as_yaml(cq_builder *out, cq_slice text, bool is_toml) {
       cq_builder_char(out, ':');
       in_table = true;
     } else if (is_comment || !sign || !value.n || in_list ||
-               (!is_toml && (cq_is_blank(*line.data) || strchr("\"'[{>|#&*!", *value.data)))) {
+               (!is_toml && (cq_is_blank(*line.data) ||
+                             (strchr("\"'[{>|#&*!", *value.data) && !(value.n > 1 && !memcmp(value.data, "{{", 2)))))) {
       cq_builder_text(out, in_list || in_table ? "  " : "");
       cq_builder_bytes(out, line.data, line.n);
     } else {
@@ -112,28 +143,35 @@ static void put_as_yaml(cq_builder *out, cq_slice text, bool is_toml) {
   }
 }
 
-/* Returns the text after the front matter, or all of it without one. */
+static cq_slice right_trimmed(cq_slice line) {
+  while (line.n && cq_is_blank(line.data[line.n - 1])) line.n--;
+  return line;
+}
+
+/* Returns the text after the front matter, or all of it without one. Its end is a line like its first, not one of a
+ * value's indented lines. */
 static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
-  cq_slice rest = file->bytes, line;
-  const cq_slice fence = cq_slice_trimmed(next_line(&rest));
-  const bool is_toml = cq_slice_equal(fence, cq_slice_of("+++"));
+  cq_slice rest = file->bytes, fence = {0}, line;
+  size_t first_line = 1;
+  for (; rest.n && fence.n == 0; first_line++) fence = right_trimmed(next_line(&rest));
+  const bool is_toml = cq_slice_equal(cq_slice_trimmed(fence), cq_slice_of("+++"));
   cq_slice block = {rest.data, 0};
   char why[200] = "", text[600];
   bool is_over = false;
-  if (!is_toml && !cq_slice_equal(fence, cq_slice_of("---"))) return file->bytes;
+  if (!is_toml && !cq_slice_equal(cq_slice_trimmed(fence), cq_slice_of("---"))) return file->bytes;
   while (rest.n && !is_over) {
-    line = next_line(&rest);
-    if (block.n == 0 && line.data == block.data && cq_slice_trimmed(line).n == 0) return file->bytes; /* a rule */
-    is_over = cq_slice_equal(cq_slice_trimmed(line), fence);
+    line = right_trimmed(next_line(&rest));
+    if (block.n == 0 && line.data == block.data && line.n == 0) return file->bytes; /* a rule */
+    is_over = cq_slice_equal(line, fence) || (!is_toml && cq_slice_equal(line, cq_slice_of("...")));
     if (!is_over) block.n = (size_t)(rest.data - block.data);
   }
   if (!is_over) return file->bytes;
   cq_builder yaml = {0};
-  if (!is_toml) read_yaml(out, why, sizeof why, block);
+  if (!is_toml) read_yaml(out, why, sizeof why, block, first_line);
   if (is_toml || *why) {
     char again[sizeof why] = "";
     put_as_yaml(&yaml, block, is_toml);
-    read_yaml(out, again, sizeof again, (cq_slice){yaml.data ? yaml.data : "", yaml.n});
+    read_yaml(out, again, sizeof again, (cq_slice){yaml.data ? yaml.data : "", yaml.n}, first_line);
     if (is_toml || !*again) memcpy(why, again, sizeof why);
   }
   if (yaml.failed) json_decref(*out), *out = NULL;
@@ -260,5 +298,8 @@ static cq_status read_markdown(bool *found, void *state, cq_document_file *file,
   return CQ_OK;
 }
 
-const cq_document_type cq_document_type_markdown = {
-    .name = "markdown", .endings = " .md .markdown ", .is_one = true, .most_bytes = MOST_BYTES, .read = read_markdown};
+const cq_document_type cq_document_type_markdown = {.name = "markdown",
+                                                    .endings = " .md .markdown .mdown .mkd .mdx .qmd .rmd ",
+                                                    .is_one = true,
+                                                    .most_bytes = MOST_BYTES,
+                                                    .read = read_markdown};

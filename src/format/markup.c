@@ -112,7 +112,7 @@ static void put_number(cq_builder *out, cq_slice digits) {
   memcpy(copy, digits.data + is_hex, digits.n - is_hex);
   const unsigned long code = strtoul(copy, NULL, is_hex ? 16 : 10);
   const bool is_character = code >= 0x20 && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  put_code(out, is_character ? (uint32_t)code : ' ');
+  put_code(out, is_character ? cq_html_character((uint32_t)code) : ' ');
 }
 
 void cq_markup_text(cq_builder *out, cq_slice text) {

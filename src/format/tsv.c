@@ -35,7 +35,10 @@ cq_label_kind cq_tsv_label(const cq_slice *columns, size_t n_texts, bool is_firs
   double number;
   size_t n_named = 0;
   for (size_t i = 0; i < n_texts; i++) n_named += is_named(columns[i], texts);
+  if (is_first_line && is_named(columns[0], labels) && is_named(label, texts)) return CQ_LABEL_SWAPPED;
   if (is_first_line && (n_named == n_texts || is_named(label, labels))) return CQ_LABEL_HEADER;
-  const bool is_missing = cq_slice_equal(label, cq_slice_of("-")) || (cq_slice_number(&number, label) && number == -1);
+  const bool is_blank = label.n == 0 && columns[n_texts].n > 0; /* an empty column is malformed */
+  const bool is_missing =
+      is_blank || cq_slice_equal(label, cq_slice_of("-")) || (cq_slice_number(&number, label) && number == -1);
   return is_missing ? CQ_LABEL_MISSING : CQ_LABEL;
 }

@@ -47,6 +47,9 @@ static cq_status status_of(int code) {
 
 static cq_status fail_page(const cq_document_store *s, cq_error *error) {
   const long long page = cq_page_checks_damaged(s->db);
+  if (page == 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, s->path,
+                        "the journal that a killed process left beside it is damaged: restore both, or index again");
   return cq_fail_file(error, CQ_ERR_FORMAT, s->path,
                       "page %lld (bytes %lld to %lld) is damaged: it does not fit its check", page,
                       (page - 1) * CQ_PAGE_BYTES, page * CQ_PAGE_BYTES - 1);

@@ -131,10 +131,13 @@ static cq_status read_alone(bool *full, reading *r, const cq_lines *lines, const
 
 static cq_status read_plain(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {
   const bool has_tab = line.n > 0 && memchr(line.data, '\t', line.n);
+  const bool is_json = line.n > 1 && !memcmp(line.data, "{\"", 2) && line.data[line.n - 1] == '}';
   uint32_t entry = 0;
-  if (line.n == 0 || has_tab)
+  if (line.n == 0 || has_tab || is_json)
     return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(lines), cq_lines_number(lines), "%s",
-                        has_tab ? "a tab, expected a sentence without translations" : "an empty line");
+                        has_tab   ? "a tab, expected a sentence without translations"
+                        : is_json ? "a JSON object, expected a sentence"
+                                  : "an empty line");
   if (is_too_long(r, line)) {
     r->set->n_long++;
     return CQ_OK;
@@ -160,6 +163,8 @@ static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, 
   if (n > 3) n = 3;
   const cq_label_kind kind = o->third == CQ_THIRD_LABEL ? cq_tsv_label(columns, 2, number == 1) : CQ_LABEL;
   r->set->n_unlabeled += kind == CQ_LABEL_MISSING, r->set->n_headers += kind == CQ_LABEL_HEADER;
+  if (kind == CQ_LABEL_SWAPPED)
+    return cq_fail_line(error, CQ_ERR_ARGUMENT, path, number, "the label is in column 1, expected in column 3");
   if (kind) return CQ_OK;
   for (size_t c = 0; c < n; c++)
     if (columns[c].n == 0) return cq_fail_line(error, CQ_ERR_FORMAT, path, number, "column %zu is empty", c + 1);
@@ -171,10 +176,10 @@ static cq_status read_with_third(bool *full, reading *r, const cq_lines *lines, 
     r->set->n_long++;
     return CQ_OK;
   }
+  const cq_slice third = n < 3 ? (cq_slice){0} : o->third == CQ_THIRD_LABEL ? cq_slice_trimmed(columns[2]) : columns[2];
   uint32_t entry = 0;
   const cq_status status = entry_of(&entry, full, r, columns[0], error);
-  return status || *full ? status
-                         : add_translation_of(r, entry, columns[1], n == 3 ? columns[2] : (cq_slice){0}, error);
+  return status || *full ? status : add_translation_of(r, entry, columns[1], third, error);
 }
 
 static cq_status read_line(bool *full, reading *r, const cq_lines *lines, cq_slice line, cq_error *error) {

@@ -36,6 +36,16 @@ for header in 'text\tlabel' 'Sentence\tGold_Label' 'text\tsubject'; do
   stderr_has "raw-en.tsv: left out: 1 rows without a label"
   same two <(sed 's/raw-en/en/g; s/raw/learn/g' stdout)
 done
+# Blanks around a label are not of it; columns in the other order are noticed.
+sed 's/$/ /' learn.tsv >blanks.tsv
+expect 0 eval classify --model "$TEACHER" --train blanks.tsv --json en.tsv
+stderr_has "blanks.tsv: 3 classes"
+{ printf 'label\ttext\n'; awk -F'\t' '{ print $2 "\t" $1 }' learn.tsv; } >swapped.tsv
+expect 1 eval classify --model "$TEACHER" --train swapped.tsv en.tsv
+stderr_has "swapped.tsv: the label is in column 1, expected in column 2"
+tail -n +2 swapped.tsv >unnamed.tsv
+expect 0 eval classify --model "$TEACHER" --train unnamed.tsv unnamed.tsv
+stderr_has "rows: are these labels, in column 2?"
 printf 'text\tlabel\na\t-1\n' >none.tsv
 expect 1 eval classify --model "$TEACHER" --train none.tsv en.tsv
 stderr_has "none.tsv: no row has a label"

@@ -88,6 +88,12 @@ expect 0 $common --nli snli.tsv --steps 3 --output with
 stderr_has "left out: 2 without a label (-1 or -), the names of the columns"
 stderr_has "2 labels: entailment 28, neutral 28"
 same with/0_StaticEmbedding/model.safetensors without/0_StaticEmbedding/model.safetensors
+sed 's/$/ /' nli.tsv >blanks.tsv
+expect 0 $common --nli blanks.tsv --steps 3 --output blanks
+stderr_has "2 labels: entailment 28, neutral 28"
+{ printf 'label\tpremise\thypothesis\n'; awk -F'\t' '{ print $3 "\t" $1 "\t" $2 }' nli.tsv; } >swapped.tsv
+expect 1 $common --nli swapped.tsv --skip-bad --steps 3 --output swapped
+stderr_has "swapped.tsv:1: the label is in column 1, expected in column 3"
 
 # What cannot be.
 expect 2 $common --output o

@@ -255,6 +255,8 @@ static void a_page_is_what_is_shown(void **state) {
   reads("latin.html", "<html><head><meta charset=iso-8859-1></head><body><p>caf\xE9</p></body></html>",
         "{\"id\": \"%\", \"text\": \"café\"}\n", NULL);
   reads("begins", "<html><p>unclosed <i>everything", "{\"id\": \"%\", \"text\": \"unclosed everything\"}\n", NULL);
+  reads("codes.html", "<title>&#150;</title><p>it&#146;s &#x80;\xC2\x85",
+        "{\"id\": \"%\", \"title\": \"\xE2\x80\x93\", \"text\": \"it\xE2\x80\x99s \xE2\x82\xAC\xE2\x80\xA6\"}\n", NULL);
   reads("void.html", "", "{\"id\": \"%\"}\n", NULL);
   reads("wrong.html", "<meta charset=utf-8><p>gr\xC3\xBCn <p>bad \xFF <p>\xE2\x82\xAC",
         "{\"id\": \"%\", \"text\": \"grün\\nbad \xEF\xBF\xBD\\n€\"}\n", NULL);
@@ -377,6 +379,28 @@ static void markdown_is_its_text(void **state) {
   reads("text.md", "+++\ntitle = \"\"\"a\nb\"\"\"\n+++\n\nT\n",
         "{\"id\": \"%\", \"text\": \"+++ title = \\\"\\\"\\\"a b\\\"\\\"\\\" +++\\n\\nT\"}\n", &heard);
   assert_non_null(strstr(notice, "text.md: its front matter is read as text: line 2: "));
+  /* other ends, merged and repeated values, and what only looks like an end */
+  reads("dots.md", "\n---\ntitle: Dots\nn: |\n  ---\n  ...\n...\nT\n\n---\n\nU\n",
+        "{\"id\": \"%\", \"title\": \"Dots\", \"text\": \"T\\n\\nU\", \"n\": \"---\\n...\"}\n", NULL);
+  reads(
+      "merge.md",
+      "---\nb: &b {lang: de, title: Base}\nc: &c {k: v, lang: fr}\n<<: [*b, *c]\ntitle: Own\nx: {{ y }}\n---\nT\n",
+      "{\"id\": \"%\", \"title\": \"Own\", \"text\": \"T\", \"language\": \"de\", \"b\": {\"lang\": \"de\", \"title\": "
+      "\"Base\"}, \"c\": {\"k\": \"v\", \"lang\": \"fr\"}, \"x\": \"{{ y }}\", \"k\": \"v\"}\n",
+      NULL);
+  const char *const refused[][2] = {{"a: 1\nb: 2\na: 3", "line 4: a name that comes twice"},
+                                    {"a: 1\n? [b]\n: c", "line 2: a name that is not text"},
+                                    {"a: 1\n\"b\\0c\": d", "line 2: a name that is not text"},
+                                    {"a: &a\n  b: *a", "line 2: nested too deep, or repeated too often"}};
+  for (size_t i = 0; i < 4; i++) {
+    char bytes[100];
+    cq_error ignored;
+    snprintf(bytes, sizeof bytes, "---\n%s\n---\n", refused[i][0]);
+    *notice = 0;
+    write_bytes(test_path("r.md"), bytes, strlen(bytes));
+    free(all(test_path("r.md"), &heard, &ignored));
+    assert_non_null(strstr(notice, refused[i][1]));
+  }
   reads("b.md", "Text.\n\n## A [link](x)\n\nMore.\n",
         "{\"id\": \"%\", \"title\": \"A link\", \"text\": \"Text.\\n\\nA link\\n\\nMore.\"}\n", NULL);
   reads("d.md", "---\n\nSome words: a sentence.\n\nMore.\n\n---\n\nText.\n",
@@ -521,6 +545,17 @@ static void encodings_are_converted_or_suggested(void **state) {
 static void what_fits_no_format_is_refused(void **state) {
   (void)state;
   cq_documents_options o = as_they_say();
+  FAILS("a.srt",
+        "\xEF\xBB\xBF"
+        "1\r\n00:00:01,000 --> 00:00:02,000\r\nHello\r\n",
+        0, "is in no format of documents");
+  FAILS("a.vtt", "WEBVTT\n\n00:01.000 --> 00:02.000\nHello\n", 0, "is in no format of documents");
+  FAILS("a.pdf", "%PDF-1.4\n", 0, "is in no format of documents");
+  FAILS("a.rtf", "{\\rtf1 hello}\n", 0, "is in no format of documents");
+  FAILS("a.xml", "<?xml version=\"1.0\"?>\n<p>a</p>\n", 0, "is in no format of documents");
+  reads("page", "<?xml version=\"1.0\"?>\n<!DOCTYPE html>\n<p>a", "{\"id\": \"%\", \"text\": \"a\"}\n", NULL);
+  reads("numbers", "1\n2\n", "{\"id\": \"%:1\", \"text\": \"1\"}\n{\"id\": \"%:2\", \"text\": \"2\"}\n", NULL);
+  reads("a.qmd", "---\ntitle: T\n---\nB\n", "{\"id\": \"%\", \"title\": \"T\", \"text\": \"B\"}\n", NULL);
   FAILS("picture", "\x89PNG\r\n\x1A\n\0\0\0\rIHDR", 0, "is in no format of documents");
   FAILS("bad.jsonl", "{\"text\": \"a\"}\n{\"text\": \"b\",}\n", 2, "bad.jsonl:2: not a JSON object: ");
   FAILS("list.jsonl", "[1]\n", 1, "not a JSON object");

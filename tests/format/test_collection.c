@@ -85,6 +85,7 @@ static void all_text_counts(void **state) {
   check("<DOC><DOCNO>a</DOCNO>AT&amp;T &lt;tag&gt; &quot;q&quot; &apos;s&apos; co&hyph;op &#65;&#x42;&#X43; "
         "&#233;</DOC>\n",
         "a=AT&T <tag> \"q\" 's' co op ABC é");
+  check("<DOC><DOCNO>a</DOCNO>it&#146;s &#x80;</DOC>\n", "a=it’s €"); /* windows-1252, as in browsers */
   check("<DOC><DOCNO>a</DOCNO>&#0;x&#7;y&#xD800;z&#x110000;w&#;v&#x;u</DOC>\n", "a=x y z w v u");
   check("<DOC><DOCNO>a</DOCNO>caf&eacute; &Eacute;t&eacute; &szlig;&hellip;&theta;&zwnj;&EACUTE;&AMP;&Amp; "
         "&thetasy</DOC>\n",

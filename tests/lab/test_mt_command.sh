@@ -37,11 +37,16 @@ lines_are stderr 1
 stdout_has "|tok:zh|smooth:exp|"
 stdout_has "|tok:zh|stem:no|"
 grep -q '^chrF  ' stdout || fail "chrF is missing"
-for pair in zh-TW:zh zh_Hans:zh ja:char th:char km:char lo:char my:char ko:13a de:13a thx:13a; do
+for pair in zh-TW:zh zh_Hans:zh yue:zh ja:char th:char km:char lo:char my:char ko:13a de:13a thx:13a; do
   expect 0 eval mt h r --language "${pair%:*}" --csv
   stdout_has "|tok:${pair#*:}|smooth:exp|"
   stdout_has "|case:lc|tok:${pair#*:}|"
 done
+yes 我喜欢吃苹果，也喜欢看电影和听音乐。 | head -n 3 >zh
+expect 0 eval mt zh zh
+stderr_has "the references hardly have blanks"
+expect 0 eval mt zh zh --language zh --measure bleu
+stderr_is_empty
 expect 0 eval mt h r --language ja --tokens intl --measure bleu --csv
 stdout_has "|tok:intl|"
 stderr_is_empty

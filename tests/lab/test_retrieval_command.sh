@@ -54,6 +54,14 @@ stderr_has "appears twice"
 printf '2 Q0 d1 1 2 x\n' >other
 expect 1 eval retrieval qrels other
 stderr_has "have no topic in common"
+printf '1 0 d1 1\n2 0 d2 1\n' >two
+expect 0 eval retrieval two run --measure map
+stderr_has "left out: 1 of 2 judged topics, which the run lacks (--complete counts 0)"
+expect 0 eval retrieval two run --measure map --complete
+stderr_is_empty
+printf '1 0 D1 1\n' >upper
+expect 0 eval retrieval upper run
+stderr_has "no document of the run is judged: do both files have the same ids?"
 : >empty
 expect 1 eval retrieval qrels empty
 expect 1 eval retrieval nowhere run

@@ -173,6 +173,7 @@ static void malformed_plain_text_is_named(void **state) {
   const struct {
     const char *text, *says;
   } cases[] = {{"One.\nTwo.\tZwei.\n", "a tab, expected a sentence without translations"},
+               {"One.\n{\"text\": \"Two.\"}\n", "a JSON object, expected a sentence"},
                {"One.\n\nTwo.\n", "an empty line"},
                {"One.\n\xff\n", "UTF-8"}};
   cq_parallel data = {0};

@@ -42,6 +42,8 @@ CQ_DEFAULT_OPTIONS(cq_retrieval_eval_options, cq_retrieval_eval_default_options,
 CQ_API CQ_MUST_USE cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, const char *run,
                                                const cq_retrieval_eval_options *options, cq_error *error);
 CQ_API void cq_retrieval_eval_free(cq_retrieval_eval *retrieval);
+/** What may be wrong: no document of the run is judged, or the run lacks topics; NULL: nothing. */
+CQ_API const char *cq_retrieval_eval_notice(const cq_retrieval_eval *retrieval);
 
 CQ_API size_t cq_retrieval_eval_n_measures(const cq_retrieval_eval *retrieval);
 CQ_API const char *cq_retrieval_eval_measure(const cq_retrieval_eval *retrieval, size_t measure);

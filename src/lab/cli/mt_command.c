@@ -55,7 +55,7 @@ static const char *const headings[N_MEASURES] = {"BLEU", "chrF", "chrF++", "METE
 
 /* The tokenization that sacreBLEU chooses for a language; characters instead of a segmenter's words. */
 static cq_mt_tokens tokens_of_language(const char *language) {
-  static const char *const chinese[] = {"zh", "zho", "cmn"};
+  static const char *const chinese[] = {"zh", "zho", "chi", "cmn", "yue", "lzh"};
   static const char *const without_blanks[] = {"ja", "jpn", "th", "tha", "km", "khm", "lo", "lao", "my", "mya"};
   const size_t n = strcspn(language, "-_");
   for (size_t i = 0; i < sizeof chinese / sizeof *chinese; i++)
@@ -63,6 +63,20 @@ static cq_mt_tokens tokens_of_language(const char *language) {
   for (size_t i = 0; i < sizeof without_blanks / sizeof *without_blanks; i++)
     if (strlen(without_blanks[i]) == n && !strncasecmp(without_blanks[i], language, n)) return CQ_MT_CHAR;
   return CQ_MT_13A;
+}
+
+/* Whether what blanks separate is too long to be words, as in Chinese. */
+static bool lacks_blanks(const cq_mt_texts *texts) {
+  size_t n_words = 0, n_characters = 0;
+  for (size_t i = 0; i < texts->n; i++) {
+    const cq_slice text = texts->references[0][i];
+    n_words++;
+    for (size_t at = 0; at < text.n; at++) {
+      n_words += text.data[at] == ' ';
+      n_characters += ((unsigned char)text.data[at] & 0xc0) != 0x80;
+    }
+  }
+  return n_characters > 15 * n_words;
 }
 
 static cq_status measure_bleu(figures *f, const struct args *args, const cq_mt_texts *texts, cq_error *error) {
@@ -211,6 +225,8 @@ static int run_mt(const cli_call *call) {
     return cli_fail_error(&error);
   if (args->meteor->language && !cli_given(call, "tokens"))
     args->bleu->tokens = tokens_of_language(args->meteor->language);
+  else if (!cli_given(call, "tokens") && lacks_blanks(texts))
+    cli_note("the references hardly have blanks, which separate words here: name the --language, as in zh");
   int code = measure_texts(&f, args, texts);
   if (code == CLI_OK && args->json)
     print_mt_json(&f, args, texts);

@@ -50,6 +50,7 @@ static int run_retrieval(const cli_call *call) {
     return cli_fail_error(&error);
   for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
   print(r, ALL);
+  if (cq_retrieval_eval_notice(r)) cli_note("%s", cq_retrieval_eval_notice(r));
   cq_retrieval_eval_free(r);
   return CLI_OK;
 }

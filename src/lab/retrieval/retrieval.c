@@ -63,8 +63,10 @@ struct cq_retrieval_eval {
   cq_run run;
   measure *measures;
   size_t n_measures, n_topics;
-  cq_slice *topics; /* [n_topics] */
-  double *values;   /* [n_topics, n_measures] */
+  cq_slice *topics;            /* [n_topics] */
+  double *values;              /* [n_topics, n_measures] */
+  size_t n_left_out, n_judged; /* topics that the run lacks; documents of the run with a judgment */
+  char notice[160];
 };
 
 static cq_status fail_measure(const char *name, cq_error *error) {
@@ -103,8 +105,10 @@ static cq_status evaluate_topic(cq_retrieval_eval *r, size_t first, size_t n, si
                                 cq_error *error) {
   int32_t *relevance = cq_alloc_array(n_ranked, sizeof *relevance), *judged = cq_alloc_array(n, sizeof *judged);
   cq_status status = relevance && judged ? CQ_OK : cq_fail_memory(error, "a ranking");
-  for (size_t i = 0; !status && i < n_ranked; i++)
+  for (size_t i = 0; !status && i < n_ranked; i++) {
     relevance[i] = cq_judgement_find(&r->judgements, first, n, r->run.items[from + i].document);
+    r->n_judged += relevance[i] != CQ_NOT_JUDGED;
+  }
   if (!status) {
     const cq_ranking ranking = {relevance, n_ranked, judged,
                                 cq_judgements_relevances(judged, &r->judgements, first, n)};
@@ -131,6 +135,7 @@ static cq_status evaluate_topics(cq_retrieval_eval *r, bool complete, cq_error *
     while (from < run->n && cq_slice_compare(run->items[from].topic, topic) < 0) from++;
     size_t to = from;
     while (to < run->n && cq_slice_compare(run->items[to].topic, topic) == 0) to++;
+    r->n_left_out += to == from && !complete;
     if (to > from || complete) status = evaluate_topic(r, first, end - first, from, to - from, error);
     from = to;
   }
@@ -172,11 +177,21 @@ cq_status cq_eval_retrieval(cq_retrieval_eval **out, const char *judgements, con
   if (!status) status = evaluate_topics(r, o.complete, error);
   if (!status && r->n_topics == 0)
     status = cq_fail(error, CQ_ERR_ARGUMENT, "%s and %s have no topic in common", judgements, run);
+  if (r->n_judged == 0)
+    snprintf(r->notice, sizeof r->notice, "no document of the run is judged: do both files have the same ids?");
+  else if (r->n_left_out)
+    snprintf(r->notice, sizeof r->notice,
+             "left out: %zu of %zu judged topics, which the run lacks (--complete counts 0)", r->n_left_out,
+             r->n_left_out + r->n_topics);
   if (status)
     cq_retrieval_eval_free(r);
   else
     *out = r;
   return status;
+}
+
+const char *cq_retrieval_eval_notice(const cq_retrieval_eval *r) {
+  return *r->notice ? r->notice : NULL;
 }
 
 void cq_retrieval_eval_free(cq_retrieval_eval *r) {

@@ -28,10 +28,15 @@ static void vectors_free(labeled_vectors *v) {
 }
 
 /* Numbers the class names in the order of the training data; writes the numbers to v. */
-static cq_status number_classes(labeled_vectors *v, cq_intern *classes, cq_error *error) {
+static cq_status number_classes(labeled_vectors *v, cq_intern *classes, const char *file, const cq_eval_options *o,
+                                cq_error *error) {
+  char text[400];
   for (size_t i = 0; i < v->rows.n; i++)
     if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)
       return cq_fail_memory(error, "classes");
+  snprintf(text, sizeof text, "%.250s: %u classes in %zu rows: are these labels, in column 2?", file, classes->n,
+           v->rows.n);
+  if (classes->n > 2 && 2 * classes->n > v->rows.n && o->notice) o->notice(o->notice_context, text);
   return CQ_OK;
 }
 
@@ -51,9 +56,11 @@ static cq_status keep_labeled(cq_rows *rows, const char *file, const cq_eval_opt
   for (size_t i = 0; i < rows->n; i++) {
     const cq_slice columns[] = {rows->column[0][i], rows->column[1][i]};
     const cq_label_kind kind = cq_tsv_label(columns, 1, i == 0);
+    if (kind == CQ_LABEL_SWAPPED)
+      return cq_fail_file(error, CQ_ERR_FORMAT, file, "the label is in column 1, expected in column 2");
     n_missing += kind == CQ_LABEL_MISSING;
     if (kind) continue;
-    rows->column[0][n] = columns[0], rows->column[1][n++] = columns[1];
+    rows->column[0][n] = columns[0], rows->column[1][n++] = cq_slice_trimmed(columns[1]);
   }
   char text[400];
   snprintf(text, sizeof text, "%.250s: left out: %zu rows without a label (-1 or -)%s", file, n_missing,
@@ -84,7 +91,7 @@ cq_status cq_classifier_train(cq_classifier **out, const cq_encoder *encoder, co
   if (!c) return cq_fail_memory(error, "classifier");
   c->encoder = encoder;
   cq_status status = read_labeled(&v, &o, file, eval_options, error);
-  if (!status) status = number_classes(&v, &c->classes, error);
+  if (!status) status = number_classes(&v, &c->classes, file, &o, error);
   if (!status && c->classes.n < 2) status = cq_fail_file(error, CQ_ERR_ARGUMENT, file, "all rows are of one class");
   if (!status) status = cq_encode_column(&v.vectors, encoder, ctx, v.rows.column[0], v.rows.n, &o, error);
   if (!status)
