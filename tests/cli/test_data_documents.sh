@@ -41,7 +41,7 @@ printf '{"id": "1", "text": "a\\nb"}\n{"id": "3", "text": "e"}\n' >expected
 same expected stdout
 stderr_has "names.csv: no document in it"
 stderr_has "skipped: mac.csv:4: 3 columns, the first row has 2"
-stderr_has "1 malformed document was skipped"
+stderr_has "1 document, file or folder was skipped"
 expect 1 data documents mac.csv
 
 finish

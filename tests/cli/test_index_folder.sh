@@ -67,7 +67,16 @@ printf 'two\tA cat.\ntwo\tA cat.\n' >twice.tsv
 expect 1 index add small.index --mirror twice.tsv
 stderr_has "twice.tsv:2: document 'two' appears twice"
 expect 1 index add small.index first.tsv second.tsv
-stderr_has "second.tsv:1: document 'two' appears twice"
+stderr_has "second.tsv:1: document 'two' appears twice, before in first.tsv:2"
+for batch in 1 2 1000; do
+  expect 1 index add small.index --mirror --batch $batch first.tsv second.tsv
+  stderr_has "second.tsv:1: document 'two' appears twice, before in first.tsv:2"
+done
+printf -- '---\nid: same\n---\nA cow.\n' | tee one.md >two.md
+expect 1 index add small.index one.md two.md
+stderr_has "two.md: document 'same' appears twice, before in one.md"
+expect_from two.md 1 index add small.index --format markdown one.md -
+stderr_has "<stdin>: document 'same' appears twice"
 # Without --file-ids any document may be in the file that cannot be read.
 printf 'id,text\ntwo,A cat.\nthree,"A hor\n' >broken.csv
 expect 0 index add small.index --mirror --skip-bad broken.csv
@@ -88,6 +97,47 @@ for changes in "added 1 document, the index has 5" "nothing changed, the index h
   cut -f 2 "$tmp/stdout" | sort | tr '\n' ' ' >ids
   printf 'a.csv#1 a.csv#2 a.csv:4 b.jsonl#1 site/page.md#1 ' | same - ids
 done
+
+# No record of a file has the id of another file, whatever their names.
+mkdir names
+printf 'id,text\n9.md,A cat.\nx#9.md,A cow.\n' >names/t.csv
+for name in 't.csv#9.md' 't.csv%239.md' 't.csv#x#9.md' 't.csv%23x#9.md' 'C# 100%.md'; do echo "A dog." >"names/$name"; done
+expect 0 search names "a dog" --model "$TEACHER"
+stderr_has "the index has 7"
+cut -f 2 "$tmp/stdout" | sort >ids
+printf '%s\n' 'C# 100%.md' 't.csv#9.md' 't.csv#x#9.md' t.csv%{23,2523}{9.md,x#9.md} | sort | same - ids
+
+# What is there, but cannot be read as a file, keeps what the index has of it, with a line that names it; what is gone
+# goes.
+mkdir odd odd/site away
+printf 'A hen.\n' >away/hen.txt
+ln -s ../away/hen.txt odd/hen.txt && ln -s ../away odd/far.away
+printf 'id,text\n1,A cat.\n2,A cow.\n' >odd/t.csv
+for name in dog.txt fox.md pig.txt owl.txt site/rat.md; do echo "A ${name%.*}." >odd/$name; done
+expect 0 search odd "a dog" --model "$TEACHER"
+stderr_has "the index has 9"
+mv away gone
+rm odd/t.csv odd/fox.md odd/pig.txt odd/owl.txt odd/site/rat.md
+mkdir odd/t.csv && mkfifo odd/fox.md && ln -s pig.txt odd/pig.txt && mkfifo odd/unknown.xyz
+for changes in "added 0 documents, the index has 7" "nothing changed, the index has 7"; do
+  expect 0 search odd "a dog"
+  stderr_has "$changes"
+  for line in "odd/hen.txt is a link to something that is not there" "odd/fox.md is neither a file nor a folder" \
+    "odd/pig.txt is a link to something that is not there" \
+    "odd/far.away is a link to something that is not there; what the index has of it is kept" \
+    "odd/t.csv is a folder; what the index has of it is kept"; do
+    stderr_has "$(realpath odd)${line#odd}"
+  done
+  grep -q "malformed\|unknown.xyz" "$tmp/stderr" && fail "it is called something else"
+done
+expect 0 index add --mirror --file-ids --relative odd/.calque odd
+stderr_has "kept 6 documents"
+rm -r odd/t.csv odd/far.away
+expect 0 search odd "a dog"
+stderr_has "removed 3 documents"
+mv gone away
+expect 0 search odd "a dog"
+stderr_has "the index has 4"
 
 # What cannot be read stays in the index, whatever is wrong with the file; of the other files it goes.
 has_of_a() {
@@ -244,7 +294,8 @@ if [ "$(id -u)" -ne 0 ]; then
     chmod $mode exports/site
     expect 0 search exports "a sheep"
     stderr_has "kept 1 document"
-    stderr_has "exports/site"
+    grep -q "exports/site.*cannot be read: Permission denied" "$tmp/stderr" || fail "the folder is not named"
+    grep -q malformed "$tmp/stderr" && fail "an unreadable folder is no malformed document"
     stderr_has "nothing changed, the index has 5"
     chmod +rx exports/site
   done
