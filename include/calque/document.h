@@ -67,8 +67,8 @@ typedef enum cq_document_format {
 typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
-  /** Encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte order mark decides first,
-   * and in a directory an html file's declaration */
+  /** Encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte order mark, or text that is
+   * clearly UTF-16, decides first, and in a directory an html file's declaration */
   const char *encoding;
   /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
    * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */

@@ -467,13 +467,15 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
   cq_input *input;
   cq_slice bytes;
   struct stat info;
-  if (d->o.encoding || !strstr(error->message, "not UTF-8") || stat(d->file.path, &info) != 0 || !S_ISREG(info.st_mode))
+  const bool has_nul = strstr(error->message, "a NUL byte");
+  if (d->o.encoding || (!has_nul && !strstr(error->message, "not UTF-8")) || stat(d->file.path, &info) != 0 ||
+      !S_ISREG(info.st_mode))
     return;
   if (cq_input_open(&input, d->file.path, NULL)) return;
-  if (!cq_input_peek(&bytes, input, NULL) && cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n &&
-      cq_encoding_guess(name, bytes) && strcmp(name, "UTF-8") != 0) {
+  if (!cq_input_peek(&bytes, input, NULL) && (has_nul || cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n) &&
+      cq_encoding_guess(name, bytes) && (has_nul ? !strncmp(name, "UTF-16", 6) : strcmp(name, "UTF-8") != 0)) {
     const size_t n = strlen(error->message);
-    snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s", name);
+    snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s (--encoding)", name);
   }
   cq_input_close(input);
 }
