@@ -139,7 +139,7 @@ static bool is_name_of(const char *model, const char *recorded) {
                                  : !strncmp(recorded, "calque-", 7) && !strcmp(model, recorded + 7));
 }
 
-/* Opens an index for reading with the model that is asked for. CQ_ERR_ARGUMENT: another one made it. */
+/* Opens an index for reading with the requested model. CQ_ERR_ARGUMENT: another one made it. */
 static cq_status open_as_asked(cq_index **out, const indexed_folder *f, cq_error *error) {
   cq_index_options o = *f->options;
   const cq_encoder *encoder;
