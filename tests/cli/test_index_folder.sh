@@ -249,7 +249,7 @@ for file in manifest.json documents-1 vectors-1 passages-1 checks-1 deleted-1 wo
     expect 0 search docs "a dog" --ranking dense
     same "$tmp/stdout" <(sort -rn "$tmp/stdout")
     cut -f 1,2,4 "$tmp/stdout" | same - kept.txt
-    grep -q "^calque: $(realpath docs)/.calque: .*; rebuilding it with " "$tmp/stderr" || fail "$file ($damage): not rebuilt"
+    grep -q "^calque: $(realpath docs)/.calque.*; rebuilding it with " "$tmp/stderr" || fail "$file ($damage): not rebuilt"
     stderr_has "added 3 documents, the index has 3"
     expect 0 index check docs/.calque
     [ "$(ls -A docs | grep -c calque)" -eq 1 ] && [ -e docs/.calque/notes.txt ] || fail "$(ls -A docs docs/.calque)"

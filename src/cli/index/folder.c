@@ -198,13 +198,13 @@ static cq_status read_folder(const char *place, const indexed_folder *f, const c
   return status;
 }
 
-/* An index next to the old one takes its place when it is complete. why: it is made */
+/* An index next to the old one takes its place when it is complete. */
 static int rebuild(const indexed_folder *f, const char *model, const char *why) {
   char fresh[PLACE], old[PLACE];
   cq_error error = {0};
   cq_index_options o = *f->options;
   o.model = model ? model : CQ_DEFAULT_MODEL;
-  cli_note("%s: %s; rebuilding it with %s", f->place, why, o.model);
+  cli_note("%s; rebuilding it with %s", why, o.model);
   const cq_status status = read_folder(beside(fresh, f->place, FRESH), f, &o, &error);
   if (!status && (rename(f->place, beside(old, f->place, OLD)) || rename(fresh, f->place)))
     return cli_fail("%s: cannot be replaced: %s", f->place, strerror(errno));
@@ -236,21 +236,21 @@ static bool is_damage(cq_status status) {
 }
 
 static int rebuild_damaged(const indexed_folder *f, const cq_error *error) {
-  const size_t n = strlen(f->place);
-  const char *model = f->options->model, *why = error->message;
-  char *recorded = model ? NULL : recorded_model(f);
-  if (!strncmp(why, f->place, n)) why += n + strspn(why + n, "/: ");
-  const int code = rebuild(f, model ? model : recorded, why);
+  char *recorded = f->options->model ? NULL : recorded_model(f);
+  const int code = rebuild(f, recorded ? recorded : f->options->model, error->message);
   free(recorded);
   return code;
 }
 
 static int rebuild_other(const indexed_folder *f, const char *made) {
   const char *model = f->options->model;
-  char why[MAX_PATH];
+  char why[PLACE + MAX_PATH];
   const bool is_same = !model || is_name_of(model, made);
-  snprintf(why, sizeof why, is_same ? "the model '%s' has changed since this index was made" : "made with '%s'", made);
-  if (is_same && f->options->compose) snprintf(why, sizeof why, "made without --compose, or with another '%s'", made);
+  snprintf(why, sizeof why,
+           !is_same              ? "%s: made with '%s'"
+           : f->options->compose ? "%s: made without --compose, or with another '%s'"
+                                 : "%s: the model '%s' has changed since this index was made",
+           f->place, made);
   return rebuild(f, is_same ? made : model, why);
 }
 

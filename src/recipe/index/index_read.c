@@ -68,7 +68,10 @@ static cq_status fail_at(place at, cq_status status, cq_error *error) {
 /* An id appears twice: the first place is looked for in the files. */
 static cq_status fail_twice(const reading *r, cq_slice id, place second, cq_error *error) {
   char before[sizeof error->file + 64] = "";
+  cq_arena arena = {0};
   cq_document d;
+  id.data = cq_arena_strndup(&arena, id.data, id.n); /* borrowed from the reader */
+  if (!id.data) return cq_fail_memory(error, "documents");
   bool more = cq_documents_rewind(r->documents);
   while (more && !cq_documents_next(&d, r->documents, NULL) && d.id.data) {
     const place first = current_place(r);
@@ -78,6 +81,7 @@ static cq_status fail_twice(const reading *r, cq_slice id, place second, cq_erro
   }
   const cq_status status =
       cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice%s", (int)cq_min(id.n, 200), id.data, before);
+  cq_arena_free(&arena);
   return fail_at(second, status, error);
 }
 
@@ -141,14 +145,7 @@ static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d,
   if (!r->before) return CQ_OK;
   cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
   if (status || first < 0) return status;
-  if (r->seen[first]) {
-    cq_builder id = {0};
-    cq_builder_bytes(&id, d->id.data, d->id.n);
-    status = id.failed ? cq_fail_memory(error, "documents")
-                       : fail_twice(r, (cq_slice){id.data, id.n}, current_place(r), error);
-    cq_builder_free(&id);
-    return status;
-  }
+  if (r->seen[first]) return fail_twice(r, d->id, current_place(r), error);
   status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
   if (!status) *unchanged = is_same(&old, d);
   r->seen[first] = 1;
