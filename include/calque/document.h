@@ -67,22 +67,22 @@ typedef enum cq_document_format {
 typedef struct cq_documents_options {
   size_t size;
   cq_document_format format;
-  /** Encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte order mark decides first,
-   * and in a directory an html file's declaration */
+  /** Encoding of the files, by ICU's name; NULL: UTF-8, or as an html file declares. A byte order mark, or text that is
+   * clearly UTF-16, decides first, and in a directory an html file's declaration */
   const char *encoding;
   /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
    * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
   const char *language; /**< language of documents without one; "auto": identified (calque/language.h); "none", NULL:
                          * none */
-  cq_notice_fn notice;  /**< receives each file's format, the files left out, the first few files without a document,
-                         * and the reasons for the first few skipped */
+  cq_notice_fn notice;  /**< receives each file's format, the files left out, the first few files without a document or
+                         * that are no files (links to nothing, pipes), and the reasons for the first few skipped */
   void *notice_context;
   /** Count malformed documents, and continue with the next one (or file, if a file is one document) */
   bool skip_bad;
   bool relative; /**< a document without an id gets its path within the named directory */
   /** Ids need only differ within their file: they become FILE#ID, with the name that documents without an id get. A
-   * file's second document of the same id gets FILE:LINE instead */
+   * file's second document of the same id gets FILE:LINE instead. In a FILE that itself reads as FILE#ID, # is %23 */
   bool file_ids;
 } cq_documents_options;
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents) /**< group "documents" */

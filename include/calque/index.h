@@ -140,7 +140,7 @@ typedef struct cq_index_read_result {
   uint64_t n_blank;                /**< blank ones, left out */
   uint64_t n_skipped;              /**< malformed (cq_documents_options' skip_bad) */
   /** With mirror: documents that the reader lacks, but that are kept, because a file that may have them could not be
-   * read completely */
+   * read completely, or at all while its name is there */
   uint64_t n_kept;
 } cq_index_read_result;
 

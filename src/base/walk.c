@@ -18,18 +18,20 @@ typedef struct ancestor {
   const struct ancestor *above;
 } ancestor;
 
-static cq_status add_walked(cq_walk *walk, const char *path, bool is_inside, int failure, cq_error *error) {
+static cq_status add_walked(cq_walk *walk, const char *path, bool is_inside, int failure, bool is_directory,
+                            cq_error *error) {
   char *copy = cq_strdup(path);
   if (!copy || !cq_reserve((void **)&walk->files, &walk->capacity, walk->n + 1, sizeof *walk->files)) {
     cq_free(copy);
     return cq_fail_memory(error, path);
   }
-  walk->files[walk->n++] = (cq_walked){copy, copy + (is_inside ? walk->n_root : 0), is_inside, failure};
+  walk->files[walk->n++] = (cq_walked){copy, copy + (is_inside ? walk->n_root : 0), is_inside, failure, is_directory};
   return CQ_OK;
 }
 
-static cq_status add_unreadable(cq_walk *walk, const char *path, cq_error *error) {
-  return walk->keeps_unreadable ? add_walked(walk, path, true, errno, error) : cq_fail_errno(error, path, "reading");
+static cq_status add_failure(cq_walk *walk, const char *path, int failure, bool is_directory, cq_error *error) {
+  if (walk->keeps_all) return add_walked(walk, path, true, failure, is_directory, error);
+  return failure < 0 ? CQ_OK : cq_fail_errno(error, path, "reading");
 }
 
 static int bytewise_names(const struct dirent **a, const struct dirent **b) {
@@ -44,16 +46,18 @@ static bool is_above(const struct stat *info, const ancestor *above) {
 static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct stat *info, const ancestor *above,
                                cq_error *error);
 
-/* Adds one name of a directory; the builder holds its path. Leaves out everything but files and directories (a pipe, a
- * device, a dangling link). */
+/* Adds one name of a directory, unless it has gone since; the builder holds its path. */
 static cq_status add_entry(cq_walk *walk, cq_builder *path, const ancestor *above, cq_error *error) {
   struct stat info;
   if (path->failed) return cq_fail_memory(error, "a path");
-  if (stat(path->data, &info) != 0)
-    return errno == ENOENT || errno == ELOOP ? CQ_OK : add_unreadable(walk, path->data, error);
-  if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) return CQ_OK;
-  return S_ISDIR(info.st_mode) ? add_directory(walk, path, &info, above, error)
-                               : add_walked(walk, path->data, true, 0, error);
+  if (stat(path->data, &info) != 0) {
+    if (errno != ENOENT && errno != ELOOP) return add_failure(walk, path->data, errno, false, error);
+    return lstat(path->data, &info) != 0 ? CQ_OK : add_failure(walk, path->data, CQ_WALK_DANGLING, false, error);
+  }
+  if (S_ISREG(info.st_mode)) return add_walked(walk, path->data, true, 0, false, error);
+  if (!S_ISDIR(info.st_mode)) return add_failure(walk, path->data, CQ_WALK_SPECIAL, false, error);
+  const cq_status status = add_failure(walk, path->data, CQ_WALK_DIRECTORY, true, error);
+  return status ? status : add_directory(walk, path, &info, above, error);
 }
 
 static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct stat *info, const ancestor *above,
@@ -63,7 +67,7 @@ static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct sta
   struct dirent **entries;
   if (is_above(info, above)) return CQ_OK;
   const int n = scandir(path->data, &entries, NULL, bytewise_names);
-  if (n < 0 && above) return add_unreadable(walk, path->data, error);
+  if (n < 0 && above) return add_failure(walk, path->data, errno, true, error);
   if (n < 0) return cq_fail_errno(error, path->data, "reading the directory");
   cq_status status = CQ_OK;
   for (int i = 0; i < n; i++) {
@@ -82,9 +86,9 @@ static cq_status add_directory(cq_walk *walk, cq_builder *path, const struct sta
 
 cq_status cq_walk_add(cq_walk *walk, const char *path, cq_error *error) {
   struct stat info;
-  if (strcmp(path, "-") == 0) return add_walked(walk, path, false, 0, error);
+  if (strcmp(path, "-") == 0) return add_walked(walk, path, false, 0, false, error);
   if (stat(path, &info) != 0) return cq_fail_file(error, CQ_ERR_IO, path, "there is no such file or directory");
-  if (!S_ISDIR(info.st_mode)) return add_walked(walk, path, false, 0, error);
+  if (!S_ISDIR(info.st_mode)) return add_walked(walk, path, false, 0, false, error);
   cq_builder below = {0};
   cq_builder_text(&below, path);
   walk->n_root = below.n + (below.n && path[below.n - 1] != '/');

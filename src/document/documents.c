@@ -73,6 +73,14 @@ static const cq_document_type *const types[] = {
 };
 enum { N_TYPES = sizeof types / sizeof *types };
 
+/* A name that was not read, or not completely. */
+typedef struct unread {
+  char *name; /* of its documents */
+  const char *path, *why;
+  size_t file; /* its place in the walk */
+  bool is_told, is_directory;
+} unread;
+
 struct cq_documents {
   cq_documents_options o;
   char *strings[3]; /* copies of the options' */
@@ -81,6 +89,7 @@ struct cq_documents {
   size_t next_file;
   const cq_document_type *type; /* of the file that is open; NULL: none is */
   const char *name;             /* names its documents without an id */
+  cq_builder marked;            /* the same, if it is not the file's own */
   void *state;                  /* its reader's */
   bool was_read;                /* a file that is one document */
   cq_document_file file;
@@ -89,14 +98,15 @@ struct cq_documents {
   cq_builder id;    /* where documents have none */
   uint64_t n_found; /* documents of the file */
   uint64_t n_void;  /* files without any */
+  uint64_t n_odd;   /* names that are no file, reported */
   uint64_t n_files[N_TYPES];
   uint64_t n_left_out;
   cq_builder left_out; /* the first few extensions of those, between blanks */
   size_t n_endings;
   bool is_over;
   uint64_t n_skipped;
-  const char **damaged; /* names of files that could not be read completely, ascending */
-  size_t n_damaged, damaged_capacity;
+  unread *unread;
+  size_t n_unread, unread_capacity;
   cq_map ids; /* those of the file that is open, for file_ids */
 };
 
@@ -119,7 +129,7 @@ cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t
   if ((o.encoding && !d->o.encoding) || (o.fields && !d->o.fields) || (o.language && !d->o.language))
     status = cq_fail_memory(error, "documents");
   if (!status) status = cq_document_fields_parse(&d->fields, d->o.fields, error);
-  d->walk.keeps_unreadable = o.skip_bad;
+  d->walk.keeps_all = true;
   for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&d->walk, paths[i], error);
   if (status)
     cq_documents_close(d);
@@ -143,7 +153,9 @@ void cq_documents_close(cq_documents *d) {
   cq_builder_free(&d->whole);
   cq_builder_free(&d->id);
   cq_builder_free(&d->left_out);
-  cq_free(d->damaged);
+  for (size_t i = 0; i < d->n_unread; i++) cq_free(d->unread[i].name);
+  cq_free(d->unread);
+  cq_builder_free(&d->marked);
   for (size_t i = 0; i < sizeof d->strings / sizeof *d->strings; i++) cq_free(d->strings[i]);
   cq_free(d);
 }
@@ -371,19 +383,67 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
   return status || !d->type->open ? status : d->type->open(&d->state, &d->file, error);
 }
 
+/* Names the documents of a file. With file_ids, a # in its name that could stand between FILE and ID, as in a.csv#9.md,
+ * becomes %23, so that no two documents have the same id. */
+static cq_status name_documents(cq_documents *d, const cq_walked *file, cq_error *error) {
+  char ending[16];
+  d->name = !strcmp(file->path, "-") ? "<stdin>" : d->o.relative && file->is_inside ? file->name : file->path;
+  if (!d->o.file_ids || !strpbrk(d->name, "#%")) return CQ_OK;
+  cq_builder_clear(&d->marked);
+  for (const char *c = d->name; *c && !d->marked.failed; c++) {
+    find_ending(ending, d->marked.n ? d->marked.data : "");
+    if ((*c == '#' || *c == '%') && type_of_name(d, file, ending))
+      cq_builder_printf(&d->marked, "%%%02X", (unsigned)*c);
+    else
+      cq_builder_char(&d->marked, *c);
+  }
+  d->name = d->marked.data;
+  return d->marked.failed ? cq_fail_memory(error, file->path) : CQ_OK;
+}
+
+static cq_status note_unread(cq_documents *d, const char *why, bool is_told, bool is_directory, cq_error *error) {
+  const size_t file = d->next_file - 1;
+  if (d->n_unread && d->unread[d->n_unread - 1].file == file) return CQ_OK;
+  char *name = cq_strdup(d->name);
+  if (!name || !cq_reserve((void **)&d->unread, &d->unread_capacity, d->n_unread + 1, sizeof *d->unread)) {
+    cq_free(name);
+    return cq_fail_memory(error, d->name);
+  }
+  d->unread[d->n_unread++] = (unread){name, d->walk.files[file].path, why, file, is_told, is_directory};
+  return CQ_OK;
+}
+
+/* A name that is no file that could be read. type: by its name; NULL: unknown. */
+static cq_status take_failure(cq_documents *d, const cq_walked *file, const cq_document_type *type, cq_error *error) {
+  char text[400];
+  const bool is_dangling = file->failure == CQ_WALK_DANGLING, is_directory = file->failure == CQ_WALK_DIRECTORY;
+  if (file->failure > 0)
+    return cq_fail_file(error, CQ_ERR_IO, file->path, "%s cannot be read: %s", file->is_directory ? "the folder" : "it",
+                        strerror(file->failure));
+  const bool is_told = type && !is_directory && d->o.notice && d->n_odd++ < MAX_SKIPS_TOLD;
+  const char *why = is_dangling    ? "is a link to something that is not there"
+                    : is_directory ? "is a folder"
+                                   : "is neither a file nor a folder";
+  snprintf(text, sizeof text, "left out: %.300s %s", file->path, why);
+  if (is_told) d->o.notice(d->o.notice_context, text);
+  if (is_directory ? !type || !d->o.file_ids : !type && !d->o.file_ids) return CQ_OK;
+  return note_unread(d, why, is_told, is_directory, error);
+}
+
 static cq_status open_next_file(cq_documents *d, cq_error *error) {
   const cq_walked *file = &d->walk.files[d->next_file++];
   char ending[16];
   cq_input *input;
   find_ending(ending, file->path);
-  d->name = !strcmp(file->path, "-") ? "<stdin>" : d->o.relative && file->is_inside ? file->name : file->path;
   const cq_document_type *type = type_of_name(d, file, ending);
-  if (file->failure) return cq_fail_file(error, CQ_ERR_IO, file->path, "reading: %s", strerror(file->failure));
+  cq_status status = name_documents(d, file, error);
+  if (status) return status;
+  if (file->failure) return take_failure(d, file, type, error);
   if (!type && file->is_inside) {
     leave_out(d, ending);
     return CQ_OK;
   }
-  cq_status status = cq_input_open(&input, file->path, error);
+  status = cq_input_open(&input, file->path, error);
   if (status) return status;
   if (!type && (status = choose_type(&type, d, input, error))) {
     cq_input_close(input);
@@ -422,13 +482,15 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
   cq_input *input;
   cq_slice bytes;
   struct stat info;
-  if (d->o.encoding || !strstr(error->message, "not UTF-8") || stat(d->file.path, &info) != 0 || !S_ISREG(info.st_mode))
+  const bool has_nul = strstr(error->message, "a NUL byte");
+  if (d->o.encoding || (!has_nul && !strstr(error->message, "not UTF-8")) || stat(d->file.path, &info) != 0 ||
+      !S_ISREG(info.st_mode))
     return;
   if (cq_input_open(&input, d->file.path, NULL)) return;
-  if (!cq_input_peek(&bytes, input, NULL) && cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n &&
-      cq_encoding_guess(name, bytes) && strcmp(name, "UTF-8") != 0) {
+  if (!cq_input_peek(&bytes, input, NULL) && (has_nul || cq_utf8_invalid_at(bytes.data, bytes.n) < bytes.n) &&
+      cq_encoding_guess(name, bytes) && (has_nul ? !strncmp(name, "UTF-16", 6) : strcmp(name, "UTF-8") != 0)) {
     const size_t n = strlen(error->message);
-    snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s", name);
+    snprintf(error->message + n, sizeof error->message - n, "; the encoding may be %s (--encoding)", name);
   }
   cq_input_close(input);
 }
@@ -506,22 +568,26 @@ static void tell_skipped(const cq_documents *d, cq_error *why) {
   d->o.notice(d->o.notice_context, text);
 }
 
-static cq_status note_damaged(cq_documents *d, cq_error *error) {
-  if (d->n_damaged && d->damaged[d->n_damaged - 1] == d->name) return CQ_OK;
-  if (!cq_reserve((void **)&d->damaged, &d->damaged_capacity, d->n_damaged + 1, sizeof *d->damaged))
-    return cq_fail_memory(error, d->name);
-  d->damaged[d->n_damaged++] = d->name;
-  return CQ_OK;
-}
-
-bool cq_documents_may_hold(const cq_documents *d, cq_slice id) {
-  if (!d->o.file_ids) return d->n_damaged > 0;
-  for (size_t i = 0; i < d->n_damaged; i++) {
-    const size_t n = strlen(d->damaged[i]);
-    if (id.n < n || memcmp(id.data, d->damaged[i], n) != 0) continue;
-    if (id.n == n || id.data[n] == '#' || id.data[n] == ':' || id.data[n] == '/') return true;
+bool cq_documents_may_hold(cq_documents *d, cq_slice id) {
+  for (size_t i = 0; i < d->n_unread; i++) {
+    unread *u = &d->unread[i];
+    const size_t n = strlen(u->name);
+    char text[400];
+    if (d->o.file_ids && (id.n < n || memcmp(id.data, u->name, n) != 0)) continue;
+    if (d->o.file_ids && id.n > n && !strchr(u->is_directory ? "#:" : "#:/", id.data[n])) continue;
+    snprintf(text, sizeof text, "%.300s %s; what the index has of it is kept", u->path, u->why);
+    if (d->o.notice && !u->is_told) d->o.notice(d->o.notice_context, text);
+    return u->is_told = true;
   }
   return false;
+}
+
+bool cq_documents_rewind(cq_documents *d) {
+  for (size_t i = 0; i < d->walk.n; i++)
+    if (!strcmp(d->walk.files[i].path, "-")) return false;
+  close_file(d);
+  d->next_file = 0, d->is_over = false, d->o.notice = NULL;
+  return true;
 }
 
 /* Counts and skips malformed input: a document, or the rest of its file. */
@@ -531,7 +597,7 @@ static void skip_bad(cq_status *status, bool *found, cq_documents *d, cq_error *
   const bool is_broken = d->file.is_broken || (d->file.lines && cq_lines_broken(d->file.lines));
   if (d->type && (!d->type->resumes || *status == CQ_ERR_IO || is_broken)) close_file(d);
   d->n_skipped++;
-  *status = note_damaged(d, why), *found = false;
+  *status = note_unread(d, "cannot be read completely", d->n_skipped <= MAX_SKIPS_TOLD, false, why), *found = false;
 }
 
 cq_status cq_documents_next(cq_document *out, cq_documents *d, cq_error *error) {

@@ -8,9 +8,12 @@
 
 #include <jansson.h>
 
-/* Whether a file that could not be read completely (skip_bad) may hold a document with this id. Without file_ids, an id
- * does not name its file: then any such file may. */
-bool cq_documents_may_hold(const cq_documents *documents, cq_slice id);
+/* Whether something that could not be read completely may hold a document with this id: a file (skip_bad), a directory,
+ * a link to something that is not there, or what has taken a file's place. A notice names it, once. Without file_ids, an
+ * id does not name its file: then any such file may. */
+bool cq_documents_may_hold(cq_documents *documents, cq_slice id);
+/* Begins again with the first file, without notices. False: standard input is among the files. */
+bool cq_documents_rewind(cq_documents *documents);
 
 /* --- fields --- */
 

@@ -67,11 +67,13 @@ enum { MAX_EXPANSION = 8, DOCUMENT_BYTES = 512 };
 /* A body's documents, which are all read before any is added: a bad one adds nothing. */
 typedef struct batch {
   cq_document *documents, **blocks; /* [n]; blocks have their texts */
+  char **places;                    /* [n] FILE:LINE; NULL: a document alone */
   size_t n, capacity, n_blank, n_bytes;
 } batch;
 
 static void free_batch(batch *b) {
-  for (size_t i = 0; i < b->n; i++) cq_free(b->blocks[i]);
+  for (size_t i = 0; i < b->n; i++) cq_free(b->blocks[i]), free(b->places[i]);
+  free(b->places);
   free(b->documents);
   free(b->blocks);
 }
@@ -82,17 +84,47 @@ static bool grow_batch(batch *b) {
   cq_document *documents = realloc(b->documents, capacity * sizeof *documents);
   if (documents) b->documents = documents;
   cq_document **blocks = documents ? realloc(b->blocks, capacity * sizeof *blocks) : NULL;
-  if (blocks) b->blocks = blocks, b->capacity = capacity;
-  return blocks != NULL;
+  if (blocks) b->blocks = blocks;
+  char **places = blocks ? realloc(b->places, capacity * sizeof *places) : NULL;
+  if (places) b->places = places, b->capacity = capacity;
+  return places != NULL;
 }
 
-/* Keeps a borrowed document. */
-static bool keep_document(batch *b, const cq_document *borrowed) {
+/* Keeps a borrowed document of a file (NULL: none) and line. */
+static bool keep_document(batch *b, const cq_document *borrowed, const char *file, uint64_t line) {
+  char place[PATH_MAX + 24] = "";
   cq_error error;
-  if (!grow_batch(b) || cq_document_copy(&b->blocks[b->n], borrowed, &error)) return false;
+  if (!grow_batch(b)) return false;
+  if (file) snprintf(place, sizeof place, line ? "%s:%llu" : "%s", file, (unsigned long long)line);
+  if (!(b->places[b->n] = strdup(place))) return false;
+  if (cq_document_copy(&b->blocks[b->n], borrowed, &error)) {
+    free(b->places[b->n]);
+    return false;
+  }
   b->documents[b->n] = *b->blocks[b->n];
   b->n++;
   return true;
+}
+
+static int by_id(const void *a, const void *b) {
+  const cq_document *x = *(const cq_document *const *)a, *y = *(const cq_document *const *)b;
+  const int order = strcmp(x->id.data, y->id.data);
+  return order ? order : x < y ? -1 : x > y;
+}
+
+/* Reports two documents with the same id, and where they are; false: there are none. */
+static bool fail_twice(serve_request *r, const batch *b) {
+  const cq_document **sorted = calloc(b->n + 1, sizeof *sorted);
+  bool found = false;
+  if (!sorted) return false;
+  for (size_t i = 0; i < b->n; i++) sorted[i] = &b->documents[i];
+  qsort(sorted, b->n, sizeof *sorted, by_id);
+  for (size_t i = 1; i < b->n && !found; i++)
+    if ((found = !strcmp(sorted[i - 1]->id.data, sorted[i]->id.data)))
+      serve_fail(r, SERVE_INVALID, NULL, "%s: document '%.200s' appears twice, before in %s",
+                 b->places[sorted[i] - b->documents], sorted[i]->id.data, b->places[sorted[i - 1] - b->documents]);
+  free(sorted);
+  return found;
 }
 
 /* Adds and commits; answers. */
@@ -101,7 +133,7 @@ static void add_batch(serve_request *r, batch *b) {
   cq_error error = {0};
   const size_t before = cq_index_size(index), n_passages = cq_index_n_passages(index);
   if (b->n && cq_index_add_commit(index, b->documents, b->n, r->shared->ctx, &error)) {
-    serve_fail_error(r, &error);
+    if (error.status != CQ_ERR_ARGUMENT || !fail_twice(r, b)) serve_fail_error(r, &error);
     return;
   }
   const size_t after = cq_index_size(index);
@@ -133,7 +165,7 @@ static void put_document(serve_request *r) {
     if (metadata) d.metadata = slice_of(metadata);
     if (cq_document_is_blank(&d))
       serve_fail(r, SERVE_INVALID, "text", "'text' is missing or blank");
-    else if (!keep_document(&b, &d))
+    else if (!keep_document(&b, &d, NULL, 0))
       serve_fail_memory(r);
     else
       add_batch(r, &b);
@@ -210,7 +242,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
     }
     if (cq_document_is_blank(&d)) {
       b->n_blank++;
-    } else if (!keep_document(b, &d)) {
+    } else if (!keep_document(b, &d, path + n_directory, cq_documents_line(in))) {
       serve_fail_memory(r);
       break;
     }

@@ -11,8 +11,8 @@
 /* Whether ICU knows the name: "windows-1252", "Shift_JIS", "UTF-16LE". */
 bool cq_encoding_is_known(const char *encoding);
 
-/* The encoding that the first bytes show: by the byte order mark of UTF-16 or UTF-32, or as UTF-16 that begins with '<',
- * '{' or '['; NULL: none. */
+/* The encoding that the first bytes show: by the byte order mark of UTF-16 or UTF-32, or as UTF-16 of which an eighth is
+ * ASCII or Latin-1; NULL: none. */
 const char *cq_encoding_marked(cq_slice bytes);
 
 /* Appends the bytes as UTF-8. The encoding must be a known one; bytes that are invalid in it become U+FFFD. Errors:

@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <unicode/ucnv.h>
@@ -40,6 +42,15 @@ bool cq_encoding_is_known(const char *encoding) {
   return *encoding && code != U_FILE_ACCESS_ERROR && code != U_ILLEGAL_ARGUMENT_ERROR;
 }
 
+/* How many values every other byte has. In UTF-16, high bytes have fewer than low ones. */
+static int n_values(cq_slice bytes, size_t first) {
+  bool is_there[256] = {false};
+  int n = 0;
+  for (size_t i = first; i < bytes.n; i += 2) is_there[(unsigned char)bytes.data[i]] = true;
+  for (int i = 0; i < 256; i++) n += is_there[i];
+  return n;
+}
+
 bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   UErrorCode code = U_ZERO_ERROR;
   name[0] = 0;
@@ -49,21 +60,36 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes) {
   const UCharsetMatch *match = U_SUCCESS(code) ? ucsdet_detect(detector, &code) : NULL;
   const char *best = match ? ucsdet_getName(match, &code) : NULL;
   if (best && U_SUCCESS(code) && strlen(best) < CQ_ENCODING_NAME) memcpy(name, best, strlen(best) + 1);
+  if (!strncmp(name, "UTF-16", 6))
+    snprintf(name, CQ_ENCODING_NAME, "UTF-16%s", n_values(bytes, 1) < n_values(bytes, 0) ? "LE" : "BE");
   ucsdet_close(detector);
   return name[0] != 0;
 }
 
-/* Whether text is UTF-16 without a mark: its first two characters are ASCII, as in HTML and JSON, and so is a quarter of
- * its beginning. high: which byte of a unit is 0 in ASCII. */
+static bool is_control(unsigned c) {
+  return (c < ' ' && (c < '\t' || c == '\v' || c > '\r')) || (c >= 0x7F && c < 0xA0);
+}
+
+/* Whether text is UTF-16 without a mark: the beginning has no control characters, private use or half pairs, and an
+ * eighth of it is below U+0100, such as blanks and newlines; seven eighths if it may also be UTF-8 with stray NULs.
+ * High bytes are not mostly letters, unless it begins like HTML or JSON. high: the first or second byte of a unit. */
 static bool is_utf16(cq_slice bytes, size_t high) {
-  const size_t n = cq_min(bytes.n, (size_t)64) / 2;
-  size_t n_ascii = 0;
+  const size_t n = cq_min(bytes.n, (size_t)LOOKED_AT) / 2;
+  size_t n_latin = 0, n_low_nul = 0, n_letters = 0;
+  bool after_high = false, may_be_utf8 = cq_utf8_invalid_at(bytes.data, 2 * n) + 4 > 2 * n;
   for (size_t i = 0; i < n; i++) {
-    const bool is_ascii = !bytes.data[2 * i + high] && bytes.data[2 * i + 1 - high];
-    if (!is_ascii && i < 2) return false;
-    n_ascii += is_ascii;
+    const unsigned above = (unsigned char)bytes.data[2 * i + high], low = (unsigned char)bytes.data[2 * i + 1 - high];
+    const unsigned c = above * 256 + low;
+    const bool is_second = c >= 0xDC00 && c < 0xE000;
+    if (is_control(c) || (c >= 0xE000 && c < 0xF900) || c >= 0xFFFE || is_second != after_high) return false;
+    after_high = c >= 0xD800 && c < 0xDC00;
+    n_latin += above == 0, n_low_nul += low == 0;
+    n_letters += above >= ' ' && low >= ' ' && above < 0x7F && low < 0x7F;
+    may_be_utf8 &= (!above || above >= 0x80 || !is_control(above)) && (!low || low >= 0x80 || !is_control(low));
   }
-  return n >= 2 && 4 * n_ascii >= n && strchr("<{[", bytes.data[1 - high]);
+  const bool is_marked_up = n >= 2 && strchr("<{[", bytes.data[1 - high]) && !bytes.data[high] && !bytes.data[2 + high];
+  const size_t rarest = may_be_utf8 && !is_marked_up ? n - n / 8 : (n + 7) / 8;
+  return n >= 2 && n_latin >= rarest && 4 * n_low_nul <= n_latin && (is_marked_up || 2 * n_letters <= n - n_latin);
 }
 
 const char *cq_encoding_marked(cq_slice bytes) {

@@ -33,6 +33,33 @@ stderr_has "latin.txt:1: not UTF-8"
 stderr_has "the encoding may be ISO-8859-1"
 expect 0 data documents --encoding ISO-8859-1 latin.txt
 
+# UTF-16 without a mark is recognized, in both byte orders; where it cannot be told for sure, it is suggested. UTF-8 with
+# stray NULs is not taken for it.
+printf 'id;text\n1;The dog barks in the yard.\n2;\xd0\xa1\xd0\xbe\xd0\xb1\xd0\xb0\xd0\xba\xd0\xb0 \xd0\xbb\xd0\xb0\xd0\xb5\xd1\x82\n3;猫睡觉\n' >wide.csv
+tr ';' '\t' <wide.csv >wide.tsv
+cut -d ';' -f 2- wide.csv | tee wide.txt | sed 's/.*/{"text": "&"}/' >wide.jsonl
+printf '一只狗在院子里叫。猫睡在沙发上，非常安静。\n猫睡觉。\n' >cjk.txt
+for file in wide.csv wide.tsv wide.txt wide.jsonl; do
+  expect 0 data documents "$file"
+  cp stdout expected
+  cp "$file" kept
+  for encoding in UTF-16LE UTF-16BE; do
+    iconv -t $encoding kept >"$file"
+    expect 0 data documents "$file"
+    same expected stdout
+  done
+done
+for encoding in UTF-16LE UTF-16BE; do
+  iconv -t $encoding cjk.txt >unknown.txt
+  expect 1 data documents unknown.txt
+  stderr_has "the encoding may be $encoding (--encoding)"
+done
+for text in 'b\0\na\n' 'a\0bc' 'jalid\0\nmimk\0\ncje\n' 'one\0two\0three\0four\0five\0' 'a dog\0\n' 'caf\xc3\xa9\0th\xc3\xa9\0'; do
+  printf "$text" >nul.txt
+  expect 1 data documents nul.txt
+  stderr_has "nul.txt:1: a NUL byte at position"
+done
+
 # A file without a document is named; a malformed row costs that row.
 printf 'id;text\r1;"a\nb"\r2;c;d\r3;e\r' >mac.csv
 printf 'id,text\n' >names.csv
@@ -41,7 +68,7 @@ printf '{"id": "1", "text": "a\\nb"}\n{"id": "3", "text": "e"}\n' >expected
 same expected stdout
 stderr_has "names.csv: no document in it"
 stderr_has "skipped: mac.csv:4: 3 columns, the first row has 2"
-stderr_has "1 malformed document was skipped"
+stderr_has "1 document, file or folder was skipped"
 expect 1 data documents mac.csv
 
 finish

@@ -141,7 +141,7 @@ expect 1 index add docs.index docs.jsonl
 stderr_has "docs.jsonl:4:"
 expect 0 index add docs.index --skip-bad docs.jsonl
 stderr_has "skipped: docs.jsonl:4:"
-stderr_has "1 malformed document was skipped"
+stderr_has "1 document, file or folder was skipped"
 stderr_has "added 3 documents (3 replaced), the index has 3"
 before=$(wc -c <docs.index/vectors-1)
 expect 0 index compact docs.index

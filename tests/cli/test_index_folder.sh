@@ -67,7 +67,16 @@ printf 'two\tA cat.\ntwo\tA cat.\n' >twice.tsv
 expect 1 index add small.index --mirror twice.tsv
 stderr_has "twice.tsv:2: document 'two' appears twice"
 expect 1 index add small.index first.tsv second.tsv
-stderr_has "second.tsv:1: document 'two' appears twice"
+stderr_has "second.tsv:1: document 'two' appears twice, before in first.tsv:2"
+for batch in 1 2 1000; do
+  expect 1 index add small.index --mirror --batch $batch first.tsv second.tsv
+  stderr_has "second.tsv:1: document 'two' appears twice, before in first.tsv:2"
+done
+printf -- '---\nid: same\n---\nA cow.\n' | tee one.md >two.md
+expect 1 index add small.index one.md two.md
+stderr_has "two.md: document 'same' appears twice, before in one.md"
+expect_from two.md 1 index add small.index --format markdown one.md -
+stderr_has "<stdin>: document 'same' appears twice"
 # Without --file-ids any document may be in the file that cannot be read.
 printf 'id,text\ntwo,A cat.\nthree,"A hor\n' >broken.csv
 expect 0 index add small.index --mirror --skip-bad broken.csv
@@ -88,6 +97,47 @@ for changes in "added 1 document, the index has 5" "nothing changed, the index h
   cut -f 2 "$tmp/stdout" | sort | tr '\n' ' ' >ids
   printf 'a.csv#1 a.csv#2 a.csv:4 b.jsonl#1 site/page.md#1 ' | same - ids
 done
+
+# No record of a file has the id of another file, whatever their names.
+mkdir names
+printf 'id,text\n9.md,A cat.\nx#9.md,A cow.\n' >names/t.csv
+for name in 't.csv#9.md' 't.csv%239.md' 't.csv#x#9.md' 't.csv%23x#9.md' 'C# 100%.md'; do echo "A dog." >"names/$name"; done
+expect 0 search names "a dog" --model "$TEACHER"
+stderr_has "the index has 7"
+cut -f 2 "$tmp/stdout" | sort >ids
+printf '%s\n' 'C# 100%.md' 't.csv#9.md' 't.csv#x#9.md' t.csv%{23,2523}{9.md,x#9.md} | sort | same - ids
+
+# What is there, but cannot be read as a file, keeps what the index has of it, with a line that names it; what is gone
+# goes.
+mkdir odd odd/site away
+printf 'A hen.\n' >away/hen.txt
+ln -s ../away/hen.txt odd/hen.txt && ln -s ../away odd/far.away
+printf 'id,text\n1,A cat.\n2,A cow.\n' >odd/t.csv
+for name in dog.txt fox.md pig.txt owl.txt site/rat.md; do echo "A ${name%.*}." >odd/$name; done
+expect 0 search odd "a dog" --model "$TEACHER"
+stderr_has "the index has 9"
+mv away gone
+rm odd/t.csv odd/fox.md odd/pig.txt odd/owl.txt odd/site/rat.md
+mkdir odd/t.csv && mkfifo odd/fox.md && ln -s pig.txt odd/pig.txt && mkfifo odd/unknown.xyz
+for changes in "added 0 documents, the index has 7" "nothing changed, the index has 7"; do
+  expect 0 search odd "a dog"
+  stderr_has "$changes"
+  for line in "odd/hen.txt is a link to something that is not there" "odd/fox.md is neither a file nor a folder" \
+    "odd/pig.txt is a link to something that is not there" \
+    "odd/far.away is a link to something that is not there; what the index has of it is kept" \
+    "odd/t.csv is a folder; what the index has of it is kept"; do
+    stderr_has "$(realpath odd)${line#odd}"
+  done
+  grep -q "malformed\|unknown.xyz" "$tmp/stderr" && fail "it is called something else"
+done
+expect 0 index add --mirror --file-ids --relative odd/.calque odd
+stderr_has "kept 6 documents"
+rm -r odd/t.csv odd/far.away
+expect 0 search odd "a dog"
+stderr_has "removed 3 documents"
+mv gone away
+expect 0 search odd "a dog"
+stderr_has "the index has 4"
 
 # What cannot be read stays in the index, whatever is wrong with the file; of the other files it goes.
 has_of_a() {
@@ -155,7 +205,7 @@ done
 expect_rebuilt() { # what is wrong
   expect 0 search exports "a sheep"
   stderr_has "$1"
-  stderr_has "exports/.calque: rebuilding the index"
+  stderr_has "; rebuilding it with $(realpath "$TEACHER")"
   stderr_has "added 5 documents, the index has 5"
   expect 0 search exports "a sheep"
   stderr_has "nothing changed"
@@ -176,11 +226,46 @@ expect 0 search named "a dog" --model "$TEACHER"
 stderr_has "the file's name, which would be an id, is not UTF-8"
 lines_are "$tmp/stdout" 1
 
-# Damage that only a search finds.
-printf '\377' | dd of=named/.calque/vectors-1 bs=1 seek=3 conv=notrunc 2>/dev/null
-expect 1 search named "a dog" --model "$TEACHER"
+# Any file of the index that is damaged or missing: one line says so, the index is rebuilt from the folder, and what a
+# user has put in its directory stays. Without a readable manifest the model is not known: the default takes its place.
+export CALQUE_MODELS=$tmp/shipped
+mkdir shipped && ln -s "$TEACHER" shipped/calque-base
+expect 0 search docs "a dog" # makes docs/.calque/words-2 of two commits
+touch docs/.calque/notes.txt
+rm -rf whole && cp -r docs/.calque whole
+for file in manifest.json documents-1 vectors-1 passages-1 checks-1 deleted-1 words-1; do
+  for damage in bit cut empty gone; do
+    rm -rf docs/.calque && cp -r whole docs/.calque
+    damaged=docs/.calque/$file
+    [ -e "$damaged" ] || { file=$(cd whole && ls ${file%-*}-* | head -1) && damaged=docs/.calque/$file; }
+    size=$(wc -c <"$damaged")
+    case $damage in
+      bit) if [ $file = manifest.json ]; then sed -i 's/"records": /"records": 1/' "$damaged"; else
+        damage "$damaged" $((size / 8)); fi ;;
+      cut) truncate -s $((size > 9 ? size - 9 : 0)) "$damaged" ;;
+      empty) truncate -s 0 "$damaged" ;;
+      gone) rm "$damaged" ;;
+    esac
+    expect 0 search docs "a dog" --ranking dense
+    same "$tmp/stdout" <(sort -rn "$tmp/stdout")
+    cut -f 1,2,4 "$tmp/stdout" | same - kept.txt
+    grep -q "^calque: $(realpath docs)/.calque.*; rebuilding it with " "$tmp/stderr" || fail "$file ($damage): not rebuilt"
+    stderr_has "added 3 documents, the index has 3"
+    expect 0 index check docs/.calque
+    [ "$(ls -A docs | grep -c calque)" -eq 1 ] && [ -e docs/.calque/notes.txt ] || fail "$(ls -A docs docs/.calque)"
+  done
+done
+rm -rf docs/.calque && mkdir docs/.calque && touch docs/.calque/notes.txt
+expect 0 search docs "a dog"
+[ -e docs/.calque/notes.txt ] || fail "what a user has put there is gone"
+unset CALQUE_MODELS
+rm -rf docs/.calque && mv whole docs/.calque
+# An index that the user has made is not rebuilt.
+cp -r small.index other.index && damage other.index/documents-1 5000
+cp -r other.index as-damaged
+expect 1 search other.index "a dog"
 stderr_has "is damaged"
-stderr_has "remove $(realpath named)/.calque: the next search makes it again"
+diff -r other.index as-damaged >/dev/null || fail "a search changed an index that is not a folder's"
 
 # Encodings: a byte order mark, a declared one, and --encoding.
 mkdir latin
@@ -209,22 +294,39 @@ if [ "$(id -u)" -ne 0 ]; then
     chmod $mode exports/site
     expect 0 search exports "a sheep"
     stderr_has "kept 1 document"
-    stderr_has "exports/site"
+    grep -q "exports/site.*cannot be read: Permission denied" "$tmp/stderr" || fail "the folder is not named"
+    grep -q malformed "$tmp/stderr" && fail "an unreadable folder is no malformed document"
     stderr_has "nothing changed, the index has 5"
     chmod +rx exports/site
   done
   rm -rf fresh/.calque && chmod -w fresh
   XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog" --model "$TEACHER"
   [ ! -e fresh/.calque ] && ls cache/calque/folders/%*%fresh/manifest.json >/dev/null || fail "the index is not in the cache"
-  chmod +w fresh
+  # Its own index is used if it is up to date.
+  chmod +w fresh && expect 0 search fresh "a dog" --model "$TEACHER" && rm -r cache
+  cp "$tmp/stdout" from-own && chmod -w fresh fresh/.calque
+  XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog"
+  stderr_has "nothing changed"
+  same "$tmp/stdout" from-own
+  [ ! -e cache ] || fail "a read-only folder with an index was indexed again"
+  chmod +w fresh # and one that somebody else owns is not changed
+  printf 'A fox.\n' >fresh/fox.txt
+  XDG_CACHE_HOME=$tmp/cache expect 0 search fresh "a dog" --model "$TEACHER"
+  ls cache/calque/folders/%*%fresh/manifest.json >/dev/null || fail "the index is not in the cache"
+  chmod +w fresh/.calque && rm fresh/fox.txt
 fi
 
 # Folders that hold nothing to read, and none.
 mkdir empty
 expect 1 search empty "a dog" --model "$TEACHER"
 stderr_has "no documents"
-expect 1 search docs "a dog" --model "$SOURCE/sample/teacher"
-stderr_has "teacher"
+expect 0 search docs "a dog" --model "$SOURCE/sample/teacher"
+stderr_has "docs/.calque: made with '$(realpath "$TEACHER")'; rebuilding it with $SOURCE/sample/teacher"
+expect 0 search docs "a dog"
+stderr_has "nothing changed"
+expect 1 search docs "a dog" --model nowhere
+expect 0 index info docs/.calque
+stdout_has "$(realpath "$SOURCE/sample/teacher")"
 expect 2 serve docs --writable
 stderr_has "--writable"
 expect 1 search nowhere "a dog"
@@ -298,9 +400,8 @@ for model in "" "--model base" "--model calque-base"; do
   stderr_has "nothing changed"
 done
 [ "$(ls -A home | tr '\n' ' ')" = ".calque dog.txt news.jsonl " ] || fail "more than the index is left: $(ls -A home)"
-expect 1 search home "a dog" --model "$TEACHER" # of another name: refused
-stderr_has "was made with another model"
-stderr_has "to index the folder with $TEACHER, remove"
+expect 0 search home "a dog" --model "$TEACHER" # of another name
+stderr_has "home/.calque: made with 'calque-base'; rebuilding it with $TEACHER"
 
 # A rebuild that fails keeps the old index; a killed one leaves the old index, under either name, and parts of the new.
 rm -rf home/.calque && cp -r earlier.index home/.calque

@@ -157,6 +157,11 @@ static void forms_that_are_refused(void **state) {
       {{FORM, NULL, BYTES(PART("name=x; filename=a.txt", "1") PART("name=y; filename=a.txt", "2") "--XyZ--")},
        422,
        "two files are named 'a.txt'"},
+      {{FORM, NULL,
+        BYTES(PART("name=x; filename=a.jsonl", "{\"id\": \"7\", \"text\": \"A\"}")
+                  PART("name=y; filename=b.csv", "id,text\n6,B\n7,C\n") "--XyZ--")},
+       422,
+       "b.csv:3: document '7' appears twice, before in a.jsonl:1"},
   };
   static const char whole[] =
       PART("name=x; filename=good.txt", "Good.") PART("name=y; filename=more.txt", "More.") "--XyZ--";

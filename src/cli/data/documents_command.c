@@ -23,7 +23,9 @@ static int print_documents(cq_documents *in) {
   }
   if (n_empty) cli_note("%" PRIu64 " document%s empty", n_empty, n_empty == 1 ? " is" : "s are");
   n_skipped = cq_documents_n_skipped(in);
-  if (n_skipped) cli_note("%" PRIu64 " malformed document%s skipped", n_skipped, n_skipped == 1 ? " was" : "s were");
+  if (n_skipped)
+    cli_note("%" PRIu64 " %s skipped", n_skipped,
+             n_skipped == 1 ? "document, file or folder was" : "documents, files or folders were");
   cli_note("%" PRIu64 " document%s", n, n == 1 ? "" : "s");
   return CLI_OK;
 }

@@ -46,7 +46,8 @@ void cli_index_note(const cq_index *index, const cli_index_changes *c) {
   const uint64_t n_after = cq_index_size(index), n_replaced = c->n_before + r->n_added - r->n_removed - n_after;
   const size_t n_passages = cq_index_n_passages(index);
   if (r->n_skipped)
-    cli_note("%" PRIu64 " malformed document%s skipped", r->n_skipped, r->n_skipped == 1 ? " was" : "s were");
+    cli_note("%" PRIu64 " %s skipped", r->n_skipped,
+             r->n_skipped == 1 ? "document, file or folder was" : "documents, files or folders were");
   if (r->n_kept)
     cli_note("kept %" PRIu64 " document%s that the index has of files that cannot be read completely", r->n_kept,
              r->n_kept == 1 ? "" : "s");

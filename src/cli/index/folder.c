@@ -1,12 +1,14 @@
 /* A folder's index, for commands that take either. Documents' ids are their paths within the folder.
  *
- *   compare   the index, open for reading, with the folder: usually nothing has changed
+ *   compare   the index, open for reading, with its checks and the folder: usually nothing has changed
  *   lock      one process changes an index; others use its last complete state, or wait if there is none
- *   update    or make it, or rebuild it when another model has made it, or when it is damaged */
+ *   update    or make it, or rebuild it from the folder if it is damaged or of another model or version: the new index
+ *             takes the old one's place when it is complete */
 #include "base/file.h"
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -74,9 +76,31 @@ static const char *beside(char out[PLACE], const char *place, const char *ending
   return out;
 }
 
+static bool is_of_index(const char *name) {
+  static const char *const names[] = {
+      "manifest.json", "lock",     "documents-", "passages-", "vectors-", "checks-", "deleted-",
+      "approximate-",  "hubness-", "queries-",   "words-",    ".",        NULL};
+  const char *const *known = names;
+  while (*known && strncmp(name, *known, strlen(*known)) != 0) known++;
+  return *known && (**known != '.' || !strcmp(name, ".") || !strcmp(name, ".."));
+}
+
+/* Moves what a user may have put in an index to the one in its place. */
+static void keep_others(const char *place, const char *old) {
+  char from[2 * MAX_PATH], to[2 * MAX_PATH];
+  DIR *directory = opendir(old);
+  for (const struct dirent *entry; directory && (entry = readdir(directory));) {
+    snprintf(from, sizeof from, "%s/%s", old, entry->d_name), snprintf(to, sizeof to, "%s/%s", place, entry->d_name);
+    if (!is_of_index(entry->d_name)) (void)!rename(from, to);
+  }
+  if (directory) closedir(directory);
+}
+
 static void remove_index(const char *place, const char *ending) {
   char path[PLACE];
-  nftw(beside(path, place, ending), remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  beside(path, place, ending);
+  if (!strcmp(ending, OLD)) keep_others(place, path);
+  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* What a killed process has left, or another one is making; to be removed only with the lock. */
@@ -115,11 +139,13 @@ static bool is_name_of(const char *model, const char *recorded) {
                                  : !strncmp(recorded, "calque-", 7) && !strcmp(model, recorded + 7));
 }
 
-/* Whether an index was made with an earlier model of the same name. */
-static bool is_outdated(const cq_index *index, const char *model) {
+/* Opens an index for reading with the requested model. CQ_ERR_ARGUMENT: another one made it. */
+static cq_status open_as_asked(cq_index **out, const indexed_folder *f, cq_error *error) {
+  cq_index_options o = *f->options;
   const cq_encoder *encoder;
-  return (!model || is_name_of(model, cq_index_model(index))) &&
-         cq_index_encoder(&encoder, index, NULL) == CQ_ERR_ARGUMENT;
+  o.writing = false, o.notice = NULL;
+  const cq_status status = cq_index_open(out, f->place, &o, error);
+  return status || cq_index_encoder(&encoder, *out, NULL) != CQ_ERR_ARGUMENT ? status : CQ_ERR_ARGUMENT;
 }
 
 static void keep_notice(void *context, const char *text) {
@@ -130,20 +156,17 @@ static void keep_notice(void *context, const char *text) {
 typedef enum state {
   CURRENT,
   CHANGED, /* there is an index that can be searched */
-  UNUSABLE /* there is none, it is empty, or another model's */
+  UNUSABLE /* there is none, it is empty, damaged, or another model's */
 } state;
 
 /* Ends at the first change, which cannot be written to an index that is open for reading. */
 static state compare(const indexed_folder *f) {
-  cq_index_options opening = cq_index_default_options();
   cli_index_changes changes;
-  cq_index *index;
+  cq_index *index = NULL;
   char *text = NULL;
   size_t n;
   state s = UNUSABLE;
-  if (access(f->place, F_OK) != 0 || cq_index_open(&index, f->place, &opening, NULL)) return UNUSABLE;
-  const char *model = f->options->model;
-  if (!is_outdated(index, model) && (!model || is_name_of(model, cq_index_model(index)))) {
+  if (access(f->place, F_OK) == 0 && !open_as_asked(&index, f, NULL) && !cq_index_check(index, f->ctx, NULL)) {
     FILE *notices = open_memstream(&text, &n);
     const cq_status status = notices ? mirror(&changes, f, index, keep_notice, notices, 1, NULL) : CQ_ERR_MEMORY;
     if (notices) fclose(notices);
@@ -176,11 +199,12 @@ static cq_status read_folder(const char *place, const indexed_folder *f, const c
 }
 
 /* An index next to the old one takes its place when it is complete. */
-static int rebuild(const indexed_folder *f, const char *model) {
+static int rebuild(const indexed_folder *f, const char *model, const char *why) {
   char fresh[PLACE], old[PLACE];
   cq_error error = {0};
   cq_index_options o = *f->options;
-  o.model = model;
+  o.model = model ? model : CQ_DEFAULT_MODEL;
+  cli_note("%s; rebuilding it with %s", why, o.model);
   const cq_status status = read_folder(beside(fresh, f->place, FRESH), f, &o, &error);
   if (!status && (rename(f->place, beside(old, f->place, OLD)) || rename(fresh, f->place)))
     return cli_fail("%s: cannot be replaced: %s", f->place, strerror(errno));
@@ -188,16 +212,12 @@ static int rebuild(const indexed_folder *f, const char *model) {
   return status ? cli_fail_error(&error) : CLI_OK;
 }
 
-/* An index in a format of another version, or damaged; not a document that cannot be added. */
-static bool is_damaged(const indexed_folder *f, cq_status status, const cq_error *error) {
-  const size_t n = strlen(f->place);
-  return status == CQ_ERR_FORMAT && !strncmp(error->file, f->place, n) && error->file[n] == '/';
-}
-
-/* The model that the manifest of an index names, which may be of another version; NULL: it cannot be read. */
+/* The model that the manifest of an index names, which may be damaged or of another version; NULL: it cannot be read, or
+ * there is no such model. */
 static char *recorded_model(const indexed_folder *f) {
   static const char key[] = "\"model\": \"";
   char path[PLACE + 16], *model = NULL;
+  cq_encoder *encoder = NULL;
   cq_slice text;
   snprintf(path, sizeof path, "%s/manifest.json", f->place);
   if (cq_file_read(&text, path, NULL)) return NULL;
@@ -205,14 +225,40 @@ static char *recorded_model(const indexed_folder *f) {
   const size_t n = at ? strcspn(at + sizeof key - 1, "\"\\") : 0;
   if (n && at[sizeof key - 1 + n] == '"') model = strndup(at + sizeof key - 1, n);
   cq_free((void *)text.data);
+  if (model && cq_encoder_open(&encoder, model, NULL, NULL)) free(model), model = NULL;
+  cq_encoder_free(encoder);
   return model;
+}
+
+/* Whether an index could be rebuilt to mend this error of opening or checking it. */
+static bool is_damage(cq_status status) {
+  return status == CQ_ERR_FORMAT || status == CQ_ERR_IO || status == CQ_ERR_LIMIT;
+}
+
+static int rebuild_damaged(const indexed_folder *f, const cq_error *error) {
+  char *recorded = f->options->model ? NULL : recorded_model(f);
+  const int code = rebuild(f, recorded ? recorded : f->options->model, error->message);
+  free(recorded);
+  return code;
+}
+
+static int rebuild_other(const indexed_folder *f, const char *made) {
+  const char *model = f->options->model;
+  char why[PLACE + MAX_PATH];
+  const bool is_same = !model || is_name_of(model, made);
+  snprintf(why, sizeof why,
+           !is_same              ? "%s: made with '%s'"
+           : f->options->compose ? "%s: made without --compose, or with another '%s'"
+                                 : "%s: the model '%s' has changed since this index was made",
+           f->place, made);
+  return rebuild(f, is_same ? made : model, why);
 }
 
 /* Opening the index for writing locks it, also while another is built next to it. *is_busy: another process has it open
  * for writing. */
-static int update(bool *is_busy, const indexed_folder *f) {
+static int update(bool *is_busy, const indexed_folder *f, state s) {
   cq_index_options opening = *f->options;
-  cq_index *index = NULL;
+  cq_index *index = NULL, *as_asked = NULL;
   cq_error error = {0};
   cq_status status = CQ_OK;
   char old[PLACE];
@@ -223,26 +269,21 @@ static int update(bool *is_busy, const indexed_folder *f) {
   remove_left(f);
   if (access(f->place, F_OK) == 0) status = cq_index_open(&index, f->place, &opening, &error);
   *is_busy = status == CQ_ERR_ARGUMENT;
-  const char *model = f->options->model, *made = index ? cq_index_model(index) : NULL;
-  const bool is_of_other = made && model && !is_name_of(model, made);
-  if (index && is_outdated(index, model)) {
-    cli_note("%s: the model '%s' has changed since this index was made; rebuilding it", f->place, made);
-    code = rebuild(f, made);
+  if (*is_busy) return CLI_OK;
+  if (index && s == UNUSABLE) status = cq_index_check(index, f->ctx, &error);
+  const bool is_damaged = is_damage(status);
+  if (is_damaged) {
+    code = rebuild_damaged(f, &error);
+  } else if (!status && index && open_as_asked(&as_asked, f, NULL) == CQ_ERR_ARGUMENT) {
+    code = rebuild_other(f, cq_index_model(index));
+  } else if (!status) {
     cq_index_free(index);
-    return code;
+    index = NULL;
+    status = read_folder(f->place, f, f->options, &error);
   }
+  if (status && !is_damaged) code = cli_fail_error(&error);
+  cq_index_free(as_asked);
   cq_index_free(index);
-  if (!status) status = read_folder(f->place, f, f->options, &error);
-  if (is_damaged(f, status, &error)) {
-    char *recorded = model ? NULL : recorded_model(f);
-    cli_note("%s", error.message);
-    cli_note("%s: rebuilding the index", f->place);
-    code = rebuild(f, recorded ? recorded : model);
-    free(recorded);
-    return code;
-  }
-  if (status && !*is_busy) code = cli_fail_error(&error);
-  if (code != CLI_OK && is_of_other) cli_note("to index the folder with %s, remove %s first", model, f->place);
   return code;
 }
 
@@ -262,7 +303,7 @@ static int bring_up_to_date(const indexed_folder *f) {
     if (s == CURRENT && !has_left(f)) return CLI_OK;
     bool is_busy = is_locked_elsewhere(&lock, f);
     if (s == CURRENT && !is_busy) remove_left(f);
-    if (s != CURRENT && !is_busy) code = update(&is_busy, f);
+    if (s != CURRENT && !is_busy) code = update(&is_busy, f, s);
     if (lock >= 0) close(lock);
     if (!is_busy || s == CURRENT) return code;
     if (s == CHANGED) {
@@ -285,14 +326,19 @@ int cli_index_folder(char *out, size_t size, const char *path, const cq_index_op
   reading.encoding = encoding;
   if (cq_documents_open(&none, NULL, 0, &reading, &error)) return cli_fail_error(&error);
   cq_documents_close(none);
-  char *whole = realpath(path, NULL);
-  const bool is_elsewhere = whole && access(whole, W_OK) != 0;
-  if (!whole)
+  char own[MAX_PATH], *whole = realpath(path, NULL);
+  indexed_folder f = {whole, own, encoding, false, &o, ctx};
+  if (!whole || !find_place(own, sizeof own, whole, false)) {
     code = cli_fail("%s: cannot be opened", path);
-  else if (!find_place(out, size, whole, is_elsewhere))
-    code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", path);
-  else
-    code = bring_up_to_date(&(indexed_folder){whole, out, encoding, is_elsewhere, &o, ctx});
+  } else {
+    f.is_elsewhere = access(whole, W_OK) != 0 || (access(own, F_OK) == 0 && access(own, R_OK | W_OK | X_OK) != 0);
+    const bool is_current = f.is_elsewhere && compare(&f) == CURRENT;
+    f.place = out;
+    if (!find_place(out, size, whole, f.is_elsewhere && !is_current))
+      code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", path);
+    else
+      code = is_current ? CLI_OK : bring_up_to_date(&f);
+  }
   free(whole);
   return code;
 }

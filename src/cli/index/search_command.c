@@ -177,13 +177,10 @@ static int run_index_search(const cli_call *call) {
     code = cli_index_folder(own, sizeof own, place, &opening, args->encoding, s.ctx);
     place = own;
   }
-  const bool is_indexed = code == CLI_OK && is_folder;
   if (code == CLI_OK && cq_index_open(&s.index, place, &opening, &error)) code = cli_fail_error(&error);
   if (code == CLI_OK) code = search_for_arguments(&s, call);
   if (code == CLI_OK && args->queries) code = search_for_lines(&s);
   if (code == CLI_OK) note_no_match(&s);
-  if (code == CLI_FAILED && is_indexed)
-    cli_note("if the index is damaged, remove %s: the next search makes it again", own);
   cq_index_free(s.index);
   cq_context_free(s.ctx);
   return code;

@@ -10,6 +10,8 @@
 #include "document/reader.h"
 #include "recipe/encode/shared_encoder.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { BATCH_BYTES = 4 << 20 };
@@ -63,6 +65,26 @@ static cq_status fail_at(place at, cq_status status, cq_error *error) {
                  : cq_fail_file(error, status, at.path, "%s", text);
 }
 
+/* An id appears twice: the first place is looked for in the files. */
+static cq_status fail_twice(const reading *r, cq_slice id, place second, cq_error *error) {
+  char before[sizeof error->file + 64] = "";
+  cq_arena arena = {0};
+  cq_document d;
+  id.data = cq_arena_strndup(&arena, id.data, id.n); /* borrowed from the reader */
+  if (!id.data) return cq_fail_memory(error, "documents");
+  bool more = cq_documents_rewind(r->documents);
+  while (more && !cq_documents_next(&d, r->documents, NULL) && d.id.data) {
+    const place first = current_place(r);
+    if (!(more = !cq_slice_equal(d.id, id)) && (first.path != second.path || first.line != second.line))
+      snprintf(before, sizeof before, first.line ? ", before in %s:%" PRIu64 : ", before in %s", first.path,
+               first.line);
+  }
+  const cq_status status =
+      cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice%s", (int)cq_min(id.n, 200), id.data, before);
+  cq_arena_free(&arena);
+  return fail_at(second, status, error);
+}
+
 /* Puts the place of a waiting document before an error that names it. */
 static cq_status fail_waiting(const reading *r, cq_status status, cq_error *error) {
   static const char before[] = "document '";
@@ -71,8 +93,9 @@ static cq_status fail_waiting(const reading *r, cq_status status, cq_error *erro
   const cq_slice rest = cq_slice_of(error->message + n);
   for (size_t i = r->n; i-- > 0;) {
     const cq_slice id = r->waiting[i].id;
-    if (id.n < rest.n && !memcmp(rest.data, id.data, id.n) && rest.data[id.n] == '\'')
-      return fail_at(r->places[i], status, error);
+    if (memcmp(rest.data, id.data, cq_min(id.n, rest.n)) != 0 || (id.n < rest.n && rest.data[id.n] != '\'')) continue;
+    const bool is_twice = id.n < rest.n && !strcmp(rest.data + id.n, "' appears twice");
+    return is_twice ? fail_twice(r, id, r->places[i], error) : fail_at(r->places[i], status, error);
   }
   return status;
 }
@@ -122,10 +145,7 @@ static cq_status is_unchanged(bool *unchanged, reading *r, const cq_document *d,
   if (!r->before) return CQ_OK;
   cq_status status = cq_index_snapshot_find(&first, r->before, d->id, error);
   if (status || first < 0) return status;
-  if (r->seen[first]) {
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "document '%.*s' appears twice", (int)d->id.n, d->id.data);
-    return fail_at(current_place(r), status, error);
-  }
+  if (r->seen[first]) return fail_twice(r, d->id, current_place(r), error);
   status = cq_index_snapshot_document(&old, &arena, r->before, first, error);
   if (!status) *unchanged = is_same(&old, d);
   r->seen[first] = 1;
