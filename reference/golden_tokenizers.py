@@ -188,16 +188,8 @@ def from_directory(root, name, files):
 def sentencepieces(root):
     config = json.dumps({"tokenizer_class": "XLMRobertaTokenizer", "model_max_length": 512, "mask_token": "<mask>"}).encode()
     from_directory(root, "sentencepiece-unigram", {"sentencepiece.bpe.model": sentencepiece_model("unigram", 450), "tokenizer_config.json": config})
-    # Llama's way, against the library itself: it keeps white space and does not look for special tokens in the text.
-    model = sentencepiece_model("bpe", 650, plain=True, byte_fallback=True)
-    reader = sentencepiece.SentencePieceProcessor(model_proto=model)
-    folder = os.path.join(root, "sentencepiece-bpe")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "tokenizer.model"), "wb") as f:
-        f.write(model)
-    write_json(os.path.join(folder, "tokenizer_config.json"), {"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False})
-    known = ("<s>", "</s>", "<unk>")
-    write_json(os.path.join(folder, "ids.json"), [None if any(k in s for k in known) else [1] + reader.encode(s) for s in SENTENCES])
+    config = json.dumps({"tokenizer_class": "LlamaTokenizer", "add_bos_token": True, "add_eos_token": False}).encode()
+    from_directory(root, "sentencepiece-bpe", {"tokenizer.model": sentencepiece_model("bpe", 650, plain=True, byte_fallback=True), "tokenizer_config.json": config})
     config = json.dumps({"tokenizer_class": "T5Tokenizer", "extra_ids": 0}).encode()
     from_directory(root, "sentencepiece-t5", {"spiece.model": sentencepiece_model("unigram", 450, pad_id=0, eos_id=1, unk_id=2, bos_id=-1), "tokenizer_config.json": config})
 

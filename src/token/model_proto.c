@@ -114,6 +114,9 @@ static void take_trainer_field(void *out, const char *bytes, const field *f) {
   if (f->number == 3) model->model_type = f->varint < 100 ? (int64_t)f->varint : 100;
   if (f->number == 24) model->whitespace_as_suffix = f->varint != 0;
   if (f->number == 35) model->byte_fallback = f->varint != 0;
+  if (f->number == 40) model->unk_id = (int32_t)f->varint;
+  if (f->number == 41) model->bos_id = (int32_t)f->varint;
+  if (f->number == 42) model->eos_id = (int32_t)f->varint;
 }
 
 static void take_normalizer_field(void *out, const char *bytes, const field *f) {
@@ -126,6 +129,8 @@ static void take_normalizer_field(void *out, const char *bytes, const field *f) 
 
 cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, cq_error *error) {
   *out = (cq_sp_model){.model_type = CQ_SP_UNIGRAM,
+                       .bos_id = 1,
+                       .eos_id = 2,
                        .add_dummy_prefix = true,
                        .remove_extra_whitespaces = true,
                        .escape_whitespaces = true};

@@ -3,7 +3,7 @@
  * piece is unknown, control, unused or a byte. It lacks
  *
  *   user-defined pieces      they look like normal ones
- *   trainer_spec             model_type, treat_whitespace_as_suffix, byte_fallback
+ *   trainer_spec             model_type, treat_whitespace_as_suffix, byte_fallback, ids
  *   normalizer_spec          the charsmap and the three switches
  *
  * ModelProto has them, but is only declared: sentencepiece_model.pb.h is not installed, and the library has its own
@@ -12,7 +12,8 @@
  *
  *   ModelProto       1 pieces*, 2 trainer_spec, 3 normalizer_spec
  *   piece            1 text, 2 score (f32), 3 type (1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte)
- *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback
+ *   trainer_spec     3 model_type (1 unigram, 2 BPE, 3 word, 4 char), 24 treat_whitespace_as_suffix, 35 byte_fallback,
+ *                    40 unk_id, 41 bos_id, 42 eos_id
  *   normalizer_spec  2 precompiled_charsmap, 3 add_dummy_prefix, 4 remove_extra_whitespaces, 5 escape_whitespaces,
  *                    6 normalization_rule_tsv
  *
@@ -40,6 +41,7 @@ typedef struct cq_sp_model {
   size_t n, capacity;
   cq_slice charsmap;
   int64_t model_type;
+  int32_t unk_id, bos_id, eos_id; /* negative: none */
   bool byte_fallback, whitespace_as_suffix, add_dummy_prefix, remove_extra_whitespaces, escape_whitespaces;
 } cq_sp_model;
 

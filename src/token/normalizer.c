@@ -400,6 +400,12 @@ json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case) {
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
 }
 
+bool cq_is_typed_text_normalizer(const json_t *json) {
+  const json_t *first = json_array_get(json_object_get(json, "normalizers"), 0);
+  const char *regex = json_string_value(json_object_get(json_object_get(first, "pattern"), "Regex"));
+  return regex && !strcmp(regex, invisible);
+}
+
 void cq_fold_typed(cq_builder *out, cq_slice text) {
   cq_builder lower = {0};
   const cq_normalizer final_sigma = {.from = {"\u03C2", 2}, .to = {"\u03C3", 2}};

@@ -38,6 +38,7 @@ json_t *cq_replace_json(const char *kind, const char *pattern, const char *conte
 /* The normalizer of our own models, for text as people type it: invisible characters go, what is decomposed (NFD) is
  * composed, then what `old` does (NULL: nothing), then, with fold_case, case is folded. NULL: out of memory. */
 json_t *cq_typed_text_normalizer(const json_t *old, bool fold_case);
+bool cq_is_typed_text_normalizer(const json_t *json);
 /* Appends text with its case folded so. */
 void cq_fold_typed(cq_builder *out, cq_slice text);
 

@@ -49,24 +49,22 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
 
 /* --- the choice --- */
 
-static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *config, const json_t *specials,
-                          bool as_it_is, cq_error *error) {
+static cq_status open_any(cq_tokenizer *t, const char *directory, cq_naming *naming, bool as_it_is, cq_error *error) {
   char path[PATH_MAX], second[PATH_MAX];
   bool found = false, also;
-  cq_class_kind kind = CQ_CLASS_NONE;
-  cq_status status = read_beside(t, &t->legacy_added, path, directory, "added_tokens.json", error);
-  if (!status && !as_it_is) status = cq_tokenizer_class_beside_json(&kind, directory, config, error);
+  cq_status status = CQ_OK;
+  if (!as_it_is) status = cq_tokenizer_class_beside_json(&naming->kind, directory, naming->config, error);
   if (status) return status;
   /* MeCab's words cannot be in a tokenizer.json. */
-  if (kind != CQ_CLASS_JAPANESE) status = keep_file(t, path, &found, directory, "tokenizer.json", error);
+  if (naming->kind != CQ_CLASS_JAPANESE) status = keep_file(t, path, &found, directory, "tokenizer.json", error);
   if (status) return status;
   if (found) {
-    t->class_kind = (int)kind;
     json_t *document;
     status = cq_tokenizer_read_json(&document, t, t->files[t->n_files - 1].bytes, path, error);
     if (status) return status;
-    if (!as_it_is) status = cq_tokenizer_apply_class(document, config, kind, error);
-    if (!status) status = cq_tokenizer_assemble(t, document, path, error);
+    if (!as_it_is) status = cq_tokenizer_apply_class(document, t, naming, error);
+    t->class_kind = (int)naming->kind;
+    if (!status) status = cq_tokenizer_assemble(t, document, as_it_is ? NULL : naming, path, error);
     json_decref(document);
     /* Files for older readers are copied, too. */
     static const char *const beside[] = {"vocab.txt",       "sentencepiece.bpe.model",
@@ -77,13 +75,13 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     return status;
   }
   status = keep_file(t, path, &found, directory, "vocab.txt", error);
-  if (status || found) return status ? status : cq_open_vocab_txt(t, directory, path, config, specials, error);
-  if (kind == CQ_CLASS_JAPANESE)
+  if (status || found) return status ? status : cq_open_vocab_txt(t, directory, path, naming, error);
+  if (naming->kind == CQ_CLASS_JAPANESE)
     return cq_fail_file(error, CQ_ERR_IO, path, "not found, but BertJapaneseTokenizer needs it");
   static const char *const models[] = {"sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model", NULL};
   for (size_t i = 0; models[i]; i++) {
     status = keep_file(t, path, &found, directory, models[i], error);
-    if (status || found) return status ? status : cq_open_sentencepiece(t, directory, path, config, error);
+    if (status || found) return status ? status : cq_open_sentencepiece(t, directory, path, naming, error);
   }
   status = keep_file(t, path, &found, directory, "vocab.json", error);
   if (status) return status;
@@ -91,7 +89,7 @@ static cq_status open_any(cq_tokenizer *t, const char *directory, const json_t *
     status = keep_file(t, second, &also, directory, "merges.txt", error);
     if (status) return status;
     if (!also) return cq_fail_file(error, CQ_ERR_IO, second, "not found, but vocab.json needs it");
-    return cq_open_vocab_json(t, directory, path, config, specials, error);
+    return cq_open_vocab_json(t, directory, path, naming, error);
   }
   return cq_fail_file(
       error, CQ_ERR_IO, directory,
@@ -103,16 +101,21 @@ static cq_status open_directory(cq_tokenizer **out, const char *directory, bool 
                                 cq_error *error) {
   *out = NULL;
   char path[PATH_MAX], config_path[PATH_MAX];
-  json_t *config = NULL, *specials = NULL;
+  json_t *config = NULL, *specials = NULL, *older = NULL, *merged = NULL;
   cq_tokenizer *t = cq_tokenizer_new();
   if (!t) return cq_fail_memory(error, "tokenizer");
   t->lowercase_first = lowercase_override;
   cq_status status = read_beside(t, &config, config_path, directory, "tokenizer_config.json", error);
   if (!status) status = read_beside(t, &specials, path, directory, "special_tokens_map.json", error);
-  if (!status) status = open_any(t, directory, config, specials, as_it_is, error);
-  if (!status) status = cq_tokenizer_finish(t, config, specials, config_path, error);
+  if (!status) status = read_beside(t, &older, path, directory, "added_tokens.json", error);
+  if (!status && !(merged = cq_naming_json(config, specials))) status = cq_fail_memory(error, "special tokens");
+  cq_naming naming = {.config = merged, .older = older, .kind = CQ_CLASS_NONE};
+  if (!status) status = open_any(t, directory, &naming, as_it_is, error);
+  if (!status) status = cq_tokenizer_finish(t, merged, config_path, error);
   json_decref(config);
   json_decref(specials);
+  json_decref(older);
+  json_decref(merged);
   if (status) {
     cq_tokenizer_free(t);
     return status;

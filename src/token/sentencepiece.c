@@ -26,75 +26,78 @@ static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, i
   return CQ_OK;
 }
 
-/* Pieces of a class in front of the file's, which count from n_left_out on; the class also has <mask> at the end. */
+/* Pieces of a class in front of the file's, which count from n_left_out on, and behind them: <mask>, or T5's extra
+ * ones. */
 typedef struct layout {
-  const char *const *own; /* [n_own]; <unk> is the fourth */
-  size_t n_own, n_left_out;
+  const char *own[5]; /* [n_own]; <unk> is the fourth */
+  size_t n_own, n_left_out, n_extra;
 } layout;
 
-static layout layout_of(cq_class_kind kind) {
-  static const char *const xlmr[] = {"<s>", "<pad>", "</s>", "<unk>"};
-  static const char *const camembert[] = {"<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED"};
-  if (kind == CQ_CLASS_XLMR) return (layout){xlmr, 4, 3};
-  return kind == CQ_CLASS_CAMEMBERT ? (layout){camembert, 5, 1} : (layout){NULL, 0, 0};
+static layout layout_of(const json_t *config, cq_class_kind kind) {
+  layout l = {.n_extra = 0};
+  if (kind != CQ_CLASS_XLMR && kind != CQ_CLASS_CAMEMBERT) return l;
+  static const cq_named_token roles[] = {CQ_BOS, CQ_PAD, CQ_EOS, CQ_UNK};
+  for (int i = 0; i < 4; i++) l.own[i] = cq_class_token(config, kind, roles[i]);
+  l.n_own = 4, l.n_left_out = 3;
+  if (kind == CQ_CLASS_XLMR) return l;
+  l.own[0] = "<s>NOTUSED", l.own[2] = "</s>NOTUSED", l.own[4] = "<unk>NOTUSED";
+  l.n_own = 5, l.n_left_out = 1;
+  return l;
 }
 
-static bool is_unused(cq_slice piece) {
-  return piece.n > 7 && memcmp(piece.data + piece.n - 7, "NOTUSED", 7) == 0;
-}
-
-static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, const layout *l, const char *path, cq_error *error) {
+static cq_status fill_vocab(cq_tokenizer *t, const cq_sp_model *m, const layout *l, const char *mask, const char *path,
+                            cq_error *error) {
   cq_status status = CQ_OK;
   if (m->n > CQ_TRIE_MAX_NODES || (l->n_own && m->n < 3))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "%zu pieces, expected <unk>, <s>, </s> and more", m->n);
-  t->model.scores = cq_alloc_array_zeroed(m->n + l->n_own + 1, sizeof *t->model.scores);
+  t->model.scores = cq_alloc_array_zeroed(m->n + l->n_own + l->n_extra + 1, sizeof *t->model.scores);
   if (!t->model.scores) return cq_fail_memory(error, "vocabulary");
   int32_t id = 0;
   for (; (size_t)id < l->n_own && !status; id++)
-    status = put_vocab_piece(t, cq_slice_of(l->own[id]), id < 4 ? 0 : -100, id, error);
+    status = put_vocab_piece(t, cq_slice_of(l->own[id] ? l->own[id] : ""), id < 4 ? 0 : -100, id, error);
   for (size_t i = l->n_left_out; i < m->n && !status; i++)
     status = put_vocab_piece(t, m->pieces[i].text, (double)m->pieces[i].score, id++, error);
-  if (l->n_own && !status) status = put_vocab_piece(t, cq_slice_of("<mask>"), 0, id, error);
+  if (l->n_own && mask && !status) status = put_vocab_piece(t, cq_slice_of(mask), 0, id, error);
+  for (size_t i = l->n_extra; i-- > 0 && !status;) {
+    char text[32];
+    snprintf(text, sizeof text, "<extra_id_%zu>", i);
+    status = put_vocab_piece(t, cq_slice_of(text), 0, id++, error);
+  }
   return status;
 }
 
 typedef struct split {
   double score;
-  uint32_t left_chars, right_chars, order;
+  size_t n_left; /* bytes */
   int32_t left, right, merged;
 } split;
 
-/* Best score first; on a tie, the longest left part; otherwise stable. */
+/* Best score first; then by the piece's id; then the shortest left part. */
 static int piece_by_score(const void *a, const void *b) {
   const split *x = a, *y = b;
   if (x->score != y->score) return x->score > y->score ? -1 : 1;
-  if (x->left_chars != y->left_chars) return x->left_chars > y->left_chars ? -1 : 1;
-  if (x->right_chars != y->right_chars) return x->right_chars > y->right_chars ? -1 : 1;
-  return x->order < y->order ? -1 : 1;
+  if (x->merged != y->merged) return x->merged < y->merged ? -1 : 1;
+  return (x->n_left > y->n_left) - (x->n_left < y->n_left);
 }
 
-static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
+/* types: only normal pieces merge, by their scores; NULL: all do, in the order of their ids (Llama's and Gemma's
+ * classes). */
+static cq_status make_merges(cq_tokenizer *t, const cq_sp_piece *types, cq_error *error) {
   split *splits = NULL;
   size_t n = 0, capacity = 0;
   for (size_t id = 0; id < t->vocab.n; id++) {
     cq_slice piece = cq_vocab_piece(&t->vocab, (int32_t)id);
+    if (types && types[id].type != CQ_SP_NORMAL) continue;
     for (size_t i = 1; i < piece.n; i++) {
       if (((unsigned char)piece.data[i] & 0xC0) == 0x80) continue;
-      cq_slice left = {piece.data, i}, right = {piece.data + i, piece.n - i};
-      int32_t a = cq_vocab_id(&t->vocab, left), b = cq_vocab_id(&t->vocab, right);
-      if (a < 0 || b < 0) continue;
+      int32_t a = cq_vocab_id(&t->vocab, (cq_slice){piece.data, i});
+      int32_t b = cq_vocab_id(&t->vocab, (cq_slice){piece.data + i, piece.n - i});
+      if (a < 0 || b < 0 || (types && (types[a].type != CQ_SP_NORMAL || types[b].type != CQ_SP_NORMAL))) continue;
       if (!cq_reserve((void **)&splits, &capacity, n + 1, sizeof *splits)) {
         cq_free(splits);
         return cq_fail_memory(error, "merges");
       }
-      splits[n] = (split){t->model.scores[id],
-                          (uint32_t)cq_utf8_length(left.data, left.n),
-                          (uint32_t)cq_utf8_length(right.data, right.n),
-                          (uint32_t)n,
-                          a,
-                          b,
-                          (int32_t)id};
-      n++;
+      splits[n++] = (split){types ? t->model.scores[id] : 0, i, a, b, (int32_t)id};
     }
   }
   if (n) qsort(splits, n, sizeof *splits, piece_by_score);
@@ -107,17 +110,40 @@ static cq_status make_merges(cq_tokenizer *t, cq_error *error) {
 
 /* --- the document --- */
 
-static json_t *added_json(const cq_tokenizer *t, const cq_sp_model *m, const layout *l) {
+static json_t *sp_added_json(const cq_sp_model *m, const layout *l, cq_class_kind kind) {
   json_t *list = json_array();
-  for (size_t id = 0; id < t->vocab.n; id++) {
-    const bool is_last = l->n_own && id + 1 == t->vocab.n;
-    const int type = id < l->n_own || is_last ? CQ_SP_CONTROL : m->pieces[id - l->n_own + l->n_left_out].type;
-    if (type != CQ_SP_CONTROL && type != CQ_SP_USER_DEFINED && type != CQ_SP_UNKNOWN) continue;
-    if (id < l->n_own && is_unused(cq_vocab_piece(&t->vocab, (int32_t)id))) continue;
-    cq_json_push(&list, cq_added_token_json((int64_t)id, cq_vocab_piece(&t->vocab, (int32_t)id),
-                                            type != CQ_SP_USER_DEFINED, is_last, false));
+  for (size_t i = 0; i < m->n; i++) {
+    const cq_sp_piece *p = &m->pieces[i];
+    if (p->type != CQ_SP_CONTROL && (p->type != CQ_SP_USER_DEFINED || kind == CQ_CLASS_NONE)) continue;
+    cq_json_push(&list, json_pack("{s:o, s:b, s:b}", "content", json_stringn(p->text.data, p->text.n), "special",
+                                  p->type == CQ_SP_CONTROL, "normalized", 0));
   }
+  for (size_t i = 0; i < l->n_extra; i++) cq_json_push(&list, json_sprintf("<extra_id_%d>", (int)i));
   return list;
+}
+
+/* What config says of the special tokens; the control and user-defined pieces are additional ones, if it has none. */
+static json_t *sp_naming_json(const json_t *config, const cq_sp_model *m, const layout *l, cq_class_kind kind) {
+  static const char extra[] = "extra_special_tokens", decoder[] = "added_tokens_decoder";
+  json_t *out = config ? cq_json_copy(config) : json_object();
+  if (!json_object_get(out, extra)) cq_json_set(&out, extra, sp_added_json(m, l, kind));
+  if (kind != CQ_CLASS_NONE) return out;
+  if (m->add_dummy_prefix && json_is_object(json_object_get(out, decoder))) { /* each text between them has a prefix */
+    json_t *copy = cq_json_deep_copy(json_object_get(out, decoder)), *token;
+    const char *id;
+    bool failed = false;
+    json_object_foreach(copy, id, token) failed |=
+        json_is_object(token) && json_object_set_new(token, "normalized", json_false());
+    cq_json_set(&out, decoder, failed ? NULL : json_incref(copy));
+    json_decref(copy);
+  }
+  const int32_t ids[] = {m->bos_id, m->eos_id, m->unk_id};
+  for (int i = 0; i < 3; i++) {
+    if (ids[i] < 0 || (size_t)ids[i] >= m->n || json_object_get(out, cq_named_tokens[i])) continue;
+    const cq_slice text = m->pieces[ids[i]].text;
+    cq_json_set(&out, cq_named_tokens[i], json_stringn(text.data, text.n));
+  }
+  return out;
 }
 
 static json_t *precompiled_json(const cq_sp_model *m) {
@@ -129,82 +155,35 @@ static json_t *precompiled_json(const cq_sp_model *m) {
   return step;
 }
 
-static json_t *sp_normalizer_json(const cq_sp_model *m) {
-  bool rules = m->charsmap.n > 0;
-  if (m->remove_extra_whitespaces) return rules ? precompiled_json(m) : json_null();
-  json_t *steps = json_array();
-  if (rules) cq_json_push(&steps, precompiled_json(m));
-  if (m->add_dummy_prefix) cq_json_push(&steps, json_pack("{s:s, s:s}", "type", "Prepend", "prepend", "\xE2\x96\x81"));
-  cq_json_push(
-      &steps, json_pack("{s:s, s:{s:s}, s:s}", "type", "Replace", "pattern", "String", " ", "content", "\xE2\x96\x81"));
-  return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", steps);
-}
-
-static json_t *albert_json(const json_t *config, const cq_sp_model *m) {
-  json_t *rules = sp_normalizer_json(m), *all = rules ? cq_albert_normalizer_json(config, rules) : NULL;
-  json_decref(rules);
-  return all;
-}
-
-static json_t *sp_metaspace_json(const cq_sp_model *m) {
-  return json_pack("{s:s, s:s, s:b, s:s, s:b}", "type", "Metaspace", "replacement", "\xE2\x96\x81", "add_prefix_space",
-                   m->add_dummy_prefix, "prepend_scheme", m->add_dummy_prefix ? "always" : "never", "split", 1);
-}
-
-static json_t *pre_tokenizer_json(const cq_sp_model *m) {
-  if (!m->remove_extra_whitespaces) return json_null();
-  return json_pack("{s:s, s:[{s:s}, o]}", "type", "Sequence", "pretokenizers", "type", "WhitespaceSplit",
-                   sp_metaspace_json(m));
-}
-
-/* The template of special tokens around one sentence and around two; NULL: no token on that side. */
-static json_t *template_json(const cq_tokenizer *t, const char *before, const char *after, bool twice) {
-  json_t *single = json_array(), *pair = json_array(), *specials = json_object();
-  const char *names[] = {before, after};
-  for (int i = 0; i < 2; i++) {
-    if (!names[i]) continue;
-    cq_json_set(&specials, names[i],
-                json_pack("{s:s, s:[i], s:[s]}", "id", names[i], "ids",
-                          (int)cq_vocab_id(&t->vocab, cq_slice_of(names[i])), "tokens", names[i]));
+/* The steps without a class, which are the library's. */
+static json_t *sp_steps_json(const cq_sp_model *m, bool legacy) {
+  json_t *steps = json_array(), *splitters = json_array();
+  cq_builder pieces = {0};
+  if (m->charsmap.n) cq_json_push(&steps, precompiled_json(m));
+  if (m->remove_extra_whitespaces) {
+    cq_json_push(&steps, cq_replace_json("Regex", "\\A +| +\\z", ""));
+    cq_json_push(&steps, cq_replace_json("Regex", " {2,}", " "));
   }
-#define SPECIAL(list, name)                                                                                            \
-  if (name) cq_json_push(&list, json_pack("{s:{s:s, s:i}}", "SpecialToken", "id", name, "type_id", 0))
-#define TEXT(list, name) cq_json_push(&list, json_pack("{s:{s:s, s:i}}", "Sequence", "id", name, "type_id", 0))
-  SPECIAL(single, before);
-  TEXT(single, "A");
-  SPECIAL(single, after);
-  SPECIAL(pair, before);
-  TEXT(pair, "A");
-  SPECIAL(pair, after);
-  if (twice) SPECIAL(pair, after);
-  TEXT(pair, "B");
-  SPECIAL(pair, after);
-#undef SPECIAL
-#undef TEXT
-  return json_pack("{s:s, s:o, s:o, s:o}", "type", "TemplateProcessing", "single", single, "pair", pair,
-                   "special_tokens", specials);
-}
-
-/* The special tokens that a tokenizer class adds to a sentence. */
-static cq_status special_tokens(const char **before, const char **after, const cq_tokenizer *t, cq_class_kind kind,
-                                const json_t *config, const char *path, cq_error *error) {
-  *before = *after = NULL;
-  if (kind == CQ_CLASS_T5) {
-    *after = "</s>";
-  } else if (kind == CQ_CLASS_ALBERT || kind == CQ_CLASS_DEBERTA_V2) {
-    *before = "[CLS]";
-    *after = "[SEP]";
-  } else {
-    const json_t *eos = json_object_get(config, "add_eos_token"), *bos = json_object_get(config, "add_bos_token");
-    if (!json_is_false(bos)) *before = "<s>";
-    if (json_is_true(eos)) *after = "</s>";
+  cq_json_push(&steps, cq_replace_json("String", " ", "\xE2\x96\x81"));
+  if (m->add_dummy_prefix && legacy) /* Metaspace puts none before a text that begins with one */
+    cq_json_push(&steps, cq_replace_json("Regex", "\\A\xE2\x96\x81", "\xE2\x96\x81\xE2\x96\x81"));
+  if (m->add_dummy_prefix) cq_json_push(&splitters, cq_metaspace_json(legacy ? "always" : "first", false));
+  for (size_t i = 0; i < m->n; i++) {
+    if (m->pieces[i].type != CQ_SP_USER_DEFINED) continue;
+    cq_builder_text(&pieces, pieces.n ? "|" : "");
+    for (size_t k = 0; k < m->pieces[i].text.n; k++) {
+      const char c = m->pieces[i].text.data[k];
+      if (strchr("\\^$.|?*+()[]{}-#&~ \t\n\r", c)) cq_builder_char(&pieces, '\\');
+      cq_builder_char(&pieces, c);
+    }
   }
-  for (int i = 0; i < 2; i++) {
-    const char *name = i ? *after : *before;
-    if (name && cq_vocab_id(&t->vocab, cq_slice_of(name)) < 0)
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "the special token '%s' is not among the pieces", name);
-  }
-  return CQ_OK;
+  if (pieces.n || pieces.failed)
+    cq_json_push(&splitters, pieces.failed ? NULL
+                                           : json_pack("{s:s, s:{s:s%}, s:s, s:b}", "type", "Split", "pattern", "Regex",
+                                                       pieces.data, pieces.n, "behavior", "Isolated", "invert", 0));
+  cq_builder_free(&pieces);
+  return json_pack("{s:{s:s, s:o}, s:{s:s, s:o}}", "normalizer", "type", "Sequence", "normalizers", steps,
+                   "pre_tokenizer", "type", "Sequence", "pretokenizers", splitters);
 }
 
 static int32_t find_unknown(const cq_sp_model *m) {
@@ -225,58 +204,84 @@ static cq_status check_sp_model(const cq_sp_model *m, const char *path, cq_error
   return CQ_OK;
 }
 
-cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, cq_class_kind kind, const json_t *config,
-                                    const char *path, cq_error *error) {
-  const layout l = layout_of(kind);
+/* The place of the unknown piece, as the class has it. */
+static int unknown_of(const cq_tokenizer *t, const cq_sp_model *m, const json_t *config, cq_class_kind kind) {
+  const char *name = cq_class_token(config, kind, CQ_UNK);
+  const int named = name ? (int)cq_vocab_id(&t->vocab, cq_slice_of(name)) : -1;
+  switch (kind) {
+  case CQ_CLASS_XLMR: return 3;
+  case CQ_CLASS_CAMEMBERT: return named < 0 ? 0 : named;
+  case CQ_CLASS_T5: return 2;
+  case CQ_CLASS_ALBERT: return 1;
+  case CQ_CLASS_DEBERTA_V2: return named >= 0 && t->model.scores[named] == 0 ? named : (int)m->unk_id;
+  case CQ_CLASS_LLAMA: return -1;
+  case CQ_CLASS_GEMMA: return named;
+  default: return (int)find_unknown(m);
+  }
+}
+
+cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, const cq_naming *given, const char *path,
+                                    cq_error *error) {
+  const cq_class_kind kind = given->kind;
+  layout l = layout_of(given->config, kind);
+  int64_t n_extra = kind == CQ_CLASS_T5 ? 100 : 0;
+  cq_naming naming = *given;
   cq_sp_model m;
-  const char *before = "<s>", *after = "</s>";
-  cq_status status = cq_sp_model_read(&m, bytes, path, error);
+  cq_status status = CQ_OK;
+  if (n_extra) status = cq_json_get_int(&n_extra, given->config, "extra_ids", 0, 65536, "tokenizer_config.json", error);
+  if (!status) status = cq_sp_model_read(&m, bytes, path, error);
   if (status) return status;
-  bool bpe = m.model_type == CQ_SP_BPE;
-  status = check_sp_model(&m, path, error);
-  if (!status) status = fill_vocab(t, &m, &l, path, error);
-  if (!status && bpe) status = make_merges(t, error);
-  if (!status && !l.n_own) status = special_tokens(&before, &after, t, kind, config, path, error);
+  l.n_extra = (size_t)n_extra;
+  const bool by_id = kind == CQ_CLASS_LLAMA || kind == CQ_CLASS_GEMMA, bpe = by_id || m.model_type == CQ_SP_BPE;
+  const bool fallback = by_id || (kind == CQ_CLASS_NONE && m.byte_fallback);
+  json_t *config = sp_naming_json(given->config, &m, &l, kind), *rules = m.charsmap.n ? precompiled_json(&m) : NULL;
+  naming.config = config;
+  naming.makes_ends = true;
+  status = config && (rules || !m.charsmap.n) ? check_sp_model(&m, path, error) : cq_fail_memory(error, path);
+  if (!status && bpe && !by_id && kind != CQ_CLASS_NONE && kind != CQ_CLASS_XLMR)
+    status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "a BPE model, which its tokenizer_class reads as a Unigram");
+  if (!status) status = fill_vocab(t, &m, &l, cq_class_token(config, kind, CQ_MASK), path, error);
+  if (!status && bpe) status = make_merges(t, by_id || l.n_own ? NULL : m.pieces, error);
   if (!status) {
-    const int unk = l.n_own ? 3 : (int)find_unknown(&m);
+    const int unk = unknown_of(t, &m, config, kind);
     const cq_slice unknown = cq_vocab_piece(&t->vocab, unk);
+    bool isolates = false;
+    for (size_t i = 0; i < m.n; i++) isolates |= kind == CQ_CLASS_NONE && m.pieces[i].type == CQ_SP_USER_DEFINED;
     json_t *model =
-        bpe ? json_pack("{s:s, s:n, s:s%, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
-                        unknown.data, unknown.n, "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk", 1,
-                        "byte_fallback", m.byte_fallback, "ignore_merges", 0)
-            : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", m.byte_fallback);
-    t->document = json_pack("{s:s, s:n, s:n, s:o, s:o, s:o, s:o, s:o, s:o}", "version", "1.0", "truncation", "padding",
-                            "added_tokens", added_json(t, &m, &l), "normalizer",
-                            kind == CQ_CLASS_ALBERT ? albert_json(config, &m) : sp_normalizer_json(&m), "pre_tokenizer",
-                            pre_tokenizer_json(&m), "post_processor", template_json(t, before, after, l.n_own > 0),
-                            "decoder", sp_metaspace_json(&m), "model", model);
+        bpe ? json_pack("{s:s, s:n, s:o, s:n, s:n, s:b, s:b, s:b}", "type", "BPE", "dropout", "unk_token",
+                        unknown.data ? json_stringn(unknown.data, unknown.n) : json_null(), "continuing_subword_prefix",
+                        "end_of_word_suffix", "fuse_unk", 1, "byte_fallback", fallback, "ignore_merges", isolates)
+            : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", fallback);
+    json_t *steps = kind == CQ_CLASS_NONE ? sp_steps_json(&m, !json_is_false(json_object_get(config, "legacy")))
+                                          : cq_class_steps_json(config, kind, rules);
+    t->document =
+        json_pack("{s:s, s:n, s:n, s:[], s:o, s:o}", "version", "1.0", "truncation", "padding", "added_tokens",
+                  "decoder", cq_metaspace_json(m.add_dummy_prefix ? "always" : "never", true), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
     t->config_class = kind == CQ_CLASS_XLMR && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
-    status = t->document ? cq_tokenizer_assemble_document(t, config, NULL, path, error)
-                         : cq_fail_memory(error, "tokenizer document");
+    status = t->document && steps && json_object_update(t->document, steps) == 0
+                 ? cq_tokenizer_assemble(t, t->document, &naming, path, error)
+                 : cq_fail_memory(error, "tokenizer document");
+    json_decref(steps);
   }
+  json_decref(rules);
+  json_decref(config);
   cq_sp_model_free(&m);
   return status;
 }
 
-cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
+cq_status cq_open_sentencepiece(cq_tokenizer *t, const char *directory, const char *path, cq_naming *naming,
                                 cq_error *error) {
   const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-  cq_class_kind kind;
-  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_XLMR, CQ_CLASS_LLAMA, path, error);
+  cq_status status =
+      cq_tokenizer_class(&naming->kind, directory, naming->config, CQ_CLASS_XLMR, CQ_CLASS_GEMMA, path, error);
   if (status) return status;
-  if (kind == CQ_CLASS_NONE && !strcmp(name, "sentencepiece.bpe.model")) kind = CQ_CLASS_XLMR;
-  if (kind == CQ_CLASS_NONE && !strcmp(name, "spm.model")) kind = CQ_CLASS_DEBERTA_V2;
-  for (int i = 0; kind == CQ_CLASS_DEBERTA_V2 && i < 2; i++) {
-    static const char *const keys[] = {"do_lower_case", "split_by_punct"};
-    if (json_is_true(json_object_get(config, keys[i])))
-      return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "key '%s' of tokenizer_config.json without tokenizer.json",
-                          keys[i]);
-  }
+  if (naming->kind == CQ_CLASS_NONE && !strcmp(name, "sentencepiece.bpe.model")) naming->kind = CQ_CLASS_XLMR;
+  if (naming->kind == CQ_CLASS_NONE && !strcmp(name, "spm.model")) naming->kind = CQ_CLASS_DEBERTA_V2;
   cq_slice bytes;
   status = cq_file_read(&bytes, path, error);
   if (status) return status;
-  status = cq_sentencepiece_assemble(t, bytes, kind, config, path, error);
+  status = cq_sentencepiece_assemble(t, bytes, naming, path, error);
   cq_free((void *)bytes.data);
   return status;
 }

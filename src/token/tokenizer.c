@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "text/unicode.h"
 
 /* --- encoding --- */
@@ -69,8 +70,19 @@ static cq_status encode_plain(cq_ids *out, const cq_tokenizer *t, cq_token_memor
 /* Encodes text between raw added tokens: normalizes it, then searches for the other added tokens. */
 static cq_status encode_raw(cq_ids *out, const cq_tokenizer *t, cq_token_memory *w, cq_slice text, bool at_start,
                             size_t limit) {
+  cq_status status = CQ_OK;
   cq_builder_clear(&w->normal);
-  cq_status status = cq_normalizers_run(&w->normal, w->other, &t->normalizers, text);
+  if (at_start && text.n && t->pre_tokenizers.metaspace) { /* a text whose first character goes has no start */
+    uint32_t c;
+    char first[8];
+    const size_t n = cq_utf8_decode(&c, text.data, text.n);
+    memcpy(first, text.data, n);
+    first[n] = 'a';
+    status = cq_normalizers_run(&w->normal, w->other, &t->normalizers, (cq_slice){first, n + 1});
+    at_start = w->normal.n != 1 || *w->normal.data != 'a';
+    cq_builder_clear(&w->normal);
+  }
+  if (!status) status = cq_normalizers_run(&w->normal, w->other, &t->normalizers, text);
   if (status) return status;
   cq_slice normal = {w->normal.data ? w->normal.data : "", w->normal.n};
   const cq_added_token *token;
@@ -157,21 +169,15 @@ cq_status cq_tokenizer_encode(cq_ids *out, const cq_tokenizer *tokenizer, cq_tok
 
 /* --- making --- */
 
-static const char *token_text(const json_t *json, const char *key) {
-  const json_t *value = json_object_get(json, key);
+const char *cq_special_text(const json_t *config, const char *key, const char *fallback) {
+  const json_t *value = json_object_get(config, key);
+  if (json_is_null(value)) return NULL;
   if (json_is_object(value)) value = json_object_get(value, "content");
-  return json_string_value(value);
+  return json_is_string(value) ? json_string_value(value) : fallback;
 }
 
-const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback) {
-  const char *text = token_text(config, key);
-  if (!text) text = token_text(specials, key);
-  return text ? text : fallback;
-}
-
-static int32_t special_id(const cq_tokenizer *t, const json_t *config, const json_t *specials, const char *key,
-                          const char *const *usual) {
-  const char *text = cq_special_text(config, specials, key, NULL);
+static int32_t special_id(const cq_tokenizer *t, const json_t *config, const char *key, const char *const *usual) {
+  const char *text = cq_special_text(config, key, NULL);
   if (text) {
     int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
     if (id >= 0) return id;
@@ -183,19 +189,18 @@ static int32_t special_id(const cq_tokenizer *t, const json_t *config, const jso
   return -1;
 }
 
-cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
-                              cq_error *error) {
+cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const char *config_path, cq_error *error) {
   static const char *const pads[] = {"[PAD]", "<pad>", NULL}, *const unks[] = {"[UNK]", "<unk>", NULL};
   static const char *const clss[] = {"[CLS]", "<s>", NULL}, *const seps[] = {"[SEP]", "</s>", NULL};
   static const char *const masks[] = {"[MASK]", "<mask>", NULL};
   cq_tokenizer_info *info = &t->info;
   if (!cq_pieces_decode(t)) return cq_fail_memory(error, "vocabulary");
   info->vocab_size = (int64_t)t->vocab.n;
-  info->pad_id = special_id(t, config, specials, "pad_token", pads);
-  info->unk_id = t->model.unk_id >= 0 ? t->model.unk_id : special_id(t, config, specials, "unk_token", unks);
-  info->cls_id = t->n_before ? t->before[0] : special_id(t, config, specials, "cls_token", clss);
-  info->sep_id = t->n_after ? t->after[t->n_after - 1] : special_id(t, config, specials, "sep_token", seps);
-  info->mask_id = special_id(t, config, specials, "mask_token", masks);
+  info->pad_id = special_id(t, config, "pad_token", pads);
+  info->unk_id = t->model.unk_id >= 0 ? t->model.unk_id : special_id(t, config, "unk_token", unks);
+  info->cls_id = t->n_before ? t->before[0] : special_id(t, config, "cls_token", clss);
+  info->sep_id = t->n_after ? t->after[t->n_after - 1] : special_id(t, config, "sep_token", seps);
+  info->mask_id = special_id(t, config, "mask_token", masks);
   info->n_special = (int)(t->n_before + t->n_after);
   for (size_t i = 0; i < t->normalizers.n; i++) {
     if (cq_normalizer_lowers(&t->normalizers.steps[i])) info->lowercase = true;
@@ -253,7 +258,7 @@ void cq_tokenizer_free(cq_tokenizer *t) {
   cq_free(t->model.scores);
   cq_merges_free(t->model.merges);
   json_decref(t->document);
-  json_decref(t->legacy_added);
+  json_decref(t->added_list);
   cq_builder_free(&t->decoded);
   cq_free(t->decoded_ends);
   for (size_t i = 0; i < t->n_files; i++) {

@@ -30,7 +30,7 @@ static const struct {
     {CQ_CLASS_BERT, " ConvBert ", NULL, NULL, KEEPS_JSON},
     {CQ_CLASS_DPR, " DPRContextEncoder DPRQuestionEncoder DPRReader ", NULL, NULL, PLAIN},
     {CQ_CLASS_MPNET, " MPNet ", " mpnet ", NULL, PLAIN},
-    {CQ_CLASS_FUNNEL, " Funnel ", NULL, NULL, PLAIN},
+    {CQ_CLASS_FUNNEL, " Funnel ", " funnel ", NULL, PLAIN},
     {CQ_CLASS_JAPANESE, " BertJapanese ", " bert-japanese ", "splits Japanese with MeCab", ONLY_SLOW},
     {CQ_CLASS_ROBERTA, " Roberta Bart LED Longformer Mvp ", " roberta ", NULL, PLAIN},
     {CQ_CLASS_HERBERT, " Herbert ", NULL, NULL, PLAIN},
@@ -39,14 +39,14 @@ static const struct {
     {CQ_CLASS_T5, " T5 ", " t5 mt5 ", NULL, PLAIN},
     {CQ_CLASS_ALBERT, " Albert ", " albert ", NULL, PLAIN},
     {CQ_CLASS_DEBERTA_V2, " DebertaV2 ", " deberta-v2 ", NULL, PLAIN},
-    {CQ_CLASS_LLAMA, " Llama ", " llama mistral ", NULL, PLAIN},
+    {CQ_CLASS_LLAMA, " Llama ", NULL, NULL, PLAIN},
     {CQ_CLASS_REFUSED, " Bertweet ", NULL, "rewrites tweets before its BPE with '@@'", ONLY_SLOW},
     {CQ_CLASS_REFUSED, " CLIP ", NULL, "is a BPE with '</w>' and a pattern of its own", PLAIN},
     {CQ_CLASS_REFUSED, " Cpm ", NULL, "splits Chinese with jieba before SentencePiece", ONLY_SLOW},
     {CQ_CLASS_REFUSED, " Esm ", NULL, "reads the letters of proteins", ONLY_SLOW},
     {CQ_CLASS_REFUSED, " Flaubert XLM ", NULL, "is a BPE with '</w>' and the rules of Moses", ONLY_SLOW},
     {CQ_CLASS_REFUSED, " GPT2 ", NULL, "adds no special tokens", PLAIN},
-    {CQ_CLASS_REFUSED, " Gemma ", " gemma3_text ", "is a BPE that keeps white space", PLAIN},
+    {CQ_CLASS_GEMMA, " Gemma ", " gemma3_text ", NULL, PLAIN},
     {CQ_CLASS_REFUSED, " KoBert ", NULL, "is a SentencePiece model with a vocab.txt", ONLY_SLOW},
     {CQ_CLASS_REFUSED, " OpenAIGPT ", NULL, "is a BPE with '</w>'", PLAIN},
     {CQ_CLASS_REFUSED, " Phobert ", NULL, "is a BPE with '@@' over segmented Vietnamese", ONLY_SLOW},
@@ -94,24 +94,28 @@ static cq_status find_class(naming *n, const char *directory, const json_t *conf
   return CQ_OK;
 }
 
+/* Whether transformers reads the files of a model_type as they are, whatever class they name. */
+static bool has_no_class(const naming *n) {
+  static const char types[] = " mistral modernbert modernbert-decoder xlm-roberta-xl ";
+  char key[64];
+  return n->type && snprintf(key, sizeof key, " %.60s ", n->type) > 0 && strstr(types, key);
+}
+
 /* DPR's classes: the fast ones are BERT's, the others always lower-case. */
 static cq_class_kind kind_of(const naming *n) {
-  if (n->row == N_ROWS) return CQ_CLASS_NONE;
+  if (n->row == N_ROWS || (rows[n->row].kind == CQ_CLASS_LLAMA && has_no_class(n))) return CQ_CLASS_NONE;
   const bool is_fast = n->class && strstr(n->class, "Fast");
   return rows[n->row].kind == CQ_CLASS_DPR && is_fast ? CQ_CLASS_BERT : rows[n->row].kind;
 }
 
 cq_status cq_tokenizer_class_beside_json(cq_class_kind *out, const char *directory, const json_t *config,
                                          cq_error *error) {
-  /* transformers reads their files as they are, whatever class they name */
-  static const char types[] = " mistral modernbert modernbert-decoder xlm-roberta-xl ";
-  char key[64];
   naming n;
   const cq_status status = find_class(&n, directory, config, error);
   *out = status ? CQ_CLASS_NONE : kind_of(&n);
   if (n.row < N_ROWS && (rows[n.row].note == KEEPS_JSON || (n.general && n.class))) *out = CQ_CLASS_NONE;
   if (*out == CQ_CLASS_BERT && rows[n.row].kind == CQ_CLASS_DPR) *out = CQ_CLASS_NONE;
-  if (n.type && snprintf(key, sizeof key, " %.60s ", n.type) > 0 && strstr(types, key)) *out = CQ_CLASS_NONE;
+  if (has_no_class(&n)) *out = CQ_CLASS_NONE;
   json_decref(n.model);
   return status;
 }
@@ -122,7 +126,8 @@ cq_status cq_tokenizer_class(cq_class_kind *out, const char *directory, const js
   cq_status status = find_class(&n, directory, config, error);
   if (status) return status;
   *out = kind_of(&n);
-  if (!(n.general && n.row == N_ROWS) && (*out < first || *out > last)) {
+  if (!(n.general && n.row == N_ROWS) && (*out < first || *out > last) &&
+      !(has_no_class(&n) && *out == CQ_CLASS_NONE)) {
     const char *does = n.row < N_ROWS ? rows[n.row].does : NULL;
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "%s '%.70s' without tokenizer.json is not supported%s%s; %s",
                           n.general ? "model_type" : "tokenizer_class", n.general ? n.type : n.class,

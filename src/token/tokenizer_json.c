@@ -120,6 +120,182 @@ static cq_status parse_model(cq_tokenizer *t, const json_t *model, const char *p
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "model: '%s' is not supported", type);
 }
 
+/* --- what other files add to the added tokens --- */
+
+json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized) {
+  return json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
+                   json_stringn(content.data, content.n), "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized",
+                   normalized, "special", special);
+}
+
+const json_t *cq_find_added_json(const json_t *list, const char *content) {
+  for (size_t i = 0; i < json_array_size(list); i++) {
+    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
+    if (other && !strcmp(other, content)) return json_array_get(list, i);
+  }
+  return NULL;
+}
+
+/* A document's added tokens while it is completed. */
+typedef struct token_list {
+  const cq_tokenizer *t;
+  json_t *list, *texts; /* texts: those in the list, as keys */
+  const json_t *older;  /* added_tokens.json; NULL: none */
+  json_int_t next;      /* the next free id */
+} token_list;
+
+static cq_status note_token(token_list *l, const json_t *token, cq_error *error) {
+  const char *text = json_string_value(json_object_get(token, "content"));
+  const json_int_t id = json_integer_value(json_object_get(token, "id"));
+  if (id >= l->next) l->next = id + 1;
+  return !token || (text && json_object_set_new(l->texts, text, json_true())) ? cq_fail_memory(error, "added tokens")
+                                                                              : CQ_OK;
+}
+
+/* Takes ownership of the token. */
+static cq_status append_token(token_list *l, json_t *token, cq_error *error) {
+  const cq_status status = note_token(l, token, error);
+  return json_array_append_new(l->list, token) && !status ? cq_fail_memory(error, "added tokens") : status;
+}
+
+/* The tokens of config's added_tokens_decoder replace those with the same ids. */
+static cq_status put_decoder(token_list *l, const json_t *decoder, cq_error *error) {
+  char id[24], *end;
+  const char *key;
+  json_t *token, *replaced = json_object();
+  cq_status status = replaced ? CQ_OK : cq_fail_memory(error, "added tokens");
+  for (size_t i = 0; i < json_array_size(l->list) && !status; i++) {
+    token = json_array_get(l->list, i);
+    snprintf(id, sizeof id, "%lld", (long long)json_integer_value(json_object_get(token, "id")));
+    json_t *other = json_object_get(decoder, id);
+    if (json_is_object(other)) {
+      json_t *copy = cq_json_copy(other);
+      cq_json_set(&copy, "id", json_incref(json_object_get(token, "id")));
+      cq_json_set(&replaced, id, json_true());
+      status = json_array_set_new(l->list, i, copy) || !replaced ? cq_fail_memory(error, "added tokens") : CQ_OK;
+    }
+    if (!status) status = note_token(l, json_array_get(l->list, i), error);
+  }
+  json_object_foreach((json_t *)(uintptr_t)decoder, key, token) {
+    const long number = strtol(key, &end, 10);
+    if (!status && (!json_is_object(token) || !*key || *end))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
+                            "added_tokens_decoder: '%s' is not an id and its token", key);
+    if (status || json_object_get(replaced, key)) continue;
+    json_t *copy = cq_json_copy(token);
+    cq_json_set(&copy, "id", json_integer(number));
+    status = append_token(l, copy, error);
+  }
+  json_decref(replaced);
+  return status;
+}
+
+/* Adds a token ("x" or {"content": "x", ...}) that the list lacks, with the id of added_tokens.json, of the vocabulary,
+ * or the next one. */
+static cq_status put_token(token_list *l, const json_t *token, bool special, cq_error *error) {
+  const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
+  if (!text || !*text || json_object_get(l->texts, text)) return CQ_OK;
+  const json_t *numbered = json_object_get(l->older, text);
+  json_int_t id = numbered ? json_integer_value(numbered) : cq_vocab_id(&l->t->vocab, cq_slice_of(text));
+  special |= json_is_true(json_object_get(token, "special"));
+  json_t *entry = cq_added_token_json(id < 0 ? l->next : id, cq_slice_of(text), special, false, !special);
+  if (!numbered && json_is_object(token)) {
+    if (entry && json_object_update(entry, (json_t *)(uintptr_t)token)) cq_json_set(&entry, "content", NULL);
+    cq_json_set(&entry, "special", json_boolean(special));
+  }
+  return append_token(l, entry, error);
+}
+
+/* An object of special_tokens_map.json is a special token. */
+static json_t *mapped_token(json_t *value) {
+  json_t *token = json_is_object(value) ? cq_json_copy(value) : json_incref(value);
+  if (json_is_object(value)) cq_json_set(&token, "special", json_true());
+  return token;
+}
+
+json_t *cq_naming_json(const json_t *config, const json_t *specials) {
+  static const char extra[] = "extra_special_tokens", older[] = "additional_special_tokens";
+  json_t *out = config ? cq_json_copy(config) : json_object(), *value;
+  const json_t *list = json_object_get(out, extra);
+  const char *key;
+  if (!json_array_size(list) && !json_object_size(list) && json_is_array(json_object_get(out, older)))
+    cq_json_set(&out, extra, json_incref(json_object_get(out, older)));
+  if (json_is_object(json_object_get(out, "added_tokens_decoder"))) return out;
+  json_object_foreach((json_t *)(uintptr_t)specials, key, value) {
+    const bool is_extra = !strcmp(key, extra), is_older = !strcmp(key, older);
+    if (is_older && json_object_get(out, extra)) continue;
+    list = json_object_get(out, extra);
+    json_t *tokens = is_extra && json_is_array(list) && json_is_array(value) ? cq_json_copy(list)
+                     : json_is_array(value)                                  ? json_array()
+                     : is_extra                                              ? json_incref(value)
+                                                                             : mapped_token(value);
+    for (size_t i = 0; i < json_array_size(value); i++) cq_json_push(&tokens, mapped_token(json_array_get(value, i)));
+    cq_json_set(&out, is_older ? extra : key, tokens);
+  }
+  return out;
+}
+
+static cq_status put_named(token_list *l, const json_t *config, cq_class_kind kind, cq_error *error) {
+  const json_t *extra = json_object_get(config, "extra_special_tokens");
+  const char *key;
+  json_t *value;
+  cq_status status = CQ_OK;
+  for (cq_named_token i = 0; i < CQ_N_NAMED && !status; i++) {
+    const char *text = cq_class_token(config, kind, i);
+    const json_t *token = json_object_get(config, cq_named_tokens[i]);
+    if (!text || (!token && json_object_get(l->older, text))) continue;
+    json_t *own = json_is_object(token)
+                      ? json_incref((json_t *)(uintptr_t)token)
+                      : json_pack("{s:s, s:b}", "content", text, "lstrip",
+                                  i == CQ_MASK && (kind == CQ_CLASS_MPNET || kind == CQ_CLASS_CAMEMBERT));
+    status = own ? put_token(l, own, true, error) : cq_fail_memory(error, "added tokens");
+    json_decref(own);
+  }
+  json_object_foreach((json_t *)(uintptr_t)config, key, value) {
+    const size_t n = strlen(key);
+    if (!status && n > 6 && !strcmp(key + n - 6, "_token")) status = put_token(l, value, true, error);
+  }
+  for (size_t i = 0; i < json_array_size(extra) && !status; i++) {
+    value = json_array_get(extra, i);
+    status = put_token(l, value, json_is_string(value), error);
+  }
+  json_object_foreach(json_is_object(extra) ? (json_t *)(uintptr_t)extra : NULL, key, value) {
+    if (!status) status = put_token(l, value, true, error);
+  }
+  return status;
+}
+
+cq_status cq_tokenizer_put_named(json_t *document, const cq_tokenizer *t, const cq_naming *naming, const char *path,
+                                 cq_error *error) {
+  const json_t *config = naming->config, *decoder = json_object_get(config, "added_tokens_decoder");
+  const json_t *old = json_object_get(document, "added_tokens");
+  const char *key;
+  json_t *value;
+  if ((!old || json_is_null(old)) && json_object_set_new(document, "added_tokens", json_array()))
+    return cq_fail_memory(error, "added tokens");
+  token_list l = {t, json_object_get(document, "added_tokens"), json_object(),
+                  json_is_object(decoder) ? NULL : naming->older, (json_int_t)t->vocab.n};
+  cq_status status = l.texts ? put_decoder(&l, decoder, error) : cq_fail_memory(error, "added tokens");
+  json_object_foreach((json_t *)(uintptr_t)l.older, key, value) {
+    if (!status && !json_is_integer(value))
+      status = cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
+    if (json_integer_value(value) >= l.next) l.next = json_integer_value(value) + 1;
+  }
+  const bool are_pieces = t->document != NULL; /* a vocabulary without them is an error, a tokenizer.json is not */
+  if (!status && naming->makes_ends && are_pieces)
+    status = cq_class_put_ends(document, t, config, naming->kind, path, error);
+  if (!status) status = put_named(&l, config, naming->kind, error);
+  json_object_foreach((json_t *)(uintptr_t)l.older, key, value) {
+    if (status || json_object_get(l.texts, key)) continue;
+    status =
+        append_token(&l, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
+  }
+  if (!status && naming->makes_ends && !are_pieces)
+    status = cq_class_put_ends(document, t, config, naming->kind, path, error);
+  json_decref(l.texts);
+  return status;
+}
+
 /* --- special tokens around a sentence --- */
 
 typedef struct template_ids {
@@ -225,7 +401,8 @@ static json_t *lower_first(const json_t *normalizer) {
   return json_pack("{s:s, s:o}", "type", "Sequence", "normalizers", list);
 }
 
-cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const char *path, cq_error *error) {
+cq_status cq_tokenizer_assemble(cq_tokenizer *t, json_t *document, const cq_naming *naming, const char *path,
+                                cq_error *error) {
   if (!json_is_object(document)) return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
   cq_place normalizer = {path, "normalizer"}, pre_tokenizer = {path, "pre_tokenizer"};
   const json_t *steps = json_object_get(document, "normalizer");
@@ -238,6 +415,8 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
                                    &pre_tokenizer, error);
   if (!status) status = parse_model(t, json_object_get(document, "model"), path, error);
   t->n_model_pieces = t->vocab.n;
+  if (!status && naming) status = cq_tokenizer_put_named(document, t, naming, path, error);
+  t->added_list = json_incref(json_object_get(document, "added_tokens"));
   if (!status) status = cq_added_parse(t, json_object_get(document, "added_tokens"), path, error);
   if (!status) status = parse_truncation(t, json_object_get(document, "truncation"), path, error);
   if (status) return status;
@@ -253,82 +432,4 @@ cq_status cq_tokenizer_assemble(cq_tokenizer *t, const json_t *document, const c
   cq_free(around[0].ids);
   cq_free(around[1].ids);
   return status;
-}
-
-/* --- what other files add to the added tokens --- */
-
-/* Puts a token into a document's list of added tokens and takes ownership of it; replaces a token with the same id. */
-static cq_status put_added(json_t *list, json_t *token, cq_error *error) {
-  for (size_t i = 0; token && i < json_array_size(list); i++)
-    if (json_equal(json_object_get(json_array_get(list, i), "id"), json_object_get(token, "id")))
-      return json_array_set_new(list, i, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
-  return json_array_append_new(list, token) ? cq_fail_memory(error, "added tokens") : CQ_OK;
-}
-
-json_t *cq_added_token_json(int64_t id, cq_slice content, bool special, bool lstrip, bool normalized) {
-  return json_pack("{s:I, s:o, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
-                   json_stringn(content.data, content.n), "single_word", 0, "lstrip", lstrip, "rstrip", 0, "normalized",
-                   normalized, "special", special);
-}
-
-const json_t *cq_find_added_json(const json_t *list, const char *content) {
-  for (size_t i = 0; i < json_array_size(list); i++) {
-    const char *other = json_string_value(json_object_get(json_array_get(list, i), "content"));
-    if (other && !strcmp(other, content)) return json_array_get(list, i);
-  }
-  return NULL;
-}
-
-/* Special tokens by their texts ("x" or {"content": "x", ...}): they keep the vocabulary's ids, or get the next ones. */
-static cq_status put_specials(json_t *list, const cq_tokenizer *t, const json_t *tokens, cq_error *error) {
-  cq_status status = CQ_OK;
-  for (size_t i = 0; i < json_array_size(tokens) && !status; i++) {
-    const json_t *token = json_array_get(tokens, i), *known;
-    const char *text = json_string_value(json_is_object(token) ? json_object_get(token, "content") : token);
-    if (!text || !*text) continue;
-    int64_t id = cq_vocab_id(&t->vocab, cq_slice_of(text)), next = (int64_t)t->vocab.n;
-    for (size_t k = 0; k < json_array_size(list); k++) {
-      const json_int_t other = json_integer_value(json_object_get(json_array_get(list, k), "id"));
-      if (other >= next) next = other + 1;
-    }
-    if ((known = cq_find_added_json(list, text))) id = json_integer_value(json_object_get(known, "id"));
-    status = put_added(list,
-                       cq_added_token_json(id < 0 ? next : id, cq_slice_of(text), true,
-                                           json_is_true(json_object_get(token, "lstrip")), false),
-                       error);
-  }
-  return status;
-}
-
-cq_status cq_tokenizer_assemble_document(cq_tokenizer *t, const json_t *config, const json_t *const *naming,
-                                         const char *path, cq_error *error) {
-  static const char *const more[] = {"additional_special_tokens", "extra_special_tokens"};
-  json_t *list = json_object_get(t->document, "added_tokens"), *value;
-  json_t *decoder = json_object_get(config, "added_tokens_decoder");
-  const char *key;
-  cq_status status = CQ_OK;
-  json_object_foreach(t->legacy_added, key, value) {
-    if (!json_is_integer(value))
-      return cq_fail_file(error, CQ_ERR_FORMAT, "added_tokens.json", "'%s' has no integer id", key);
-    if (cq_find_added_json(list, key)) continue;
-    status =
-        put_added(list, cq_added_token_json(json_integer_value(value), cq_slice_of(key), false, false, true), error);
-    if (status) return status;
-  }
-  for (size_t i = 0; naming && i < 4; i++) {
-    status = put_specials(list, t, json_object_get(naming[i / 2], more[i % 2]), error);
-    if (status) return status;
-  }
-  json_object_foreach(decoder, key, value) {
-    char *end;
-    long id = strtol(key, &end, 10);
-    if (!json_is_object(value) || !*key || *end)
-      return cq_fail_file(error, CQ_ERR_FORMAT, "tokenizer_config.json",
-                          "added_tokens_decoder: '%s' is not an id and its token", key);
-    json_t *token = cq_json_copy(value);
-    cq_json_set(&token, "id", json_integer(id));
-    status = put_added(list, token, error);
-    if (status) return status;
-  }
-  return cq_tokenizer_assemble(t, t->document, path, error);
 }

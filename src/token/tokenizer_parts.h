@@ -41,7 +41,7 @@ struct cq_tokenizer {
   int32_t *before, *after; /* special tokens around a sentence; in the arena */
   size_t n_before, n_after;
   json_t *document;         /* the tokenizer.json (or its equivalent) without model.vocab and merges: for saving */
-  json_t *legacy_added;     /* added_tokens.json, {"text": id}; NULL: none */
+  json_t *added_list;       /* the added tokens, as in the document */
   const char *config_class; /* tokenizer_class for a new tokenizer_config.json */
   int class_kind;           /* a cq_class_kind, whose steps replace those of a tokenizer.json */
   cq_builder decoded;       /* byte-level pieces as text, concatenated, and the end of each */
@@ -52,15 +52,14 @@ struct cq_tokenizer {
 };
 
 cq_tokenizer *cq_tokenizer_new(void); /* NULL: out of memory */
-/* Fills t->info after assembly; config and specials may be NULL. */
-cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const json_t *specials, const char *config_path,
-                              cq_error *error);
+/* Fills t->info after assembly; config may be NULL. */
+cq_status cq_tokenizer_finish(cq_tokenizer *t, const json_t *config, const char *config_path, cq_error *error);
 
 /* Limits ids: a few may be left to added tokens, but large gaps are refused. */
 int64_t cq_id_limit(size_t n_pieces);
 
-/* A special token's text ("x" or {"content": "x"}) from tokenizer_config.json, special_tokens_map.json, or fallback. */
-const char *cq_special_text(const json_t *config, const json_t *specials, const char *key, const char *fallback);
+/* A special token's text ("x" or {"content": "x"}) from config, or fallback; NULL if config has null. */
+const char *cq_special_text(const json_t *config, const char *key, const char *fallback);
 
 /* Prepares cq_tokenizer_piece; false: out of memory. */
 bool cq_pieces_decode(cq_tokenizer *t);

@@ -233,6 +233,7 @@ static cq_status read_as_typed(cq_tokenizer *t, cq_error *error) {
   json_t *typed = cq_typed_text_normalizer(json_object_get(t->document, "normalizer"), false);
   cq_json_set(&t->document, "normalizer", typed);
   if (!typed || !t->document) return cq_fail_memory(error, "tokenizer document");
+  t->config_class = "PreTrainedTokenizerFast"; /* XLM-R's class would replace the normalizer */
   cq_normalizers_free(&t->normalizers);
   t->normalizers = (cq_normalizers){0};
   return cq_normalizers_parse(&t->normalizers, &t->arena, typed, &place, error);
@@ -245,9 +246,9 @@ static cq_status open_trained(cq_tokenizer **out, const char *model, size_t n_by
   char *bytes = cq_strndup(model, n_bytes), *name = cq_strdup(file);
   if (t && bytes && name && cq_reserve((void **)&t->files, &t->file_capacity, 1, sizeof *t->files)) {
     t->files[t->n_files++] = (cq_origin_file){name, {bytes, n_bytes}, {NULL, 0}};
-    status = cq_sentencepiece_assemble(t, t->files[0].bytes, CQ_CLASS_XLMR, NULL, file, error);
+    status = cq_sentencepiece_assemble(t, t->files[0].bytes, &(cq_naming){.kind = CQ_CLASS_XLMR}, file, error);
     if (!status) status = read_as_typed(t, error);
-    if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
+    if (!status) status = cq_tokenizer_finish(t, NULL, "tokenizer_config.json", error);
   } else {
     cq_free(bytes);
     cq_free(name);

@@ -138,7 +138,7 @@ static cq_status assemble_words(cq_tokenizer *t, bool lowercase, cq_error *error
   }
   t->document = document_json(lowercase);
   t->config_class = "PreTrainedTokenizerFast";
-  return t->document ? cq_tokenizer_assemble_document(t, NULL, NULL, "tokenizer.json", error)
+  return t->document ? cq_tokenizer_assemble(t, t->document, NULL, "tokenizer.json", error)
                      : cq_fail_memory(error, "tokenizer document");
 }
 
@@ -156,7 +156,7 @@ cq_status cq_tokenizer_train_words(cq_tokenizer **out, bool (*next)(void *contex
   if (!status) status = count_sentences(t, next, context, error);
   if (!status) status = put_words(t, &counts, options, error);
   t->model.counts = NULL;
-  if (!status) status = cq_tokenizer_finish(t, NULL, NULL, "tokenizer_config.json", error);
+  if (!status) status = cq_tokenizer_finish(t, NULL, "tokenizer_config.json", error);
   cq_intern_free(&counts.words);
   cq_free(counts.counts);
   if (status) {

@@ -173,8 +173,7 @@ static cq_status trim_document(json_t **out, const renumbering *r, cq_error *err
   if (status) return status;
   const json_t *padding = json_object_get(whole, "padding"), *post = json_object_get(whole, "post_processor");
   *out = with_member(whole, "model", trim_model(r, json_object_get(whole, "model")));
-  if (json_is_array(json_object_get(whole, "added_tokens")))
-    cq_json_set(out, "added_tokens", trim_added(r, json_object_get(whole, "added_tokens")));
+  cq_json_set(out, "added_tokens", trim_added(r, r->t->added_list));
   if (r->folded) cq_json_set(out, "normalizer", cq_typed_text_normalizer(json_object_get(whole, "normalizer"), true));
   if (json_is_object(post)) cq_json_set(out, "post_processor", trim_post(r, post, 0));
   if (json_is_object(padding)) cq_json_set(out, "padding", with_new_id(r, padding, "pad_id"));
@@ -229,7 +228,7 @@ static cq_status put_json_file(cq_tokenizer *t, const char *name, const json_t *
 
 static cq_status assemble_trimmed(cq_tokenizer *out, const renumbering *r, cq_error *error) {
   const cq_origin_file *names = cq_origin_of_file(r->t, "special_tokens_map.json");
-  json_t *document = NULL, *config = NULL, *specials = NULL;
+  json_t *document = NULL, *config = NULL, *specials = NULL, *merged = NULL;
   out->lowercase_first = r->t->lowercase_first;
   out->config_class = r->folded ? class_of_folded : r->t->config_class;
   out->class_kind = r->folded ? (int)CQ_CLASS_NONE : r->t->class_kind;
@@ -239,9 +238,12 @@ static cq_status assemble_trimmed(cq_tokenizer *out, const renumbering *r, cq_er
   if (!status) status = put_json_file(out, "tokenizer.json", document, error);
   if (!status && config) status = put_json_file(out, "tokenizer_config.json", config, error);
   if (!status && specials) status = put_json_file(out, "special_tokens_map.json", specials, error);
-  if (!status) status = cq_tokenizer_apply_class(document, config, (cq_class_kind)r->t->class_kind, error);
-  if (!status) status = cq_tokenizer_assemble(out, document, "tokenizer.json", error);
-  if (!status) status = cq_tokenizer_finish(out, config, specials, "tokenizer_config.json", error);
+  if (!status && !(merged = cq_naming_json(config, specials))) status = cq_fail_memory(error, "special tokens");
+  cq_naming naming = {.config = merged, .kind = (cq_class_kind)out->class_kind};
+  if (!status) status = cq_tokenizer_apply_class(document, out, &naming, error);
+  if (!status) status = cq_tokenizer_assemble(out, document, NULL, "tokenizer.json", error);
+  if (!status) status = cq_tokenizer_finish(out, merged, "tokenizer_config.json", error);
+  json_decref(merged);
   json_decref(document);
   json_decref(config);
   json_decref(specials);

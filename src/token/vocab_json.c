@@ -41,26 +41,16 @@ static cq_status read_merges(cq_tokenizer *t, const char *path, cq_error *error)
   return status;
 }
 
-/* The pre-tokenizer, the normalizer and the decoder of either; the ownership passes to the caller. */
-static json_t *steps_of(bool herbert, bool prefix_space) {
-  if (herbert)
-    return json_pack("{s:{s:s, s:b, s:b, s:b, s:b}, s:{s:s}, s:{s:s, s:s}}", "normalizer", "type", "BertNormalizer",
-                     "clean_text", 1, "handle_chinese_chars", 1, "strip_accents", 0, "lowercase", 0, "pre_tokenizer",
-                     "type", "BertPreTokenizer", "decoder", "type", "BPEDecoder", "suffix", "</w>");
-  return json_pack("{s:n, s:{s:s, s:b, s:b, s:b}, s:{s:s, s:b, s:b, s:b}}", "normalizer", "pre_tokenizer", "type",
-                   "ByteLevel", "add_prefix_space", prefix_space, "trim_offsets", 1, "use_regex", 1, "decoder", "type",
-                   "ByteLevel", "add_prefix_space", 1, "trim_offsets", 1, "use_regex", 1);
-}
-
-cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
-                             const json_t *specials, cq_error *error) {
+cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char *path, cq_naming *naming,
+                             cq_error *error) {
   char merges_path[PATH_MAX];
-  static const char *const keys[] = {"bos_token", "pad_token", "eos_token", "unk_token", "mask_token"};
-  static const char *const usual[] = {"<s>", "<pad>", "</s>", "<unk>", "<mask>"};
   json_t *vocab;
-  cq_class_kind kind = CQ_CLASS_NONE;
-  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_ROBERTA, CQ_CLASS_HERBERT, path, error);
-  const bool herbert = kind == CQ_CLASS_HERBERT;
+  const json_t *config = naming->config;
+  cq_status status =
+      cq_tokenizer_class(&naming->kind, directory, config, CQ_CLASS_ROBERTA, CQ_CLASS_HERBERT, path, error);
+  if (naming->kind == CQ_CLASS_NONE) naming->kind = CQ_CLASS_ROBERTA;
+  naming->makes_ends = true;
+  const bool herbert = naming->kind == CQ_CLASS_HERBERT;
   if (!status) status = cq_path_join(merges_path, sizeof merges_path, directory, "merges.txt", error);
   if (!status) status = cq_json_read(&vocab, path, error);
   if (status) return status;
@@ -68,37 +58,19 @@ cq_status cq_open_vocab_json(cq_tokenizer *t, const char *directory, const char 
   json_decref(vocab);
   if (!status) status = read_merges(t, merges_path, error);
   bool prefix_space = false;
-  if (!status && config)
-    status = cq_json_get_bool(&prefix_space, config, "add_prefix_space", "tokenizer_config.json", error);
+  if (!status) status = cq_json_get_bool(&prefix_space, config, "add_prefix_space", "tokenizer_config.json", error);
   if (status) return status;
-  const char *cls = cq_special_text(config, specials, "cls_token", "<s>");
-  const char *sep = cq_special_text(config, specials, "sep_token", "</s>");
-  const char *unk = cq_special_text(config, specials, "unk_token", "<unk>");
-  int cls_id = cq_vocab_id(&t->vocab, cq_slice_of(cls)), sep_id = cq_vocab_id(&t->vocab, cq_slice_of(sep));
-  if (cls_id < 0 || sep_id < 0)
-    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the special token '%s' is not in the vocabulary",
-                        cls_id < 0 ? cls : sep);
-  json_t *added = json_array();
-  for (size_t i = 0; i < 5; i++) {
-    const char *text = cq_special_text(config, specials, keys[i], usual[i]);
-    int32_t id = cq_vocab_id(&t->vocab, cq_slice_of(text));
-    if (id < 0) continue;
-    const bool lstrip = json_is_true(json_object_get(json_object_get(config, keys[i]), "lstrip")) ||
-                        json_is_true(json_object_get(json_object_get(specials, keys[i]), "lstrip"));
-    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(text), true, lstrip, false));
-  }
-  bool has_unk = cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
-  json_t *steps = steps_of(herbert, prefix_space);
-  t->document = json_pack("{s:s, s:n, s:n, s:o, s:{s:s, s:[s, i], s:[s, i], s:b, s:b}, "
-                          "s:{s:s, s:n, s:o, s:s, s:s, s:b, s:b}}",
-                          "version", "1.0", "truncation", "padding", "added_tokens", added, "post_processor", "type",
-                          herbert ? "BertProcessing" : "RobertaProcessing", "sep", sep, sep_id, "cls", cls, cls_id,
-                          "trim_offsets", 1, "add_prefix_space", prefix_space, "model", "type", "BPE", "dropout",
+  const char *unk = cq_class_token(config, naming->kind, CQ_UNK), *suffix = herbert ? "</w>" : "";
+  const bool has_unk = herbert && unk && cq_vocab_id(&t->vocab, cq_slice_of(unk)) >= 0;
+  json_t *steps = cq_class_steps_json(config, naming->kind, NULL);
+  t->document = json_pack("{s:s, s:n, s:n, s:[], s:{s:s, s:s}, s:{s:s, s:n, s:o, s:s, s:s, s:b, s:b}}", "version",
+                          "1.0", "truncation", "padding", "added_tokens", "decoder", "type",
+                          herbert ? "BPEDecoder" : "ByteLevel", "suffix", suffix, "model", "type", "BPE", "dropout",
                           "unk_token", has_unk ? json_string(unk) : json_null(), "continuing_subword_prefix", "",
-                          "end_of_word_suffix", herbert ? "</w>" : "", "fuse_unk", 0, "byte_fallback", 0);
+                          "end_of_word_suffix", suffix, "fuse_unk", 0, "byte_fallback", 0);
   const bool whole = t->document && steps && json_object_update(t->document, steps) == 0;
   json_decref(steps);
   if (!whole) return cq_fail_memory(error, "tokenizer document");
   t->config_class = herbert ? "HerbertTokenizer" : "RobertaTokenizer";
-  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
+  return cq_tokenizer_assemble(t, t->document, naming, path, error);
 }

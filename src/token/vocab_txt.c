@@ -27,49 +27,37 @@ static cq_status read_pieces(cq_vocab *vocab, const char *path, cq_error *error)
   return status;
 }
 
-cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, const json_t *config,
-                            const json_t *specials, cq_error *error) {
-  cq_class_kind kind = CQ_CLASS_NONE;
-  cq_status status = cq_tokenizer_class(&kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_JAPANESE, path, error);
+cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *path, cq_naming *naming,
+                            cq_error *error) {
+  const json_t *config = naming->config;
+  cq_status status =
+      cq_tokenizer_class(&naming->kind, directory, config, CQ_CLASS_BERT, CQ_CLASS_JAPANESE, path, error);
   if (!status) status = read_pieces(&t->vocab, path, error);
   if (status) return status;
-  static const char *const keys[] = {"pad_token",  "unk_token", "cls_token", "sep_token",
-                                     "mask_token", "bos_token", "eos_token"};
-  const bool mpnet = kind == CQ_CLASS_MPNET;
-  static const char *const bert[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", NULL, NULL},
-                           *const roberta[] = {"<pad>", "[UNK]", "<s>", "</s>", "<mask>", NULL, NULL},
-                           *const funnel[] = {"<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<s>", "</s>"};
-  const char *const *usual = mpnet ? roberta : kind == CQ_CLASS_FUNNEL ? funnel : bert;
-  const char *names[7];
-  json_t *added = json_array();
-  for (size_t i = 0; i < 7; i++) {
-    names[i] = cq_special_text(config, specials, keys[i], usual[i]);
-    int32_t id = names[i] ? cq_vocab_id(&t->vocab, cq_slice_of(names[i])) : -1;
-    if (id < 0 && i >= 1 && i <= 3) /* the others may be missing */
-      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "the %s '%s' is not in the vocabulary", keys[i], names[i]);
-    if (id < 0) continue;
-    cq_json_push(&added, cq_added_token_json(id, cq_slice_of(names[i]), true, mpnet && i == 4, false));
-  }
-  if (status) {
-    json_decref(added);
-    return status;
-  }
-  int cls = cq_vocab_id(&t->vocab, cq_slice_of(names[2])), sep = cq_vocab_id(&t->vocab, cq_slice_of(names[3]));
-  t->document = json_pack(
-      "{s:s, s:n, s:n, s:o, s:{s:s, s:[s, i], s:[s, i]}, s:{s:s, s:s, s:b}, s:{s:s, s:s, s:s, s:i}}", "version", "1.0",
-      "truncation", "padding", "added_tokens", added, "post_processor", "type", "BertProcessing", "sep", names[3], sep,
-      "cls", names[2], cls, "decoder", "type", "WordPiece", "prefix", "##", "cleanup", 1, "model", "type", "WordPiece",
-      "unk_token", names[1], "continuing_subword_prefix", "##", "max_input_chars_per_word", 100);
+  if (naming->kind == CQ_CLASS_NONE) naming->kind = CQ_CLASS_BERT;
+  naming->makes_ends = true;
+  const cq_class_kind kind = naming->kind;
+  const char *unk = cq_class_token(config, kind, CQ_UNK);
+  if (!unk || cq_vocab_id(&t->vocab, cq_slice_of(unk)) < 0)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "the unk_token '%s' is not in the vocabulary", unk ? unk : "");
+  t->document = json_pack("{s:s, s:n, s:n, s:[], s:{s:s, s:s, s:b}, s:{s:s, s:s, s:s, s:i}}", "version", "1.0",
+                          "truncation", "padding", "added_tokens", "decoder", "type", "WordPiece", "prefix", "##",
+                          "cleanup", 1, "model", "type", "WordPiece", "unk_token", unk, "continuing_subword_prefix",
+                          "##", "max_input_chars_per_word", 100);
   json_t *steps = NULL;
   if (!t->document) return cq_fail_memory(error, "tokenizer document");
-  if (kind == CQ_CLASS_JAPANESE)
-    status = cq_japanese_step(&steps, config, added, error);
-  else
-    steps = cq_bert_steps_json(config, kind);
+  if (kind == CQ_CLASS_JAPANESE) {
+    status = cq_tokenizer_put_named(t->document, t, naming, path, error);
+    if (!status) status = cq_japanese_step(&steps, config, json_object_get(t->document, "added_tokens"), error);
+  } else {
+    steps = cq_class_steps_json(config, kind, NULL);
+  }
   if (!status && (!steps || json_object_update(t->document, steps)))
     status = cq_fail_memory(error, "tokenizer document");
   json_decref(steps);
   if (status) return status;
-  t->config_class = mpnet ? "MPNetTokenizer" : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer" : "BertTokenizer";
-  return cq_tokenizer_assemble_document(t, config, (const json_t *const[]){config, specials}, path, error);
+  t->config_class = kind == CQ_CLASS_MPNET    ? "MPNetTokenizer"
+                    : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer"
+                                              : "BertTokenizer";
+  return cq_tokenizer_assemble(t, t->document, naming, path, error);
 }

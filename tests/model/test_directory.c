@@ -397,8 +397,6 @@ static void wrong_sizes_of_older_encoders(void **state) {
     if (status != cases[i].status || !strstr(error.file, cases[i].file) || !strstr(error.message, cases[i].message))
       fail_msg("%s with %s: status %d in '%s': %s", cases[i].model, cases[i].to, status, error.file, error.message);
   }
-  expect_refused("deberta-spm", "tokenizer_config.json", "{\"split_by_punct\":true}", CQ_ERR_UNSUPPORTED, "spm.model",
-                 "key 'split_by_punct'");
   expect_refused("deberta-spm", "tokenizer_config.json", "{\"tokenizer_class\":\"XLNetTokenizer\"}", CQ_ERR_UNSUPPORTED,
                  "spm.model", "'XLNetTokenizer' without tokenizer.json");
   /* Task types that are there and not used are no fault. */
