@@ -160,7 +160,7 @@ static void addresses_and_headers_of_any_size(void **state) {
     const char *before, *unit, *after;
     size_t fits; /* this often */
   } rows[] = {
-      {"GET /health?a=b", "&a=b", " HTTP/1.1\r\nHost: localhost\r\n", 127},
+      {"GET /health?a=b", "&", " HTTP/1.1\r\nHost: localhost\r\n", 127}, /* followed by its number */
       {"GET /health?", "&", " HTTP/1.1\r\nHost: localhost\r\n", 127},
       {"GET /health?a=", "b", " HTTP/1.1\r\nHost: localhost\r\n", 16384 - 10},
       {"GET /health?", "a", " HTTP/1.1\r\nHost: localhost\r\n", 16384 - 8},
@@ -180,7 +180,10 @@ static void addresses_and_headers_of_any_size(void **state) {
         rows[i].fits, rows[i].fits + 1, 300, 400, 480, 500, 600, 1000, 2000, 5000, 32600, 32700, 32760, 40000, 100000};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
       size_t n = (size_t)sprintf(text, "%s", rows[i].before);
-      for (size_t k = 0; k < counts[c]; k++) n += (size_t)sprintf(text + n, "%s", rows[i].unit);
+      for (size_t k = 0; k < counts[c]; k++) {
+        n += (size_t)sprintf(text + n, "%s", rows[i].unit);
+        if (i == 0) n += (size_t)sprintf(text + n, "%zu=b", k);
+      }
       sprintf(text + n, "%sConnection: close\r\n\r\n", rows[i].after);
       const int fd = connect_to(s.port);
       (void)send_text(fd, text);
