@@ -18,8 +18,9 @@
 enum {
   SMALL_BODY = 4096,         /* bytes: texts of up to this size are tokenized on the connection's thread */
   SMALL_ANSWER = 4096,       /* numbers: up to this many are formatted on the dispatcher's thread */
-  ANSWER_S = 600,            /* to read an answer; a smaller one has 60 s, and 1 s per 64 KiB */
-  READ_S = 30,               /* without reading any of it */
+  READ_RATE = 64 << 10,      /* bytes of an answer that a client reads each second at least */
+  READ_S = 30,               /* that it may be late */
+  BLOCK = 64 << 10,          /* bytes given to the library at once */
   COUNTED_ANSWER = 16 << 10, /* bytes: larger answers count among those in memory */
   MAX_DROPPED = 256 << 20    /* bytes dropped of a body that is too large: a client that sends more gets a reset */
 };
@@ -33,6 +34,7 @@ typedef struct exchange {
   struct MHD_Connection *connection;
   serve_connection *of;
   char method[16], *path, allow[SERVE_ALLOW];
+  uint64_t read_ms;
   uint64_t begun_us;
   size_t n_body, n_reserved, n_held; /* bytes received, including dropped ones; counted in body_bytes, answer_bytes */
   bool is_begun, is_whole, is_done;  /* the headers are complete, the body is, and so is the answer */
@@ -342,9 +344,19 @@ static void add_header(struct MHD_Response *response, const char *name, const ch
                                  value); /* fails only when out of memory: the response then has fewer headers */
 }
 
-/* How long the client may do nothing. */
-static void set_idle(exchange *x, unsigned seconds) {
-  (void)MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+/* Gives the library the next bytes, since the client has read those before, or the socket has room for them. */
+static ssize_t give_block(void *context, uint64_t at, char *out, size_t max) {
+  exchange *x = context;
+  const size_t left = x->request.answer.n - (size_t)at, n = left < max ? left : max;
+  memcpy(out, x->request.answer.data + at, n);
+  if (x->of) {
+    const uint64_t latest = cq_now_ms() + x->read_ms;
+    pthread_mutex_lock(&x->server->mutex);
+    if (x->of->until_ms) x->of->until_ms += n * 1000 / READ_RATE;
+    if (x->of->until_ms > latest) x->of->until_ms = latest;
+    pthread_mutex_unlock(&x->server->mutex);
+  }
+  return (ssize_t)n;
 }
 
 static enum MHD_Result send_answer(exchange *x) {
@@ -355,7 +367,10 @@ static enum MHD_Result send_answer(exchange *x) {
   char number[32];
   const size_t n = r->constant ? r->n_constant : r->answer.n;
   const void *bytes = r->constant ? r->constant : r->answer.data;
-  struct MHD_Response *response = MHD_create_response_from_buffer(n, (void *)(size_t)bytes, MHD_RESPMEM_PERSISTENT);
+  const bool in_blocks = !r->constant && n > BLOCK;
+  struct MHD_Response *response =
+      in_blocks ? MHD_create_response_from_callback(n, BLOCK, give_block, x, NULL)
+                : MHD_create_response_from_buffer(n, (void *)(size_t)bytes, MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
   if (n) add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
   if (*x->allow) add_header(response, "Allow", x->allow);
@@ -382,9 +397,8 @@ static enum MHD_Result send_answer(exchange *x) {
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
   if (atomic_load(&s->is_draining) || x->head.is_unframed) add_header(response, "Connection", "close");
-  const size_t read_s = 60 + r->answer.n / (64 << 10);
-  set_until(s, x->of, cq_now_ms() + (read_s < ANSWER_S ? read_s : ANSWER_S) * 1000, true);
-  set_idle(x, s->options.receive_s < READ_S ? s->options.receive_s : READ_S);
+  x->read_ms = (s->options.receive_s < READ_S ? s->options.receive_s : READ_S) * 1000;
+  set_until(s, x->of, cq_now_ms() + x->read_ms + (in_blocks ? 0 : n * 1000 / READ_RATE), true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -463,6 +477,7 @@ static void put_client(char out[INET6_ADDRSTRLEN], struct MHD_Connection *mhd) {
 void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode why) {
   serve_server *s = context;
   exchange *x = *own;
+  (void)why;
   if (!x) return;
   *own = NULL;
   if (x->is_begun) {
@@ -476,7 +491,6 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
     atomic_fetch_sub(&s->answer_bytes, x->n_held);
-    if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) set_idle(x, SERVE_IDLE_S);
     set_until(s, x->of, cq_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
