@@ -78,7 +78,7 @@ static void answer_request(serve_request *r) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   char line[MAX_LINE], *path, *arguments;
-  bool other_method;
+  char allow[SERVE_ALLOW];
   if (!model) open_shared();
   const uint8_t *end = n ? memchr(data, '\n', n) : NULL;
   const size_t n_line = end ? (size_t)(end - data) : n;
@@ -93,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
   for (char *c = query; (c = strchr(c, '&'));) *c++ = '\0';
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
   r.body_type = argument_of(&r, "content-type"), r.body_encoding = argument_of(&r, "content-encoding");
-  r.route = serve_route_find(shared.routes, line, path, &r.rest, &other_method);
+  r.route = serve_route_find(shared.routes, line, path, &r.rest, allow);
   if (end) cq_builder_bytes(&r.body, (const char *)end + 1, n - n_line - 1);
   if (r.route) answer_request(&r);
   serve_request_clear(&r);

@@ -136,13 +136,22 @@ static void mend_number(cq_builder *b, const char *at, size_t n, bool as_text) {
   if (is_big && (as_text || !is_real)) cq_builder_text(b, as_text ? "\"" : ".0");
 }
 
+/* Whether the string that ends after i is the name of a member. */
+static bool in_name(cq_slice text, size_t i) {
+  while (i < text.n && text.data[i] != '"') i += text.data[i] == '\\' ? 2 : 1;
+  for (i++; i < text.n && cq_is_blank(text.data[i]);) i++;
+  return i < text.n && text.data[i] == ':';
+}
+
 void cq_json_mend(cq_builder *b, cq_slice text, bool as_text) {
   bool in_string = false;
   for (size_t i = 0, n; i < text.n; i += n) {
     const char *at = text.data + i;
     n = 0;
     if (in_string && *at == '\\') {
-      n = mend_escape(b, at, text.n - i);
+      const bool is_nul = !as_text && text.n - i > 6 && !memcmp(at, "\\u0000", 6) && in_name(text, i);
+      n = is_nul ? 6 : mend_escape(b, at, text.n - i);
+      if (is_nul) cq_builder_text(b, "\\ufffd");
       continue;
     }
     while (!in_string && i + n < text.n && at[n] && strchr("0123456789.eE+-", at[n])) n++;

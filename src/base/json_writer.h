@@ -15,7 +15,8 @@ void cq_json_float(cq_builder *b, float x);
 void cq_json_floats(cq_builder *b, const float *x, size_t n);
 
 /* Appends JSON text as it is, except for what Jansson does not read though it is JSON: a lone surrogate becomes U+FFFD;
- * a number beyond 64 bits or a double becomes a string (as_text), or else the nearest double. */
+ * a number beyond 64 bits or a double becomes a string (as_text), or else the nearest double; unless as_text, a NUL in
+ * the name of a member becomes U+FFFD, too. */
 void cq_json_mend(cq_builder *b, cq_slice text, bool as_text);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +14,8 @@
 #include <unistd.h>
 
 enum {
-  PAUSE_MS = 20, /* wait between checks for room, if there are too many connections or open files */
+  PAUSE_MS = 20,            /* wait between checks for room, if there are too many connections or open files */
+  MAX_NOT_SENT = 128 << 10, /* bytes */
 };
 
 struct serve_acceptor {
@@ -32,6 +35,8 @@ static bool accept_waiting(const serve_acceptor *a) {
     if (fd >= 0) {
       fcntl(fd, F_SETFD, FD_CLOEXEC);
       fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+      /* An answer's bytes stay with us until the client can take them: they are counted, and the system's are not. */
+      setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &(int){MAX_NOT_SENT}, sizeof(int));
       h->take(h->context, fd, (const struct sockaddr *)&address, n);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
       return true;

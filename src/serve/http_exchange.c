@@ -18,10 +18,9 @@
 enum {
   SMALL_BODY = 4096,         /* bytes: texts of up to this size are tokenized on the connection's thread */
   SMALL_ANSWER = 4096,       /* numbers: up to this many are formatted on the dispatcher's thread */
-  MAX_ARGUMENTS = 128,       /* of a query; each takes 64 bytes of the 32 KiB that the library has for the headers */
-  MAX_ADDRESS = 16 << 10,    /* bytes */
-  ANSWER_S = 600,            /* to read an answer; a smaller one has 60 s, and 1 s per 64 KiB */
-  READ_S = 30,               /* without reading any of it */
+  READ_RATE = 64 << 10,      /* bytes of an answer that a client reads each second at least */
+  READ_S = 30,               /* that it may be late */
+  BLOCK = 64 << 10,          /* bytes given to the library at once */
   COUNTED_ANSWER = 16 << 10, /* bytes: larger answers count among those in memory */
   MAX_DROPPED = 256 << 20    /* bytes dropped of a body that is too large: a client that sends more gets a reset */
 };
@@ -30,14 +29,15 @@ enum {
 typedef struct exchange {
   serve_request request; /* first: argument_of() finds the rest by it */
   serve_job job;
+  serve_head head;
   serve_server *server;
   struct MHD_Connection *connection;
   serve_connection *of;
-  char method[16], *path;
+  char method[16], *path, allow[SERVE_ALLOW];
+  uint64_t read_ms;
   uint64_t begun_us;
   size_t n_body, n_reserved, n_held; /* bytes received, including dropped ones; counted in body_bytes, answer_bytes */
-  bool is_whole, is_done, is_unframed;
-  bool has_nul, is_long; /* an address with %00; a longer one than is read */
+  bool is_begun, is_whole, is_done;  /* the headers are complete, the body is, and so is the answer */
 } exchange;
 
 /* ---- connections ---- */
@@ -47,6 +47,14 @@ static void set_until(serve_server *s, serve_connection *c, uint64_t until_ms, b
   pthread_mutex_lock(&s->mutex);
   c->until_ms = until_ms, c->is_answered = is_answered, c->n_closed_looks = 0;
   pthread_mutex_unlock(&s->mutex);
+}
+
+/* The request whose headers are incomplete; NULL: none. */
+static void set_receiving(exchange *x, exchange *receiving) {
+  if (!x->of) return;
+  pthread_mutex_lock(&x->server->mutex);
+  x->of->receiving = receiving;
+  pthread_mutex_unlock(&x->server->mutex);
 }
 
 void serve_watch_connection(void *context, struct MHD_Connection *mhd, void **own,
@@ -216,35 +224,6 @@ static const char *header_of(const exchange *x, const char *name) {
   return MHD_lookup_connection_value(x->connection, MHD_HEADER_KIND, name);
 }
 
-typedef struct header_counts {
-  int n_hosts, n_lengths, n_transfers;
-} header_counts;
-
-static enum MHD_Result count_header(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
-  header_counts *n = context;
-  (void)kind, (void)value;
-  n->n_hosts += !strcasecmp(name, "Host");
-  n->n_lengths += !strcasecmp(name, "Content-Length");
-  n->n_transfers += !strcasecmp(name, "Transfer-Encoding");
-  return MHD_YES;
-}
-
-/* Headers that leave open where the request goes or ends, on which a proxy may decide otherwise. */
-static void check_framing(exchange *x, const char *version) {
-  header_counts n = {0};
-  const char *transfer = header_of(x, "Transfer-Encoding");
-  (void)MHD_get_connection_values(x->connection, MHD_HEADER_KIND, count_header, &n);
-  const char *why = n.n_hosts > 1                                ? "there are two Host headers"
-                    : !n.n_hosts && !strcmp(version, "HTTP/1.1") ? "there is no Host header"
-                    : n.n_lengths > 1                            ? "there are two Content-Length headers"
-                    : n.n_lengths && n.n_transfers ? "there are a Content-Length and a Transfer-Encoding header"
-                    : n.n_transfers > 1 || (transfer && strcasecmp(transfer, "chunked") != 0)
-                        ? "the only Transfer-Encoding is chunked"
-                        : NULL;
-  x->is_unframed = why && (n.n_lengths || n.n_transfers);
-  if (why) serve_fail(&x->request, SERVE_MALFORMED, NULL, "%s", why);
-}
-
 /* The path of http://host:port/path, a request's target in absolute form, whose host counts instead of the header's. */
 static const char *take_host(const char **host, char copy[256], const char *target) {
   const size_t n = !strncasecmp(target, "http://", 7) ? 7 : !strncasecmp(target, "https://", 8) ? 8 : 0;
@@ -261,7 +240,6 @@ static void begin_request(exchange *x, const char *target, const char *method) {
   const char *host = header_of(x, "Host"), *path = take_host(&host, of_target, target);
   serve_server *s = x->server;
   serve_request *r = &x->request;
-  bool other_method = false;
   const char *rest = "";
   r->shared = &s->shared;
   r->argument = argument_of;
@@ -275,11 +253,13 @@ static void begin_request(exchange *x, const char *target, const char *method) {
   r->model = serve_model_use(s->model);
   s->n_requests++;
   pthread_mutex_unlock(&s->mutex);
+  set_receiving(x, NULL);
+  x->is_begun = true;
   if (!(x->path = strdup(path))) {
     serve_fail_memory(r);
     return;
   }
-  r->route = serve_route_find(s->shared.routes, method, x->path, &rest, &other_method);
+  r->route = serve_route_find(s->shared.routes, method, x->path, &rest, x->allow);
   r->rest = rest;
   const serve_credentials given = {.method = x->method,
                                    .authorization = header_of(x, "Authorization"),
@@ -287,15 +267,17 @@ static void begin_request(exchange *x, const char *target, const char *method) {
                                    .origin = header_of(x, "Origin"),
                                    .site = header_of(x, "Sec-Fetch-Site")};
   if (!serve_check_access(r, &s->access, &given)) return;
-  if (x->is_long)
-    serve_fail(r, SERVE_ADDRESS_TOO_LONG, NULL, "the address has more than %d bytes or %d arguments", MAX_ADDRESS,
-               MAX_ARGUMENTS);
-  else if (x->has_nul)
-    serve_fail(r, SERVE_INVALID, NULL, "the address has a NUL byte (%%00)");
-  else if (!r->route && other_method)
+  if (*x->allow && !strcmp(method, "OPTIONS"))
+    r->code = 204;
+  else if (*x->allow)
     serve_fail(r, SERVE_NO_METHOD, NULL, "%s is not a method of %.300s", x->method, path);
   else if (!r->route)
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is nothing at %.300s (GET /openapi.json lists all routes)", path);
+}
+
+/* Whether so many bytes of a body are read only to be dropped. */
+static bool is_droppable(const serve_server *s, size_t n) {
+  return n <= MAX_DROPPED || n / 8 <= s->options.max_body;
 }
 
 static void fail_large_body(exchange *x) {
@@ -309,7 +291,7 @@ static bool take_body(exchange *x, const char *data, size_t n) {
   serve_server *s = x->server;
   serve_request *r = &x->request;
   x->n_body += n;
-  if (r->code) return x->n_body <= MAX_DROPPED || x->n_body <= 8 * s->options.max_body;
+  if (r->code) return is_droppable(s, x->n_body);
   if (x->n_body > s->options.max_body) {
     fail_large_body(x);
     return true;
@@ -322,14 +304,59 @@ static bool take_body(exchange *x, const char *data, size_t n) {
 
 /* ---- the answer ---- */
 
+/* Answers without the library, which has no memory left for it or would do it badly, and ends the connection. */
+static void answer_directly(exchange *x) {
+  const cq_builder *b = &x->request.answer;
+  char head[300];
+  const int n = snprintf(head, sizeof head,
+                         "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nX-Content-Type-Options: nosniff\r\n"
+                         "Cache-Control: no-store\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
+                         x->request.code, MHD_get_reason_phrase_for((unsigned)x->request.code), b->n);
+  if (!x->of) return;
+  (void)!send(x->of->fd, head, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE);
+  (void)!send(x->of->fd, b->data, b->n, MSG_NOSIGNAL | MSG_DONTWAIT);
+  shutdown(x->of->fd, SHUT_WR);
+}
+
+static exchange *next_refused(serve_server *s) {
+  exchange *x = NULL;
+  pthread_mutex_lock(&s->mutex);
+  for (serve_connection *c = s->connections; c && !x; c = c->next)
+    if (c->receiving && serve_head_is_refused(&c->receiving->head, NULL)) x = c->receiving;
+  pthread_mutex_unlock(&s->mutex);
+  return x;
+}
+
+/* After the last header, libmicrohttpd 0.9.75 sends the headers of its own errors twice: for a Content-Length that it
+ * cannot read, and for lack of memory. It calls this before, but not with the connection, which is one of this thread's. */
+void serve_take_message(void *context, const char *format, va_list list) {
+  (void)list;
+  if (!strstr(format, "Content-Length") && !strstr(format, "Not enough memory")) return;
+  for (exchange *x; (x = next_refused(context));) {
+    begin_request(x, "", "");
+    (void)serve_head_is_refused(&x->head, &x->request);
+    answer_directly(x);
+  }
+}
+
 static void add_header(struct MHD_Response *response, const char *name, const char *value) {
   (void)!MHD_add_response_header(response, name,
                                  value); /* fails only when out of memory: the response then has fewer headers */
 }
 
-/* How long the client may do nothing. */
-static void set_idle(exchange *x, unsigned seconds) {
-  (void)MHD_set_connection_option(x->connection, MHD_CONNECTION_OPTION_TIMEOUT, seconds);
+/* Gives the library the next bytes, since the client has read those before, or the socket has room for them. */
+static ssize_t give_block(void *context, uint64_t at, char *out, size_t max) {
+  exchange *x = context;
+  const size_t left = x->request.answer.n - (size_t)at, n = left < max ? left : max;
+  memcpy(out, x->request.answer.data + at, n);
+  if (x->of) {
+    const uint64_t latest = cq_now_ms() + x->read_ms;
+    pthread_mutex_lock(&x->server->mutex);
+    if (x->of->until_ms) x->of->until_ms += n * 1000 / READ_RATE;
+    if (x->of->until_ms > latest) x->of->until_ms = latest;
+    pthread_mutex_unlock(&x->server->mutex);
+  }
+  return (ssize_t)n;
 }
 
 static enum MHD_Result send_answer(exchange *x) {
@@ -338,15 +365,15 @@ static enum MHD_Result send_answer(exchange *x) {
   static const char csp[] = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
                             "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   char number[32];
-  struct MHD_Response *response;
-  if (r->constant) {
-    response = MHD_create_response_from_buffer(r->n_constant, (void *)(size_t)r->constant, MHD_RESPMEM_PERSISTENT);
-  } else {
-    response = MHD_create_response_from_buffer(r->answer.n, r->answer.data, MHD_RESPMEM_MUST_FREE);
-    if (response) r->answer.data = NULL; /* n stays, for the log */
-  }
+  const size_t n = r->constant ? r->n_constant : r->answer.n;
+  const void *bytes = r->constant ? r->constant : r->answer.data;
+  const bool in_blocks = !r->constant && n > BLOCK;
+  struct MHD_Response *response =
+      in_blocks ? MHD_create_response_from_callback(n, BLOCK, give_block, x, NULL)
+                : MHD_create_response_from_buffer(n, (void *)(size_t)bytes, MHD_RESPMEM_PERSISTENT);
   if (!response) return MHD_NO;
-  add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
+  if (n) add_header(response, "Content-Type", r->content_type ? r->content_type : "application/json");
+  if (*x->allow) add_header(response, "Allow", x->allow);
   if (r->content_encoding) add_header(response, "Content-Encoding", r->content_encoding);
   add_header(response, "X-Content-Type-Options", "nosniff");
   add_header(response, "Referrer-Policy", "no-referrer");
@@ -369,10 +396,9 @@ static enum MHD_Result send_answer(exchange *x) {
     add_header(response, "X-Calque-Truncated", number);
   }
   if (r->code == 401) add_header(response, "WWW-Authenticate", "Bearer");
-  if (atomic_load(&s->is_draining) || x->is_unframed) add_header(response, "Connection", "close");
-  const size_t read_s = 60 + r->answer.n / (64 << 10);
-  set_until(s, x->of, cq_now_ms() + (read_s < ANSWER_S ? read_s : ANSWER_S) * 1000, true);
-  set_idle(x, s->options.receive_s < READ_S ? s->options.receive_s : READ_S);
+  if (atomic_load(&s->is_draining) || x->head.is_unframed) add_header(response, "Connection", "close");
+  x->read_ms = (s->options.receive_s < READ_S ? s->options.receive_s : READ_S) * 1000;
+  set_until(s, x->of, cq_now_ms() + x->read_ms + (in_blocks ? 0 : n * 1000 / READ_RATE), true);
   const enum MHD_Result result = MHD_queue_response(x->connection, (unsigned)r->code, response);
   MHD_destroy_response(response);
   return result;
@@ -383,18 +409,20 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
                              const char *version, const char *data, size_t *n_data, void **own) {
   serve_server *s = context;
   exchange *x = *own;
-  if (!x->connection) { /* the first call */
+  if (!x->is_begun) {
     const char *expect = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Expect"),
                *length = MHD_lookup_connection_value(mhd, MHD_HEADER_KIND, "Content-Length");
-    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    x->connection = mhd;
-    x->of = info ? info->socket_context : NULL;
     begin_request(x, path, method);
-    check_framing(x, version);
-    if (!x->request.code && length && strtoull(length, NULL, 10) > s->options.max_body) fail_large_body(x);
+    serve_head_check(&x->head, &x->request, method, version);
+    if (x->head.is_large) {
+      answer_directly(x);
+      return MHD_NO;
+    }
+    const unsigned long long n = length ? strtoull(length, NULL, 10) : 0;
+    if (!x->request.code && n > s->options.max_body) fail_large_body(x);
     /* A client that waits before sending the body (Expect) gets errors in the headers first. If it is not clear where
-     * the body ends, the connection ends. */
-    return x->request.code && (expect || x->is_unframed) ? send_answer(x) : MHD_YES;
+     * the body ends, or too far away, the connection ends. */
+    return x->request.code && (expect || x->head.is_unframed || !is_droppable(s, n)) ? send_answer(x) : MHD_YES;
   }
   if (*n_data) {
     if (!take_body(x, data, *n_data)) return MHD_NO;
@@ -423,18 +451,15 @@ enum MHD_Result serve_handle(void *context, struct MHD_Connection *mhd, const ch
 }
 
 /* Called before the headers are read; *own is passed to all later calls. The address is in the library's buffer and not
- * parsed yet. A query that is too long is removed from it: if arguments do not fit into the connection's memory,
- * libmicrohttpd 0.9.75 forgets the error that it wants to send, and waits for headers that it has dropped. */
+ * parsed yet. */
 void *serve_begin_exchange(void *context, const char *uri, struct MHD_Connection *mhd) {
+  const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
   exchange *x = calloc(1, sizeof *x);
-  char *query = strchr(uri, '?');
-  size_t n_arguments = 0;
-  (void)mhd;
+  serve_server *s = context;
   if (!x) return NULL;
-  x->server = context, x->begun_us = cq_now_us(), x->has_nul = strstr(uri, "%00") != NULL;
-  for (const char *at = query; at; at = strchr(at + 1, '&')) n_arguments++;
-  x->is_long = n_arguments > MAX_ARGUMENTS || strlen(uri) > MAX_ADDRESS;
-  if (x->is_long && query) query[1] = '\0';
+  x->server = s, x->begun_us = cq_now_us(), x->connection = mhd, x->of = info ? info->socket_context : NULL;
+  serve_head_begin(&x->head, mhd, (char *)(size_t)uri);
+  set_receiving(x, x);
   return x;
 }
 
@@ -452,9 +477,10 @@ static void put_client(char out[INET6_ADDRSTRLEN], struct MHD_Connection *mhd) {
 void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, enum MHD_RequestTerminationCode why) {
   serve_server *s = context;
   exchange *x = *own;
+  (void)why;
   if (!x) return;
   *own = NULL;
-  if (x->connection) {
+  if (x->is_begun) {
     serve_request *r = &x->request;
     char client[INET6_ADDRSTRLEN];
     const int code = r->code ? r->code : 408; /* gone before its request was whole */
@@ -465,13 +491,14 @@ void serve_end_exchange(void *context, struct MHD_Connection *mhd, void **own, e
                                               r->n_truncated, x->n_body, r->constant ? r->n_constant : r->answer.n});
     atomic_fetch_sub(&s->body_bytes, x->n_reserved);
     atomic_fetch_sub(&s->answer_bytes, x->n_held);
-    if (why == MHD_REQUEST_TERMINATED_COMPLETED_OK) set_idle(x, SERVE_IDLE_S);
     set_until(s, x->of, cq_now_ms() + s->options.receive_s * 1000, false);
     serve_request_clear(r);
     pthread_mutex_lock(&s->mutex);
     s->n_whole -= x->is_whole;
     if (--s->n_requests == 0) pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->mutex);
+  } else {
+    set_receiving(x, NULL);
   }
   free(x->path);
   free(x);

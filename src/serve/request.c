@@ -39,6 +39,7 @@ static const struct {
     [SERVE_TOO_SLOW] = {408, 408, "validation", "invalid_request_error", "timeout"},
     [SERVE_ADDRESS_TOO_LONG] = {414, 414, "too_large", "invalid_request_error", "request_too_large"},
     [SERVE_MEDIA_TYPE] = {415, 415, "validation", "invalid_request_error", "unsupported_media_type"},
+    [SERVE_HEAD_TOO_LARGE] = {431, 431, "too_large", "invalid_request_error", "request_too_large"},
     [SERVE_OVERLOADED] = {429, 429, "overloaded", "rate_limit_error", "overloaded"},
     [SERVE_INTERNAL] = {500, 500, "internal", "server_error", NULL},
     [SERVE_UNSUPPORTED] = {501, 501, "unsupported", "invalid_request_error", "unsupported"},

@@ -85,6 +85,7 @@ typedef enum serve_mistake {
   SERVE_TOO_SLOW,         /* 408 */
   SERVE_ADDRESS_TOO_LONG, /* 414 */
   SERVE_MEDIA_TYPE,       /* 415 */
+  SERVE_HEAD_TOO_LARGE,   /* 431 */
   SERVE_OVERLOADED,       /* 429 */
   SERVE_INTERNAL,         /* 500 */
   SERVE_UNSUPPORTED,      /* 501 */

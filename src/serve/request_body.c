@@ -2,6 +2,7 @@
  *
  *   --BOUNDARY CRLF  headers CRLF CRLF  bytes CRLF  --BOUNDARY CRLF  ...  --BOUNDARY-- */
 #include "serve/request_body.h"
+#include "serve/option_fields.h"
 #include "serve/route.h"
 
 #include "base/compression.h"
@@ -190,37 +191,75 @@ static bool decode_json(serve_request *r) {
   return !r->code;
 }
 
+enum { READING = JSON_ALLOW_NUL | JSON_DECODE_ANY };
+
+/* Fails if a field that the route reads comes twice in the body, an object, or holds an object in which a name does. Of
+ * other fields, anything is fine. */
+static void check_repeated(serve_request *r, cq_slice text) {
+  json_t *read = json_loads(r->route->body ? r->route->body : "{}", 0, NULL);
+  for (const serve_field *f = r->route->fields; f && f->name; f++) json_object_set_new(read, f->name, json_object());
+  size_t depth = 0, end;
+  for (size_t i = 0; read && i < text.n && !r->code; i++) {
+    const char c = text.data[i];
+    depth += c == '{' || c == '[', depth -= c == '}' || c == ']';
+    if (c != '"') continue;
+    for (end = i + 1; text.data[end] != '"'; end++) end += text.data[end] == '\\';
+    json_t *name = json_loadb(text.data + i, end + 1 - i, READING, NULL);
+    for (i = end; i + 1 < text.n && cq_is_blank(text.data[i + 1]);) i++;
+    const bool is_name = depth == 1 && i + 2 < text.n && text.data[i + 1] == ':';
+    const char *field = json_string_value(name);
+    json_t *seen = is_name && field ? json_object_get(read, field) : NULL, *value = NULL;
+    if (seen)
+      value = json_loadb(text.data + i + 2, text.n - i - 2, READING | JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK,
+                         NULL);
+    if (seen && (json_is_true(seen) || !value))
+      serve_fail(r, SERVE_INVALID, field, "'%s' %s", field, value ? "comes twice" : "has a name that comes twice");
+    if (seen && !r->code) json_object_set_new(read, field, json_true());
+    json_decref(value);
+    json_decref(name);
+  }
+  if (!read) serve_fail_memory(r);
+  json_decref(read);
+}
+
+/* Reads what Jansson refuses though it is JSON, too; in documents, numbers keep their digits, and no name comes twice. */
+static json_t *load(serve_request *r, cq_slice text, json_error_t *e) {
+  const bool is_document = r->rest && *r->rest;
+  json_t *json = json_loadb(text.data, text.n, READING | JSON_REJECT_DUPLICATES, e);
+  if (!json && !is_document && json_error_code(e) == json_error_duplicate_key &&
+      (json = json_loadb(text.data, text.n, READING, e)) && json_is_object(json))
+    check_repeated(r, text);
+  return json;
+}
+
 json_t *serve_body_json(serve_request *r) {
-  const bool is_document = r->rest && *r->rest; /* numbers in its metadata keep their digits */
   json_error_t e;
   if (!decode_json(r)) return NULL;
   if (!r->body.n) {
     serve_fail(r, SERVE_MALFORMED, NULL, "the body is empty, expected a JSON object");
     return NULL;
   }
-  json_t *json = json_loadb(r->body.data, r->body.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
+  json_t *json = load(r, (cq_slice){r->body.data, r->body.n}, &e);
   if (!json) {
     cq_builder mended = {0};
-    cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, is_document);
+    cq_json_mend(&mended, (cq_slice){r->body.data, r->body.n}, r->rest && *r->rest);
     if (mended.failed)
       serve_fail_memory(r);
     else
-      json = json_loadb(mended.data, mended.n, JSON_ALLOW_NUL | JSON_DECODE_ANY, &e);
-    const bool has_failed = mended.failed;
+      json = load(r, (cq_slice){mended.data, mended.n}, &e);
     cq_builder_free(&mended);
-    if (has_failed) return NULL;
   }
   cq_builder_free(&r->body);
-  if (!json && json_error_code(&e) == json_error_out_of_memory) {
+  if (!json && !r->code && json_error_code(&e) == json_error_out_of_memory)
     serve_fail_memory(r);
-  } else if (!json) {
-    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not JSON: line %d, column %d: %s", e.line, e.column, e.text);
-  } else if (!json_is_object(json)) {
+  else if (!json && !r->code)
+    serve_fail(r, SERVE_MALFORMED, NULL, "the body is not %s: line %d, column %d: %s",
+               json_error_code(&e) == json_error_duplicate_key ? "a document" : "JSON", e.line, e.column, e.text);
+  else if (!r->code && !json_is_object(json))
     serve_fail(r, SERVE_INVALID, NULL, "the body is not a JSON object");
-    json_decref(json);
-    json = NULL;
-  }
-  return json;
+  if (!r->code) return json;
+  json_decref(json);
+  return NULL;
 }
 
 /* ---- forms ---- */

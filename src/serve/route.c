@@ -1,6 +1,7 @@
 /* Finds a request's route: the rows of all tables form one list, which is searched from the beginning. */
 #include "serve/route.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const serve_route *serve_route_at(const serve_route *const *tables, size_t i) {
@@ -18,27 +19,32 @@ size_t serve_route_number(const serve_route *const *tables, const serve_route *r
 
 static bool is_on_route(const serve_route *r, const char *path, const char **rest) {
   const size_t n = strlen(r->path);
-  if (r->path[n - 1] == '/') {
-    if (strncmp(path, r->path, n) != 0 || (n > 1 && !path[n])) return false;
-    *rest = path + n;
-    return true;
-  }
   *rest = "";
-  return !strcmp(path, r->path);
+  if (!strcmp(path, "*")) return true;
+  if (r->path[n - 1] != '/') return !strcmp(path, r->path);
+  *rest = path + n;
+  return !strncmp(path, r->path, n) && (n == 1 || path[n]);
 }
 
 const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
-                                    const char **rest, bool *other_method) {
-  if (!strcmp(method, "HEAD")) method = "GET";
-  *other_method = false;
+                                    const char **rest, char allow[SERVE_ALLOW]) {
+  const bool is_head = !strcmp(method, "HEAD"), is_all = !strcmp(path, "*"); /* the server as a whole: OPTIONS only */
+  size_t n;
+  *allow = '\0';
   for (size_t i = 0; serve_route_at(tables, i); i++) {
     const serve_route *r = serve_route_at(tables, i);
     if (!is_on_route(r, path, rest)) continue;
+    const bool is_get = !strcmp(r->method, "GET"), is_same = !strcmp(is_head ? "GET" : method, r->method);
     /* A path that matches no other route is a file of the page. */
-    const bool is_below_root = !r->path[1] && **rest;
-    if (is_below_root && (*other_method || strcmp(r->method, "GET") != 0 || strcmp(method, "GET") != 0)) continue;
-    if (!strcmp(method, r->method)) return r;
-    *other_method = true;
+    if (!r->path[1] && **rest && (*allow || !is_get || !is_same)) continue;
+    if (is_same && !is_all) {
+      *allow = '\0';
+      return r;
+    }
+    n = strlen(allow);
+    if (!strstr(allow, r->method)) snprintf(allow + n, SERVE_ALLOW - n, "%s, %s", r->method, is_get ? "HEAD, " : "");
   }
+  n = strlen(allow);
+  if (n) snprintf(allow + n, SERVE_ALLOW - n, "OPTIONS");
   return NULL;
 }

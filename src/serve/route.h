@@ -28,7 +28,7 @@ struct serve_route {
   const char *answer_schema; /* of the answer; NULL: not JSON */
 };
 
-enum { SERVE_MAX_ROUTES = 48 };
+enum { SERVE_MAX_ROUTES = 48, SERVE_ALLOW = 64 /* bytes of a list of methods */ };
 
 extern const serve_route serve_openai_routes[], serve_tei_routes[], serve_api_routes[], serve_search_routes[],
     serve_document_routes[], serve_page_routes[]; /* each ends with a row without a method */
@@ -39,10 +39,10 @@ extern const serve_route *const serve_all_routes[];
 /* The i-th route of tables; NULL beyond the last. */
 const serve_route *serve_route_at(const serve_route *const *tables, size_t i);
 size_t serve_route_number(const serve_route *const *tables, const serve_route *route);
-/* The matching route, or NULL; then *other_method is true if another method has one. *rest: the path after a route that
- * ends in a slash. */
+/* The matching route. If it is NULL, allow lists the path's methods ("GET, HEAD, OPTIONS"), otherwise nothing. *rest: the
+ * path after a route that ends in a slash. */
 const serve_route *serve_route_find(const serve_route *const *tables, const char *method, const char *path,
-                                    const char **rest, bool *other_method);
+                                    const char **rest, char allow[SERVE_ALLOW]);
 
 /* The description of all routes (OpenAPI 3.1), for /openapi.json. */
 void serve_put_openapi(cq_builder *b, const serve_route *const *tables);

@@ -114,10 +114,6 @@ void serve_run(serve_server *s) {
 
 /* ---- opening and closing ---- */
 
-static void drop_message(void *context, const char *format, va_list list) {
-  (void)context, (void)format, (void)list;
-}
-
 /* The maximum number of connections: the limit of open files, minus a reserve. */
 static unsigned connection_limit(unsigned wanted) {
   struct rlimit files;
@@ -153,12 +149,12 @@ static cq_status start_daemon(serve_server *s, cq_error *error) {
       MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
   s->max_connections = connection_limit(s->options.max_connections);
   /* The library's own limit must not be reached: its thread would then wait for a lock that it holds itself. */
-  s->daemon =
-      MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
-                       MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
-                       serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
-                       MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
-                       (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S, MHD_OPTION_END);
+  s->daemon = MHD_start_daemon(flags, 0, NULL, NULL, serve_handle, s, MHD_OPTION_EXTERNAL_LOGGER, serve_take_message, s,
+                               MHD_OPTION_NOTIFY_COMPLETED, serve_end_exchange, s, MHD_OPTION_NOTIFY_CONNECTION,
+                               serve_watch_connection, s, MHD_OPTION_URI_LOG_CALLBACK, serve_begin_exchange, s,
+                               MHD_OPTION_THREAD_POOL_SIZE, (unsigned)N_CONNECTION_THREADS, MHD_OPTION_CONNECTION_LIMIT,
+                               (unsigned)INT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVE_IDLE_S,
+                               MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)SERVE_CONNECTION_MEMORY, MHD_OPTION_END);
   if (!s->daemon) return cq_fail(error, CQ_ERR_IO, "the HTTP service cannot be started");
   return serve_acceptor_open(&s->acceptor, s->fd, &(serve_acceptor_hooks){has_room, take_connection, s}, error);
 }

@@ -171,6 +171,10 @@ static void prepare_metrics(serve_request *r) {
   "\"truncate\":{\"type\":\"boolean\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]},"                    \
   "\"truncation_direction\":{\"enum\":[\"Right\",\"Left\"]},\"prompt_name\":{\"type\":\"string\"}"
 
+#define EMBED_BODY                                                                                                     \
+  "{\"inputs\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"              \
+  "\"normalize\":{\"type\":\"boolean\",\"default\":true},\"dimensions\":{\"type\":\"integer\"}," ON_LONG "}"
+
 const serve_route serve_tei_routes[] = {
     {.method = "POST",
      .path = "/embed",
@@ -178,8 +182,7 @@ const serve_route serve_tei_routes[] = {
      .prepare = prepare_embed,
      .answer = answer_embed,
      .summary = "Vectors of texts, as text-embeddings-inference gives them",
-     .body = "{\"inputs\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
-             "\"normalize\":{\"type\":\"boolean\",\"default\":true},\"dimensions\":{\"type\":\"integer\"}," ON_LONG "}",
+     .body = EMBED_BODY,
      .answer_schema = "[]"},
     {.method = "POST",
      .path = "/", /* huggingface_hub's client sends requests here if it has only the server's address */
@@ -187,7 +190,8 @@ const serve_route serve_tei_routes[] = {
      .flags = SERVE_HIDDEN,
      .prepare = prepare_embed,
      .answer = answer_embed,
-     .summary = "The same as /embed"},
+     .summary = "The same as /embed",
+     .body = EMBED_BODY},
     {.method = "POST",
      .path = "/similarity",
      .style = SERVE_TEI,

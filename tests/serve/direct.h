@@ -28,13 +28,13 @@ typedef struct body {
 
 /* The code of the answer, which is left in message. */
 static inline int code_of(const char *method, const char *path, body b) {
-  bool other_method;
+  char allow[SERVE_ALLOW];
   serve_request r = {.shared = &shared,
                      .model = serve_model_use(model),
                      .argument = argument_of,
                      .body_type = b.type,
                      .body_encoding = b.encoding};
-  r.route = serve_route_find(serve_all_routes, method, path, &r.rest, &other_method);
+  r.route = serve_route_find(serve_all_routes, method, path, &r.rest, allow);
   assert_non_null(r.route);
   cq_builder_bytes(&r.body, b.bytes, b.n);
   r.route->prepare(&r);

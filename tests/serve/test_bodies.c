@@ -90,9 +90,9 @@ static const char *argument_of(const serve_request *r, const char *name) {
 
 /* The answer's code; *answer, if asked for, is its JSON. What needs vectors gets some. */
 static int call(json_t **answer, const char *method, const char *path, const char *body, size_t n) {
-  bool other_method;
+  char allow[SERVE_ALLOW];
   serve_request r = {.shared = &shared, .model = serve_model_use(model), .argument = argument_of};
-  r.route = serve_route_find(serve_all_routes, method, path, &r.rest, &other_method);
+  r.route = serve_route_find(serve_all_routes, method, path, &r.rest, allow);
   assert_non_null(r.route);
   cq_builder_bytes(&r.body, body, n);
   r.route->prepare(&r);

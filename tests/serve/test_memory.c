@@ -154,13 +154,80 @@ static void answers_that_nobody_reads(void **state) {
   free(body);
 }
 
+/* Reads an answer in steps. */
+typedef struct reader {
+  int fd;
+  size_t step, n;
+  bool is_over;
+} reader;
+
+static void read_step(reader *r) {
+  static char bytes[1 << 16];
+  for (size_t n = 0; !r->is_over && n < r->step;) {
+    const ssize_t m = recv(r->fd, bytes, r->step - n < sizeof bytes ? r->step - n : sizeof bytes, 0);
+    if (m > 0) n += (size_t)m, r->n += (size_t)m;
+    r->is_over = m <= 0;
+  }
+}
+
+/* Clients that read an answer of several megabytes at different rates, where they may lag three seconds behind 64 KiB a
+ * second: above that rate all of it arrives, however long it takes; below, the connection ends, also after a fast
+ * beginning. */
+static void answers_that_are_read_slowly(void **state) {
+  enum { TEXTS = 700, LAG_S = 3, FAST = 1 << 18, ABOVE = 96 << 10, BELOW = 40 << 10, STEPS = 20 };
+  serve_options o = default_service();
+  service s;
+  (void)state;
+  char *body = malloc(TEXTS * 8 + 100);
+  assert_non_null(body);
+  size_t n = (size_t)sprintf(body, "{\"a\": [\"x\"");
+  for (int i = 1; i < TEXTS; i++) n += (size_t)sprintf(body + n, ", \"x\"");
+  n += (size_t)sprintf(body + n, "], \"b\": [\"river\"");
+  for (int i = 1; i < TEXTS / 4; i++) n += (size_t)sprintf(body + n, ", \"b\"");
+  n += (size_t)sprintf(body + n, "]}");
+  o.receive_s = LAG_S;
+  open_service(&s, &o);
+  reader all = {.step = FAST}, above = {.step = ABOVE / STEPS}, below = {.step = BELOW / STEPS},
+         begins = {.step = FAST};
+  reader *readers[] = {&all, &above, &below, &begins};
+  for (size_t i = 0; i < 4; i++) {
+    const int size = 1 << 15;
+    readers[i]->fd = connect_to(s.port);
+    setsockopt(readers[i]->fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    assert_true(send_request(readers[i]->fd, "POST", "/api/similarity", body, n));
+  }
+  while (!all.is_over) read_step(&all);
+  assert_true(all.n > (size_t)1 << 20);
+  while (begins.n < all.n / 2) read_step(&begins);
+  begins.step = below.step;
+  const uint64_t begun_ms = cq_now_ms();
+  uint64_t n_below_ms = 0;
+  for (uint64_t step = 0; !above.is_over; step++) {
+    for (size_t i = 1; i < 4; i++) read_step(readers[i]);
+    if (below.is_over && begins.is_over && !n_below_ms) n_below_ms = cq_now_ms() - begun_ms;
+    const uint64_t next = begun_ms + (step + 1) * 1000 / STEPS, now = cq_now_ms();
+    if (now < next) usleep((useconds_t)(next - now) * 1000);
+  }
+  const uint64_t n_above_ms = cq_now_ms() - begun_ms;
+  printf("%zu bytes: above the rate all in %.1f s, below %zu in %.1f s\n", all.n, (double)n_above_ms / 1000, below.n,
+         (double)n_below_ms / 1000);
+  assert_int_equal(above.n, all.n);
+  assert_true(n_above_ms > 4000 * LAG_S); /* no time for the whole */
+  assert_true(below.is_over && below.n < all.n && begins.is_over && begins.n < all.n);
+  assert_true(n_below_ms && n_below_ms < n_above_ms);
+  for (size_t i = 0; i < 4; i++) close(readers[i]->fd);
+  assert_int_equal(ask(&s, "GET", "/health", ""), 200);
+  close_service(&s);
+  free(body);
+}
+
 /* A request with something n times: 200 up to a limit, then an error at once, never silence. */
 static void addresses_and_headers_of_any_size(void **state) {
   static const struct {
     const char *before, *unit, *after;
     size_t fits; /* this often */
   } rows[] = {
-      {"GET /health?a=b", "&a=b", " HTTP/1.1\r\nHost: localhost\r\n", 127},
+      {"GET /health?a=b", "&", " HTTP/1.1\r\nHost: localhost\r\n", 127}, /* followed by its number */
       {"GET /health?", "&", " HTTP/1.1\r\nHost: localhost\r\n", 127},
       {"GET /health?a=", "b", " HTTP/1.1\r\nHost: localhost\r\n", 16384 - 10},
       {"GET /health?", "a", " HTTP/1.1\r\nHost: localhost\r\n", 16384 - 8},
@@ -180,7 +247,10 @@ static void addresses_and_headers_of_any_size(void **state) {
         rows[i].fits, rows[i].fits + 1, 300, 400, 480, 500, 600, 1000, 2000, 5000, 32600, 32700, 32760, 40000, 100000};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
       size_t n = (size_t)sprintf(text, "%s", rows[i].before);
-      for (size_t k = 0; k < counts[c]; k++) n += (size_t)sprintf(text + n, "%s", rows[i].unit);
+      for (size_t k = 0; k < counts[c]; k++) {
+        n += (size_t)sprintf(text + n, "%s", rows[i].unit);
+        if (i == 0) n += (size_t)sprintf(text + n, "%zu=b", k);
+      }
       sprintf(text + n, "%sConnection: close\r\n\r\n", rows[i].after);
       const int fd = connect_to(s.port);
       (void)send_text(fd, text);
@@ -201,6 +271,7 @@ int main(void) {
       cmocka_unit_test(a_body_of_the_maximum),
       cmocka_unit_test(bodies_of_all_requests),
       cmocka_unit_test(answers_that_nobody_reads),
+      cmocka_unit_test(answers_that_are_read_slowly),
       cmocka_unit_test(addresses_and_headers_of_any_size),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
