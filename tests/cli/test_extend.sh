@@ -44,6 +44,23 @@ grep -q '^de  *src>trg  *[0-9.]* -> *[0-9.]* %  trg>src ' stderr || fail "no lin
 grep -q '^mean  *[0-9.]* -> *[0-9.]* %$' stderr || fail "no mean before and after training"
 ! grep -q "looks like\|does not look" stderr || fail "columns that are in order were called into question"
 
+# Stopped while it prepares, and resumed: what was made is not made again, and the model is the same.
+for made in identity vocabulary student; do
+  rm -rf early*
+  "$PROGRAM" $run --steps 60 --output early >log 2>&1 &
+  pid=$!
+  for ((i = 0; i < 600; i++)); do [ ! -e "early.extend/$made" ] || break; sleep 0.02; done
+  kill -KILL "$pid" 2>/dev/null
+  wait "$pid" 2>/dev/null
+  [ ! -e early.extend/plan ] || continue # too fast to be stopped there
+  expect 1 $run --steps 60 --vocab-size 4000 --resume --output early
+  stderr_has "the run under way has vocab-size"
+  expect 0 $run --steps 60 --resume --output early
+  same whole/model.safetensors early/model.safetensors
+  sed 's/early/whole/' early/README.md >README
+  same whole/README.md README
+done
+
 # Stopped and resumed: the same bits. A run under way is not begun again. Held-out sentences are in no training text.
 "$PROGRAM" $run --steps 60 --threads 1 --output whole2 >log 2>&1 &
 pid=$!
@@ -61,7 +78,8 @@ stderr_has "the run under way has vocab-balance 0.7, not 0.5"
 expect 1 $run --steps 70 --resume --output whole2
 stderr_has "the run under way has steps 60, not 70"
 cp whole2.extend/plan plan
-for damage in 'calque extend 2\nsteps 60\nweight 1\n' 'calque extend 3\nsteps 60\n\n' 'calque extend 3\nsteps\n' ''; do
+for damage in 'calque extend 4\nsteps 60\nplanned 60\nweight 1\nweight 1\n' 'calque extend 5\nsteps 60\nplanned 60\n' \
+  'calque extend 5\nsteps 60\n' ''; do
   printf "$damage" >whole2.extend/plan
   expect 1 $run --resume --output whole2
   stderr_has "whole2.extend"

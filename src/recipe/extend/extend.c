@@ -15,6 +15,7 @@
 #include "recipe/extend/extend_options.h"
 #include "recipe/extend/extending.h"
 #include "recipe/run/work_directory.h"
+#include "recipe/student/make_student.h"
 #include "tensor/products.h"
 
 #include <math.h>
@@ -24,13 +25,37 @@
 
 /* ---- the student ---- */
 
+/* What an earlier call was told while it made the student, told again. */
+static cq_status read_notices(cq_extending *e, cq_error *error) {
+  cq_slice text = {0};
+  const cq_status status = cq_file_exists(e->notices) ? cq_file_read(&text, e->notices, error) : CQ_OK;
+  cq_builder_bytes(&e->made, text.data, text.n);
+  for (size_t at = 0, end; at < text.n; at = end + 1) {
+    for (end = at; end < text.n && text.data[end] != '\n';) end++;
+    cq_extend_choose(&e->news, "%.*s", (int)(end - at), text.data + at);
+  }
+  cq_free((void *)(uintptr_t)text.data);
+  return status;
+}
+
+/* Tells a notice and keeps it, unless it was kept by an earlier call, whose part of the work is done again. */
+static void keep_notice(void *extending, const char *text) {
+  cq_extending *e = extending;
+  const char *earlier = e->made.data ? strstr(e->made.data, text) : NULL;
+  if (earlier && earlier[strlen(text)] == '\n') return;
+  cq_builder_printf(&e->made, "%s\n", text);
+  if (!e->made.failed && cq_file_write(e->notices, e->made.data, e->made.n, NULL)) e->made.failed = true;
+  cq_extend_notice(&e->news, text);
+}
+
+/* Makes it, unless an earlier call has. */
 static cq_status make_student(cq_extending *e, cq_error *error) {
   const cq_extend_options *o = &e->o;
   cq_training_data *text;
   cq_student_options s = e->parts.student;
   cq_status status = cq_extend_student_text(&text, &s.n_text, &e->texts, error);
   s.text = text;
-  s.notice = cq_extend_notice, s.notice_context = &e->news;
+  s.notice = keep_notice, s.notice_context = e;
   s.progress = cq_extend_progress, s.progress_context = &e->news;
   cq_extend_choose(&e->news, "student: %s (--kind); vocabulary: %d pieces at most (--vocab-size)",
                    o->kind == CQ_EXTEND_BODY ? "the model's layers under a new vocabulary" : "the mean of word vectors",
@@ -42,8 +67,10 @@ static cq_status make_student(cq_extending *e, cq_error *error) {
   if (e->language)
     cq_extend_choose(&e->news, "%s has a vocabulary of its own (--own-vocabulary): its embeddings alone are trained",
                      e->language);
-  if (!status) status = cq_student_new(e->student, &s, e->ctx, error);
+  if (!status) status = read_notices(e, error);
+  if (!status && !cq_file_exists(e->student)) status = cq_student_make(e->student, e->vocabulary, &s, e->ctx, error);
   cq_free(text);
+  if (!status && e->made.failed) status = cq_fail_file(error, CQ_ERR_IO, e->notices, "cannot be written");
   return status;
 }
 
@@ -156,14 +183,17 @@ static cq_status name_paths(cq_extending *e, cq_error *error) {
       sizeof e->work - 64)
     return cq_fail(error, CQ_ERR_ARGUMENT, "the output's name is too long");
   cq_status status = cq_path_join(e->plan, sizeof e->plan, e->work, "plan", error);
+  if (!status) status = cq_path_join(e->identity, sizeof e->identity, e->work, "identity", error);
+  if (!status) status = cq_path_join(e->notices, sizeof e->notices, e->work, "notices", error);
   if (!status) status = cq_path_join(e->student, sizeof e->student, e->work, "student", error);
+  if (!status) status = cq_path_join(e->vocabulary, sizeof e->vocabulary, e->work, "vocabulary", error);
   if (!status) status = cq_path_join(e->done, sizeof e->done, e->work, "done", error);
   return status ? status
                 : cq_path_join(e->trained, sizeof e->trained, e->language ? e->work : "",
                                e->language ? "trained" : output, error);
 }
 
-/* Creates the work directory of a new run. When a run is resumed, it already contains a plan. */
+/* Creates the work directory of a new run. When a run is resumed, it already contains what the run has made. */
 static cq_status open_work(const cq_extending *e, bool under_way, cq_error *error) {
   const cq_extend_options *o = &e->o;
   const cq_status status = cq_work_directory_check_output(o->run->output, error);
@@ -184,14 +214,16 @@ static cq_status open_work(const cq_extending *e, bool under_way, cq_error *erro
   return cq_directory_make(e->work, error);
 }
 
-/* Makes the plan, or reads it when resuming. Afterwards, the text and the student exist. */
-static cq_status open_plan(cq_extending *e, bool under_way, cq_error *error) {
+/* Makes the plan, or reads it when resuming a run that had one. Afterwards, the text and the student exist. */
+static cq_status open_plan(cq_extending *e, bool under_way, bool planned, cq_error *error) {
   const bool leads = cq_ranks_rank(e->o.run->ranks) == 0;
   e->texts = (cq_extend_texts){.o = &e->o, .work = e->work, .news = &e->news};
   cq_status status = cq_extend_inputs_open(&e->inputs, &e->o, &e->parts, e->work, error);
   if (!status) status = cq_extend_texts_open(&e->texts, error);
+  if (!status && under_way) status = cq_extend_identity_compare(e->identity, &e->texts, error);
+  if (!status && !under_way && leads) status = cq_extend_identity_write(e->identity, &e->o, error);
   if (status) return status;
-  if (!under_way)
+  if (!planned)
     return leads ? make_plan(e, error)
                  : cq_fail_file(error, CQ_ERR_IO, e->plan, "not found: all ranks must see the directory of rank 0");
   cq_extend_texts_drop_empty(&e->texts);
@@ -206,11 +238,14 @@ static cq_status extend(cq_extending *e, cq_training_result *result, cq_error *e
   cq_status status = name_paths(e, error);
   if (!status && !leads) status = cq_ranks_meet(o->run->ranks, NULL, error); /* until rank 0 has made the plan */
   if (status) return status;
-  const bool under_way = cq_file_exists(e->plan), replace = o->run->replace || under_way;
-  bool trained = leads && under_way && is_trained(e);
+  const bool planned = cq_file_exists(e->plan);
+  const bool under_way = planned || (o->run->resume && cq_file_exists(e->identity));
+  const bool replace = o->run->replace || under_way;
+  bool trained = leads && planned && is_trained(e);
   if (leads && (status = open_work(e, under_way, error))) return status;
-  status = open_plan(e, under_way, error);
-  if (status && leads && !cq_file_exists(e->plan)) cq_directory_remove(e->work); /* nothing to resume */
+  status = open_plan(e, under_way, planned, error);
+  if (status && status != CQ_ERR_STOPPED && leads && !under_way && !cq_file_exists(e->plan))
+    cq_directory_remove(e->work); /* nothing to resume */
   if (!status && leads) status = cq_ranks_meet(o->run->ranks, NULL, error);
   if (status) return status;
   status = cq_ranks_broadcast(o->run->ranks, &trained, sizeof trained, error);
@@ -241,6 +276,7 @@ cq_status cq_extend(cq_training_result *result, const cq_extend_options *options
   cq_extend_texts_close(&e->texts);
   cq_extend_inputs_close(&e->inputs);
   cq_builder_free(&e->told);
+  cq_builder_free(&e->made);
   cq_free(e);
   return status;
 }

@@ -14,9 +14,11 @@ typedef struct cq_extending {
   cq_extend_inputs inputs;
   cq_extend_news news;
   cq_builder told; /* by news */
+  cq_builder made; /* notices of the student's making, a line each, as WORK/notices has them */
   cq_context *ctx;
   double started, budget; /* seconds */
-  char work[CQ_EXTEND_PATH], plan[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH];
+  char work[CQ_EXTEND_PATH], identity[CQ_EXTEND_PATH], plan[CQ_EXTEND_PATH];
+  char notices[CQ_EXTEND_PATH], student[CQ_EXTEND_PATH], vocabulary[CQ_EXTEND_PATH]; /* as soon as they are made */
   char trained[CQ_EXTEND_PATH]; /* where training writes: the output, or the new language inside it */
   char done[CQ_EXTEND_PATH];    /* exists once training is done: its result */
   const char *language;         /* with a vocabulary of its own; NULL: none has */

@@ -1,11 +1,10 @@
-/* The plan of an extension, a file of its work directory:
+/* Two files of an extension's work directory. `identity`, written first, has what must be the same in a resumed run
+ * (recipe/run/identity.h). `plan`, written when everything is prepared, has the choices that a resumed run needs:
  *
- *   calque extend 4
+ *   calque extend 5
  *   steps 300            of the caller's; 0: those of the time
  *   planned 300
- *   weight 0x1.8p-1      of each training file
- *   <empty line>
- *   kind <TAB> body      and so on: the run's identity (recipe/run/identity.h) */
+ *   weight 0x1.8p-1      of each training file */
 #include "recipe/extend/texts.h"
 
 #include "base/error.h"
@@ -19,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what must be the same in a resumed run --- */
+/* --- the identity --- */
 
 static cq_status identify_model(cq_run_identity *id, const char *model, cq_error *error) {
   cq_encoder *encoder;
@@ -71,21 +70,38 @@ static cq_status identify(cq_run_identity *id, const cq_extend_options *o, cq_er
   return status ? status : identify_files(id, "source-text", distill.source_text, distill.n_source_text, error);
 }
 
-/* --- the file --- */
+cq_status cq_extend_identity_write(const char *path, const cq_extend_options *o, cq_error *error) {
+  cq_run_identity id = {0};
+  cq_status status = identify(&id, o, error);
+  if (!status && id.lines.failed) status = cq_fail_memory(error, path);
+  if (!status) status = cq_file_write(path, id.lines.data, id.lines.n, error);
+  cq_run_identity_free(&id);
+  return status;
+}
+
+cq_status cq_extend_identity_compare(const char *path, const cq_extend_texts *texts, cq_error *error) {
+  cq_run_identity id = {0};
+  cq_slice then;
+  cq_status status = cq_file_read(&then, path, error);
+  if (status) return status;
+  status = identify(&id, texts->o, error);
+  if (!status) status = cq_run_identity_compare(&id, then.data, then.n, texts->work, error);
+  cq_run_identity_free(&id);
+  cq_free((void *)(uintptr_t)then.data);
+  return status;
+}
+
+/* --- the plan --- */
+
+static const char head[] = "calque extend 5\nsteps ";
 
 cq_status cq_extend_plan_write(const char *path, cq_extend_steps steps, const cq_extend_texts *texts, cq_error *error) {
-  cq_run_identity id = {0};
   cq_builder text = {0};
-  cq_builder_printf(&text, "calque extend 4\nsteps %llu\nplanned %llu\n", (unsigned long long)steps.given,
+  cq_builder_printf(&text, "%s%llu\nplanned %llu\n", head, (unsigned long long)steps.given,
                     (unsigned long long)steps.planned);
   for (size_t i = 0; i < texts->n; i++) cq_builder_printf(&text, "weight %a\n", texts->train[i].weight);
-  cq_builder_char(&text, '\n');
-  cq_status status = identify(&id, texts->o, error);
-  cq_builder_bytes(&text, id.lines.data, id.lines.n);
-  if (!status && (text.failed || id.lines.failed)) status = cq_fail_memory(error, path);
-  if (!status) status = cq_file_write(path, text.data, text.n, error);
+  const cq_status status = text.failed ? cq_fail_memory(error, path) : cq_file_write(path, text.data, text.n, error);
   cq_builder_free(&text);
-  cq_run_identity_free(&id);
   return status;
 }
 
@@ -99,29 +115,20 @@ static bool parse_choices(cq_extend_steps *steps, cq_extend_texts *texts, const 
     if (strncmp(end, "\nweight ", 8) != 0) return false;
     texts->train[i].weight = cq_strtod(end + 8, &end);
   }
-  return steps->planned > 0 && strncmp(end, "\n\n", 2) == 0;
+  return steps->planned > 0 && strcmp(end, "\n") == 0;
 }
 
 cq_status cq_extend_plan_read(cq_extend_steps *steps, cq_extend_texts *texts, const char *path, cq_error *error) {
-  static const char begin[] = "calque extend 4\nsteps ";
-  const size_t n_begin = sizeof begin - 1;
-  cq_run_identity id = {0};
   cq_slice text;
   cq_status status = cq_file_read(&text, path, error);
   if (status) return status;
-  const char *choices_end = strstr(text.data, "\n\n");
-  if (strncmp(text.data, begin, n_begin) != 0 || !choices_end) {
+  if (strncmp(text.data, head, sizeof head - 1) != 0)
     status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run");
-  } else if (!(status = identify(&id, texts->o, error))) {
-    const char *then = choices_end + 2;
-    status = cq_run_identity_compare(&id, then, (size_t)(text.data + text.n - then), texts->work, error);
-    if (!status && !parse_choices(steps, texts, text.data + n_begin))
-      status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run with %zu files", texts->n);
-    if (!status && texts->o->run->steps && texts->o->run->steps != steps->planned)
-      status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
-                            (unsigned long long)steps->planned, (unsigned long long)texts->o->run->steps);
-  }
-  cq_run_identity_free(&id);
+  else if (!parse_choices(steps, texts, text.data + sizeof head - 1))
+    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "is not the plan of a run with %zu files", texts->n);
+  else if (texts->o->run->steps && texts->o->run->steps != steps->planned)
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, texts->work, "the run under way has steps %llu, not %llu",
+                          (unsigned long long)steps->planned, (unsigned long long)texts->o->run->steps);
   cq_free((void *)(uintptr_t)text.data);
   return status;
 }

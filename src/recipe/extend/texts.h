@@ -56,19 +56,24 @@ CQ_MUST_USE cq_status cq_extend_student_text(cq_training_data **out, size_t *n, 
  * (skip_bad: left out), and for a file without such lines; the model's; CQ_ERR_IO, CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_extend_check_texts(const cq_extend_texts *t, const cq_parallel *translations, cq_error *error);
 
-/* --- plan.c: the choices that a resumed run needs, and the settings that must not differ from the first run's --- */
+/* --- plan.c: the settings that must not differ from the first run's, and the choices that a resumed run needs --- */
+
+/* Writes the caller's options and files. */
+CQ_MUST_USE cq_status cq_extend_identity_write(const char *path, const cq_extend_options *o, cq_error *error);
+/* CQ_ERR_ARGUMENT, naming the difference, if options or the contents of files differ from those. The steps may differ
+ * if the caller lets calque choose them. */
+CQ_MUST_USE cq_status cq_extend_identity_compare(const char *path, const cq_extend_texts *texts, cq_error *error);
 
 typedef struct cq_extend_steps {
   uint64_t given; /* by the caller; 0: the run follows the clock */
   uint64_t planned;
 } cq_extend_steps;
 
-/* Writes the steps, the files' weights, and the caller's options and files. */
+/* Writes the steps and the files' weights. */
 CQ_MUST_USE cq_status cq_extend_plan_write(const char *path, cq_extend_steps steps, const cq_extend_texts *texts,
                                            cq_error *error);
-/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_ARGUMENT, naming the difference, if options or the
- * contents of files differ from the plan's (the steps may differ if the caller lets calque choose them); CQ_ERR_FORMAT
- * for a file that is not a plan. */
+/* Reads the steps, and the weights into texts->train. Errors: CQ_ERR_FORMAT for a file that is not a plan;
+ * CQ_ERR_ARGUMENT for other steps than the caller's. */
 CQ_MUST_USE cq_status cq_extend_plan_read(cq_extend_steps *steps, cq_extend_texts *texts, const char *path,
                                           cq_error *error);
 

@@ -19,6 +19,7 @@
 #include "model/reshape.h"
 #include "recipe/student/carry.h"
 #include "recipe/student/focus.h"
+#include "recipe/student/make_student.h"
 #include "recipe/student/static_rows.h"
 #include "recipe/student/student_text.h"
 #include "tensor/products.h"
@@ -155,6 +156,17 @@ static cq_status train_vocabulary_of(cq_tokenizer **out, int *largest, const cq_
   return status;
 }
 
+/* Keeps a vocabulary in a directory of its own. */
+static cq_status keep_vocabulary(const cq_tokenizer *tokenizer, const char *directory, cq_error *error) {
+  cq_directory_writer w;
+  cq_status status = cq_directory_writer_open(&w, directory, true, error);
+  if (status) return status;
+  status = cq_tokenizer_save(tokenizer, w.temporary, 0, error);
+  if (!status) return cq_directory_writer_commit(&w, error);
+  cq_directory_writer_abort(&w);
+  return status;
+}
+
 /* Trains the largest vocabulary that the text allows, if that is smaller than vocab_size. */
 static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *o, bool lowercase,
                                   const cq_tokenizer *old, cq_error *error) {
@@ -171,6 +183,15 @@ static cq_status train_vocabulary(cq_tokenizer **out, const cq_student_options *
     tell_notice(o, told);
   }
   return status;
+}
+
+/* The vocabulary that is kept there, or else a new one. */
+static cq_status make_vocabulary(cq_tokenizer **out, const char *kept, const cq_student_options *o, bool lowercase,
+                                 const cq_tokenizer *old, cq_error *error) {
+  if (!kept || o->vocabulary == CQ_VOCABULARY_WORDS) return train_vocabulary(out, o, lowercase, old, error);
+  if (cq_file_exists(kept)) return cq_tokenizer_open(out, kept, false, error);
+  const cq_status status = train_vocabulary(out, o, lowercase, old, error);
+  return status ? status : keep_vocabulary(*out, kept, error);
 }
 
 /* --- a new vocabulary under an old body --- */
@@ -194,8 +215,8 @@ static void tell_carried(const cq_student_options *o, const cq_carry_stats *s, i
   }
 }
 
-static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, cq_random *random, cq_context *ctx,
-                                   cq_error *error) {
+static cq_status change_vocabulary(cq_encoder *e, const char *kept, const cq_student_options *o, cq_random *random,
+                                   cq_context *ctx, cq_error *error) {
   const cq_module *m = e->modules[0];
   const cq_param *table = cq_encoder_word_table(NULL, e);
   cq_tokenizer *tokenizer = NULL;
@@ -205,8 +226,11 @@ static cq_status change_vocabulary(cq_encoder *e, const cq_student_options *o, c
                    m->type->name);
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
   if (folds && o->keep_case) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
-  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case || folds, m->tokenizer, error);
-  if (status) return status;
+  cq_status status = make_vocabulary(&tokenizer, kept, o, !o->keep_case || folds, m->tokenizer, error);
+  if (status) {
+    cq_tokenizer_free(tokenizer);
+    return status;
+  }
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
   const float *old_rows = cq_param_f32(&made, table);
@@ -382,12 +406,15 @@ static cq_status static_of_teacher(cq_encoder *e, const cq_student_options *o, c
   return status;
 }
 
-static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_student_options *o, cq_random *random,
-                            cq_context *ctx, cq_error *error) {
+static cq_status make_fresh(cq_encoder **out, const char *directory, const char *kept, const cq_student_options *o,
+                            cq_random *random, cq_context *ctx, cq_error *error) {
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
-  cq_status status = train_vocabulary(&tokenizer, o, !o->keep_case, NULL, error);
-  if (status) return status;
+  cq_status status = make_vocabulary(&tokenizer, kept, o, !o->keep_case, NULL, error);
+  if (status) {
+    cq_tokenizer_free(tokenizer);
+    return status;
+  }
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
   } else if (!(status = cq_encoder_new(out, error))) {
@@ -400,6 +427,11 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const cq_st
 }
 
 cq_status cq_student_new(const char *directory, const cq_student_options *options, cq_context *ctx, cq_error *error) {
+  return cq_student_make(directory, NULL, options, ctx, error);
+}
+
+cq_status cq_student_make(const char *directory, const char *vocabulary, const cq_student_options *options,
+                          cq_context *ctx, cq_error *error) {
   cq_student_options taken;
   const cq_student_options *o = &taken;
   cq_encoder *e = NULL;
@@ -412,11 +444,12 @@ cq_status cq_student_new(const char *directory, const cq_student_options *option
     cq_encoder_options opening = cq_encoder_default_options();
     opening.notice = o->notice, opening.notice_context = o->notice_context;
     status = cq_encoder_open(&e, o->from, &opening, error);
-    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY) status = change_vocabulary(e, o, &random, ctx, error);
+    if (!status && o->kind == CQ_STUDENT_NEW_VOCABULARY)
+      status = change_vocabulary(e, vocabulary, o, &random, ctx, error);
     if (!status && o->max_seq_length > 0) status = cq_encoder_limit(e, o->max_seq_length, error);
     if (!status) status = cq_encoder_append_ending(e, o->output_dim, false, &random, error);
   } else {
-    status = make_fresh(&e, directory, o, &random, ctx, error);
+    status = make_fresh(&e, directory, vocabulary, o, &random, ctx, error);
   }
   if (!status && o->embedding_dim) status = cq_encoder_factorize(e, o->embedding_dim, NULL, ctx, error);
   if (!status) status = cq_encoder_save(e, directory, o->replace, NULL, error);
