@@ -32,11 +32,13 @@ void serve_head_begin(serve_head *out, struct MHD_Connection *connection, char *
 }
 
 /* Whether two texts of the request are up to max bytes apart, all of them line ends, which are zero by now. Otherwise
- * libmicrohttpd before 1.0 has dropped what follows a NUL byte, or added the second line of a value to its name. */
+ * libmicrohttpd 0.9.75 has dropped what follows a NUL byte, or added the second line of a value to its name. Other
+ * versions may keep a request elsewhere, and read it more strictly. */
 static bool is_next(const char *end, const char *next, ptrdiff_t max) {
+  if (strcmp(MHD_get_version(), "0.9.75") != 0) return true;
   bool is = next > end && next - end <= max;
   for (ptrdiff_t i = 0; is && i < next - end; i++) is = !end[i];
-  return is || MHD_VERSION >= 0x01000000;
+  return is;
 }
 
 enum { HAS_HOST = 1, HAS_LENGTH = 2 };
