@@ -143,12 +143,36 @@ pairs cldr
 row "tangerine: fruit, orange" "mandalina: meyve"
 lines_are rows 1 # the other is short
 
+# Descriptions of packages: title by title, and paragraph by paragraph where equally many are translated.
+rm -r files && mkdir files
+description() { # LANGUAGE PACKAGE MD5 LINE...
+  printf 'Package: %s\nDescription-md5: %s\nDescription-%s: %s\n' "$2" "$3" "$1" "$4"
+  shift 4
+  for line in "$@"; do echo " $line"; done
+  echo
+}
+{
+  description en ship 1f "Game with ships" "You steer a ship through the islands" "and look for treasure." . "Levels are drawn anew."
+  description en map 2f "Program that draws maps" "It draws maps of the sea." . "It prints them, too."
+} >files/debian_dists_main_i18n_Translation-en
+{
+  description tr ship 1f "Gemili oyun" "Adaların arasından bir gemiyi yönetir" "ve hazine ararsınız." . "Bölümler yeniden çizilir."
+  description tr map 2f "Harita çizen program" "Denizin haritasını çizer ve yazdırır."
+  description tr lost 3f "Kaybolmuş bir paket" "Artık yok."
+} >files/debian_dists_main_i18n_Translation-tr
+pairs apt
+row "Game with ships" "Gemili oyun"
+row "You steer a ship through the islands and look for treasure." "Adaların arasından bir gemiyi yönetir ve hazine ararsınız."
+row "Levels are drawn anew." "Bölümler yeniden çizilir."
+row "Program that draws maps" "Harita çizen program"
+lines_are rows 4 # the other one has a paragraph less
+
 # All sources have a format that text-pairs knows.
-bash "$SOURCE/scripts/fetch-text" --list >list
+{ bash "$SOURCE/scripts/fetch-text" --list && bash "$SOURCE/scripts/fetch-text" --copyleft --list; } >list
 while read -r _ format _; do
   grep -q "^    \"$format\": (" "$SOURCE/scripts/text-pairs" || fail "no format $format"
 done <list
 ! bash "$SOURCE/scripts/fetch-text" 2>stderr || fail "expected to fail"
-stderr_has "scripts/fetch-text WORK"
+stderr_has "scripts/fetch-text [--copyleft] WORK"
 
 finish
