@@ -69,10 +69,8 @@ cq_status cq_checkpoint_writer_open(cq_checkpoint_writer **out, const char *path
   memcpy(head.magic, magic, sizeof magic);
   cq_status status = cq_writer_open(&w->writer, path, error);
   if (!status) status = cq_writer_bytes(&w->writer, &head, sizeof head, error);
-  if (status)
-    cq_checkpoint_writer_abort(w);
-  else
-    *out = w;
+  if (status) cq_checkpoint_writer_abort(w);
+  *out = status ? NULL : w;
   return status;
 }
 
@@ -216,10 +214,8 @@ cq_status cq_checkpoint_open(cq_checkpoint **out, const char *path, cq_error *er
   if (!c->path) status = cq_fail_memory(error, path);
   if (!status) status = cq_mapping_open(&c->mapping, path, error);
   if (!status) status = read_all_records(c, error);
-  if (status)
-    cq_checkpoint_close(c);
-  else
-    *out = c;
+  if (status) cq_checkpoint_close(c);
+  *out = status ? NULL : c;
   return status;
 }
 

@@ -208,10 +208,8 @@ cq_status cq_vector_store_open(cq_vector_store **out, const char *directory, int
   s->is_locked = !status;
   if (!status) status = open_store_file(&s->vectors, s->vectors_path, error);
   if (!status) status = read_store(s, error);
-  if (status)
-    cq_vector_store_close(s);
-  else
-    *out = s;
+  if (status) cq_vector_store_close(s);
+  *out = status ? NULL : s;
   return status;
 }
 

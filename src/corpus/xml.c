@@ -151,10 +151,8 @@ cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t n_paths, cq
   if (!x) return cq_fail_memory(error, paths[0]);
   x->paths = paths, x->n_paths = n_paths, x->handler = handler;
   const cq_status status = open_file(x, error);
-  if (status)
-    cq_xml_close(x);
-  else
-    *out = x;
+  if (status) cq_xml_close(x);
+  *out = status ? NULL : x;
   return status;
 }
 

@@ -300,10 +300,8 @@ static cq_status open_columns(void **state, cq_document_file *file, bool is_csv,
   csv_set_free_func(&c->parser, cq_free);
   if (!is_csv) csv_set_delim(&c->parser, '\t');
   if (!status) status = read_names(c, file, error);
-  if (status)
-    close_columns(c);
-  else
-    *state = c;
+  if (status) close_columns(c);
+  *state = status ? NULL : c;
   return status;
 }
 

@@ -131,10 +131,8 @@ cq_status cq_documents_open(cq_documents **out, const char *const *paths, size_t
   if (!status) status = cq_document_fields_parse(&d->fields, d->o.fields, error);
   d->walk.keeps_all = true;
   for (size_t i = 0; !status && i < n_paths; i++) status = cq_walk_add(&d->walk, paths[i], error);
-  if (status)
-    cq_documents_close(d);
-  else
-    *out = d;
+  if (status) cq_documents_close(d);
+  *out = status ? NULL : d;
   return status;
 }
 

@@ -171,9 +171,7 @@ cq_status cq_document_json(char **out, const cq_document *document, cq_error *er
   if (!status && (!object || text.failed)) status = cq_fail_memory(error, "a document");
   json_decref(metadata);
   json_decref(object);
-  if (status)
-    cq_builder_free(&text);
-  else
-    *out = text.data;
+  if (status) cq_builder_free(&text);
+  *out = status ? NULL : text.data;
   return status;
 }

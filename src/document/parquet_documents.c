@@ -83,10 +83,8 @@ static cq_status open_parquet(void **state, cq_document_file *file, cq_error *er
   if (!status) status = find_roles(p, file, error);
   if (!status) status = cq_parquet_rows_open(&p->rows, p->file, p->columns, p->n, error);
   file->line = 0;
-  if (status)
-    close_parquet(p);
-  else
-    *state = p;
+  if (status) close_parquet(p);
+  *state = status ? NULL : p;
   return status;
 }
 

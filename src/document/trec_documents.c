@@ -24,10 +24,8 @@ static cq_status open_trec(void **state, cq_document_file *file, cq_error *error
   t->lines = file->lines;
   const cq_status status = cq_collection_of_lines(&t->documents, file->lines, error);
   file->lines = NULL;
-  if (status)
-    close_trec(t);
-  else
-    *state = t;
+  if (status) close_trec(t);
+  *state = status ? NULL : t;
   return status;
 }
 

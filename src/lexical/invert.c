@@ -43,10 +43,8 @@ cq_status cq_inverter_open(cq_inverter **out, const cq_analyzer *analyzer, int n
   v->n_workers = n_workers, v->analyzer = analyzer;
   v->workers = cq_alloc_array_zeroed((size_t)n_workers, sizeof *v->workers);
   cq_status status = v->workers ? CQ_OK : cq_fail_memory(error, "an inverter");
-  if (status)
-    cq_inverter_free(v);
-  else
-    *out = v;
+  if (status) cq_inverter_free(v);
+  *out = status ? NULL : v;
   return status;
 }
 

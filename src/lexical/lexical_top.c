@@ -395,9 +395,7 @@ cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
   cq_free(all.status);
   cq_free(all.errors);
   cq_scoring_free(&scoring);
-  if (status)
-    cq_free(all.hits);
-  else
-    *out = all.hits;
+  if (status) cq_free(all.hits);
+  *out = status ? NULL : all.hits;
   return status;
 }

@@ -72,10 +72,8 @@ cq_status cq_lexical_set_open(cq_lexical_set **out, const cq_analyzer *analyzer,
     set->n_terms += s->file.n_terms;
     if (s->max_length > set->max_length) set->max_length = s->max_length;
   }
-  if (status)
-    cq_lexical_set_free(set);
-  else
-    *out = set;
+  if (status) cq_lexical_set_free(set);
+  *out = status ? NULL : set;
   return status;
 }
 

@@ -232,10 +232,8 @@ cq_status cq_pass_open(cq_pass **out, const cq_pass_of *of, cq_context *ctx, cq_
   else if (!status)
     status = cq_exact_lengths(&p->length_y, &of->y, "second", error);
   if (!status && !allocate_pass(p, ctx)) status = cq_fail_memory(error, "a search");
-  if (status)
-    cq_pass_free(p);
-  else
-    *out = p;
+  if (status) cq_pass_free(p);
+  *out = status ? NULL : p;
   return status;
 }
 

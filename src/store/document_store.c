@@ -105,10 +105,8 @@ cq_status cq_document_store_open(cq_document_store **out, const char *path, bool
   if (!status) sqlite3_busy_timeout(s->db, BUSY_MS);
   if (!status && (writing || !path)) status = run_sql(s, schema, error);
   if (!status && writing) status = run_sql(s, "PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF", error);
-  if (status)
-    cq_document_store_close(s);
-  else
-    *out = s;
+  if (status) cq_document_store_close(s);
+  *out = status ? NULL : s;
   return status;
 }
 

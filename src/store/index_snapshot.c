@@ -117,10 +117,8 @@ cq_status cq_index_snapshot_open(cq_index_snapshot **out, const char *directory,
   if (!status) status = read_deleted(s, directory, deleted, error);
   if (!status) status = open_documents(s, directory, before, error);
   if (!status) status = remember_sound(s, before, error);
-  if (status)
-    cq_index_snapshot_release(s);
-  else
-    *out = s;
+  if (status) cq_index_snapshot_release(s);
+  *out = status ? NULL : s;
   return status;
 }
 

@@ -70,10 +70,8 @@ cq_status cq_index_store_open(cq_index_store **out, const char *directory, bool 
   if (!status && writing) status = take_lock(s, error);
   if (!status) status = cq_index_read_newest(&s->newest, directory, NULL, error);
   if (!status && writing) status = cq_index_prepare_writing(s, error);
-  if (status)
-    cq_index_store_close(s);
-  else
-    *out = s;
+  if (status) cq_index_store_close(s);
+  *out = status ? NULL : s;
   return status;
 }
 

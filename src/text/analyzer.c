@@ -217,10 +217,8 @@ cq_status cq_analysis_open(cq_analysis **out, const cq_analyzer *analyzer, cq_er
   if (!status && analyzer->stems) status = open_stemmers(a, error);
   if (!status && analyzer->has_forms && !(a->forms = cq_word_forms_open()))
     status = cq_fail_memory(error, "an analysis");
-  if (status)
-    cq_analysis_free(a);
-  else
-    *out = a;
+  if (status) cq_analysis_free(a);
+  *out = status ? NULL : a;
   return status;
 }
 
@@ -460,10 +458,8 @@ cq_status cq_terms_open(cq_terms **out, const cq_analysis_options *options, cq_e
   if (!t) return cq_fail_memory(error, "an analysis");
   cq_status status = cq_analyzer_open(&t->analyzer, options, error);
   if (!status) status = cq_analysis_open(&t->analysis, t->analyzer, error);
-  if (status)
-    cq_terms_free(t);
-  else
-    *out = t;
+  if (status) cq_terms_free(t);
+  *out = status ? NULL : t;
   return status;
 }
 

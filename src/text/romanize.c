@@ -24,10 +24,8 @@ cq_status cq_romanizer_open(cq_romanizer **out, cq_error *error) {
   cq_romanizer *r = cq_alloc_zeroed(sizeof *r);
   if (!r) return cq_fail_memory(error, "ICU");
   const cq_status status = cq_transliterator_open(&r->transliterator, rules, error);
-  if (status)
-    cq_romanizer_free(r);
-  else
-    *out = r;
+  if (status) cq_romanizer_free(r);
+  *out = status ? NULL : r;
   return status;
 }
 

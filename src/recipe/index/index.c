@@ -107,10 +107,8 @@ cq_status cq_index_open(cq_index **out, const char *directory, const cq_index_op
   if (!status) status = index->backend->open(index, directory, error);
   if (!status && o.model) status = cq_index_need_model(&encoder, index, o.model, error);
   if (!status && o.query_model) status = cq_index_need_query_model(&encoder, index, error);
-  if (status)
-    cq_index_free(index);
-  else
-    *out = index;
+  if (status) cq_index_free(index);
+  *out = status ? NULL : index;
   return status;
 }
 

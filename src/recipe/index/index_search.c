@@ -211,10 +211,8 @@ static cq_status make_hits(cq_hits **out, const searching *s, const candidates *
   hits->all = cq_alloc_array_zeroed(s->n_queries * k, sizeof *hits->all);
   cq_status status = hits->n && hits->all ? CQ_OK : cq_fail_memory(error, "results");
   if (!status) status = s->index->backend->fill(hits, s, lists, error);
-  if (status)
-    cq_hits_free(hits);
-  else
-    *out = hits;
+  if (status) cq_hits_free(hits);
+  *out = status ? NULL : hits;
   return status;
 }
 

@@ -78,10 +78,8 @@ cq_status cq_cluster(cq_clustering **out, const cq_cluster_options *options, cq_
   if (!c) return cq_fail_memory(error, "clustering");
   status = cq_embedded_open(&c->file, &c->store, &o->file, 1, &how, ctx, error);
   if (!status) status = find_clusters(c, o, ctx, error);
-  if (status)
-    cq_clustering_free(c);
-  else
-    *out = c;
+  if (status) cq_clustering_free(c);
+  *out = status ? NULL : c;
   return status;
 }
 
