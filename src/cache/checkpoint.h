@@ -16,7 +16,6 @@
 #include "calque/status.h"
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* --- writing --- */
 

@@ -14,7 +14,6 @@
 #include "corpus/xml.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* A document's sentences by their ids. */

@@ -2,7 +2,6 @@
  * or label column if there is one; or the columns of a struct `translation`; or anchor, positive, negative. A null is
  * an empty text. */
 #include "base/error.h"
-#include "base/memory.h"
 #include "corpus/format.h"
 #include "format/parquet.h"
 

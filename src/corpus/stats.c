@@ -9,7 +9,6 @@
 #include "text/script.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define O cq_corpus_stats_options
 static const cq_option option_rows[] = {CQ_CORPUS_INPUT_ROW(O), CQ_CORPUS_SKIP_BAD_ROW(O)};

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "corpus/format.h"
 
-#include <string.h>
 
 typedef struct tatoeba {
   cq_format_reader base;

@@ -14,7 +14,6 @@
 #include "text/unicode.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char no_letters[] = "of which too few names of the dictionary say how they are written";
 static const char no_spelling[] = "with letters that no name of the dictionary has";

@@ -4,7 +4,6 @@
  *   langlinks.sql   INSERT INTO `langlinks` VALUES (12,'de','Anarchismus'),...;               number, language, title
  *
  * Namespace 0 has the articles; underscores represent blanks. The titles in the other language are held in memory. */
-#include "base/arena.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/memory.h"

@@ -7,10 +7,10 @@
 #ifndef CORPUS_XML_H
 #define CORPUS_XML_H
 
-#include "base/slice.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct cq_xml cq_xml;
 

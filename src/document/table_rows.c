@@ -1,8 +1,6 @@
 /* Rows of tables as lines of text. See table_rows.h. */
 #include "document/table_rows.h"
 
-#include "base/memory.h"
-
 #include <string.h>
 
 enum { LONG_CELL = 150 }; /* bytes of a cell with several lines: a table of such cells is layout */

@@ -9,7 +9,6 @@
 
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { VERSION = 1 };
 

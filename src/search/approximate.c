@@ -7,7 +7,6 @@
 #include "base/plugin.h"
 #include "search/faiss_plugin.h"
 #include "search/lists.h"
-#include "search/top.h"
 #include "tensor/kernels.h"
 
 #include <stdlib.h>

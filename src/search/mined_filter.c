@@ -1,13 +1,11 @@
 /* Filters for mined pairs: near copies, different numbers, texts that are mostly links. See mined_filter.h. */
 #include "search/mined_filter.h"
 
-#include "base/memory.h"
 #include "base/slice.h"
 #include "base/utf8.h"
 #include "text/letters.h"
 #include "text/unicode.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

@@ -3,7 +3,6 @@
 #define SEARCH_SEARCH_OPTIONS_H
 
 #include "base/options.h"
-#include "calque/mine.h"
 
 extern const cq_option_group cq_group_nearest, cq_group_margin;
 extern const char *const cq_margin_names[]; /* by cq_margin */

@@ -2,7 +2,6 @@
 #include "store/document_filter.h"
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/slice.h"
 #include "base/utf8.h"
 

@@ -19,8 +19,6 @@
 #include "calque/slice.h"
 #include "calque/status.h"
 
-#include <stdbool.h>
-
 typedef enum cq_filter_kind {
   CQ_FILTER_AND,
   CQ_FILTER_OR,

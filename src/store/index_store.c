@@ -2,16 +2,12 @@
 #include "store/index_store.h"
 
 #include "base/error.h"
-#include "base/map.h"
 #include "base/memory.h"
-#include "base/slice.h"
 #include "store/index_snapshot.h"
 #include "store/index_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
 #include <sys/file.h>
 #include <unistd.h>
 

@@ -2,8 +2,6 @@
  * look-up in the property tables. */
 #include "text/unicode.h"
 
-#include "base/memory.h"
-#include "base/utf8.h"
 
 #include <unicode/uchar.h>
 

@@ -11,7 +11,6 @@
 #include "model/precision.h"
 #include "text/analyzer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

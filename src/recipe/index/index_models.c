@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "model/encoder.h"
-#include "model/precision.h"
 #include "model/router.h"
 
 #include <inttypes.h>

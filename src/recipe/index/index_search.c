@@ -12,12 +12,10 @@
 #include "base/memory.h"
 #include "base/options.h"
 #include "base/slice.h"
-#include "calque/embedding.h"
 #include "lexical/score.h"
 #include "model/encoder.h"
 #include "search/top.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "text/places.h"
 #include "text/splitter.h"
 
-#include <stdlib.h>
 
 /* All sentences of all hits, grouped by hit. */
 typedef struct sentences {

@@ -2,7 +2,6 @@
 #include "recipe/mine/classify_pairs.h"
 
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/pair_features.h"

@@ -7,8 +7,6 @@
 #include "recipe/encode/embedded.h"
 #include "search/search_options.h"
 
-#include <stdlib.h>
-
 struct cq_clustering {
   cq_cached_encoder store;
   cq_embedded file;

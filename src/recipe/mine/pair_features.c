@@ -11,7 +11,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { MARGIN, COSINE, LENGTH_RATIO, SHORTER, LONGER, DIGITS_DIFFER, DIGITS_SHARED, COVERED, WEAKEST = 9, WEIGHT = 11 };
 enum { AT_ONCE = 64, MAX_TOKENS = 512 }; /* pairs; later tokens of a sentence are not matched */

@@ -1,6 +1,5 @@
 /* Writes mined pairs: lines of tab-separated columns or of JSON, a translation memory, or one file per side. */
 #include "base/error.h"
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/slice.h"
 #include "base/text_writer.h"
