@@ -15,6 +15,10 @@ static inline bool cq_slice_equal(cq_slice a, cq_slice b) {
   return a.n == b.n && (a.n == 0 || memcmp(a.data, b.data, a.n) == 0);
 }
 
+static inline bool cq_slice_begins(cq_slice text, cq_slice beginning) {
+  return text.n >= beginning.n && cq_slice_equal((cq_slice){text.data, beginning.n}, beginning);
+}
+
 /* Bytewise comparison for qsort; a prefix comes first. */
 static inline int cq_slice_compare(cq_slice a, cq_slice b) {
   const size_t n = a.n < b.n ? a.n : b.n;
@@ -47,9 +51,16 @@ typedef struct cq_builder {
 } cq_builder;
 
 void cq_builder_bytes(cq_builder *b, const char *bytes, size_t n);
+static inline void cq_builder_slice(cq_builder *b, cq_slice text) {
+  cq_builder_bytes(b, text.data, text.n);
+}
 void cq_builder_text(cq_builder *b, const char *text);
 void cq_builder_char(cq_builder *b, char c);
 void cq_builder_printf(cq_builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* What was built so far, borrowed; never NULL. */
+static inline cq_slice cq_built(const cq_builder *b) {
+  return (cq_slice){b->data ? b->data : "", b->n};
+}
 void cq_builder_clear(cq_builder *b); /* keeps the memory */
 void cq_builder_free(cq_builder *b);
 

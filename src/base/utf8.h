@@ -16,6 +16,14 @@ size_t cq_utf8_invalid_at(const char *text, size_t n);
  * and 1. */
 size_t cq_utf8_decode(uint32_t *code, const char *text, size_t n);
 
+/* Takes the first character off a text; false: it is empty. */
+static inline bool cq_utf8_next(uint32_t *code, cq_slice *text) {
+  if (text->n == 0) return false;
+  const size_t n = cq_utf8_decode(code, text->data, text->n);
+  text->data += n, text->n -= n;
+  return true;
+}
+
 /* Writes a character as UTF-8 and returns its length, 1 to 4. */
 size_t cq_utf8_encode(char out[4], uint32_t code);
 

@@ -52,11 +52,7 @@ static bool read_base64(uint64_t *out, cq_slice digits) {
 /* Matches "00-database-info" and the like, even without the hyphens. */
 static bool is_about_dictionary(cq_slice word) {
   static const char *const begins[] = {"00-database", "00database"};
-  for (size_t i = 0; i < 2; i++) {
-    const cq_slice begin = cq_slice_of(begins[i]);
-    if (word.n >= begin.n && memcmp(word.data, begin.data, begin.n) == 0) return true;
-  }
-  return false;
+  return cq_slice_begins(word, cq_slice_of(begins[0])) || cq_slice_begins(word, cq_slice_of(begins[1]));
 }
 
 static int by_begin(const void *a, const void *b) {

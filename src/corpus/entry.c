@@ -41,7 +41,7 @@ static size_t separator_length(cq_slice text) {
   static const char *const separators[] = {",", ";", "،", "؛", "、", "，", "；"};
   for (size_t i = 0; i < sizeof separators / sizeof *separators; i++) {
     const cq_slice s = cq_slice_of(separators[i]);
-    if (text.n >= s.n && memcmp(text.data, s.data, s.n) == 0) return s.n;
+    if (cq_slice_begins(text, s)) return s.n;
   }
   return 0;
 }
@@ -107,7 +107,7 @@ static size_t pronunciation_end(cq_slice text, size_t i) {
 void cq_entry_add_heads(cq_dictionary_entry *e, cq_slice text) {
   without_notes(&e->scratch, text);
   e->failed |= e->scratch.failed;
-  const cq_slice all = {e->scratch.data ? e->scratch.data : "", e->scratch.n};
+  const cq_slice all = cq_built(&e->scratch);
   size_t begin = 0;
   while (begin < all.n) {
     size_t end = begin;
@@ -128,7 +128,7 @@ size_t cq_entry_add_translations(cq_dictionary_entry *e, cq_slice text) {
   const size_t before = e->translations.n;
   without_notes(&e->scratch, text);
   e->failed |= e->scratch.failed;
-  const cq_slice all = {e->scratch.data ? e->scratch.data : "", e->scratch.n};
+  const cq_slice all = cq_built(&e->scratch);
   size_t begin = 0;
   for (size_t i = 0; i <= all.n;) {
     const size_t n = separator_length((cq_slice){all.data + i, all.n - i});

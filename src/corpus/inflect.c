@@ -150,10 +150,6 @@ static size_t first_tail(const inflector *f, cq_slice text) {
   return low;
 }
 
-static bool begins_with(cq_slice text, cq_slice beginning) {
-  return text.n >= beginning.n && memcmp(text.data, beginning.data, beginning.n) == 0;
-}
-
 /* Whether two endings begin, or two beginnings end, with the same character, which then belongs to the core. */
 static bool have_first_in_common(cq_slice a, cq_slice b) {
   uint32_t first, other;
@@ -196,7 +192,7 @@ static bool visit_core(inflector *f, const spelled *word, size_t from, size_t co
   const char *text = word->text.data;
   const cq_slice shared = {text + begin, end - begin};
   const affixes of_word = {{text, begin}, {text + end, word->text.n - end}};
-  for (size_t i = first_tail(f, shared); i < f->n_tails && begins_with(f->tails[i].text, shared); i++) {
+  for (size_t i = first_tail(f, shared); i < f->n_tails && cq_slice_begins(f->tails[i].text, shared); i++) {
     const tail *t = &f->tails[i];
     const lemma *l = &f->lemmas[t->lemma];
     const affixes of_lemma = {{l->text.data, (size_t)(t->text.data - l->text.data)},

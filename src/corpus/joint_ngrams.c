@@ -68,11 +68,8 @@ void cq_joint_close(cq_joint_ngrams *m) {
 /* False for no letters, and too many. */
 static bool read_letters(letters *out, cq_slice word) {
   out->n = 0;
-  for (size_t i = 0; i < word.n;) {
-    if (out->n == CQ_JOINT_LETTERS) return false;
-    i += cq_utf8_decode(&out->items[out->n++], word.data + i, word.n - i);
-  }
-  return out->n > 0;
+  while (out->n < CQ_JOINT_LETTERS && cq_utf8_next(&out->items[out->n], &word)) out->n++;
+  return out->n > 0 && word.n == 0;
 }
 
 static bool read_pair(scratch *s, cq_joint_pair pair) {

@@ -146,7 +146,7 @@ static cq_status follow_link(cq_row *out, opus *o, const char *const names[2], c
       return CQ_OK;
     }
     if (o->texts[i].failed) return cq_fail_memory(error, names[i]);
-    out->columns[i] = (cq_slice){o->texts[i].data ? o->texts[i].data : "", o->texts[i].n};
+    out->columns[i] = cq_built(&o->texts[i]);
   }
   out->n = 2;
   return CQ_OK;

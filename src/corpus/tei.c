@@ -49,7 +49,7 @@ static void open_tag(void *context, const char *name, const char **attributes) {
 
 static void close_tag(void *context, const char *name) {
   tei *t = context;
-  const cq_slice text = {t->text.data ? t->text.data : "", t->text.n};
+  const cq_slice text = cq_built(&t->text);
   if (!strcmp(name, "entry")) {
     t->in_entry = false;
     cq_xml_pause(t->xml);

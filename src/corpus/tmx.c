@@ -110,7 +110,7 @@ static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *e
     }
     for (size_t c = 0; c < reader->o->n_columns; c++) {
       complete &= t->is_there[c];
-      out->columns[c] = (cq_slice){t->texts[c].data ? t->texts[c].data : "", t->texts[c].n};
+      out->columns[c] = cq_built(&t->texts[c]);
     }
     if (complete) {
       out->n = reader->o->n_columns;

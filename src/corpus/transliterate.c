@@ -75,11 +75,8 @@ typedef struct transliterator {
 /* The number of letters of a single word; 0: not a single word, or too long for learning. */
 static size_t letters_of_word(cq_slice text) {
   size_t n = 0;
-  for (size_t i = 0; i < text.n; n++) {
-    uint32_t code;
-    i += cq_utf8_decode(&code, text.data + i, text.n - i);
+  for (uint32_t code; cq_utf8_next(&code, &text); n++)
     if (!cq_char_is_spelled(code)) return 0;
-  }
   return n <= CQ_JOINT_LETTERS ? n : 0;
 }
 

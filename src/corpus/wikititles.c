@@ -164,7 +164,7 @@ static cq_status next_title_row(cq_row *out, cq_format_reader *reader, cq_error 
     cq_builder_clear(&w->title);
     add_title(&w->title, page[2]);
     if (w->title.failed) return cq_fail_memory(error, reader->o->inputs[0]);
-    out->columns[0] = (cq_slice){w->title.data ? w->title.data : "", w->title.n};
+    out->columns[0] = cq_built(&w->title);
     out->columns[1] = cq_slice_of(w->texts.data + place);
     out->n = 2;
     return CQ_OK;

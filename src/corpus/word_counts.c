@@ -25,8 +25,7 @@ cq_slice cq_word_counts_fold(cq_word_counts *words, cq_slice text) {
   cq_builder *b = &words->folded;
   cq_builder_clear(b);
   cq_text_fold(b, text);
-  if (b->failed) return (cq_slice){0};
-  return (cq_slice){b->data ? b->data : "", b->n};
+  return b->failed ? (cq_slice){0} : cq_built(b);
 }
 
 uint64_t cq_word_counts_of(const cq_word_counts *words, cq_slice folded) {

@@ -36,10 +36,6 @@ void cq_table_begin_cell(cq_table *t, const cq_builder *text, cq_table_cell cell
   if (t->n_cells < CQ_TABLE_COLUMNS) t->cells[t->n_cells++] = cell; /* else the last one becomes longer */
 }
 
-static cq_slice built(const cq_builder *b) {
-  return (cq_slice){b->data ? b->data : "", b->n};
-}
-
 static cq_slice cell_text(const cq_table *t, size_t i, cq_slice row) {
   const size_t begin = t->cells[i].begin - t->cells[0].begin;
   const size_t end = i + 1 < t->n_cells ? t->cells[i + 1].begin - t->cells[0].begin : row.n;
@@ -74,7 +70,7 @@ static void take_head(cq_table_column *column, cq_slice head) {
 static void put_spanning(cq_table *t, int *at, cq_builder *text, size_t line, bool heads) {
   for (; *at < CQ_TABLE_COLUMNS && t->columns[*at].rows_left > 0; ++*at) {
     cq_table_column *c = &t->columns[*at];
-    if (!heads) cq_table_put(text, line, built(&c->head), built(&c->above));
+    if (!heads) cq_table_put(text, line, cq_built(&c->head), cq_built(&c->above));
     c->rows_left--;
   }
 }
@@ -82,7 +78,7 @@ static void put_spanning(cq_table *t, int *at, cq_builder *text, size_t line, bo
 static void put_cell(cq_table *t, int *at, cq_builder *text, size_t line, const cq_table_cell *cell, cq_slice shown,
                      bool heads) {
   const bool is_one = cell->n_columns <= 1 && *at < CQ_TABLE_COLUMNS;
-  if (!heads) cq_table_put(text, line, is_one ? built(&t->columns[*at].head) : cq_slice_of(""), shown);
+  if (!heads) cq_table_put(text, line, is_one ? cq_built(&t->columns[*at].head) : cq_slice_of(""), shown);
   for (int k = 0; k < cell->n_columns && *at < CQ_TABLE_COLUMNS; k++, ++*at) {
     cq_table_column *c = &t->columns[*at];
     if (heads) take_head(c, shown);
@@ -99,7 +95,7 @@ void cq_table_end_row(cq_table *t, cq_builder *text) {
   cq_builder copy = {0};
   int at = 0;
   cq_builder_bytes(&copy, text->data ? text->data + line : "", text->n - line);
-  const cq_slice row = built(&copy);
+  const cq_slice row = cq_built(&copy);
   text->failed |= copy.failed;
   if (!copy.failed && !is_layout(t, row)) {
     const bool heads = is_row_of_heads(t, row);
@@ -125,7 +121,7 @@ void cq_table_end(cq_table *t, cq_builder *text) {
   const size_t line = text->n;
   const bool has_heads_only = t->has_heads && !t->has_rows;
   for (int i = 0; i < CQ_TABLE_COLUMNS; i++) {
-    if (has_heads_only) cq_table_put(text, line, cq_slice_of(""), built(&t->columns[i].head));
+    if (has_heads_only) cq_table_put(text, line, cq_slice_of(""), cq_built(&t->columns[i].head));
     text->failed |= t->columns[i].head.failed || t->columns[i].above.failed;
   }
   if (text->n > line) cq_builder_char(text, '\n');

@@ -28,9 +28,8 @@ void cq_count_digits(int counts[10], cq_slice text, bool *failed) {
   cq_builder normal = {0};
   memset(counts, 0, 10 * sizeof *counts);
   cq_text_normal_form(&normal, text, CQ_NFKC);
-  for (size_t i = 0; i < normal.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, normal.data + i, normal.n - i);
+  cq_slice rest = cq_built(&normal);
+  for (uint32_t c; cq_utf8_next(&c, &rest);) {
     const int digit = cq_char_digit(c);
     if (digit >= 0) counts[digit]++;
   }

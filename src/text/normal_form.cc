@@ -39,11 +39,7 @@ extern "C" void cq_text_normal_form(cq_builder *out, cq_slice text, cq_normal_fo
   }
   if (cq_utf8_invalid_at(text.data, text.n) != text.n) { /* ICU would let it through */
     cq_builder mended = {};
-    for (size_t i = 0; i < text.n;) {
-      uint32_t c;
-      i += cq_utf8_decode(&c, text.data + i, text.n - i);
-      cq_builder_code(&mended, c);
-    }
+    for (uint32_t c; cq_utf8_next(&c, &text);) cq_builder_code(&mended, c);
     if (!mended.failed) cq_text_normal_form(out, {mended.data, mended.n}, form);
     out->failed |= mended.failed;
     cq_builder_free(&mended);

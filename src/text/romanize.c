@@ -37,11 +37,8 @@ void cq_romanizer_free(cq_romanizer *r) {
 }
 
 static void add_letters(cq_builder *out, cq_slice latin) {
-  for (size_t i = 0; i < latin.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, latin.data + i, latin.n - i);
+  for (uint32_t c; cq_utf8_next(&c, &latin);)
     if (cq_char_is_letter(c) || cq_char_is_number(c)) cq_builder_code(out, c);
-  }
 }
 
 void cq_romanize(cq_builder *out, cq_romanizer *r, cq_slice text) {

@@ -22,15 +22,12 @@ int cq_char_script(uint32_t c) {
 int cq_script_of(cq_slice text) {
   uint32_t counts[CQ_N_SCRIPTS] = {0}, max = 0;
   int best = CQ_SCRIPT_NONE;
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
+  cq_slice rest = text;
+  for (uint32_t c; cq_utf8_next(&c, &rest);) {
     const int script = cq_char_script(c);
     if (script != CQ_SCRIPT_NONE) counts[script]++;
   }
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
+  for (uint32_t c; cq_utf8_next(&c, &text);) {
     const int script = cq_char_script(c);
     if (script != CQ_SCRIPT_NONE && counts[script] > max) max = counts[script], best = script;
   }

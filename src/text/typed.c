@@ -9,12 +9,10 @@ const char *const cq_typing_names[] = {"lower", "upper", "accents", "punctuation
 static void strip_accents(cq_builder *out, cq_slice text) {
   cq_builder parts = {0}, plain = {0};
   cq_text_normal_form(&parts, text, CQ_NFD);
-  for (size_t i = 0; i < parts.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, parts.data + i, parts.n - i);
+  cq_slice rest = cq_built(&parts);
+  for (uint32_t c; cq_utf8_next(&c, &rest);)
     if (c < 0x300 || c > 0x36F) cq_builder_code(&plain, c);
-  }
-  cq_text_normal_form(out, (cq_slice){plain.data, plain.n}, CQ_NFC);
+  cq_text_normal_form(out, cq_built(&plain), CQ_NFC);
   out->failed |= parts.failed || plain.failed;
   cq_builder_free(&parts);
   cq_builder_free(&plain);
@@ -22,11 +20,9 @@ static void strip_accents(cq_builder *out, cq_slice text) {
 
 static void strip_end(cq_builder *out, cq_slice text) {
   size_t end = 0;
-  for (size_t i = 0; i < text.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
-    if (!cq_char_is_punctuation(c) && !cq_char_is_whitespace(c)) end = i;
-  }
+  cq_slice rest = text;
+  for (uint32_t c; cq_utf8_next(&c, &rest);)
+    if (!cq_char_is_punctuation(c) && !cq_char_is_whitespace(c)) end = text.n - rest.n;
   cq_builder_bytes(out, text.data, end ? end : text.n);
 }
 

@@ -2,7 +2,6 @@
  * look-up in the property tables. */
 #include "text/unicode.h"
 
-
 #include <unicode/uchar.h>
 
 /* cq_builder_bytes with the common case inline. */
@@ -146,11 +145,9 @@ static bool is_final_sigma(cq_slice text, size_t at) {
     break;
   }
   if (!behind) return false;
-  for (size_t i = at + 2; i < text.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, text.data + i, text.n - i);
+  cq_slice rest = {text.data + at + 2, text.n - at - 2};
+  for (uint32_t c; cq_utf8_next(&c, &rest);)
     if (!is_case_ignorable(c)) return !is_cased(c);
-  }
   return true;
 }
 

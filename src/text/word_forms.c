@@ -42,10 +42,6 @@ void cq_word_forms_free(cq_word_forms *f) {
   cq_free(f);
 }
 
-static cq_slice built(const cq_builder *b) {
-  return (cq_slice){b->data, b->n};
-}
-
 /* --- languages --- */
 
 int cq_word_language(cq_slice code) {
@@ -106,15 +102,14 @@ static void fold_accents(cq_builder *out, cq_builder *scratch, cq_slice text) {
   uint32_t base = 0;
   cq_builder_clear(out);
   if (cq_text_is_ascii(text)) {
-    cq_builder_bytes(out, text.data, text.n);
+    cq_builder_slice(out, text);
     return;
   }
   cq_builder apart = {0};
   cq_text_normal_form(&apart, text, CQ_NFD);
   cq_builder_clear(scratch);
-  for (size_t i = 0; i < apart.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, apart.data + i, apart.n - i);
+  cq_slice rest = cq_built(&apart);
+  for (uint32_t c; cq_utf8_next(&c, &rest);) {
     if (is_accent(c, base)) continue;
     if (c < 0x300 || c > 0x36f) base = c;
     const char *plain = plain_letter(c);
@@ -123,7 +118,7 @@ static void fold_accents(cq_builder *out, cq_builder *scratch, cq_slice text) {
     else
       cq_builder_code(scratch, c);
   }
-  cq_text_normal_form(out, built(scratch), CQ_NFC);
+  cq_text_normal_form(out, cq_built(scratch), CQ_NFC);
   out->failed |= apart.failed || scratch->failed;
   cq_builder_free(&apart);
 }
@@ -137,16 +132,13 @@ static bool is_left_out(uint32_t c) {
 static void fold_word(cq_builder *out, cq_builder *scratch, cq_slice word) {
   cq_builder_clear(out);
   if (cq_text_is_ascii(word)) {
-    cq_builder_bytes(out, word.data, word.n);
+    cq_builder_slice(out, word);
     return;
   }
   cq_builder_clear(scratch);
-  for (size_t i = 0; i < word.n;) {
-    uint32_t c;
-    i += cq_utf8_decode(&c, word.data + i, word.n - i);
+  for (uint32_t c; cq_utf8_next(&c, &word);)
     if (!is_left_out(c)) cq_builder_code(scratch, c);
-  }
-  if (scratch->n) cq_text_fold(out, built(scratch));
+  if (scratch->n) cq_text_fold(out, cq_built(scratch));
   out->failed |= scratch->failed;
 }
 
@@ -179,11 +171,12 @@ static bool stem_plainly(cq_builder *out, cq_word_forms *f, struct sb_stemmer *s
 
 static bool add_stems(cq_word_forms *f, size_t row) {
   const cq_language *l = &cq_languages[row];
-  const cq_slice exact = built(&f->exact), plain = built(&f->plain);
+  const cq_slice exact = cq_built(&f->exact), plain = cq_built(&f->plain);
   if (!f->stemmers[row] && !(f->stemmers[row] = sb_stemmer_new(l->stemmer, NULL))) return false;
   if (!stem_plainly(&f->stem, f, f->stemmers[row], exact)) return false;
-  if (cq_slice_equal(exact, plain)) return add_keys(f, built(&f->stem), (cq_slice){0}, l->code);
-  return stem_plainly(&f->key, f, f->stemmers[row], plain) && add_keys(f, built(&f->stem), built(&f->key), l->code);
+  if (cq_slice_equal(exact, plain)) return add_keys(f, cq_built(&f->stem), (cq_slice){0}, l->code);
+  return stem_plainly(&f->key, f, f->stemmers[row], plain) &&
+         add_keys(f, cq_built(&f->stem), cq_built(&f->key), l->code);
 }
 
 /* --- Korean --- */
@@ -246,7 +239,7 @@ static bool strip_particle(cq_slice *word, bool last) {
 
 /* 학교에서는 is 학교. A word of two syllables may have a particle or not: 책이 is 책이 and 책. */
 static bool add_korean(cq_word_forms *f) {
-  cq_slice stem = built(&f->exact);
+  cq_slice stem = cq_built(&f->exact);
   while (strip_particle(&stem, false)) continue;
   cq_slice shorter = stem;
   return add_keys(f, stem, strip_particle(&shorter, true) ? shorter : (cq_slice){0}, "ko");
@@ -262,7 +255,7 @@ static void restore_ta_marbuta(cq_builder *word) {
 static bool add_all_keys(cq_word_forms *f, int script, size_t row_for_script, int language) {
   const size_t row = (size_t)(language - FIRST_ROW);
   bool ok = true;
-  fold_accents(&f->plain, &f->scratch, built(&f->exact));
+  fold_accents(&f->plain, &f->scratch, cq_built(&f->exact));
   if (f->plain.failed) return false;
   if (script == USCRIPT_ARABIC) restore_ta_marbuta(&f->plain);
   if (language == CQ_ANY_LANGUAGE) {
@@ -279,10 +272,10 @@ bool cq_word_forms_of(const cq_word_form **out, size_t *n, cq_word_forms *f, cq_
   fold_word(&f->exact, &f->scratch, word);
   bool ok = !f->exact.failed;
   if (ok && f->exact.n) {
-    const int script = cq_script_of(built(&f->exact));
+    const int script = cq_script_of(cq_built(&f->exact));
     const size_t row = row_of_script(script);
     const bool has_keys = row < cq_n_languages || script == USCRIPT_HANGUL;
-    ok = add_form(f, built(&f->exact), "", has_keys ? EXACT_SHARE : 1);
+    ok = add_form(f, cq_built(&f->exact), "", has_keys ? EXACT_SHARE : 1);
     if (ok && script == USCRIPT_HANGUL) ok = add_korean(f);
     if (ok && row < cq_n_languages) ok = add_all_keys(f, script, row, language);
   }
