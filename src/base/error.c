@@ -88,3 +88,13 @@ cq_status(cq_fail_errno)(cq_error *error, const char *file, const char *verb) {
 cq_status(cq_fail_memory)(cq_error *error, const char *what) {
   return cq_fail(error, CQ_ERR_MEMORY, "out of memory (%s)", what);
 }
+
+void cq_notify(cq_notice_fn notice, void *context, const char *format, ...) {
+  char text[4500];
+  va_list values;
+  if (!notice) return;
+  va_start(values, format);
+  cq_vsnprintf(text, sizeof text, format, values);
+  va_end(values);
+  notice(context, text);
+}

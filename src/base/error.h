@@ -25,6 +25,11 @@ cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 /* An allocation that failed: "out of memory (WHAT)". */
 cq_status cq_fail_memory(cq_error *error, const char *what);
 
+/* Formats a remark and passes it on, unless nobody listens; CQ_NOTIFY: to the notice of a struct that has one. Up to
+ * 4,500 bytes; no newline. */
+void cq_notify(cq_notice_fn notice, void *context, const char *format, ...) CQ_PRINTF(3, 4);
+#define CQ_NOTIFY(of, ...) cq_notify((of)->notice, (of)->notice_context, __VA_ARGS__)
+
 /* The static analyzer sees one source file at a time; this tells it that a failure is never CQ_OK. */
 #ifdef __clang_analyzer__
 #define CQ_NOT_OK(call, status)                                                                                        \

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -183,11 +182,8 @@ static cq_status read_store(cq_vector_store *s, cq_error *error) {
 /* The lock on keys, shared by all processes. */
 static cq_status lock_store(cq_vector_store *s, cq_notice_fn notice, void *notice_context, cq_error *error) {
   if (flock(s->keys, LOCK_EX | LOCK_NB) == 0) return CQ_OK;
-  if (errno == EWOULDBLOCK && notice) {
-    char text[MAX_PATH + 80];
-    snprintf(text, sizeof text, "%s: waiting for another process that adds vectors", s->keys_path);
-    notice(notice_context, text);
-  }
+  if (errno == EWOULDBLOCK)
+    cq_notify(notice, notice_context, "%s: waiting for another process that adds vectors", s->keys_path);
   while (flock(s->keys, LOCK_EX) != 0)
     if (errno != EINTR) return cq_fail_errno(error, s->keys_path, "cannot lock");
   return CQ_OK;

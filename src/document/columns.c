@@ -255,10 +255,8 @@ static cq_status go_without_names(columns *c, const cq_document_file *file, cq_e
     strncat(what, "; no column is named", sizeof what - strlen(what) - 1);
     return cq_document_fail_text(file, error, what);
   }
-  char text[200];
-  snprintf(text, sizeof text, "%.120s: no column is named \"text\": each row is %s", file->path,
-           c->n == 2 ? "an id and a text" : "a text");
-  if (file->notice) file->notice(file->notice_context, text);
+  CQ_NOTIFY(file, "%.120s: no column is named \"text\": each row is %s", file->path,
+            c->n == 2 ? "an id and a text" : "a text");
   c->n_names = c->n;
   c->role_of[0] = c->n == 2 ? CQ_ROLE_ID : CQ_ROLE_TEXT;
   c->role_of[1] = CQ_ROLE_TEXT;

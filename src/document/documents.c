@@ -413,7 +413,6 @@ static cq_status note_unread(cq_documents *d, const char *why, bool is_told, boo
 
 /* A name that is no file that could be read. type: by its name; NULL: unknown. */
 static cq_status take_failure(cq_documents *d, const cq_walked *file, const cq_document_type *type, cq_error *error) {
-  char text[400];
   const bool is_dangling = file->failure == CQ_WALK_DANGLING, is_directory = file->failure == CQ_WALK_DIRECTORY;
   if (file->failure > 0)
     return cq_fail_file(error, CQ_ERR_IO, file->path, "%s cannot be read: %s", file->is_directory ? "the folder" : "it",
@@ -422,8 +421,7 @@ static cq_status take_failure(cq_documents *d, const cq_walked *file, const cq_d
   const char *why = is_dangling    ? "is a link to something that is not there"
                     : is_directory ? "is a folder"
                                    : "is neither a file nor a folder";
-  snprintf(text, sizeof text, "left out: %.300s %s", file->path, why);
-  if (is_told) d->o.notice(d->o.notice_context, text);
+  if (is_told) CQ_NOTIFY(&d->o, "left out: %.300s %s", file->path, why);
   if (is_directory ? !type || !d->o.file_ids : !type && !d->o.file_ids) return CQ_OK;
   return note_unread(d, why, is_told, is_directory, error);
 }
@@ -494,11 +492,8 @@ static void suggest_encoding(const cq_documents *d, cq_error *error) {
 }
 
 static void end_file(cq_documents *d) {
-  char text[300];
-  if (d->n_found == 0 && d->o.notice && d->n_void++ < MAX_SKIPS_TOLD) {
-    snprintf(text, sizeof text, "%.250s: no document in it", d->file.path);
-    d->o.notice(d->o.notice_context, text);
-  }
+  if (d->n_found == 0 && d->o.notice && d->n_void++ < MAX_SKIPS_TOLD)
+    CQ_NOTIFY(&d->o, "%.250s: no document in it", d->file.path);
   close_file(d);
 }
 
@@ -508,10 +503,6 @@ static bool has_failed(const cq_document_room *room) {
   bool failed = room->metadata.failed;
   for (int i = 0; i < CQ_ROLES; i++) failed |= room->role[i].failed;
   return failed;
-}
-
-static cq_slice slice_of(const cq_builder *b) {
-  return (cq_slice){b->n ? b->data : "", b->n};
 }
 
 /* Empty: undetermined. */
@@ -524,12 +515,12 @@ static cq_slice identified(cq_slice text) {
 static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
   const cq_builder *role = d->room.role;
   if (has_failed(&d->room)) return cq_fail_memory(error, d->file.path);
-  *out = (cq_document){.id = slice_of(&role[CQ_ROLE_ID]),
-                       .language = slice_of(&role[CQ_ROLE_LANGUAGE]),
-                       .text = slice_of(&role[CQ_ROLE_TEXT]),
-                       .title = slice_of(&role[CQ_ROLE_TITLE]),
-                       .url = slice_of(&role[CQ_ROLE_URL]),
-                       .metadata = slice_of(&d->room.metadata)};
+  *out = (cq_document){.id = cq_built(&role[CQ_ROLE_ID]),
+                       .language = cq_built(&role[CQ_ROLE_LANGUAGE]),
+                       .text = cq_built(&role[CQ_ROLE_TEXT]),
+                       .title = cq_built(&role[CQ_ROLE_TITLE]),
+                       .url = cq_built(&role[CQ_ROLE_URL]),
+                       .metadata = cq_built(&d->room.metadata)};
   if (out->text.n == 0) out->text = out->title;
   if (out->language.n == 0 && d->o.language && strcmp(d->o.language, "none") != 0)
     out->language = strcmp(d->o.language, "auto") != 0 ? cq_slice_of(d->o.language) : identified(out->text);
@@ -544,7 +535,7 @@ static cq_status finish(cq_document *out, cq_documents *d, cq_error *error) {
     cq_builder_char(&d->id, '#'), cq_builder_bytes(&d->id, out->id.data, out->id.n);
   else if (!d->type->is_one)
     cq_builder_printf(&d->id, ":%llu", (unsigned long long)d->file.line);
-  out->id = slice_of(&d->id);
+  out->id = cq_built(&d->id);
   return d->id.failed ? cq_fail_memory(error, d->file.path) : CQ_OK;
 }
 
@@ -559,22 +550,18 @@ static cq_status read_next(bool *found, cq_documents *d, cq_error *error) {
 
 /* Reports the first few with their positions; the others are only counted. */
 static void tell_skipped(const cq_documents *d, cq_error *why) {
-  char text[sizeof why->message + 16];
   if (!d->o.notice || d->n_skipped >= MAX_SKIPS_TOLD) return;
   if (d->file.path) suggest_encoding(d, why);
-  snprintf(text, sizeof text, "skipped: %s", why->message);
-  d->o.notice(d->o.notice_context, text);
+  CQ_NOTIFY(&d->o, "skipped: %s", why->message);
 }
 
 bool cq_documents_may_hold(cq_documents *d, cq_slice id) {
   for (size_t i = 0; i < d->n_unread; i++) {
     unread *u = &d->unread[i];
     const size_t n = strlen(u->name);
-    char text[400];
-    if (d->o.file_ids && (id.n < n || memcmp(id.data, u->name, n) != 0)) continue;
+    if (d->o.file_ids && !cq_slice_begins(id, (cq_slice){u->name, n})) continue;
     if (d->o.file_ids && id.n > n && !strchr(u->is_directory ? "#:" : "#:/", id.data[n])) continue;
-    snprintf(text, sizeof text, "%.300s %s; what the index has of it is kept", u->path, u->why);
-    if (d->o.notice && !u->is_told) d->o.notice(d->o.notice_context, text);
+    if (!u->is_told) CQ_NOTIFY(&d->o, "%.300s %s; what the index has of it is kept", u->path, u->why);
     return u->is_told = true;
   }
   return false;

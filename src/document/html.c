@@ -201,7 +201,7 @@ static size_t count_replaced(size_t *n_wide, cq_slice text) {
 }
 
 static cq_status decode_invalid(cq_builder *out, const cq_document_file *file, cq_error *error) {
-  char charset[CQ_ENCODING_NAME], text[4096];
+  char charset[CQ_ENCODING_NAME];
   size_t n_wide;
   find_charset(charset, file->bytes);
   cq_status status = cq_decode_all(out, file->bytes, charset, error);
@@ -210,12 +210,11 @@ static cq_status decode_invalid(cq_builder *out, const cq_document_file *file, c
   if (n == n_wide && (!strcasecmp(charset, "utf-8") || !strcasecmp(charset, "utf8"))) {
     cq_builder_clear(out);
     status = cq_decode_all(out, file->bytes, "windows-1252", error);
-    snprintf(text, sizeof text, "%.3800s: declares %s, which it is not: read as windows-1252", file->path, charset);
+    CQ_NOTIFY(file, "%.3800s: declares %s, which it is not: read as windows-1252", file->path, charset);
   } else {
-    snprintf(text, sizeof text, "%.3800s: bytes that are not %s became U+FFFD in %zu place%s", file->path, charset, n,
-             n == 1 ? "" : "s");
+    CQ_NOTIFY(file, "%.3800s: bytes that are not %s became U+FFFD in %zu place%s", file->path, charset, n,
+              n == 1 ? "" : "s");
   }
-  if (file->notice) file->notice(file->notice_context, text);
   return status;
 }
 

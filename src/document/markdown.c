@@ -156,7 +156,7 @@ static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
   for (; rest.n && fence.n == 0; first_line++) fence = right_trimmed(next_line(&rest));
   const bool is_toml = cq_slice_equal(cq_slice_trimmed(fence), cq_slice_of("+++"));
   cq_slice block = {rest.data, 0};
-  char why[200] = "", text[600];
+  char why[200] = "";
   bool is_over = false;
   if (!is_toml && !cq_slice_equal(cq_slice_trimmed(fence), cq_slice_of("---"))) return file->bytes;
   while (rest.n && !is_over) {
@@ -177,10 +177,7 @@ static cq_slice take_front_matter(json_t **out, const cq_document_file *file) {
   if (yaml.failed) json_decref(*out), *out = NULL;
   cq_builder_free(&yaml);
   if (!*why && json_is_object(*out)) return rest;
-  if (*why && file->notice) {
-    snprintf(text, sizeof text, "%.300s: its front matter is read as text: %s", file->path, why);
-    file->notice(file->notice_context, text);
-  }
+  if (*why) CQ_NOTIFY(file, "%.300s: its front matter is read as text: %s", file->path, why);
   if (*out && !json_is_object(*out)) json_decref(*out), *out = json_object();
   return file->bytes;
 }

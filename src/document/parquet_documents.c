@@ -49,12 +49,8 @@ static cq_status take_columns(parquet *p, const cq_document_file *file, cq_error
     else if (!left_out)
       left_out = column;
   }
-  if (left_out && file->notice) {
-    char text[300];
-    snprintf(text, sizeof text, "%.120s: column '%.60s' is left out: it is %s", file->path, left_out->name,
-             left_out->what);
-    file->notice(file->notice_context, text);
-  }
+  if (left_out)
+    CQ_NOTIFY(file, "%.120s: column '%.60s' is left out: it is %s", file->path, left_out->name, left_out->what);
   return CQ_OK;
 }
 

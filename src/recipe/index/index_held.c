@@ -85,14 +85,11 @@ void cq_index_release_approximation(const cq_index *index, cq_index_approximatio
 }
 
 static void tell_once(const cq_index *index, const char *reason) {
-  char text[1200];
   pthread_mutex_lock(&index->shared->holding);
   const bool is_told = index->shared->is_told;
   index->shared->is_told = true;
   pthread_mutex_unlock(&index->shared->holding);
-  if (is_told || !index->notice) return;
-  snprintf(text, sizeof text, "the approximation cannot be used, searching exactly: %s", reason);
-  index->notice(index->notice_context, text);
+  if (!is_told) CQ_NOTIFY(index, "the approximation cannot be used, searching exactly: %s", reason);
 }
 
 /* A snapshot and, unless `exact` is set, its approximate index (NULL: none, or unusable). If another process has

@@ -47,14 +47,13 @@ static cq_status open_own_model(cq_encoder **out, const cq_index *index, const c
   cq_status status = cq_index_open_model(out, fingerprint, name, &options, error);
   if (!status && strcmp(fingerprint, index->fingerprint) != 0 && cq_encoder_start_composing(*out))
     status = cq_encoder_fingerprint(fingerprint, *out, error);
-  if (status && !model && index->notice && !cq_model_shipped(name))
-    index->notice(index->notice_context, "the index was made with that model; say where it is now");
+  if (status && !model && !cq_model_shipped(name))
+    CQ_NOTIFY(index, "the index was made with that model; say where it is now");
   return status ? status : compare_model(index, *out, name, fingerprint, error);
 }
 
 /* Opens a model that is assumed to share the index's space: only the dimensions can be checked. */
 static cq_status open_query_model(cq_encoder **out, const cq_index *index, const char *model, cq_error *error) {
-  char text[1024];
   const cq_encoder_options options = opening_options(index, "query");
   const cq_status status = cq_encoder_open(out, model, &options, error);
   if (status) return status;
@@ -62,8 +61,7 @@ static cq_status open_query_model(cq_encoder **out, const cq_index *index, const
     return cq_fail_file(error, CQ_ERR_ARGUMENT, index->directory,
                         "has vectors of %lld dimensions, the query model %s of %d: it is not a student of '%s'",
                         (long long)index->dim, model, cq_encoder_dim(*out), index->model);
-  snprintf(text, sizeof text, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
-  if (index->notice) index->notice(index->notice_context, text);
+  CQ_NOTIFY(index, "queries are encoded by %.400s, documents were by %.400s", model, index->model);
   return CQ_OK;
 }
 
@@ -135,9 +133,7 @@ bool cq_index_query_prompt(const char **name, const cq_index *index) {
 }
 
 void cq_index_tell_truncated(const cq_index *index, uint64_t n, const char *what, const cq_encoder *encoder) {
-  char text[128];
-  if (n == 0 || !index->notice) return;
-  snprintf(text, sizeof text, "%" PRIu64 " %s longer than %d tokens %s truncated", n, what,
-           cq_encoder_max_seq_length(encoder), n == 1 ? "was" : "were");
-  index->notice(index->notice_context, text);
+  if (n > 0)
+    CQ_NOTIFY(index, "%" PRIu64 " %s longer than %d tokens %s truncated", n, what, cq_encoder_max_seq_length(encoder),
+              n == 1 ? "was" : "were");
 }

@@ -2,7 +2,6 @@
 #include "recipe/mine/classify_pairs.h"
 
 #include "base/error.h"
-#include "base/number.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/pair_features.h"
 #include "search/search_options.h"
@@ -16,16 +15,8 @@ bool cq_classifies_pairs(const cq_mine_options *o) {
 
 static void tell_differences(const cq_classifying *c, const cq_mine_options *o) {
   const cq_pair_classifier *known = &c->classifier;
-  char text[512];
-  if (!o->notice) return;
-  if (strcmp(known->model, c->model) != 0) {
-    cq_snprintf(text, sizeof text, "%s was trained with another model", o->classifier);
-    o->notice(o->notice_context, text);
-  }
-  if (known->k != o->k) {
-    cq_snprintf(text, sizeof text, "%s was trained with -k %zu, not %zu", o->classifier, known->k, o->k);
-    o->notice(o->notice_context, text);
-  }
+  if (strcmp(known->model, c->model) != 0) CQ_NOTIFY(o, "%s was trained with another model", o->classifier);
+  if (known->k != o->k) CQ_NOTIFY(o, "%s was trained with -k %zu, not %zu", o->classifier, known->k, o->k);
 }
 
 cq_status cq_classifying_open(cq_classifying *c, const cq_mining *m, const cq_mine_options *o, cq_error *error) {
@@ -46,23 +37,12 @@ void cq_classifying_close(cq_classifying *c) {
   cq_encoder_free(c->encoder);
 }
 
-static void tell_learned(const cq_classifying *c, const cq_mine_options *o) {
-  char text[160];
-  if (!o->notice) return;
-  cq_snprintf(text, sizeof text, "trained on %zu pairs, of which %zu are translations", c->classifier.n,
-              c->classifier.n_right);
-  o->notice(o->notice_context, text);
-}
-
 static void tell_probability(const cq_mining *m, double sum, const cq_mine_options *o) {
-  char text[160];
-  if (!o->notice) return;
   if (m->n_pairs == 0)
-    cq_snprintf(text, sizeof text, "no pair is probable enough");
+    CQ_NOTIFY(o, "no pair is probable enough");
   else
-    cq_snprintf(text, sizeof text, "%zu pair%s of probability %.4g or more, with a mean of %.2f", m->n_pairs,
-                m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
-  o->notice(o->notice_context, text);
+    CQ_NOTIFY(o, "%zu pair%s of probability %.4g or more, with a mean of %.2f", m->n_pairs, m->n_pairs == 1 ? "" : "s",
+              m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
 }
 
 /* Keeps the best pairs above the threshold, as long as their mean probability is at least min_precision. */
@@ -88,7 +68,8 @@ cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_optio
     c->classifier.k = o->k;
     memcpy(c->classifier.model, c->model, sizeof c->model);
   }
-  if (!status && o->learn_from) tell_learned(c, o);
+  if (!status && o->learn_from)
+    CQ_NOTIFY(o, "trained on %zu pairs, of which %zu are translations", c->classifier.n, c->classifier.n_right);
   if (!status && o->save_classifier) status = cq_pair_classifier_write(&c->classifier, o->save_classifier, error);
   for (size_t i = 0; !status && i < m->n_pairs; i++)
     m->pairs[i].score = cq_pair_classifier_score(&c->classifier, features + i * CQ_N_PAIR_FEATURES);

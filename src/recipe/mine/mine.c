@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/number.h"
 #include "model/precision.h"
 #include "ranks/ranks.h"
 #include "recipe/encode/embedded.h"
@@ -149,11 +148,7 @@ static cq_status drop_filtered(cq_mining *m, const cq_mine_options *o, cq_error 
                         &failed))
       m->pairs[n++] = p;
   }
-  if (o->notice && n < m->n_pairs) {
-    char text[96];
-    snprintf(text, sizeof text, "%zu of %zu pairs were dropped by the filters", m->n_pairs - n, m->n_pairs);
-    o->notice(o->notice_context, text);
-  }
+  if (n < m->n_pairs) CQ_NOTIFY(o, "%zu of %zu pairs were dropped by the filters", m->n_pairs - n, m->n_pairs);
   m->n_pairs = n;
   return failed ? cq_fail_memory(error, "filters") : CQ_OK;
 }
@@ -177,14 +172,11 @@ static cq_status checkpoint_path(char out[PATH_MAX], const cq_mine_options *o, c
 }
 
 static void tell_precision(const cq_mining *m, const double *precision, const cq_mine_options *o) {
-  char text[160];
-  if (!o->notice) return;
   if (m->n_pairs == 0)
-    cq_snprintf(text, sizeof text, "no pair: no threshold has an estimated precision of %.2f", o->min_precision);
+    CQ_NOTIFY(o, "no pair: no threshold has an estimated precision of %.2f", o->min_precision);
   else
-    cq_snprintf(text, sizeof text, "%zu pair%s of score %.4g or more, with an estimated precision of %.2f", m->n_pairs,
-                m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, precision[m->n_pairs - 1]);
-  o->notice(o->notice_context, text);
+    CQ_NOTIFY(o, "%zu pair%s of score %.4g or more, with an estimated precision of %.2f", m->n_pairs,
+              m->n_pairs == 1 ? "" : "s", m->pairs[m->n_pairs - 1].score, precision[m->n_pairs - 1]);
 }
 
 /* Estimates the pairs' precision; drops the pairs below the point where it becomes too low. */
@@ -236,12 +228,9 @@ static cq_status wants_precision(bool *wants, const cq_mining *m, const cq_mine_
 /* A margin over all rows compares a pair with no closer neighborhood. */
 static void tell_small_sides(const cq_mining *m, const cq_mine_options *o) {
   const size_t n = m->n_sides == 1 ? m->sides[0].n - 1 : cq_min(m->sides[0].n, m->sides[1].n);
-  char text[160];
-  if (o->k < n || o->margin->margin == CQ_MARGIN_ABSOLUTE || !o->notice) return;
-  cq_snprintf(text, sizeof text,
-              "k is %zu, of %zu sentences to compare with: the margin is taken over all %zu, and scores mean little",
-              o->k, n, n);
-  o->notice(o->notice_context, text);
+  if (o->k < n || o->margin->margin == CQ_MARGIN_ABSOLUTE) return;
+  CQ_NOTIFY(o, "k is %zu, of %zu sentences to compare with: the margin is taken over all %zu, and scores mean little",
+            o->k, n, n);
 }
 
 static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *ctx, cq_error *error) {
@@ -259,8 +248,8 @@ static cq_status mine_pairs(cq_mining *m, const cq_mine_options *o, cq_context *
   cq_status status = CQ_OK;
   if (checkpoint_path(checkpoint, o, &no_place)) {
     nearest.checkpoint = NULL;
-    if (o->notice) o->notice(o->notice_context, no_place.message);
-    if (o->notice) o->notice(o->notice_context, "the search cannot be resumed if it is stopped");
+    CQ_NOTIFY(o, "%s", no_place.message);
+    CQ_NOTIFY(o, "the search cannot be resumed if it is stopped");
   }
   if (leads) tell_small_sides(m, o);
   if (m->n_sides == 1) {
