@@ -82,12 +82,8 @@ cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_op
   status = format->open(reader, error);
   if (!status) status = cq_row_writer_open(&writer, &reader->flow, counts, error);
   if (!status) {
-    for (;;) {
-      status = format->next(&row, reader, error);
-      if (status || row.n == 0) break;
+    while (!status && !(status = format->next(&row, reader, error)) && row.n > 0)
       status = cq_row_writer_put(&writer, &row, error);
-      if (status) break;
-    }
     if (!status && counts->n_written == 0 && counts->n_reasons) status = fail_empty(&o, counts, error);
     status = cq_row_writer_finish(&writer, status, error);
   }

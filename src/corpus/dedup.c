@@ -43,17 +43,14 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
   cq_row_reader rows = {
       .paths = d->o->held_out, .n_paths = d->o->n_held_out, .min_columns = 1, .flow = &flow, .counts = &uncounted};
   cq_row row;
-  cq_status status;
-  for (;;) {
-    status = cq_row_reader_next(&row, &rows, error);
-    if (status || row.n == 0) break;
+  cq_status status = CQ_OK;
+  while (cq_row_reader_more(&status, &row, &rows, error)) {
     status = find_keys(d, &row, error);
     for (size_t c = 0; !status && c < row.n; c++) {
       bool is_new;
       if (row.columns[c].n > 0 && !cq_key_set_put(&is_new, &d->held_out, d->keys[c]))
         status = cq_fail_memory(error, "held-out sentences");
     }
-    if (status) break;
   }
   cq_row_reader_close(&rows);
   return status;

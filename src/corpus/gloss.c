@@ -72,8 +72,7 @@ static bool add_translation(glosser *g, cq_slice word, size_t n_words, cq_slice 
 
 /* Some dictionaries have English verbs as "to go". */
 static cq_slice without_to(cq_slice word) {
-  const bool has_to = word.n > 3 && memcmp(word.data, "to ", 3) == 0;
-  return has_to ? (cq_slice){word.data + 3, word.n - 3} : word;
+  return word.n > 3 && !memcmp(word.data, "to ", 3) ? (cq_slice){word.data + 3, word.n - 3} : word;
 }
 
 static bool add_gloss(void *context, const cq_row *row) {
@@ -173,10 +172,8 @@ static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence
 
 static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, cq_error *error) {
   cq_row row;
-  cq_status status;
-  for (uint64_t number = 0;; number++) {
-    status = cq_row_reader_next(&row, rows, error);
-    if (status || row.n == 0) return status;
+  cq_status status = CQ_OK;
+  for (uint64_t number = 0; cq_row_reader_more(&status, &row, rows, error); number++) {
     cq_random random = cq_random_seeded(g->o->seed, number);
     uint64_t n_known;
     const cq_slice sentence = row.columns[rows->min_columns - 1];
@@ -188,8 +185,8 @@ static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, c
     }
     const cq_row out = {.columns = {sentence, {g->line.data, g->line.n}}, .n = 2};
     status = cq_row_writer_put(w, &out, error);
-    if (status) return status;
   }
+  return status;
 }
 
 static void glosser_free(glosser *g) {

@@ -87,7 +87,7 @@ typedef struct pivot {
 static cq_status pivot_key(cq_slice *out, pivot *p, const cq_row *row, size_t side, cq_error *error) {
   cq_builder_clear(&p->key);
   cq_key_text(&p->key, row->columns[p->on[side] - 1], p->o->match);
-  *out = (cq_slice){p->key.data ? p->key.data : "", p->key.n};
+  *out = cq_built(&p->key);
   return p->key.failed ? cq_fail_memory(error, "sentences") : CQ_OK;
 }
 
@@ -180,15 +180,12 @@ static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpu
   cq_status status = CQ_OK;
   for (size_t side = 2; !status && side-- > 0;) {
     cq_row_reader rows = rows_of(p, side, &paths[side], flow, counts);
-    for (;;) {
-      status = cq_row_reader_next(&row, &rows, error);
-      if (status || row.n == 0) break;
+    while (cq_row_reader_more(&status, &row, &rows, error)) {
       cq_slice key;
       if (side == 0)
         status = join_row(p, &s, &row, error);
       else if (!(status = pivot_key(&key, p, &row, side, error)))
         status = add_second_row(&s, key, row.line, error);
-      if (status) break;
     }
     cq_row_reader_close(&rows);
   }
@@ -218,10 +215,8 @@ static cq_status split_file(pivot *p, const char *directory, size_t side, size_t
     if (!(parts[i] = fopen(path, "wbe")) || fputs(mark, parts[i]) == EOF)
       status = cq_fail_errno(error, path, "cannot create");
   }
-  while (!status) {
+  while (cq_row_reader_more(&status, &row, &rows, error)) {
     cq_slice key;
-    status = cq_row_reader_next(&row, &rows, error);
-    if (status || row.n == 0) break;
     status = pivot_key(&key, p, &row, side, error);
     if (status) break;
     FILE *part = parts[(cq_hash64(key.data, key.n, 0) >> 32) % n_parts];

@@ -128,12 +128,9 @@ cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t 
   cq_row row;
   cq_row_reader rows = {
       .paths = paths, .n_paths = n_paths, .min_columns = min_columns, .flow = flow, .counts = &uncounted};
-  cq_status status;
-  while (!(status = cq_row_reader_next(&row, &rows, error)) && row.n)
-    if (!visit(context, &row)) {
-      status = cq_fail_memory(error, what);
-      break;
-    }
+  cq_status status = CQ_OK;
+  while (cq_row_reader_more(&status, &row, &rows, error))
+    if (!visit(context, &row)) status = cq_fail_memory(error, what);
   cq_row_reader_close(&rows);
   cq_corpus_add_dropped(counts, &uncounted);
   return status;
@@ -219,14 +216,11 @@ cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *contex
   cq_row row;
   cq_status status = cq_row_writer_open(&writer, rows->flow, rows->counts, error);
   if (status) return status;
-  for (;;) {
+  while (cq_row_reader_more(&status, &row, rows, error)) {
     const char *why;
-    status = cq_row_reader_next(&row, rows, error);
-    if (status || row.n == 0) break;
     status = check(&why, context, &row, error);
     if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
-    if (status) break;
-    if (why) cq_corpus_drop(rows->counts, why);
+    if (!status && why) cq_corpus_drop(rows->counts, why);
   }
   cq_row_reader_close(rows);
   return cq_row_writer_finish(&writer, status, error);

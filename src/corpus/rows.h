@@ -85,6 +85,11 @@ typedef struct cq_row_reader {
 
 /* The next row, valid until the next call; n is 0 at the end. */
 CQ_MUST_USE cq_status cq_row_reader_next(cq_row *out, cq_row_reader *rows, cq_error *error);
+/* While a work's status is CQ_OK: whether there is a next row; sets *status. */
+static inline bool cq_row_reader_more(cq_status *status, cq_row *out, cq_row_reader *rows, cq_error *error) {
+  if (!*status) *status = cq_row_reader_next(out, rows, error);
+  return !*status && out->n > 0;
+}
 void cq_row_reader_close(cq_row_reader *rows);
 
 /* Visits each row of files other than the caller's inputs: dictionaries, text. Malformed lines are counted as dropped.

@@ -55,10 +55,8 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
   kept *items = NULL;
   size_t n = 0, capacity = 0;
   cq_random random = cq_random_seeded(o->seed, 0);
-  cq_status status;
-  for (uint64_t number = 0;; number++) {
-    status = cq_row_reader_next(&row, rows, error);
-    if (status || row.n == 0) break;
+  cq_status status = CQ_OK;
+  for (uint64_t number = 0; cq_row_reader_more(&status, &row, rows, error); number++) {
     uint64_t place = n;
     if (n == o->n) {
       place = cq_random_below(&random, number + 1);
@@ -71,7 +69,6 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
       items[n++] = (kept){0};
     }
     status = keep_row(&items[place], number, row.line, error);
-    if (status) break;
   }
   if (n) qsort(items, n, sizeof *items, by_number);
   for (size_t i = 0; i < n; i++) {

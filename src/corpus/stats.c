@@ -129,12 +129,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   const cq_corpus_flow flow = {.skip_bad = o.skip_bad, .progress = o.progress, .progress_context = o.progress_context};
   cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 1, .flow = &flow, .counts = &counts};
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
-  while (!status) {
-    status = cq_row_reader_next(&row, &rows, error);
-    if (status || row.n == 0) break;
-    status = add_row_figures(out, &s, &row, error);
-    if (status) break;
-  }
+  while (cq_row_reader_more(&status, &row, &rows, error)) status = add_row_figures(out, &s, &row, error);
   cq_row_reader_close(&rows);
   if (!status && !(out->columns = cq_alloc_array(s.n, sizeof *out->columns)))
     status = cq_fail_memory(error, "figures of columns");

@@ -11,7 +11,6 @@
 #include "base/memory.h"
 #include "corpus/format.h"
 
-
 typedef struct tatoeba {
   cq_format_reader base;
   cq_row_reader links;
@@ -40,14 +39,10 @@ static cq_status read_sentences(tatoeba *t, cq_error *error) {
                         .flow = &t->base.flow,
                         .counts = &uncounted};
   cq_row row;
-  cq_status status;
-  for (;;) {
-    status = cq_row_reader_next(&row, &rows, error);
-    if (status || row.n == 0) break;
+  cq_status status = CQ_OK;
+  while (cq_row_reader_more(&status, &row, &rows, error))
     for (int side = 0; !status && side < 2; side++)
       if (cq_slice_equal(row.columns[1], cq_slice_of(o->columns[side]))) status = keep_sentence(t, side, &row, error);
-    if (status) break;
-  }
   cq_row_reader_close(&rows);
   cq_corpus_add_dropped(t->base.counts, &uncounted);
   for (size_t i = 0; !status && i < 2; i++)
