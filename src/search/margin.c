@@ -138,38 +138,7 @@ static size_t candidates_of(const cq_margin_options *o, const cq_neighbors *list
   return o->n_candidates < lists->k ? o->n_candidates : lists->k;
 }
 
-/* The candidates of the retrieval's kind, best first. */
-static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_neighbors *of_target,
-                              const cq_margin_options *o, cq_error *error) {
-  const bool forward = o->retrieval != CQ_RETRIEVE_BACKWARD, backward = o->retrieval != CQ_RETRIEVE_FORWARD;
-  const size_t per_row = forward && backward ? 1 : candidates_of(o, forward ? of_source : of_target);
-  const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
-  double *source_means = means_of_neighbors(of_source), *target_means = means_of_neighbors(of_target);
-  uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
-  bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
-  cq_status status = CQ_OK;
-  p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
-  if (!source_means || !target_means || !best_source || !taken || !p->items)
-    status = cq_fail_memory(error, "candidate pairs");
-  if (!status && forward) status = add_candidates(p, of_source, source_means, target_means, false, o, per_row, error);
-  const size_t n_forward = p->n;
-  if (!status && backward) status = add_candidates(p, of_target, target_means, source_means, true, o, per_row, error);
-  if (!status) {
-    if (o->retrieval == CQ_RETRIEVE_INTERSECT) intersect_pairs(p, n_forward, best_source, of_target->n);
-    qsort(p->items, p->n, sizeof *p->items, cq_mined_by_score);
-    if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken + of_source->n);
-    drop_below(p, o);
-  }
-  cq_free(taken);
-  cq_free(best_source);
-  cq_free(target_means);
-  cq_free(source_means);
-  return status;
-}
-
-/* --- within one matrix --- */
-
-/* Keeps each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
+/* Within one matrix: keeps each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
 static void unite_pairs(pairs *p, bool mutual) {
   size_t n = 0;
   for (size_t i = 0; i < p->n; i++) {
@@ -184,26 +153,40 @@ static void unite_pairs(pairs *p, bool mutual) {
   p->n = n;
 }
 
-static cq_status choose_within(pairs *p, const cq_neighbors *neighbors, const cq_margin_options *o, cq_error *error) {
+/* The candidates of the retrieval's kind, best first. Within one matrix, whose neighbors are both sides', each row's own
+ * candidates are in both directions already. */
+static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_neighbors *of_target, bool within,
+                              const cq_margin_options *o, cq_error *error) {
+  const bool forward = within || o->retrieval != CQ_RETRIEVE_BACKWARD;
+  const bool backward = !within && o->retrieval != CQ_RETRIEVE_FORWARD;
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
-  const size_t per_row = one ? 1 : candidates_of(o, neighbors), max_pairs = neighbors->n * per_row;
-  double *means = means_of_neighbors(neighbors);
-  bool *taken = cq_alloc_array_zeroed(neighbors->n, sizeof *taken);
+  const size_t per_row = one ? 1 : candidates_of(o, forward ? of_source : of_target);
+  const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
+  double *source_means = means_of_neighbors(of_source), *target_means = means_of_neighbors(of_target);
+  uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);
+  bool *taken = cq_alloc_array_zeroed(of_source->n + of_target->n, sizeof *taken);
+  cq_status status = CQ_OK;
   p->items = cq_alloc_array_zeroed(max_pairs + 1, sizeof *p->items);
-  cq_status status = means && taken && p->items ? CQ_OK : cq_fail_memory(error, "candidate pairs");
-  if (!status) status = add_candidates(p, neighbors, means, means, false, o, per_row, error);
+  if (!source_means || !target_means || !best_source || !taken || !p->items)
+    status = cq_fail_memory(error, "candidate pairs");
+  if (!status && forward) status = add_candidates(p, of_source, source_means, target_means, false, o, per_row, error);
+  const size_t n_forward = p->n;
+  if (!status && backward) status = add_candidates(p, of_target, target_means, source_means, true, o, per_row, error);
   if (!status) {
-    unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
+    if (within)
+      unite_pairs(p, o->retrieval == CQ_RETRIEVE_INTERSECT);
+    else if (o->retrieval == CQ_RETRIEVE_INTERSECT)
+      intersect_pairs(p, n_forward, best_source, of_target->n);
     qsort(p->items, p->n, sizeof *p->items, cq_mined_by_score);
-    if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, taken);
+    if (o->retrieval == CQ_RETRIEVE_MAX) take_greedily(p, taken, within ? taken : taken + of_source->n);
     drop_below(p, o);
   }
   cq_free(taken);
-  cq_free(means);
+  cq_free(best_source);
+  cq_free(target_means);
+  cq_free(source_means);
   return status;
 }
-
-/* --- the two entry points --- */
 
 static bool of_one_search(const cq_neighbors *of_source, const cq_neighbors *of_target) {
   for (size_t i = 0; i < of_source->n * of_source->k; i++)
@@ -213,42 +196,30 @@ static bool of_one_search(const cq_neighbors *of_source, const cq_neighbors *of_
   return true;
 }
 
-static cq_status check_margin(cq_margin_options *taken, const cq_margin_options *options, const cq_neighbors *of_source,
-                              const cq_neighbors *of_target, cq_error *error) {
-  const cq_status status = cq_options_take(taken, &cq_group_margin, options, error);
-  if (status) return status;
-  if (!of_one_search(of_source, of_target))
-    return cq_fail(error, CQ_ERR_ARGUMENT, "neighbors of %zu and of %zu rows are not of one search", of_source->n,
-                   of_target->n);
-  return CQ_OK;
-}
-
-/* Hands the pairs over. */
-static cq_status give_pairs(cq_mined_pair **out, size_t *n, pairs *p, cq_status status) {
-  if (status || p->n == 0) {
-    cq_free(p->items);
-    return status;
-  }
-  *out = p->items, *n = p->n;
-  return CQ_OK;
+static cq_status margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbors *of_source,
+                              const cq_neighbors *of_target, bool within, const cq_margin_options *options,
+                              cq_error *error) {
+  cq_margin_options o;
+  pairs p = {0};
+  *out = NULL, *n = 0;
+  cq_status status = cq_options_take(&o, &cq_group_margin, options, error);
+  if (!status && !of_one_search(of_source, of_target))
+    status = cq_fail(error, CQ_ERR_ARGUMENT, "neighbors of %zu and of %zu rows are not of one search", of_source->n,
+                     of_target->n);
+  if (!status) status = choose_pairs(&p, of_source, of_target, within, &o, error);
+  if (status || p.n == 0)
+    cq_free(p.items);
+  else
+    *out = p.items, *n = p.n;
+  return status;
 }
 
 cq_status cq_margin_pairs(cq_mined_pair **out, size_t *n, const cq_neighbors *of_source, const cq_neighbors *of_target,
                           const cq_margin_options *options, cq_error *error) {
-  cq_margin_options o;
-  pairs p = {0};
-  *out = NULL, *n = 0;
-  cq_status status = check_margin(&o, options, of_source, of_target, error);
-  if (!status) status = choose_pairs(&p, of_source, of_target, &o, error);
-  return give_pairs(out, n, &p, status);
+  return margin_pairs(out, n, of_source, of_target, false, options, error);
 }
 
 cq_status cq_margin_pairs_within(cq_mined_pair **out, size_t *n, const cq_neighbors *neighbors,
                                  const cq_margin_options *options, cq_error *error) {
-  cq_margin_options o;
-  pairs p = {0};
-  *out = NULL, *n = 0;
-  cq_status status = check_margin(&o, options, neighbors, neighbors, error);
-  if (!status) status = choose_within(&p, neighbors, &o, error);
-  return give_pairs(out, n, &p, status);
+  return margin_pairs(out, n, neighbors, neighbors, true, options, error);
 }
