@@ -287,6 +287,19 @@ static cq_status each_row(cq_document_store *s, sqlite3_stmt *statement,
   return status || code == SQLITE_DONE ? status : fail_sqlite(s, code, error);
 }
 
+/* The same for a statement without parameters. */
+static cq_status run_query(cq_document_store *s, const char *sql,
+                           cq_status (*row)(void *, cq_document_store *, sqlite3_stmt *, cq_error *), void *context,
+                           cq_error *error) {
+  sqlite3_stmt *statement = NULL;
+  pthread_mutex_lock(&s->mutex);
+  cq_status status = prepare(&statement, s, sql, error);
+  if (!status) status = each_row(s, statement, row, context, error);
+  sqlite3_finalize(statement);
+  pthread_mutex_unlock(&s->mutex);
+  return status;
+}
+
 typedef struct selecting {
   void (*found)(void *, int64_t);
   void *context;
@@ -348,22 +361,17 @@ static cq_status visit_row(void *context, cq_document_store *s, sqlite3_stmt *ro
 /* A read transaction blocks another process's commit, so it ends after some rows: rows already read do not change. */
 cq_status cq_document_store_visit(cq_document_store *s, int64_t from, int64_t to, cq_visit_document_fn visit,
                                   void *context, cq_error *error) {
-  sqlite3_stmt *statement = NULL;
   visiting how = {visit, context, from, to, ROWS_AT_A_TIME};
-  char sql[200];
-  sqlite3_snprintf(sizeof sql, sql, "SELECT %s FROM document WHERE first >= ? AND first < ? ORDER BY first LIMIT %d",
-                   columns, ROWS_AT_A_TIME);
-  pthread_mutex_lock(&s->mutex);
-  cq_status status = prepare(&statement, s, sql, error);
+  char sql[240];
+  cq_status status = CQ_OK;
   while (!status && how.n == ROWS_AT_A_TIME) {
     how.n = 0;
-    int code = sqlite3_bind_int64(statement, 1, how.next);
-    if (code == SQLITE_OK) code = sqlite3_bind_int64(statement, 2, to);
-    status = code == SQLITE_OK ? each_row(s, statement, visit_row, &how, error) : fail_sqlite(s, code, error);
-    sqlite3_reset(statement);
+    sqlite3_snprintf(sizeof sql, sql,
+                     "SELECT %s FROM document WHERE first >= %lld AND first < %lld ORDER BY first "
+                     "LIMIT %d",
+                     columns, (long long)how.next, (long long)to, ROWS_AT_A_TIME);
+    status = run_query(s, sql, visit_row, &how, error);
   }
-  sqlite3_finalize(statement);
-  pthread_mutex_unlock(&s->mutex);
   return status;
 }
 
@@ -383,17 +391,11 @@ static cq_status language_row(void *context, cq_document_store *s, sqlite3_stmt 
 
 cq_status cq_document_store_languages(cq_document_store *s, int64_t n_records, void (*found)(void *, cq_slice, int64_t),
                                       void *context, cq_error *error) {
-  sqlite3_stmt *statement = NULL;
   counting to = {found, context, n_records};
   char sql[120];
   sqlite3_snprintf(sizeof sql, sql, "SELECT language, first FROM document WHERE first < %lld ORDER BY language, first",
                    (long long)n_records);
-  pthread_mutex_lock(&s->mutex);
-  cq_status status = prepare(&statement, s, sql, error);
-  if (!status) status = each_row(s, statement, language_row, &to, error);
-  sqlite3_finalize(statement);
-  pthread_mutex_unlock(&s->mutex);
-  return status;
+  return run_query(s, sql, language_row, &to, error);
 }
 
 /* --- verifying --- */
@@ -407,11 +409,5 @@ static cq_status integrity_row(void *context, cq_document_store *s, sqlite3_stmt
 }
 
 cq_status cq_document_store_verify(cq_document_store *s, cq_error *error) {
-  sqlite3_stmt *statement = NULL;
-  pthread_mutex_lock(&s->mutex);
-  cq_status status = prepare(&statement, s, "PRAGMA integrity_check(1)", error);
-  if (!status) status = each_row(s, statement, integrity_row, NULL, error);
-  sqlite3_finalize(statement);
-  pthread_mutex_unlock(&s->mutex);
-  return status;
+  return run_query(s, "PRAGMA integrity_check(1)", integrity_row, NULL, error);
 }
