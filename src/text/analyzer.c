@@ -414,37 +414,6 @@ cq_status cq_analysis_run_spans(const uint32_t **ids, const cq_span **spans, siz
   return ok ? CQ_OK : cq_fail_memory(error, "the terms of a text");
 }
 
-cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options, cq_error *error) {
-  *out = NULL, *n = 0;
-  cq_analyzer *analyzer;
-  cq_analysis *analysis = NULL;
-  const uint32_t *ids;
-  cq_status status = cq_analyzer_open(&analyzer, options, error);
-  if (!status) status = cq_analysis_open(&analysis, analyzer, error);
-  if (!status) status = cq_analysis_run(&ids, n, analysis, text, error);
-  if (!status) {
-    /* one block: the slices, then their bytes */
-    size_t n_bytes = 0;
-    for (size_t i = 0; i < *n; i++) n_bytes += analysis->terms.items[ids[i]].n;
-    *out = cq_alloc(*n * sizeof **out + n_bytes);
-    if (!*out) status = cq_fail_memory(error, "the terms of a text");
-  }
-  if (status) {
-    *n = 0;
-  } else {
-    char *bytes = (char *)(*out + *n);
-    for (size_t i = 0; i < *n; i++) {
-      const cq_slice term = analysis->terms.items[ids[i]];
-      memcpy(bytes, term.data, term.n);
-      (*out)[i] = (cq_slice){bytes, term.n};
-      bytes += term.n;
-    }
-  }
-  cq_analysis_free(analysis);
-  cq_analyzer_free(analyzer);
-  return status;
-}
-
 struct cq_terms {
   cq_analyzer *analyzer;
   cq_analysis *analysis;
@@ -478,5 +447,24 @@ cq_status cq_terms_of(const cq_slice **out, size_t *n, cq_terms *t, cq_slice tex
     status = cq_fail_memory(error, "the terms of a text");
   for (size_t i = 0; !status && i < *n; i++) t->items[i] = t->analysis->terms.items[ids[i]];
   *out = t->items;
+  return status;
+}
+
+cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis_options *options, cq_error *error) {
+  cq_terms *t;
+  const cq_slice *terms;
+  size_t n_terms = 0, n_bytes = 0;
+  *out = NULL, *n = 0;
+  cq_status status = cq_terms_open(&t, options, error);
+  if (!status) status = cq_terms_of(&terms, &n_terms, t, text, error);
+  for (size_t i = 0; !status && i < n_terms; i++) n_bytes += terms[i].n;
+  if (!status && !(*out = cq_alloc(n_terms * sizeof **out + n_bytes))) /* one block: the slices, then their bytes */
+    status = cq_fail_memory(error, "the terms of a text");
+  char *bytes = (char *)(*out + n_terms);
+  for (; !status && *n < n_terms; bytes += terms[(*n)++].n) {
+    memcpy(bytes, terms[*n].data, terms[*n].n);
+    (*out)[*n] = (cq_slice){bytes, terms[*n].n};
+  }
+  cq_terms_free(t);
   return status;
 }

@@ -119,12 +119,9 @@ cq_status cq_regex_open(cq_regex **out, cq_slice pattern, cq_error *error) {
   if (!regex) return cq_fail_memory(error, "a regular expression");
   pthread_mutex_init(&regex->mutex, NULL);
   const cq_status status = compile(regex, pattern, error);
-  if (status) {
-    cq_regex_free(regex);
-    return status;
-  }
-  *out = regex;
-  return CQ_OK;
+  if (status) cq_regex_free(regex);
+  *out = status ? NULL : regex;
+  return status;
 }
 
 static matcher *borrow_matcher(cq_regex *regex) {

@@ -152,6 +152,15 @@ static bool read_code(uint32_t *c, translation *t, int base, int max_digits) {
   return n > 0 && *c <= 0x10FFFF && !(*c >= 0xD800 && *c < 0xE000);
 }
 
+/* The number of a character: \0 and octal digits, \x41, \x{41} or \u0041. Bytes that are no character are none. */
+static bool read_number(uint32_t *c, translation *t, uint32_t kind) {
+  const size_t start = t->at;
+  if (kind == 'u') return read_code(c, t, 16, 4) && t->at == start + 4;
+  t->at -= kind == '0';
+  const bool braces = kind == 'x' && skip(t, "{");
+  return read_code(c, t, kind == 'x' ? 16 : 8, braces ? 8 : kind == 'x' ? 2 : 3) && (braces ? skip(t, "}") : *c < 0x80);
+}
+
 typedef enum escape { ESCAPE_BAD, ESCAPE_LITERAL, ESCAPE_SET, ESCAPE_ANCHOR } escape;
 
 /* An escape: leaves a literal to the caller, and writes everything else. */
@@ -181,20 +190,10 @@ static escape put_escape(uint32_t *literal, translation *t, bool in_class) {
   case 'p':
   case 'P': return put_property(t, c == 'P', in_class) ? ESCAPE_SET : ESCAPE_BAD;
   case '0':
-    t->at--;
-    if (!read_code(literal, t, 8, 3) || *literal >= 0x80)
-      return refuse(t, start, "a malformed number of a character"), ESCAPE_BAD;
-    return ESCAPE_LITERAL;
-  case 'x': {
-    const bool braces = skip(t, "{");
-    if (!read_code(literal, t, 16, braces ? 8 : 2) || (braces && !skip(t, "}")) || (!braces && *literal >= 0x80))
-      return refuse(t, start, "a malformed number of a character"), ESCAPE_BAD;
-    return ESCAPE_LITERAL;
-  }
+  case 'x':
   case 'u':
-    if (!read_code(literal, t, 16, 4) || t->at != start + 6)
-      return refuse(t, start, "a malformed number of a character"), ESCAPE_BAD;
-    return ESCAPE_LITERAL;
+    if (read_number(literal, t, c)) return ESCAPE_LITERAL;
+    return refuse(t, start, "a malformed number of a character"), ESCAPE_BAD;
   default: break;
   }
   if (!in_class) {

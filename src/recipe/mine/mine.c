@@ -310,12 +310,9 @@ cq_status cq_mine(cq_mining **out, const cq_mine_options *options, cq_context *c
   if (!status && leads && o->gold) status = tune_threshold(m, &g, error);
   cq_gold_pairs_free(&g);
   cq_classifying_close(&c);
-  if (status) {
-    cq_mining_free(m);
-    return status;
-  }
-  *out = m;
-  return CQ_OK;
+  if (status) cq_mining_free(m);
+  *out = status ? NULL : m;
+  return status;
 }
 
 void cq_mining_free(cq_mining *mining) {
