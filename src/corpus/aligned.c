@@ -65,26 +65,10 @@ static cq_status next_aligned_row(cq_row *out, cq_format_reader *reader, cq_erro
   }
 }
 
-const cq_format cq_format_moses = {
-    .about = {.name = "moses",
-              .inputs = "SOURCE TARGET...",
-              .min_inputs = 2,
-              .max_inputs = MAX_FILES,
-              .help = "files whose n-th lines are translations of each other: Moses, most of OPUS and WMT"},
-    .size = sizeof(aligned),
-    .open = open_files,
-    .next = next_aligned_row,
-    .close = close_files,
-};
+const cq_format cq_format_moses =
+    CQ_FORMAT("moses", "SOURCE TARGET...", 2, MAX_FILES, .has_columns = false, aligned, open_files, next_aligned_row,
+              close_files, "files whose n-th lines are translations of each other: Moses, most of OPUS and WMT");
 
-const cq_format cq_format_europarl = {
-    .about = {.name = "europarl",
-              .inputs = "SOURCE TARGET...",
-              .min_inputs = 2,
-              .max_inputs = MAX_FILES,
-              .help = "the same, without lines of markup: Europarl as it is aligned at statmt.org"},
-    .size = sizeof(aligned),
-    .open = open_files,
-    .next = next_aligned_row,
-    .close = close_files,
-};
+const cq_format cq_format_europarl =
+    CQ_FORMAT("europarl", "SOURCE TARGET...", 2, MAX_FILES, .has_columns = false, aligned, open_files, next_aligned_row,
+              close_files, "the same, without lines of markup: Europarl as it is aligned at statmt.org");

@@ -52,10 +52,8 @@ static cq_status check_convert_options(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s has no scores for a threshold", about->name);
   return CQ_OK;
 }
-const cq_option_group cq_group_corpus_convert = {.name = "corpus-convert",
-                                                 CQ_ROWS(cq_corpus_convert_options, option_rows),
-                                                 .check = check_convert_options,
-                                                 CQ_FIELDS(CQ_CALLBACK(cq_corpus_convert_options, progress))};
+const cq_option_group cq_group_corpus_convert =
+    CQ_CORPUS_GROUP("corpus-convert", cq_corpus_convert_options, check_convert_options);
 
 /* Reports that no rows were written; an existing output is then left unchanged. */
 static cq_status fail_empty(const cq_corpus_convert_options *o, const cq_corpus_counts *counts, cq_error *error) {

@@ -19,9 +19,7 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
-const cq_option_group cq_group_corpus_dedup = {.name = "corpus-dedup",
-                                               CQ_ROWS(cq_corpus_dedup_options, option_rows),
-                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_dedup_options, progress))};
+const cq_option_group cq_group_corpus_dedup = CQ_CORPUS_GROUP("corpus-dedup", cq_corpus_dedup_options, NULL);
 
 typedef struct dedup {
   const cq_corpus_dedup_options *o;

@@ -37,10 +37,8 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
                      o->languages[i]);
   return CQ_OK;
 }
-const cq_option_group cq_group_corpus_filter = {.name = "corpus-filter",
-                                                CQ_ROWS(cq_corpus_filter_options, option_rows),
-                                                .check = check_filter_options,
-                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_filter_options, progress))};
+const cq_option_group cq_group_corpus_filter =
+    CQ_CORPUS_GROUP("corpus-filter", cq_corpus_filter_options, check_filter_options);
 
 typedef struct filter {
   const cq_corpus_filter_options *o;

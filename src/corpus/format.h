@@ -19,6 +19,15 @@ typedef struct cq_format {
   void (*close)(cq_format_reader *reader); /* also after an open that failed */
 } cq_format;
 
+/* A format's row: its name, its files and how many of them, other members of `about` (.has_columns = true), the type of
+ * its reader, the reader's functions, and its help. */
+#define CQ_FORMAT(label, files, min, max, also, type, opens, nexts, closes, text)                                      \
+  {                                                                                                                    \
+    .about = {.name = label, .inputs = files, .min_inputs = min, .max_inputs = max, also, .help = text},               \
+    .size = sizeof(type), .open = opens, .next = nexts, .close = closes,                                               \
+  }
+enum { CQ_MANY_FILES = 1024 };
+
 struct cq_format_reader {
   const cq_format *format;
   const cq_corpus_convert_options *o;

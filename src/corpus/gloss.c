@@ -31,9 +31,7 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
-const cq_option_group cq_group_corpus_gloss = {.name = "corpus-gloss",
-                                               CQ_ROWS(cq_corpus_gloss_options, option_rows),
-                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_gloss_options, progress))};
+const cq_option_group cq_group_corpus_gloss = CQ_CORPUS_GROUP("corpus-gloss", cq_corpus_gloss_options, NULL);
 
 enum { MAX_PHRASE = 8 }; /* words of a headword that are looked up together */
 /* The weight of a translation that is not in the text, and the factor for each word beyond the first. */

@@ -31,9 +31,7 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
-const cq_option_group cq_group_corpus_inflect = {.name = "corpus-inflect",
-                                                 CQ_ROWS(cq_corpus_inflect_options, option_rows),
-                                                 CQ_FIELDS(CQ_CALLBACK(cq_corpus_inflect_options, progress))};
+const cq_option_group cq_group_corpus_inflect = CQ_CORPUS_GROUP("corpus-inflect", cq_corpus_inflect_options, NULL);
 
 /* In characters. The core is at least half of the word, and half of the lemma. */
 enum { MIN_CORE = 3, MAX_ENDING = 5, MAX_BEGINNING = 3, MAX_WORD = 40 };

@@ -243,26 +243,10 @@ static void close_opus(cq_format_reader *reader) {
   }
 }
 
-const cq_format cq_format_opus = {
-    .about = {.name = "opus",
-              .inputs = "LINKS.xml DIR",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .help = "OPUS's XML: links between documents that lie under DIR, tokenized or not"},
-    .size = sizeof(opus),
-    .open = open_opus,
-    .next = next_link,
-    .close = close_opus,
-};
+const cq_format cq_format_opus =
+    CQ_FORMAT("opus", "LINKS.xml DIR", 2, 2, .has_columns = false, opus, open_opus, next_link, close_opus,
+              "OPUS's XML: links between documents that lie under DIR, tokenized or not");
 
-const cq_format cq_format_ids = {
-    .about = {.name = "ids",
-              .inputs = "LINKS.tsv DIR",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .help = "the same with one link per line, as in JW300: two documents, the sentences of each"},
-    .size = sizeof(opus),
-    .open = open_ids,
-    .next = next_id_link,
-    .close = close_opus,
-};
+const cq_format cq_format_ids =
+    CQ_FORMAT("ids", "LINKS.tsv DIR", 2, 2, .has_columns = false, opus, open_ids, next_id_link, close_opus,
+              "the same with one link per line, as in JW300: two documents, the sentences of each");

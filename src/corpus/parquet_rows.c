@@ -158,16 +158,7 @@ static cq_status next_parquet_row(cq_row *out, cq_format_reader *reader, cq_erro
   }
 }
 
-const cq_format cq_format_parquet = {
-    .about = {.name = "parquet",
-              .inputs = "FILE...",
-              .min_inputs = 1,
-              .max_inputs = 1024,
-              .has_columns = true,
-              .help = "Parquet, the hub's format: two columns of text, with their score or label, or "
-                      "--columns translation.en,translation.de"},
-    .size = sizeof(parquet),
-    .open = open_parquet,
-    .next = next_parquet_row,
-    .close = close_parquet,
-};
+const cq_format cq_format_parquet = CQ_FORMAT("parquet", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, parquet,
+                                              open_parquet, next_parquet_row, close_parquet,
+                                              "Parquet, the hub's format: two columns of text, with their score or "
+                                              "label, or --columns translation.en,translation.de");

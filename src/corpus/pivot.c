@@ -69,10 +69,8 @@ static cq_status check_pivot_options(const void *options, cq_error *error) {
     return cq_fail(error, CQ_ERR_ARGUMENT, "both files are standard input");
   return CQ_OK;
 }
-const cq_option_group cq_group_corpus_pivot = {.name = "corpus-pivot",
-                                               CQ_ROWS(cq_corpus_pivot_options, option_rows),
-                                               .check = check_pivot_options,
-                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_pivot_options, progress))};
+const cq_option_group cq_group_corpus_pivot =
+    CQ_CORPUS_GROUP("corpus-pivot", cq_corpus_pivot_options, check_pivot_options);
 
 typedef struct pivot {
   const cq_corpus_pivot_options *o;

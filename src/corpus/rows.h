@@ -38,6 +38,9 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
     CQ_CHOICE(owner, "match", match, CHANGES, value, cq_corpus_matches, "HOW",                                         \
               "compare sentences byte for byte, or by their letters and digits, ignoring case")                        \
   }
+/* The group of a file's option_rows; checks may be NULL. */
+#define CQ_CORPUS_GROUP(label, options, checks)                                                                        \
+  { .name = label, CQ_ROWS(options, option_rows), .check = checks, CQ_FIELDS(CQ_CALLBACK(options, progress)) }
 extern const char *const cq_corpus_matches[]; /* names of a cq_corpus_match */
 
 /* The output, common to all options. */

@@ -24,10 +24,8 @@ static cq_status check_sample_options(const void *options, cq_error *error) {
   return (o->n > 0) != (o->share > 0) ? CQ_OK
                                       : cq_fail(error, CQ_ERR_ARGUMENT, "expected either rows or share, above 0");
 }
-const cq_option_group cq_group_corpus_sample = {.name = "corpus-sample",
-                                                CQ_ROWS(cq_corpus_sample_options, option_rows),
-                                                .check = check_sample_options,
-                                                CQ_FIELDS(CQ_CALLBACK(cq_corpus_sample_options, progress))};
+const cq_option_group cq_group_corpus_sample =
+    CQ_CORPUS_GROUP("corpus-sample", cq_corpus_sample_options, check_sample_options);
 
 /* A kept row and its number. */
 typedef struct kept {

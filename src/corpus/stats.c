@@ -13,9 +13,7 @@
 #define O cq_corpus_stats_options
 static const cq_option option_rows[] = {CQ_CORPUS_INPUT_ROW(O), CQ_CORPUS_SKIP_BAD_ROW(O)};
 #undef O
-const cq_option_group cq_group_corpus_stats = {.name = "corpus-stats",
-                                               CQ_ROWS(cq_corpus_stats_options, option_rows),
-                                               CQ_FIELDS(CQ_CALLBACK(cq_corpus_stats_options, progress))};
+const cq_option_group cq_group_corpus_stats = CQ_CORPUS_GROUP("corpus-stats", cq_corpus_stats_options, NULL);
 
 enum { SHORT = 4096 }; /* lengths below this are counted in an array, the few others kept individually */
 

@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-enum { MAX_FILES = 1024 };
-
 typedef struct table {
   cq_format_reader base;
   cq_row_reader rows;
@@ -139,28 +137,15 @@ static cq_status next_words(cq_row *out, cq_format_reader *reader, cq_error *err
   }
 }
 
-#define TABLE_FORMAT(label, files, max, columns, scores, text, opens, nexts)                                           \
-  {                                                                                                                    \
-    .about = {.name = label,                                                                                           \
-              .inputs = files,                                                                                         \
-              .min_inputs = 1,                                                                                         \
-              .max_inputs = max,                                                                                       \
-              .has_columns = columns,                                                                                  \
-              .has_scores = scores,                                                                                    \
-              .help = text},                                                                                           \
-    .size = sizeof(table), .open = opens, .next = nexts, .close = close_table,                                         \
-  }
-
 const cq_format cq_format_tsv =
-    TABLE_FORMAT("tsv", "FILE...", MAX_FILES, true, false,
-                 "tab-separated columns: the first two, or those of --columns 3,1", open_table, next_table_row);
-const cq_format cq_format_ted2020 = TABLE_FORMAT(
-    "ted2020", "FILE", 1, true, false, "tab-separated columns that the first line names, as TED2020's; --columns en,de",
-    open_table, next_table_row);
-const cq_format cq_format_wikimatrix =
-    TABLE_FORMAT("wikimatrix", "FILE...", MAX_FILES, false, true,
-                 "score, sentence, translation between tabs: WikiMatrix, CCMatrix; pairs of at least --threshold",
-                 open_table, next_table_row);
+    CQ_FORMAT("tsv", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, table, open_table, next_table_row, close_table,
+              "tab-separated columns: the first two, or those of --columns 3,1");
+const cq_format cq_format_ted2020 =
+    CQ_FORMAT("ted2020", "FILE", 1, 1, .has_columns = true, table, open_table, next_table_row, close_table,
+              "tab-separated columns that the first line names, as TED2020's; --columns en,de");
+const cq_format cq_format_wikimatrix = CQ_FORMAT(
+    "wikimatrix", "FILE...", 1, CQ_MANY_FILES, .has_scores = true, table, open_table, next_table_row, close_table,
+    "score, sentence, translation between tabs: WikiMatrix, CCMatrix; pairs of at least --threshold");
 const cq_format cq_format_muse =
-    TABLE_FORMAT("muse", "FILE...", MAX_FILES, false, false,
-                 "two words per line, separated by a blank or a tab: MUSE's dictionaries", open_lines, next_words);
+    CQ_FORMAT("muse", "FILE...", 1, CQ_MANY_FILES, .has_columns = false, table, open_lines, next_words, close_table,
+              "two words per line, separated by a blank or a tab: MUSE's dictionaries");

@@ -83,15 +83,6 @@ static void close_tatoeba(cq_format_reader *reader) {
   cq_arena_free(&t->arena);
 }
 
-const cq_format cq_format_tatoeba = {
-    .about = {.name = "tatoeba",
-              .inputs = "LINKS SENTENCES...",
-              .min_inputs = 2,
-              .max_inputs = 1024,
-              .has_columns = true,
-              .help = "Tatoeba's exports links.csv and sentences.csv, or those of single languages; --columns eng,fra"},
-    .size = sizeof(tatoeba),
-    .open = open_tatoeba,
-    .next = next_tatoeba_row,
-    .close = close_tatoeba,
-};
+const cq_format cq_format_tatoeba = CQ_FORMAT(
+    "tatoeba", "LINKS SENTENCES...", 2, CQ_MANY_FILES, .has_columns = true, tatoeba, open_tatoeba, next_tatoeba_row,
+    close_tatoeba, "Tatoeba's exports links.csv and sentences.csv, or those of single languages; --columns eng,fra");

@@ -110,16 +110,6 @@ static void close_tei(cq_format_reader *reader) {
   cq_builder_free(&t->text);
 }
 
-const cq_format cq_format_tei = {
-    .about = {.name = "tei",
-              .inputs = "FILE...",
-              .min_inputs = 1,
-              .max_inputs = 1024,
-              .has_columns = true,
-              .help = "dictionaries in TEI, such as FreeDict's sources: a word, a translation; --columns 2,1: the "
-                      "translation first"},
-    .size = sizeof(tei),
-    .open = open_tei,
-    .next = next_tei_row,
-    .close = close_tei,
-};
+const cq_format cq_format_tei = CQ_FORMAT(
+    "tei", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tei, open_tei, next_tei_row, close_tei,
+    "dictionaries in TEI, such as FreeDict's sources: a word, a translation; --columns 2,1: the translation first");

@@ -128,15 +128,6 @@ static void close_tmx(cq_format_reader *reader) {
   cq_free(t->is_there);
 }
 
-const cq_format cq_format_tmx = {
-    .about = {.name = "tmx",
-              .inputs = "FILE...",
-              .min_inputs = 1,
-              .max_inputs = 1024,
-              .has_columns = true,
-              .help = "translation memories: units that have all languages of --columns en,de"},
-    .size = sizeof(tmx),
-    .open = open_tmx,
-    .next = next_tmx_row,
-    .close = close_tmx,
-};
+const cq_format cq_format_tmx =
+    CQ_FORMAT("tmx", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tmx, open_tmx, next_tmx_row, close_tmx,
+              "translation memories: units that have all languages of --columns en,de");

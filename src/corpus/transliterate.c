@@ -29,10 +29,8 @@ static const cq_option option_rows[] = {
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
-const cq_option_group cq_group_corpus_transliterate = {
-    .name = "corpus-transliterate",
-    CQ_ROWS(cq_corpus_transliterate_options, option_rows),
-    CQ_FIELDS(CQ_CALLBACK(cq_corpus_transliterate_options, progress))};
+const cq_option_group cq_group_corpus_transliterate =
+    CQ_CORPUS_GROUP("corpus-transliterate", cq_corpus_transliterate_options, NULL);
 
 enum {
   MIN_LETTERS = 3,     /* of a name */

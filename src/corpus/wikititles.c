@@ -179,17 +179,7 @@ static void close_wikititles(cq_format_reader *reader) {
   cq_builder_free(&w->title);
 }
 
-const cq_format cq_format_wikititles = {
-    .about = {.name = "wikititles",
-              .inputs = "PAGE.sql LANGLINKS.sql",
-              .min_inputs = 2,
-              .max_inputs = 2,
-              .has_columns = true,
-              .help =
-                  "titles of Wikipedia's articles and of those in another language, from two dumps; --columns en,de: "
-                  "the dumps' own language, the other"},
-    .size = sizeof(wikititles),
-    .open = open_wikititles,
-    .next = next_title_row,
-    .close = close_wikititles,
-};
+const cq_format cq_format_wikititles = CQ_FORMAT("wikititles", "PAGE.sql LANGLINKS.sql", 2, 2, .has_columns = true,
+                                                 wikititles, open_wikititles, next_title_row, close_wikititles,
+                                                 "titles of Wikipedia's articles and of those in another language, "
+                                                 "from two dumps; --columns en,de: the dumps' own language, the other");
