@@ -55,24 +55,26 @@ typedef struct ring {
   double saved;               /* when */
 } ring;
 
-/* Block b of n rows: its first, and how many. */
-static size_t block_of(size_t *n_rows, size_t n, int n_ranks, int b) {
+typedef struct block {
+  size_t first, n; /* rows */
+} block;
+
+/* Block b of n rows. */
+static block block_of(size_t n, int n_ranks, int b) {
   const size_t each = n / (size_t)n_ranks, more = n % (size_t)n_ranks, at = (size_t)b;
-  *n_rows = each + (at < more);
-  return each * at + cq_min(at, more);
+  return (block){each * at + cq_min(at, more), each + (at < more)};
 }
 
-static size_t x_block(size_t *n_rows, const ring *r, int b) {
-  return block_of(n_rows, r->plan.n_x, r->n_ranks, b);
+static block x_block(const ring *r, int rank) {
+  return block_of(r->plan.n_x, r->n_ranks, rank);
 }
 
-static size_t y_block(size_t *n_rows, const ring *r, int b) {
-  return block_of(n_rows, r->plan.n_y, r->n_ranks, b);
-}
-
-/* The block of y that a rank has in a step. */
-static int block_at(const ring *r, int rank, size_t step) {
+/* The number of the block of y that a rank has in a step, and the block. */
+static int y_number(const ring *r, int rank, size_t step) {
   return (int)(((size_t)rank + step) % (size_t)r->n_ranks);
+}
+static block y_block(const ring *r, int rank, size_t step) {
+  return block_of(r->plan.n_y, r->n_ranks, y_number(r, rank, step));
 }
 
 /* --- rows and lists from rank to rank --- */
@@ -133,49 +135,44 @@ static cq_status make_plan(ring *r, const cq_filling *f, cq_error *error) {
 
 /* Room for the blocks and lists of this rank. */
 static cq_status make_room(ring *r, const cq_filling *f, cq_error *error) {
-  size_t n_x, n_y, n_most, row_bytes;
-  const size_t first = x_block(&n_x, r, r->rank);
-  y_block(&n_most, r, 0); /* the first blocks are the longest */
-  y_block(&n_y, r, block_at(r, r->rank, 0));
+  size_t row_bytes;
+  const block x = x_block(r, r->rank);
+  const size_t n_most = y_block(r, 0, 0).n; /* the first blocks are the longest */
   bool ok = cq_checked_mul(&row_bytes, r->plan.dim, sizeof(float));
   const size_t k_x = cq_min(r->plan.k, f->within ? r->plan.n_x - (r->plan.n_x > 0) : r->plan.n_y);
-  ok = ok && cq_lists_new(&r->of_x, n_x, k_x);
+  ok = ok && cq_lists_new(&r->of_x, x.n, k_x);
   for (int i = 0; i < 2 && ok; i++)
     ok = (r->room[i] = cq_alloc_array(n_most, row_bytes)) &&
          (!r->wants_y || cq_lists_new(&r->of_y[i], n_most, f->within ? k_x : cq_min(r->plan.k, r->plan.n_x)));
-  if (ok && r->rank > 0) ok = (r->kept = cq_alloc_array(n_x, row_bytes));
+  if (ok && r->rank > 0) ok = (r->kept = cq_alloc_array(x.n, row_bytes));
   if (!ok) return cq_fail_memory(error, "a block of a search");
-  r->x = (cq_row_set){.data = r->kept, .n = n_x, .dim = r->plan.dim, .first = first};
+  r->x = (cq_row_set){.data = r->kept, .n = x.n, .dim = r->plan.dim, .first = x.first};
   if (r->rank == 0) r->x.data = f->x.data, r->x.at = f->x.at;
   return CQ_OK;
 }
 
 static void clear_lists(ring *r, size_t step) {
-  size_t n_y;
-  y_block(&n_y, r, block_at(r, r->rank, step));
   cq_lists_clear(&r->of_x, 0, r->of_x.n);
   if (!r->wants_y) return;
-  r->of_y[0].n = n_y;
-  cq_lists_clear(&r->of_y[0], 0, n_y);
+  r->of_y[0].n = y_block(r, r->rank, step).n;
+  cq_lists_clear(&r->of_y[0], 0, r->of_y[0].n);
 }
 
 /* Sends each rank its block of x and the block of y for its first step. */
 static cq_status hand_out(ring *r, const cq_filling *f, cq_error *error) {
-  size_t n_x, n_y;
+  const block own = y_block(r, r->rank, r->step);
   cq_status status = CQ_OK;
   if (r->rank > 0) {
-    y_block(&n_y, r, block_at(r, r->rank, r->step));
     status = receive_rows(r, r->kept, r->x.n, error);
-    return status ? status : receive_rows(r, r->room[0], n_y, error);
+    return status ? status : receive_rows(r, r->room[0], own.n, error);
   }
   for (int to = 1; !status && to < r->n_ranks; to++) {
-    const size_t first_x = x_block(&n_x, r, to), first_y = y_block(&n_y, r, block_at(r, to, r->step));
-    status = send_rows(r, to, &f->x, first_x, n_x, error);
-    if (!status) status = send_rows(r, to, &f->y, first_y, n_y, error);
+    const block x = x_block(r, to), y = y_block(r, to, r->step);
+    status = send_rows(r, to, &f->x, x.first, x.n, error);
+    if (!status) status = send_rows(r, to, &f->y, y.first, y.n, error);
   }
-  const size_t first = y_block(&n_y, r, block_at(r, 0, r->step));
-  for (size_t i = 0; i < n_y; i++)
-    memcpy(r->room[0] + i * f->y.dim, cq_row(&f->y, first + i), f->y.dim * sizeof(float));
+  for (size_t i = 0; i < own.n; i++)
+    memcpy(r->room[0] + i * f->y.dim, cq_row(&f->y, own.first + i), f->y.dim * sizeof(float));
   return status;
 }
 
@@ -204,13 +201,11 @@ static cq_status save_step(ring *r, size_t done, cq_error *error) {
 static bool load_step(ring *r, size_t step) {
   const cq_identity key = state_key(r->plan.key, r->rank, r->n_ranks, step);
   char path[PATH_MAX];
-  size_t n_y;
   clear_lists(r, step);
-  y_block(&n_y, r, block_at(r, r->rank, step));
   if (!state_path(path, r, step) || !cq_file_exists(path) || !cq_search_is_of(path, key)) return false;
   const cq_status status =
       cq_search_load(&r->done, path, key, r->plan.n_x, r->plan.n_y, &r->of_x, r->wants_y ? &r->of_y[0] : NULL, NULL);
-  if (!status && r->done <= n_y) return true;
+  if (!status && r->done <= y_block(r, r->rank, step).n) return true;
   clear_lists(r, step);
   return false;
 }
@@ -273,8 +268,6 @@ static cq_status ring_chunk_done(void *context, size_t done, cq_error *error) {
   ring *r = context;
   const cq_nearest_options *o = r->o;
   cq_status status = CQ_OK;
-  size_t n_y;
-  y_block(&n_y, r, block_at(r, r->rank, r->step));
   const uint64_t parts = r->plan.n_y / (uint64_t)r->n_ranks + 1;
   const bool stop =
       o->progress && !o->progress(o->progress_context, r->step * parts + cq_min(done, parts), r->n_steps * parts);
@@ -283,18 +276,17 @@ static cq_status ring_chunk_done(void *context, size_t done, cq_error *error) {
     if (stop) status = kept;
   }
   if (status || !stop) return status;
-  return cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows in step %zu of %zu", done, n_y, r->step + 1,
-                 r->n_steps);
+  return cq_fail(error, CQ_ERR_STOPPED, "stopped after %zu of %zu rows in step %zu of %zu", done,
+                 y_block(r, r->rank, r->step).n, r->step + 1, r->n_steps);
 }
 
 /* Searches rank r's block of x with the block of y that this rank has now. */
 static cq_status fill_step(ring *r, cq_context *ctx, cq_error *error) {
-  const int block = block_at(r, r->rank, r->step);
-  size_t n_y;
-  const size_t first = y_block(&n_y, r, block);
+  const int number = y_number(r, r->rank, r->step);
+  const block y = y_block(r, r->rank, r->step);
   cq_neighbors of_x = r->of_x, of_y = r->of_y[0];
   cq_filling f = {.x = r->x,
-                  .y = {.data = r->room[0], .n = n_y, .dim = r->plan.dim, .first = first},
+                  .y = {.data = r->room[0], .n = y.n, .dim = r->plan.dim, .first = y.first},
                   .first_pass = (cq_first_pass)r->plan.first_pass,
                   .of_x = &of_x,
                   .of_y = r->wants_y ? &of_y : NULL,
@@ -304,8 +296,8 @@ static cq_status fill_step(ring *r, cq_context *ctx, cq_error *error) {
   if (r->within && r->step == 0) {
     f.y = f.x, f.within = true, f.of_y = NULL;
   } else if (r->within && 2 * r->step == (size_t)r->n_ranks) { /* the rank of that block has the same pair of blocks */
-    const size_t half = (r->rank < block ? f.x.n : f.y.n) / 2;
-    if (r->rank < block) {
+    const size_t half = (r->rank < number ? f.x.n : f.y.n) / 2;
+    if (r->rank < number) {
       f.x.n = half, of_x = some_lists(&of_x, 0, half);
     } else {
       f.y.data += half * f.y.dim, f.y.n -= half, f.y.first += half;
@@ -317,8 +309,7 @@ static cq_status fill_step(ring *r, cq_context *ctx, cq_error *error) {
 
 static cq_status receive_block(ring *r, cq_error *error) {
   const int from = (r->rank + 1) % r->n_ranks;
-  size_t n_y;
-  y_block(&n_y, r, block_at(r, r->rank, r->step + 1));
+  const size_t n_y = y_block(r, r->rank, r->step + 1).n;
   r->of_y[1].n = r->wants_y ? n_y : 0;
   const cq_status status = cq_messages_receive(r->messages, from, r->room[1], n_y * r->plan.dim * sizeof(float), error);
   return status || !r->wants_y ? status : receive_lists(r, from, &r->of_y[1], error);
@@ -326,8 +317,7 @@ static cq_status receive_block(ring *r, cq_error *error) {
 
 static cq_status send_block(ring *r, cq_error *error) {
   const int to = (r->rank + r->n_ranks - 1) % r->n_ranks;
-  size_t n_y;
-  y_block(&n_y, r, block_at(r, r->rank, r->step));
+  const size_t n_y = y_block(r, r->rank, r->step).n;
   const cq_status status = cq_messages_send(r->messages, to, r->room[0], n_y * r->plan.dim * sizeof(float), error);
   return status || !r->wants_y ? status : send_lists(r, to, &r->of_y[0], error);
 }
@@ -380,22 +370,20 @@ static cq_status take_all(ring *r, const cq_filling *f, cq_error *error) {
     return cq_fail_memory(error, "neighbors");
   cq_status status = CQ_OK;
   for (int from = 0; !status && from < r->n_ranks; from++) { /* as they are sent */
-    size_t n_x;
-    const size_t first_x = x_block(&n_x, r, from);
-    const cq_neighbors part = some_lists(f->of_x, first_x, n_x);
+    const block x = x_block(r, from);
+    const cq_neighbors part = some_lists(f->of_x, x.first, x.n);
     status = take_lists(r, from, &part, &r->of_x, error);
   }
   for (int from = 0; !status && r->wants_y && from < r->n_ranks; from++) {
-    size_t n_y;
-    const size_t first_y = y_block(&n_y, r, block_at(r, from, r->step));
+    const block y = y_block(r, from, r->step);
     if (of_y) {
-      const cq_neighbors part = some_lists(of_y, first_y, n_y);
+      const cq_neighbors part = some_lists(of_y, y.first, y.n);
       status = take_lists(r, from, &part, &r->of_y[0], error);
-    } else if (!cq_lists_new(&passing, n_y, r->of_x.k)) {
+    } else if (!cq_lists_new(&passing, y.n, r->of_x.k)) {
       status = cq_fail_memory(error, "neighbors");
     } else {
       status = take_lists(r, from, &passing, &r->of_y[0], error);
-      if (!status) merge_lists(f->of_x, &passing, first_y);
+      if (!status) merge_lists(f->of_x, &passing, y.first);
     }
     cq_neighbors_free(&passing);
   }
