@@ -272,17 +272,17 @@ cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_
 
 typedef struct counting {
   const cq_index_snapshot *s;
-  void (*found)(void *, cq_slice);
+  void (*found)(void *, cq_slice, size_t);
   void *context;
 } counting;
 
 static void count_language(void *context, cq_slice language, int64_t first) {
   const counting *c = context;
-  if (!cq_index_bit(c->s->deleted, first)) c->found(c->context, language);
+  if (!cq_index_bit(c->s->deleted, first)) c->found(c->context, language, 1);
 }
 
-cq_status cq_index_snapshot_languages(const cq_index_snapshot *s, void (*found)(void *, cq_slice), void *context,
-                                      cq_error *error) {
+cq_status cq_index_snapshot_languages(const cq_index_snapshot *s, void (*found)(void *, cq_slice, size_t),
+                                      void *context, cq_error *error) {
   counting c = {s, found, context};
   return cq_document_store_languages(s->documents, s->m.n, count_language, &c, error);
 }

@@ -120,10 +120,10 @@ CQ_MUST_USE cq_status cq_index_snapshot_find(int64_t *first, const cq_index_snap
  * with cq_free. Errors: CQ_ERR_ARGUMENT for text that is not a filter; as above. */
 CQ_MUST_USE cq_status cq_index_snapshot_select(unsigned char **out, int64_t *n_selected, cq_index_snapshot *snapshot,
                                                const char *filter, cq_error *error);
-/* Calls `found` with the language code of each live document, so once per document; codes ascend. */
+/* Calls `found` with the language code of each live document, and 1 document; codes ascend. */
 CQ_MUST_USE cq_status cq_index_snapshot_languages(const cq_index_snapshot *snapshot,
-                                                  void (*found)(void *context, cq_slice language), void *context,
-                                                  cq_error *error);
+                                                  void (*found)(void *context, cq_slice language, size_t n),
+                                                  void *context, cq_error *error);
 
 /* Whether a record's vector, passage and hubness are undamaged; verified once. */
 bool cq_index_snapshot_is_sound(const cq_index_snapshot *snapshot, int64_t record);

@@ -286,9 +286,10 @@ static void broken_files_are_named(void **state) {
 
 /* --- damage inside of SQLite's pages --- */
 
-static void add_found(void *context, cq_slice language) {
+static void add_found(void *context, cq_slice language, size_t n_documents) {
   char(*to)[2048] = context;
   const size_t n = strlen(*to);
+  assert_int_equal(n_documents, 1);
   snprintf(*to + n, sizeof *to - n, "%.*s;", (int)language.n, language.data);
 }
 

@@ -61,21 +61,10 @@ static cq_index_counts count_files(const cq_index *index) {
                            (size_t)info.n_queries};
 }
 
-typedef struct language_visit {
-  void (*found)(void *context, cq_slice language, size_t n);
-  void *context;
-} language_visit;
-
-static void found_one(void *context, cq_slice language) {
-  const language_visit *v = context;
-  v->found(v->context, language, 1);
-}
-
 static cq_status visit_languages(const cq_index *index, void (*found)(void *context, cq_slice language, size_t n),
                                  void *context, cq_error *error) {
-  language_visit v = {found, context};
   cq_index_snapshot *snapshot = cq_index_store_hold(index->store);
-  const cq_status status = cq_index_snapshot_languages(snapshot, found_one, &v, error);
+  const cq_status status = cq_index_snapshot_languages(snapshot, found, context, error);
   cq_index_snapshot_release(snapshot);
   return status;
 }
