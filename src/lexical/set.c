@@ -108,7 +108,7 @@ uint64_t cq_lexical_set_first(const cq_lexical_set *set, size_t segment) {
   return set->first[segment];
 }
 
-size_t cq_lexical_set_segment_of(const cq_lexical_set *set, uint64_t document) {
+static size_t segment_of(const cq_lexical_set *set, uint64_t document) {
   size_t low = 0, high = set->n_segments;
   while (high - low > 1) {
     const size_t middle = low + (high - low) / 2;
@@ -121,7 +121,7 @@ size_t cq_lexical_set_segment_of(const cq_lexical_set *set, uint64_t document) {
 }
 
 cq_slice cq_lexical_set_id(const cq_lexical_set *set, uint64_t document) {
-  const size_t s = cq_lexical_set_segment_of(set, document);
+  const size_t s = segment_of(set, document);
   return cq_segment_id(&set->segments[s]->file, (uint32_t)(document - set->first[s]));
 }
 

@@ -26,8 +26,6 @@ struct cq_lexical_set {
 
 #define CQ_DAMAGED_POSTINGS "it is damaged: postings do not fit their check"
 
-/* The segment of a document. */
-size_t cq_lexical_set_segment_of(const cq_lexical_set *set, uint64_t document);
 cq_slice cq_lexical_set_id(const cq_lexical_set *set, uint64_t document);
 
 #endif

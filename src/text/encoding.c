@@ -190,7 +190,7 @@ static cq_status read_decoded(size_t *got, void *context, void *bytes, size_t n,
   return *got == 0 && U_FAILURE(d->failure) ? fail_decoding(d, error) : CQ_OK;
 }
 
-cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error) {
+static cq_status decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error) {
   decoder *d = cq_alloc_zeroed(sizeof *d);
   *out = (cq_byte_source){0};
   if (!d) {
@@ -217,7 +217,7 @@ cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encod
   }
   const char *marked = cq_encoding_marked(bytes);
   if (bytes.n >= 3 && !memcmp(bytes.data, "\xEF\xBB\xBF", 3)) encoding = NULL;
-  if (marked || encoding) return cq_decoded_source(out, input, marked ? marked : encoding, error);
+  if (marked || encoding) return decoded_source(out, input, marked ? marked : encoding, error);
   *out = cq_input_source(input);
   return CQ_OK;
 }

@@ -14,12 +14,10 @@ bool cq_encoding_guess(char name[CQ_ENCODING_NAME], cq_slice bytes);
  * UTF-16 and UTF-32 do not count: the declaration would not be readable. */
 bool cq_encoding_declared(char name[CQ_ENCODING_NAME], cq_slice bytes);
 
-/* A file's bytes as UTF-8. Takes ownership of the input, even if this fails. Reading from the source gives
- * CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in the encoding. The encoding
- * must be a known one. Errors: CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_decoded_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
-/* The same, but the encoding is that of a byte order mark or of cq_encoding_marked, else the given one; NULL: UTF-8,
- * whose bytes are not checked here. Errors: those of reading, too. */
+/* A file's bytes as UTF-8. Takes ownership of the input, even if this fails. The encoding is that of a byte order mark
+ * or of cq_encoding_marked, else the given one, which must be known; NULL: UTF-8, whose bytes are not checked here.
+ * Reading from the source gives CQ_ERR_FORMAT, with the byte (of the decompressed file), for bytes that are invalid in
+ * the encoding. Errors: CQ_ERR_MEMORY; those of reading. */
 CQ_MUST_USE cq_status cq_text_source(cq_byte_source *out, cq_input *input, const char *encoding, cq_error *error);
 
 #endif

@@ -21,7 +21,7 @@ static size_t padded(size_t n) {
   return (n + 3) & ~(size_t)3;
 }
 
-size_t cq_language_script_size(const cq_language_script *head) {
+static size_t script_size(const cq_language_script *head) {
   size_t n = sizeof *head + head->n_languages * (CQ_LANGUAGE_CODE + sizeof(float));
   if (head->n_ngrams)
     n += (((size_t)1 << head->bits) + 1) * sizeof(uint32_t) + padded(head->n_ngrams * sizeof(uint16_t)) +
@@ -38,7 +38,7 @@ bool cq_language_view_at(cq_language_view *out, size_t index) {
   for (;; index--) {
     memcpy(&out->head, at, sizeof out->head);
     if (!index) break;
-    at += cq_language_script_size(&out->head);
+    at += script_size(&out->head);
   }
   at += sizeof out->head;
   out->codes = (const void *)at, at += out->head.n_languages * CQ_LANGUAGE_CODE;

@@ -41,9 +41,6 @@ typedef struct cq_language_view {
   const int8_t *weights;
 } cq_language_view;
 
-/* The bytes of a script's part. */
-size_t cq_language_script_size(const cq_language_script *head);
-
 /* The part of the built-in model with this index; false: there are no more. */
 bool cq_language_view_at(cq_language_view *out, size_t index);
 

@@ -76,8 +76,6 @@ static const cq_option search_rows[] = {
 const cq_option_group cq_group_search = {
     .name = "search", CQ_ROWS(cq_search_options, search_rows), CQ_FIELDS(CQ_FIELD(cq_search_options, query_vectors))};
 
-/* --- lists of passages --- */
-
 /* --- documents of passages --- */
 
 static int by_document(const void *a, const void *b) {
