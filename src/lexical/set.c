@@ -18,15 +18,12 @@ static void release_segment(cq_open_segment *s) {
 
 static cq_status open_segment(cq_open_segment **out, const char *path, cq_error *error) {
   cq_open_segment *s = *out = cq_alloc_zeroed(sizeof *s);
-  if (!s || !(s->path = cq_strdup(path))) {
-    cq_free(s);
-    return cq_fail_memory(error, path);
-  }
-  cq_status status = cq_segment_open(&s->file, path, error);
+  if (!s) return cq_fail_memory(error, path);
   atomic_init(&s->n_sets, 1);
+  s->path = cq_strdup(path);
+  const cq_status status = s->path ? cq_segment_open(&s->file, path, error) : cq_fail_memory(error, path);
   if (status) {
-    cq_free(s->path);
-    cq_free(s);
+    release_segment(s);
     return status;
   }
   for (uint32_t d = 0; d < s->file.n_documents; d++)

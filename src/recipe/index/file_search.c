@@ -52,18 +52,13 @@ static bool are_words_allowed(const void *context, uint64_t document) {
 }
 
 /* language = "CODE", the code's marks escaped. */
-static cq_status condition_on_language(char **out, const char *language, cq_error *error) {
-  cq_builder b = {0};
-  cq_builder_text(&b, "language = \"");
+static void put_language_condition(cq_builder *out, const char *language) {
+  cq_builder_text(out, "language = \"");
   for (const char *c = language; *c; c++) {
-    if (*c == '"' || *c == '\\') cq_builder_char(&b, '\\');
-    cq_builder_char(&b, *c);
+    if (*c == '"' || *c == '\\') cq_builder_char(out, '\\');
+    cq_builder_char(out, *c);
   }
-  cq_builder_char(&b, '"');
-  *out = b.failed ? NULL : b.data;
-  if (*out) return CQ_OK;
-  cq_builder_free(&b);
-  return cq_fail_memory(error, "filter");
+  cq_builder_char(out, '"');
 }
 
 /* Leaves what both allow. */
@@ -92,13 +87,14 @@ static cq_status select_more(searching *s, const char *filter, cq_error *error) 
 /* Two separate selections: an error shows the filter as the user wrote it, and the snapshot caches both results for
  * other searches. */
 static cq_status select_records(searching *s, cq_error *error) {
-  char *text = NULL;
+  cq_builder condition = {0};
   cq_status status = CQ_OK;
   s->n_allowed = (size_t)s->info.n_live;
   if (s->options->filter && *s->options->filter) status = select_more(s, s->options->filter, error);
-  if (!status && s->options->language) status = condition_on_language(&text, s->options->language, error);
-  if (text) status = select_more(s, text, error);
-  cq_free(text);
+  if (s->options->language) put_language_condition(&condition, s->options->language);
+  if (!status && condition.failed) status = cq_fail_memory(error, "filter");
+  if (!status && condition.n) status = select_more(s, condition.data, error);
+  cq_builder_free(&condition);
   return status;
 }
 

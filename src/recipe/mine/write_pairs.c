@@ -1,5 +1,6 @@
 /* Writes mined pairs: lines of tab-separated columns or of JSON, a translation memory, or one file per side. */
 #include "base/error.h"
+#include "base/json_writer.h"
 #include "base/number.h"
 #include "base/slice.h"
 #include "base/text_writer.h"
@@ -68,17 +69,7 @@ static void put_field(cq_builder *b, cq_slice text) {
 }
 
 static void put_json(cq_builder *b, cq_slice text) {
-  cq_builder_char(b, '"');
-  for (size_t i = 0; i < text.n; i++) {
-    const char c = text.data[i];
-    if (c == '"' || c == '\\')
-      cq_builder_printf(b, "\\%c", c);
-    else if ((unsigned char)c < 0x20)
-      cq_builder_printf(b, "\\u%04x", (unsigned)c);
-    else
-      cq_builder_char(b, c);
-  }
-  cq_builder_char(b, '"');
+  cq_json_string(b, text.data, text.n, "");
 }
 
 /* Control characters are none of XML's. */
