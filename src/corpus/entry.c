@@ -14,22 +14,15 @@ static bool is_vowel_point(uint32_t code) {
   return (code >= 0x64B && code <= 0x652) || code == 0x670 || (code >= 0x5B0 && code <= 0x5C7 && code != 0x5BE);
 }
 
-static bool is_opening(char c) {
-  return c == '(' || c == '[' || c == '<' || c == '{';
-}
-static bool is_closing(char c) {
-  return c == ')' || c == ']' || c == '>' || c == '}';
-}
-
 /* "Beere [bot.]" without the note; an unclosed note extends to the end of the text. */
 static void without_notes(cq_builder *out, cq_slice text) {
   size_t depth = 0;
   cq_builder_clear(out);
   for (size_t i = 0; i < text.n; i++) {
     const char c = text.data[i];
-    if (is_opening(c))
+    if (c && strchr("([<{", c))
       depth++;
-    else if (is_closing(c))
+    else if (c && strchr(")]>}", c))
       depth -= depth > 0;
     else if (depth == 0)
       cq_builder_char(out, c);

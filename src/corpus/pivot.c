@@ -100,13 +100,6 @@ typedef struct second_rows {
   cq_arena arena;
 } second_rows;
 
-static void second_rows_free(second_rows *s) {
-  cq_multimap_free(&s->rows);
-  cq_free(s->lines);
-  cq_free(s->is_used);
-  cq_arena_free(&s->arena);
-}
-
 static cq_status add_second_row(second_rows *s, cq_slice key, cq_slice line, cq_error *error) {
   const size_t n = s->rows.n + 1;
   const char *copy = cq_arena_strndup(&s->arena, line.data, line.n);
@@ -188,7 +181,10 @@ static cq_status join_files(pivot *p, const char *const paths[2], const cq_corpu
     cq_row_reader_close(&rows);
   }
   if (!status) count_alone(p, &s);
-  second_rows_free(&s);
+  cq_multimap_free(&s.rows);
+  cq_free(s.lines);
+  cq_free(s.is_used);
+  cq_arena_free(&s.arena);
   return status;
 }
 

@@ -22,13 +22,9 @@ cq_status cq_lexical_write_manifest(const char *directory, const cq_analyzer *an
                                     cq_error *error) {
   const cq_intern *words = cq_analyzer_stop_words(analyzer);
   json_t *stop_words = json_array();
-  bool ok = stop_words != NULL;
-  for (uint32_t i = 0; ok && i < words->n; i++)
-    ok = json_array_append_new(stop_words, json_stringn(words->items[i].data, words->items[i].n)) == 0;
-  if (!ok) {
-    json_decref(stop_words);
-    return cq_fail_memory(error, "the manifest");
-  }
+  for (uint32_t i = 0; i < words->n; i++)
+    cq_json_push(&stop_words, json_stringn(words->items[i].data, words->items[i].n));
+  if (!stop_words) return cq_fail_memory(error, "the manifest");
   json_t *manifest =
       json_pack("{s:i, s:I, s:s, s:b, s:o}", "lexical_index", VERSION, "segments", (json_int_t)n_segments, "language",
                 cq_analyzer_language(analyzer), "stems", cq_analyzer_stems(analyzer), "stop_words", stop_words);

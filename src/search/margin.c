@@ -132,12 +132,6 @@ static void drop_below(pairs *p, const cq_margin_options *o) {
   p->n = n;
 }
 
-/* How many of a row's neighbors are candidates. The product with the number of rows cannot overflow: the lists have
- * that length. */
-static size_t candidates_of(const cq_margin_options *o, const cq_neighbors *lists) {
-  return o->n_candidates < lists->k ? o->n_candidates : lists->k;
-}
-
 /* Within one matrix: keeps each pair once, its lower row first; mutual: only pairs that are candidates of both rows. */
 static void unite_pairs(pairs *p, bool mutual) {
   size_t n = 0;
@@ -160,7 +154,8 @@ static cq_status choose_pairs(pairs *p, const cq_neighbors *of_source, const cq_
   const bool forward = within || o->retrieval != CQ_RETRIEVE_BACKWARD;
   const bool backward = !within && o->retrieval != CQ_RETRIEVE_FORWARD;
   const bool one = o->retrieval == CQ_RETRIEVE_INTERSECT || o->retrieval == CQ_RETRIEVE_MAX;
-  const size_t per_row = one ? 1 : candidates_of(o, forward ? of_source : of_target);
+  /* The product with the number of rows cannot overflow: the lists have that length. */
+  const size_t per_row = one ? 1 : cq_min(o->n_candidates, forward ? of_source->k : of_target->k);
   const size_t max_pairs = (forward ? of_source->n * per_row : 0) + (backward ? of_target->n * per_row : 0);
   double *source_means = means_of_neighbors(of_source), *target_means = means_of_neighbors(of_target);
   uint32_t *best_source = cq_alloc_array(of_target->n, sizeof *best_source);

@@ -390,11 +390,6 @@ static cq_status take_all(ring *r, const cq_filling *f, cq_error *error) {
   return status;
 }
 
-static cq_status give_all(ring *r, cq_error *error) {
-  const cq_status status = send_lists(r, 0, &r->of_x, error);
-  return status || !r->wants_y ? status : send_lists(r, 0, &r->of_y[0], error);
-}
-
 /* --- the search --- */
 
 static cq_status run_ring(ring *r, const cq_filling *f, cq_context *ctx, cq_error *error) {
@@ -410,7 +405,8 @@ static cq_status run_ring(ring *r, const cq_filling *f, cq_context *ctx, cq_erro
     status = turn_ring(r, error);
     if (!status) status = save_together(r, error);
   }
-  if (!status) status = r->rank == 0 ? take_all(r, f, error) : give_all(r, error);
+  if (!status) status = r->rank == 0 ? take_all(r, f, error) : send_lists(r, 0, &r->of_x, error);
+  if (!status && r->rank > 0 && r->wants_y) status = send_lists(r, 0, &r->of_y[0], error);
   if (!status) status = cq_ranks_meet(r->ranks, NULL, error);
   if (!status) remove_steps(r, 0, r->n_steps);
   return status;

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 
 #include <string.h>
+#include <strings.h>
 
 enum { MAX_DEPTH = 64, MAX_VALUES = 1000, MAX_CONDITIONS = 200 };
 
@@ -76,10 +77,7 @@ static char lower_ascii(char c) {
 
 /* Keywords may be in capitals, as in SQL. */
 static bool is_word(const parser *p, const char *word) {
-  if (p->is_quoted || p->word.n != strlen(word)) return false;
-  for (size_t i = 0; i < p->word.n; i++)
-    if (lower_ascii(p->word.data[i]) != word[i]) return false;
-  return p->word.n > 0;
+  return !p->is_quoted && p->word.n == strlen(word) && !strncasecmp(p->word.data, word, p->word.n);
 }
 
 static cq_status expect_word(parser *p, const char *word, const char *expected) {

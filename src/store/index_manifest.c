@@ -69,24 +69,19 @@ static cq_status check_of_manifest(uint64_t *out, const cq_index_manifest *m, cq
 
 static json_t *pack_words(const cq_index_manifest *m) {
   json_t *list = json_array();
-  for (size_t i = 0; list && i < m->n_words; i++)
-    if (json_array_append_new(list, json_pack("[I, I]", (json_int_t)m->words[i].number, (json_int_t)m->words[i].n))) {
-      json_decref(list);
-      list = NULL;
-    }
+  for (size_t i = 0; i < m->n_words; i++)
+    cq_json_push(&list, json_pack("[I, I]", (json_int_t)m->words[i].number, (json_int_t)m->words[i].n));
   return list;
 }
 
 /* Only if there is hubness: older versions then still read the manifest. */
-static json_t *add_hubness(json_t *json, const cq_index_manifest *m) {
+static void add_hubness(json_t **json, const cq_index_manifest *m) {
   char check[CHECK_HEX];
-  if (!json || !m->hubness) return json;
+  if (!m->hubness) return;
   snprintf(check, sizeof check, "%016" PRIx64, m->queries_check);
-  json_t *hubness = json_pack("{s:I, s:I, s:I, s:s}", "generation", (json_int_t)m->hubness, "queries",
-                              (json_int_t)m->n_queries, "k", (json_int_t)m->k, "queries_check", check);
-  if (json_object_set_new(json, "hubness", hubness) == 0) return json;
-  json_decref(json);
-  return NULL;
+  cq_json_set(json, "hubness",
+              json_pack("{s:I, s:I, s:I, s:s}", "generation", (json_int_t)m->hubness, "queries",
+                        (json_int_t)m->n_queries, "k", (json_int_t)m->k, "queries_check", check));
 }
 
 cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq_error *error) {
@@ -107,7 +102,8 @@ cq_status cq_index_manifest_save(cq_index_manifest *m, const char *directory, cq
                         "words", words, "deleted_check", deleted, "approximate_check", approximate, "check", check)
             : NULL;
   if (m->tasks) cq_json_set(&json, "tasks", json_true());
-  return cq_json_save(add_hubness(json, m), directory, "manifest.json", error);
+  add_hubness(&json, m);
+  return cq_json_save(json, directory, "manifest.json", error);
 }
 
 /* --- reading --- */

@@ -171,13 +171,6 @@ typedef struct addition_rows {
   size_t n_records;
 } addition_rows;
 
-static void free_rows(addition_rows *r) {
-  cq_free(r->passages);
-  cq_free(r->documents);
-  cq_free(r->firsts);
-  cq_free(r->replaced);
-}
-
 static cq_status check_id(int64_t *replaced, const cq_index_store *s, cq_map *ids, cq_slice id, cq_error *error) {
   if (id.n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "a document's id is empty");
   const cq_status status = cq_document_store_find(replaced, s->files.documents, id, INT64_MAX, error);
@@ -231,7 +224,10 @@ cq_status cq_index_store_append(cq_index_store *s, const cq_index_addition *addi
     s->n_new += (int64_t)rows.n_records;
     s->n_documents += (int64_t)n;
   }
-  free_rows(&rows);
+  cq_free(rows.passages);
+  cq_free(rows.documents);
+  cq_free(rows.firsts);
+  cq_free(rows.replaced);
   return status;
 }
 

@@ -112,19 +112,14 @@ static bool put_posix(translation *t, cq_slice name, bool negated, bool in_brack
   return false;
 }
 
-/* Separators allowed in a property's name. */
-static bool is_joint(char c) {
-  return c == '_' || c == '-' || c == ' ';
-}
-
 /* Behind \p or \P. */
 static bool put_property(translation *t, bool negated, bool in_class) {
   const size_t start = t->at - 2;
   if (!skip(t, "{")) return refuse(t, start, "a property without braces");
   if (skip(t, "^")) negated = !negated;
   cq_slice name = {t->in.data + t->at, 0};
-  while (t->at + name.n < t->in.n &&
-         (is_alphanumeric((unsigned char)name.data[name.n]) || (name.n && is_joint(name.data[name.n]))))
+  while (t->at + name.n < t->in.n && (is_alphanumeric((unsigned char)name.data[name.n]) ||
+                                      (name.n && name.data[name.n] && strchr("_- ", name.data[name.n]))))
     name.n++;
   t->at += name.n;
   if (name.n == 0 || name.n > 64 || !skip(t, "}")) return refuse(t, start, "a malformed property");

@@ -77,11 +77,6 @@ typedef struct jobs {
   size_t n, n_pieces, pieces_capacity, starts_capacity;
 } jobs;
 
-static void jobs_free(jobs *j) {
-  cq_free(j->pieces);
-  cq_free(j->starts);
-}
-
 static bool add_piece(jobs *j, size_t first, size_t end, size_t *n_tokens) {
   const size_t n = end - first;
   if (j->n == 0 || *n_tokens + n > JOB_TOKENS) {
@@ -369,7 +364,8 @@ static void close_training(training *t) {
   cq_free(t->workers);
   cq_free(t->keep);
   cq_negatives_close(&t->negatives);
-  jobs_free(&t->jobs);
+  cq_free(t->jobs.pieces);
+  cq_free(t->jobs.starts);
 }
 
 /* All but the model. */

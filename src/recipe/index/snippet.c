@@ -9,7 +9,6 @@
 #include "text/places.h"
 #include "text/splitter.h"
 
-
 /* All sentences of all hits, grouped by hit. */
 typedef struct sentences {
   cq_slice *items;
@@ -19,13 +18,6 @@ typedef struct sentences {
   size_t *query;  /* [n_hits] that it was found for */
   size_t n_hits;
 } sentences;
-
-static void free_sentences(sentences *s) {
-  cq_free(s->items);
-  cq_free(s->starts);
-  cq_free(s->hits);
-  cq_free(s->query);
-}
 
 static cq_status split_hit(sentences *s, cq_splitter *splitter, cq_hit *hit, size_t query, cq_error *error) {
   if (!cq_splitter_run(splitter, hit->document.text) ||
@@ -112,6 +104,9 @@ cq_status cq_index_find_best(cq_hits *hits, const cq_index_searching *search, cq
   if (!status && s.n)
     status = snippet == CQ_SNIPPET_WORDS ? choose_by_words(&s, search, error)
                                          : choose_by_vectors(&s, search->index, search->vectors, search->ctx, error);
-  free_sentences(&s);
+  cq_free(s.items);
+  cq_free(s.starts);
+  cq_free(s.hits);
+  cq_free(s.query);
   return status;
 }

@@ -37,14 +37,6 @@ void cq_classifying_close(cq_classifying *c) {
   cq_encoder_free(c->encoder);
 }
 
-static void tell_probability(const cq_mining *m, double sum, const cq_mine_options *o) {
-  if (m->n_pairs == 0)
-    CQ_NOTIFY(o, "no pair is probable enough");
-  else
-    CQ_NOTIFY(o, "%zu pair%s of probability %.4g or more, with a mean of %.2f", m->n_pairs, m->n_pairs == 1 ? "" : "s",
-              m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
-}
-
 /* Keeps the best pairs above the threshold, as long as their mean probability is at least min_precision. */
 static void keep_probable(cq_mining *m, const cq_mine_options *o) {
   double sum = 0;
@@ -54,7 +46,11 @@ static void keep_probable(cq_mining *m, const cq_mine_options *o) {
     sum += m->pairs[n].score;
   }
   m->n_pairs = n;
-  tell_probability(m, sum, o);
+  if (m->n_pairs == 0)
+    CQ_NOTIFY(o, "no pair is probable enough");
+  else
+    CQ_NOTIFY(o, "%zu pair%s of probability %.4g or more, with a mean of %.2f", m->n_pairs, m->n_pairs == 1 ? "" : "s",
+              m->pairs[m->n_pairs - 1].score, sum / (double)m->n_pairs);
 }
 
 cq_status cq_classify_pairs(cq_mining *m, cq_classifying *c, const cq_mine_options *o, cq_context *ctx,

@@ -39,12 +39,6 @@ typedef struct tokens {
   float *weights; /* [vocab] */
 } tokens;
 
-static void tokens_free(tokens *t) {
-  cq_free(t->ids);
-  cq_free(t->starts);
-  cq_free(t->weights);
-}
-
 /* Counts the sentences that contain each token; `last`: the sentence, from 1, in which it was last seen. */
 static void count_sentences(float *counts, uint32_t *last, const int32_t *ids, size_t n, uint32_t sentence) {
   for (size_t i = 0; i < n; i++) {
@@ -107,10 +101,6 @@ static double log_length(const cq_mining *m, int side, uint32_t row) {
   return log((double)cq_utf8_length(text.data, text.n) + 1);
 }
 
-static double log_ratio(const cq_mining *m, const cq_mined_pair *p) {
-  return log_length(m, 0, p->source) - log_length(m, 1, p->target);
-}
-
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
@@ -122,7 +112,8 @@ static cq_status measure_ratio(double *out, const cq_mining *m, cq_error *error)
   double *ratios = cq_alloc_array(n, sizeof *ratios);
   *out = 0;
   if (!ratios) return cq_fail_memory(error, "lengths");
-  for (size_t i = 0; i < n; i++) ratios[i] = log_ratio(m, &m->pairs[i]);
+  for (size_t i = 0; i < n; i++)
+    ratios[i] = log_length(m, 0, m->pairs[i].source) - log_length(m, 1, m->pairs[i].target);
   if (n) qsort(ratios, n, sizeof *ratios, by_size);
   if (n) *out = ratios[n / 2];
   cq_free(ratios);
@@ -184,11 +175,6 @@ typedef struct scratch {
   int32_t *rows;
 } scratch;
 
-static void scratch_free(scratch *s) {
-  for (int side = 0; side < 2; side++) cq_free(s->vectors[side]), cq_free(s->best[side]);
-  cq_free(s->rows);
-}
-
 static bool scratch_make(scratch *s, size_t dim) {
   *s = (scratch){.rows = cq_alloc_array(MAX_TOKENS, sizeof *s->rows)};
   for (int side = 0; side < 2; side++) {
@@ -226,7 +212,8 @@ static void measure_run(void *context, size_t run, int worker) {
     measure_tokens(f, w, &w->m->pairs[i], &s);
   }
   w->failed[run] = failed;
-  scratch_free(&s);
+  for (int side = 0; side < 2; side++) cq_free(s.vectors[side]), cq_free(s.best[side]);
+  cq_free(s.rows);
 }
 
 cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *encoder, cq_context *ctx,
@@ -243,7 +230,8 @@ cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *en
   if (!status) cq_context_run(ctx, n_runs, measure_run, &w);
   for (size_t i = 0; !status && i < n_runs; i++)
     if (w.failed[i]) status = cq_fail_memory(error, "pairs");
-  for (int side = 0; side < 2; side++) tokens_free(&w.sides[side]);
+  for (int side = 0; side < 2; side++)
+    cq_free(w.sides[side].ids), cq_free(w.sides[side].starts), cq_free(w.sides[side].weights);
   cq_free(w.failed);
   if (status) cq_free(w.features), w.features = NULL;
   *out = w.features;
