@@ -22,7 +22,19 @@ static void numbers_fill_their_text(void **state) {
   assert_true(value == 3.25);
 }
 
+static void slices_and_builders_go_together(void **state) {
+  cq_builder b = {0};
+  (void)state;
+  assert_true(cq_built(&b).data && cq_built(&b).n == 0);
+  cq_builder_slice(&b, cq_slice_of("before"));
+  assert_true(cq_slice_equal(cq_built(&b), cq_slice_of("before")));
+  assert_true(cq_slice_begins(cq_built(&b), cq_slice_of("be")) && cq_slice_begins(cq_built(&b), cq_slice_of("")));
+  assert_false(cq_slice_begins(cq_built(&b), cq_slice_of("for")) || cq_slice_begins(cq_slice_of("be"), cq_built(&b)));
+  cq_builder_free(&b);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_fill_their_text)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_fill_their_text),
+                                     cmocka_unit_test(slices_and_builders_go_together)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,12 +85,23 @@ static void long_text_is_judged_rightly(void **state) {
   assert_int_equal(cq_utf8_invalid_at(NULL, 0), 0);
 }
 
+static void characters_are_taken_off_one_by_one(void **state) {
+  static const uint32_t codes[] = {'a', 0xE9, 0x5317, 0xFFFD, 0x1F600};
+  cq_slice text = cq_slice_of("a\xC3\xA9\xE5\x8C\x97\xFF\xF0\x9F\x98\x80");
+  uint32_t code;
+  (void)state;
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++) {
+    assert_true(cq_utf8_next(&code, &text));
+    assert_int_equal(code, codes[i]);
+  }
+  assert_false(cq_utf8_next(&code, &text));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_code_point_goes_round),
-      cmocka_unit_test(every_three_bytes_are_judged_rightly),
-      cmocka_unit_test(four_bytes_are_judged_rightly),
-      cmocka_unit_test(long_text_is_judged_rightly),
+      cmocka_unit_test(every_code_point_goes_round),         cmocka_unit_test(every_three_bytes_are_judged_rightly),
+      cmocka_unit_test(four_bytes_are_judged_rightly),       cmocka_unit_test(long_text_is_judged_rightly),
+      cmocka_unit_test(characters_are_taken_off_one_by_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
