@@ -94,10 +94,22 @@ static bool split_words(maker *m, cq_slice sentence) {
   return true;
 }
 
-static bool is_one_of(const char *plain, const char *const *list) {
-  for (; *plain && *list; list++)
-    if (!strcmp(plain, *list)) return true;
+/* Lists are words with blanks between. Takes the first one off; false: it is empty. */
+static bool next_listed(cq_slice *out, const char **list) {
+  *out = (cq_slice){*list + strspn(*list, " "), 0};
+  out->n = strcspn(out->data, " ");
+  *list = end_of(*out);
+  return out->n > 0;
+}
+
+static bool is_listed(cq_slice text, const char *list) {
+  for (cq_slice other; next_listed(&other, &list);)
+    if (cq_slice_equal(text, other)) return true;
   return false;
+}
+
+static bool is_one_of(const char *plain, const char *list) {
+  return is_listed(cq_slice_of(plain), list);
 }
 
 static cq_slice head_of(const word *w) {
@@ -120,31 +132,32 @@ static void put(maker *m, cq_slice s) {
 }
 
 /* Adds the sentence with the bytes from..to replaced by text. */
-static void replace_bytes(maker *m, const char *from, const char *to, const char *text) {
+static void replace_bytes(maker *m, const char *from, const char *to, cq_slice text) {
   put(m, between(m->sentence.data, from));
-  cq_builder_text(&m->text, text);
+  put(m, text);
   put(m, between(to, end_of(m->sentence)));
 }
 
 /* The same, with a capital if there was one. */
-static void replace_word(maker *m, cq_slice core, const char *text) {
+static void replace_word(maker *m, cq_slice core, cq_slice text) {
   const size_t at = m->text.n + (size_t)(core.data - m->sentence.data);
   replace_bytes(m, core.data, end_of(core), text);
-  if (begins_with_capital(core) && !m->text.failed && text[0] >= 'a' && text[0] <= 'z')
-    m->text.data[at] = (char)(text[0] & ~32);
+  if (begins_with_capital(core) && !m->text.failed && text.n && *text.data >= 'a' && *text.data <= 'z')
+    m->text.data[at] = (char)(*text.data & ~32);
 }
 
-/* Another word from the list that contains this word; NULL: no list does. */
-static const char *another_of(maker *m, const char *plain, const char *const *const *lists, size_t n_lists) {
+/* Another word from the list that contains this word; empty: no list does. */
+static cq_slice another_of(maker *m, cq_slice text, const char *const *lists, size_t n_lists) {
+  cq_slice other;
   for (size_t i = 0; i < n_lists; i++) {
-    if (!is_one_of(plain, lists[i])) continue;
+    if (!is_listed(text, lists[i])) continue;
     size_t n = 0;
-    while (lists[i][n]) n++;
+    for (const char *at = lists[i]; next_listed(&other, &at);) n++;
     uint64_t left = cq_random_below(&m->random, n - 1);
-    for (const char *const *at = lists[i]; *at; at++)
-      if (strcmp(*at, plain) != 0 && left-- == 0) return *at;
+    for (const char *at = lists[i]; next_listed(&other, &at);)
+      if (!cq_slice_equal(other, text) && left-- == 0) return other;
   }
-  return NULL;
+  return (cq_slice){0};
 }
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -155,17 +168,14 @@ static const word *draw_place(maker *m, size_t n_places) {
 /* --- numbers --- */
 
 /* Without "one", which is a pronoun, too. */
-static const char *const small_numbers[] = {"two",   "three", "four", "five",   "six",    "seven",
-                                            "eight", "nine",  "ten",  "eleven", "twelve", NULL};
-static const char *const teens[] = {"thirteen",  "fourteen", "fifteen",  "sixteen",
-                                    "seventeen", "eighteen", "nineteen", NULL};
-static const char *const tens[] = {"twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", NULL};
-static const char *const powers[] = {"hundred", "thousand", "million", "billion", NULL};
-static const char *const many_powers[] = {"hundreds", "thousands", "millions", "billions", NULL};
-static const char *const ordinals[] = {"first",   "second", "third", "fourth", "fifth", "sixth",
-                                       "seventh", "eighth", "ninth", "tenth",  NULL};
-static const char *const shares[] = {"half", "third", "quarter", NULL};
-static const char *const *const number_lists[] = {small_numbers, teens, tens, powers, many_powers, ordinals, shares};
+static const char small_numbers[] = "two three four five six seven eight nine ten eleven twelve";
+static const char teens[] = "thirteen fourteen fifteen sixteen seventeen eighteen nineteen";
+static const char tens[] = "twenty thirty forty fifty sixty seventy eighty ninety";
+static const char powers[] = "hundred thousand million billion";
+static const char many_powers[] = "hundreds thousands millions billions";
+static const char ordinals[] = "first second third fourth fifth sixth seventh eighth ninth tenth";
+static const char shares[] = "half third quarter";
+static const char *const number_lists[] = {small_numbers, teens, tens, powers, many_powers, ordinals, shares};
 
 static bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -176,7 +186,7 @@ static size_t count_digits(const word *w) {
   size_t n = 0;
   for (size_t i = 0; i < w->core.n; i++) n += is_digit(w->core.data[i]);
   const size_t length = strlen(w->plain);
-  static const char *const endings[] = {"st", "nd", "rd", "th", NULL};
+  static const char endings[] = "st nd rd th";
   return n && length > 2 && is_digit(w->plain[length - 3]) && is_one_of(w->plain + length - 2, endings) ? 0 : n;
 }
 
@@ -191,7 +201,7 @@ static void miss_number(maker *m) {
   const word *w = draw_place(m, n);
   const size_t n_digits = count_digits(w);
   if (!n_digits) {
-    replace_word(m, w->core, another_of(m, w->plain, number_lists, COUNT(number_lists)));
+    replace_word(m, w->core, another_of(m, cq_slice_of(w->plain), number_lists, COUNT(number_lists)));
     return;
   }
   const char *at = w->core.data;
@@ -199,23 +209,20 @@ static void miss_number(maker *m) {
     if (is_digit(*at)) left--;
   const unsigned old = (unsigned)(*at - '0'), step = 1 + (unsigned)cq_random_below(&m->random, 8);
   const char digit[2] = {(char)('1' + (old ? (old - 1 + step) % 9 : step)), '\0'}; /* no 0, which may not begin */
-  replace_bytes(m, at, at + 1, digit);
+  replace_bytes(m, at, at + 1, cq_slice_of(digit));
 }
 
 /* --- names --- */
 
-static const char *const weekdays[] = {"Monday", "Tuesday",  "Wednesday", "Thursday",
-                                       "Friday", "Saturday", "Sunday",    NULL};
-static const char *const months[] = {"January", "February",  "March",   "April",    "May",      "June", "July",
-                                     "August",  "September", "October", "November", "December", NULL};
-static const char *const peoples[] = {"American", "Arab",   "British", "Chinese",    "Dutch",   "English",  "French",
-                                      "German",   "Greek",  "Indian",  "Italian",    "Turkish", "Polish",   "Russian",
-                                      "Spanish",  "Arabic", "Swedish", "Portuguese", "Korean",  "Japanese", NULL};
-static const char *const *const name_lists[] = {weekdays, months, peoples};
+static const char weekdays[] = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday";
+static const char months[] = "January February March April May June July August September October November December";
+static const char peoples[] =
+    "American Arab British Chinese Dutch English French German Greek Indian Italian Turkish Polish Russian "
+    "Spanish Arabic Swedish Portuguese Korean Japanese";
+static const char *const name_lists[] = {weekdays, months, peoples};
 
 /* Capitalized words that are not names, or are only part of one. */
-static const char *const no_names[] = {"i",   "i'm", "i've", "i'd", "i'll", "mr", "mrs", "ms", "miss", "dr", "prof",
-                                       "sir", "st",  "no",   "ok",  "tv",   "cd", "dvd", "pm", "am",   NULL};
+static const char no_names[] = "i i'm i've i'd i'll mr mrs ms miss dr prof sir st no ok tv cd dvd pm am";
 
 static bool ends_sentence(cq_slice tail) {
   for (size_t i = 0; i < tail.n; i++)
@@ -253,10 +260,9 @@ static cq_slice name_at(size_t *n_words, const maker *m, size_t i) {
   return without_possessive(between(m->words[i].core.data, end_of(m->words[i + n - 1].core)));
 }
 
-static const char *const *list_of_name(cq_slice name) {
+static const char *list_of_name(cq_slice name) {
   for (size_t k = 0; k < COUNT(name_lists); k++)
-    for (size_t i = 0; name_lists[k][i]; i++)
-      if (cq_slice_equal(cq_slice_of(name_lists[k][i]), name)) return name_lists[k];
+    if (is_listed(name, name_lists[k])) return name_lists[k];
   return NULL;
 }
 
@@ -306,14 +312,8 @@ static void miss_name(maker *m) {
   }
   if (!n) return;
   const cq_slice name = name_at(&n_words, m, (size_t)(draw_place(m, n) - m->words));
-  const char *const *list = list_of_name(name);
-  cq_slice other;
-  if (list) {
-    char own[MAX_WORD];
-    memcpy(own, name.data, name.n), own[name.n] = '\0';
-    other = cq_slice_of(another_of(m, own, &list, 1));
-  } else
-    other = another_name(m, name);
+  const char *list = list_of_name(name);
+  const cq_slice other = list ? another_of(m, name, &list, 1) : another_name(m, name);
   if (!other.n) return;
   put(m, between(m->sentence.data, name.data));
   put(m, other);
@@ -322,9 +322,8 @@ static void miss_name(maker *m) {
 
 /* --- negation --- */
 
-static const char *const subjects[] = {"i",     "you",  "he",   "she",   "it",    "we", "they",
-                                       "there", "this", "that", "these", "those", NULL};
-static const char *const question_words[] = {"what", "why", "how", "when", "where", "who", "which", NULL};
+static const char subjects[] = "i you he she it we they there this that these those";
+static const char question_words[] = "what why how when where who which";
 
 /* Verbs that can be followed by "not", and their negative contractions. */
 static const struct {
@@ -336,45 +335,36 @@ static const struct {
     {"did", "didn't"},     {"am", NULL},        {"may", NULL},         {"might", NULL},         {"shall", NULL}};
 
 /* "I'm", "we're": contractions that can be followed by "not". After any other word, 's may be a genitive. */
-static const char *const contractions[] = {"i'm",    "you're", "we're",   "they're", "he's",   "she's",
-                                           "it's",   "that's", "there's", "i'll",    "you'll", "he'll",
-                                           "she'll", "it'll",  "we'll",   "they'll", NULL};
+static const char contractions[] =
+    "i'm you're we're they're he's she's it's that's there's i'll you'll he'll she'll it'll we'll they'll";
 
-static const char *const negations[] = {"no", "never", "nothing", "nobody", "hardly", NULL};
+static const char negations[] = "no never nothing nobody hardly";
 
-static const char *const participles[] = {"been", "become", "begun", "brought", "come", "done", "found", "gone", "got",
-                                          "had",  "held",   "kept",  "left",    "lost", "made", "met",   "paid", "put",
-                                          "read", "run",    "said",  "sent",    "set",  "sold", "told",  "won",  NULL};
+static const char participles[] =
+    "been become begun brought come done found gone got had held kept left lost made met paid put read run said "
+    "sent set sold told won";
 
-/* In pairs: word 2 i and word 2 i + 1. */
-static const char *const antonyms[] = {
-    "always",    "never",      "more",       "less",     "good",       "bad",       "better",    "worse",
-    "best",      "worst",      "big",        "small",    "bigger",     "smaller",   "new",       "old",
-    "young",     "elderly",    "before",     "after",    "high",       "low",       "higher",    "lower",
-    "highest",   "lowest",     "increase",   "decrease", "increases",  "decreases", "increased", "decreased",
-    "rise",      "fall",       "rises",      "falls",    "rose",       "fell",      "win",       "lose",
-    "wins",      "loses",      "winning",    "losing",   "with",       "without",   "many",      "few",
-    "everyone",  "nobody",     "everything", "nothing",  "everywhere", "nowhere",   "early",     "late",
-    "earlier",   "later",      "hot",        "cold",     "warm",       "cool",      "inside",    "outside",
-    "love",      "hate",       "loved",      "hated",    "buy",        "sell",      "bought",    "sold",
-    "accept",    "reject",     "accepted",   "rejected", "agree",      "disagree",  "agreed",    "disagreed",
-    "possible",  "impossible", "true",       "false",    "easy",       "difficult", "strong",    "weak",
-    "rich",      "poor",       "happy",      "sad",      "alive",      "dead",      "opened",    "closed",
-    "remember",  "forget",     "full",       "empty",    "fast",       "slow",      "quickly",   "slowly",
-    "safe",      "dangerous",  "likely",     "unlikely", "legal",      "illegal",   "major",     "minor",
-    "long",      "short",      "often",      "rarely",   "public",     "private",   "support",   "oppose",
-    "supported", "opposed",    "succeeded",  "failed",   "success",    "failure",   "husband",   "wife",
-    "brother",   "sister",     "father",     "mother",   "son",        "daughter",  "man",       "woman",
-    "men",       "women",      "boy",        "girl",     "boys",       "girls",     "king",      "queen",
-    "north",     "south",      "northern",   "southern", "east",       "west",      "eastern",   "western",
-    "war",       "peace",      "enemy",      "friend",   "enemies",    "friends",   "beginning", "end",
-    "day",       "night",      "morning",    "evening",  "summer",     "winter",    "wet",       "dry",
-    "expensive", "cheap",      "clean",      "dirty",    "black",      "white"};
+/* In pairs. */
+static const char antonyms[] =
+    "always never more less good bad better worse best worst big small bigger smaller new old young elderly "
+    "before after high low higher lower highest lowest increase decrease increases decreases increased decreased "
+    "rise fall rises falls rose fell win lose wins loses winning losing with without many few everyone nobody "
+    "everything nothing everywhere nowhere early late earlier later hot cold warm cool inside outside love hate "
+    "loved hated buy sell bought sold accept reject accepted rejected agree disagree agreed disagreed possible "
+    "impossible true false easy difficult strong weak rich poor happy sad alive dead opened closed remember "
+    "forget full empty fast slow quickly slowly safe dangerous likely unlikely legal illegal major minor long "
+    "short often rarely public private support oppose supported opposed succeeded failed success failure husband "
+    "wife brother sister father mother son daughter man woman men women boy girl boys girls king queen north "
+    "south northern southern east west eastern western war peace enemy friend enemies friends beginning end day "
+    "night morning evening summer winter wet dry expensive cheap clean dirty black white";
 
-static const char *antonym_of(const char *plain) {
-  for (size_t i = 0; *plain && i < COUNT(antonyms); i++)
-    if (!strcmp(plain, antonyms[i])) return antonyms[i ^ 1];
-  return NULL;
+/* Empty: none. */
+static cq_slice antonym_of(const char *plain) {
+  const cq_slice text = cq_slice_of(plain);
+  const char *at = antonyms;
+  for (cq_slice one, other; next_listed(&one, &at) && next_listed(&other, &at);)
+    if (cq_slice_equal(text, one) || cq_slice_equal(text, other)) return cq_slice_equal(text, one) ? other : one;
+  return (cq_slice){0};
 }
 
 static bool has_ending(const char *plain, const char *ending) {
@@ -393,15 +383,15 @@ static bool remove_negation(maker *m) {
     const size_t apostrophe = w->core.n > 5 && (unsigned char)w->core.data[w->core.n - 2] == 0x99 ? 3 : 1;
     if (!strcmp(w->plain, "not") && i > 0 && !head_of(w).n && strcmp(plain_at(m, i + 1), "only") != 0 &&
         strcmp(plain_at(m, i - 1), "or") != 0) {
-      replace_bytes(m, end_of(m->words[i - 1].all), end_of(w->core), "");
+      replace_bytes(m, end_of(m->words[i - 1].all), end_of(w->core), cq_slice_of(""));
     } else if (!strcmp(w->plain, "cannot")) {
-      replace_bytes(m, end_of(w->core) - 3, end_of(w->core), "");
+      replace_bytes(m, end_of(w->core) - 3, end_of(w->core), cq_slice_of(""));
     } else if (!strcmp(w->plain, "can't")) {
-      replace_bytes(m, end_of(w->core) - 1 - apostrophe, end_of(w->core), "");
+      replace_bytes(m, end_of(w->core) - 1 - apostrophe, end_of(w->core), cq_slice_of(""));
     } else if (!strcmp(w->plain, "won't")) {
-      replace_word(m, w->core, "will");
+      replace_word(m, w->core, cq_slice_of("will"));
     } else if (has_ending(w->plain, "n't") && strcmp(w->plain, "ain't") != 0 && strcmp(w->plain, "shan't") != 0) {
-      replace_bytes(m, end_of(w->core) - 2 - apostrophe, end_of(w->core), "");
+      replace_bytes(m, end_of(w->core) - 2 - apostrophe, end_of(w->core), cq_slice_of(""));
     } else
       continue;
     return true;
@@ -422,7 +412,7 @@ static bool insert_negation(maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const word *w = &m->words[i];
     if (is_one_of(w->plain, contractions)) {
-      replace_bytes(m, end_of(w->core), end_of(w->core), " not");
+      replace_bytes(m, end_of(w->core), end_of(w->core), cq_slice_of(" not"));
       return true;
     }
     for (size_t k = 0; k < COUNT(auxiliaries); k++) {
@@ -433,9 +423,9 @@ static bool insert_negation(maker *m) {
       const bool is_question = i == 0 || (!tail_of(w).n && is_one_of(plain_at(m, i + 1), subjects));
       if (is_question && !auxiliaries[k].negated) break;
       if (is_question)
-        replace_word(m, w->core, auxiliaries[k].negated);
+        replace_word(m, w->core, cq_slice_of(auxiliaries[k].negated));
       else
-        replace_bytes(m, end_of(w->core), end_of(w->core), strcmp(w->plain, "can") ? " not" : "not");
+        replace_bytes(m, end_of(w->core), end_of(w->core), cq_slice_of(strcmp(w->plain, "can") ? " not" : "not"));
       return true;
     }
   }
@@ -445,7 +435,7 @@ static bool insert_negation(maker *m) {
 static bool replace_by_antonym(maker *m) {
   size_t n = 0;
   for (size_t i = 0; i < m->n; i++)
-    if (antonym_of(m->words[i].plain)) m->places[n++] = i;
+    if (antonym_of(m->words[i].plain).n) m->places[n++] = i;
   if (!n) return false;
   const word *w = draw_place(m, n);
   replace_word(m, w->core, antonym_of(w->plain));
@@ -462,15 +452,14 @@ static void miss_negation(maker *m) {
 /* --- order --- */
 
 /* Conjunctions whose clauses cannot be swapped without changing the meaning, unlike "and". */
-static const char *const joining[] = {"because", "although", "though", "unless", NULL};
-static const char *const parts_of_joining[] = {"as", "even", "just", "long", "only", "right", "shortly", "soon", NULL};
-static const char *const joining_before_subject[] = {"before", "after", "until", "if", "when", "while", NULL};
+static const char joining[] = "because although though unless";
+static const char parts_of_joining[] = "as even just long only right shortly soon";
+static const char joining_before_subject[] = "before after until if when while";
 
 /* Words that begin sentences and are not names: not capitalized within a sentence. */
-static const char *const beginnings[] = {"a",     "all",  "an",   "at",    "every", "he",    "her",  "his",   "if",
-                                         "in",    "it",   "its",  "it's",  "he's",  "she's", "many", "most",  "my",
-                                         "no",    "on",   "our",  "she",   "some",  "that",  "the",  "their", "there",
-                                         "these", "they", "this", "those", "we",    "you",   "your", "when",  NULL};
+static const char beginnings[] =
+    "a all an at every he her his if in it its it's he's she's many most my no on our she some that the their "
+    "there these they this those we you your when";
 
 static bool is_tail(const word *w, const char *tail) {
   return cq_slice_equal(tail_of(w), cq_slice_of(tail));
