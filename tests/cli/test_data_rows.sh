@@ -268,6 +268,8 @@ expect 0 data stats s.tsv s.tsv --json
 stdout_has '{"rows": 12, "distinct": 6, "identical": 2, "malformed": 0, "columns": ['
 stdout_has '"Cyrillic": 0.5'
 expect 2 data stats --csv --json s.tsv
+expect 0 data stats s.tsv --table markdown
+stdout_has "| column | rows | empty | distinct | characters | median | 95% | max | words | script |"
 for n in 3 5000 6000 7000 9000; do printf "%${n}s\n" . | tr ' ' a; done >long.txt
 expect 0 data stats long.txt --csv
 stdout_has '1,5,0,5,5400.6,6000,9000,9000,1.0,'

@@ -12,6 +12,8 @@ stdout_has "0.9500"
 expect 0 eval bucc --csv gold train gold test
 stdout_has "train,score,0.9500,4,3,0.750000,0.750000,0.750000"
 stdout_has "test,score,0.9500,3,2,0.666667,0.500000,0.571429"
+expect 0 eval bucc --table markdown gold train
+stdout_has "| train | score | 0.9500 | 4 | 3 | 75.00 | 75.00 | 75.00 |"
 expect 0 eval bucc --json gold train
 stdout_has '"f1": 0.75'
 expect 0 eval bucc --csv --sweep 3 gold train

@@ -32,6 +32,18 @@ END
 same want got
 stderr_is_empty
 
+# Tables for a paper have no lines around them.
+expect 0 compare qrels first better --table markdown
+{
+  echo '| run | map | difference | % | won/lost/tied | p wilcoxon | Holm |'
+  echo '| :--- | ---: | ---: | ---: | ---: | ---: | ---: |'
+  echo '| first | 0.5000 |  |  |  |  |  |'
+  echo '| better | 1.0000 | +0.5000 | +100.0 | 8/0/0 | 0.0060 | 0.0060 \*\* |'
+} | same - stdout
+expect 0 compare qrels better first --csv
+stdout_has 'first,0.5000,-0.5000,-50.0,0/8/0,0.0060,'
+expect 2 compare qrels first better --json --csv
+
 # One test at a time, by default Wilcoxon's; two measures are two tables.
 expect 0 compare qrels first better --measure recip_rank --measure P_1
 grep -q "^run  *recip_rank  *difference  *%  *won/lost/tied  *p wilcoxon  *Holm *$" stdout || fail "the heading"

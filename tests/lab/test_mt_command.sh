@@ -27,6 +27,9 @@ python3 -c 'import json; json.load(open("stdout"))' 2>/dev/null || ! command -v 
 expect 0 eval mt h r -s --measure meteor --measure bleu --csv
 stdout_has "sentence,bleu,meteor"
 stdout_has "2,0,0"
+expect 0 eval mt h r --measure chrf --table latex
+stdout_has '  chrF & '
+stdout_has ' & nrefs:1\textbar{}case:mixed\textbar{}eff:yes'
 expect_from h 0 eval mt - h --measure chrf
 stdout_has "100.00"
 

@@ -24,6 +24,11 @@ stdout_has '{"topic": "all", "map": 0.'
 printf '1 0 d1 1\n\n# a remark\n1 0 d2 0\n' >qrels
 printf 'query-id\tcorpus-id\tscore\n1\td1\t1\n1\td2\t0\n' >beir.tsv
 printf '1 Q0 d1 1 2.5 x\n' >run
+expect 0 eval retrieval --table markdown --measure map --measure num_ret --per-topic qrels run
+printf '| topic | map | num\\_ret |\n| :--- | ---: | ---: |\n| 1 | 1.0000 | 1 |\n| all | 1.0000 | 1 |\n' | same - stdout
+expect 0 eval retrieval --csv --measure map qrels run
+printf 'topic,map\nall,1.0000\n' | same - stdout
+expect 2 eval retrieval --csv --json qrels run
 expect 0 eval retrieval beir.tsv run --measure map
 stdout_has "map	all	1.0000"
 printf 'query-id\tcorpus-id\tscore\n1\td1\n' >beir.tsv

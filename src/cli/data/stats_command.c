@@ -5,12 +5,11 @@
 
 struct stats_args {
   size_t size;
-  bool json, csv;
+  cli_tables as;
 };
 
 static const cq_option stats_options[] = {
-    CLI_JSON(struct stats_args, json),
-    {CQ_FLAG(struct stats_args, "csv", csv, KEEPS, "print comma-separated values")},
+    CLI_TABLES(struct stats_args, as),
 };
 
 static void print_scripts(char *out, size_t size, const cq_corpus_column *column) {
@@ -21,7 +20,7 @@ static void print_scripts(char *out, size_t size, const cq_corpus_column *column
                           100 * column->scripts[i].share);
 }
 
-static int print_stats(const cq_corpus_figures *f, bool csv) {
+static int print_stats(const cq_corpus_figures *f, cli_table_format format) {
   static const char *const heads[] = {"column", "rows", "empty", "distinct", "characters",
                                       "median", "95%",  "max",   "words",    "script"};
   cli_table table = {.n_columns = sizeof heads / sizeof *heads};
@@ -42,7 +41,7 @@ static int print_stats(const cq_corpus_figures *f, bool csv) {
     cli_table_cell(&table, "%s", scripts);
   }
   const bool failed = table.failed;
-  if (!failed) cli_table_print(&table, stdout, csv);
+  if (!failed) cli_table_print(&table, stdout, format);
   cli_table_free(&table);
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
@@ -71,17 +70,18 @@ static int run_stats(const cli_call *call) {
   cq_corpus_stats_options *o = call->library;
   cq_corpus_figures figures;
   cli_data_run run = cli_data_start();
-  if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
+  cli_table_format format;
+  if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   CLI_DATA_INPUTS(o, call);
   CLI_DATA_WATCH(o, &run);
   const cq_status status = cq_corpus_stats(&figures, o, &run.error);
   cli_progress_clear(&run.progress);
   if (status) return cli_fail_error(&run.error);
   int code = CLI_OK;
-  if (args->json)
+  if (args->as.json)
     print_stats_json(&figures);
   else
-    code = print_stats(&figures, args->csv);
+    code = print_stats(&figures, format);
   cli_note("%" PRIu64 " rows, %" PRIu64 " distinct, %" PRIu64 " with identical sides, %" PRIu64
            " malformed lines skipped",
            figures.n_rows, figures.n_distinct, figures.n_identical, figures.n_malformed);

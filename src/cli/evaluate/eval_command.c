@@ -16,7 +16,8 @@ struct args {
   const char *const *perturb;
   size_t n_perturb;
   int threads;
-  bool json, csv, hard;
+  bool hard;
+  cli_tables as;
   const cq_eval_options *eval;
   const cq_encoder_options *encoder;
   const cq_logistic_options *logistic;
@@ -168,19 +169,6 @@ static const measure measures[] = {{MEASURE(mse, "mse")},          {MEASURE(tran
 
 /* ---- what they share ---- */
 
-/* "[LABEL=]FILE"; without a label, the file's name up to ".tsv". */
-static char *split_label(const char **file, const char *argument) {
-  const char *equals = cli_label_end(argument);
-  *file = argument;
-  if (equals) {
-    *file = equals + 1;
-    return strndup(argument, (size_t)(equals - argument));
-  }
-  const char *slash = strrchr(argument, '/'), *name = slash ? slash + 1 : argument;
-  const char *dot = strstr(name, ".tsv");
-  return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
-}
-
 static char *append_way(char *label, const char *way) {
   const size_t n = label ? strlen(label) : 0, n_both = n + strlen(way) + 2;
   char *both = realloc(label, n_both);
@@ -219,7 +207,8 @@ static void table_row(cli_table *table, const measure *m, const row *r, const ch
 }
 
 /* Rows: n_rows as they are written, then as many for each way that --perturb names. */
-static int print_eval_table(const measure *m, const row *rows, size_t n_rows, size_t n_ways, bool csv) {
+static int print_eval_table(const measure *m, const row *rows, size_t n_rows, size_t n_ways, cli_table_format format) {
+  const bool csv = format == CLI_TABLE_CSV;
   cli_table table = {.n_columns = 2};
   cli_table_cell(&table, "%s", csv ? "file" : "");
   cli_table_cell(&table, "%s", csv ? "n" : "rows");
@@ -232,7 +221,7 @@ static int print_eval_table(const measure *m, const row *rows, size_t n_rows, si
     if (n_rows > 1) table_row(&table, m, &average, "average", csv);
   }
   bool failed = table.failed;
-  if (!failed) cli_table_print(&table, stdout, csv);
+  if (!failed) cli_table_print(&table, stdout, format);
   cli_table_free(&table);
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
@@ -304,7 +293,8 @@ static int run_measure(const cli_call *call) {
   bench b = {0};
   cli_progress progress = cli_progress_start();
   const size_t n_rows = call->n_arguments, n_ways = 1 + args->n_perturb, n_all = n_rows * n_ways;
-  if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
+  cli_table_format format;
+  if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   row *rows = calloc(n_all, sizeof *rows);
   if (!rows) return cli_fail("out of memory");
   int code = open_bench(&b, args);
@@ -312,7 +302,7 @@ static int run_measure(const cli_call *call) {
   for (size_t i = 0; i < n_all && code == CLI_OK; i++) {
     cq_error error = {0};
     const char *file;
-    rows[i].label = split_label(&file, call->arguments[i % n_rows]);
+    rows[i].label = cli_split_label(&file, call->arguments[i % n_rows]);
     b.options.perturb = i < n_rows ? NULL : args->perturb[i / n_rows - 1];
     if (b.options.perturb) rows[i].label = append_way(rows[i].label, b.options.perturb);
     cli_progress_draw(&progress, m->name, i, n_all, rows[i].label, progress.terminal);
@@ -324,8 +314,8 @@ static int run_measure(const cli_call *call) {
       cli_note("%s: %zu malformed lines were skipped", file, rows[i].n_skipped);
   }
   if (code == CLI_OK)
-    code = args->json ? print_eval_json(m, args, rows, n_rows, n_ways)
-                      : print_eval_table(m, rows, n_rows, n_ways, args->csv);
+    code = args->as.json ? print_eval_json(m, args, rows, n_rows, n_ways)
+                         : print_eval_table(m, rows, n_rows, n_ways, format);
   for (size_t i = 0; i < n_all; i++) free(rows[i].label);
   free(rows);
   cq_eval_memory_free(b.options.memory);
@@ -338,9 +328,7 @@ static int run_measure(const cli_call *call) {
 
 /* ---- the commands ---- */
 
-#define SHARED_OPTIONS                                                                                                 \
-  CLI_MODEL(struct args, model), CLI_JSON(struct args, json), CLI_CSV(struct args, csv),                               \
-      CLI_THREADS(struct args, threads)
+#define SHARED_OPTIONS CLI_MODEL(struct args, model), CLI_TABLES(struct args, as), CLI_THREADS(struct args, threads)
 static const cq_option options[] = {SHARED_OPTIONS};
 static const cq_option mse_options[] = {{CQ_TEXT(struct args, "teacher", teacher, CHANGES, "MODEL",
                                                  "the model whose vectors of the first column are the target"),
@@ -460,10 +448,11 @@ static const cli_command *const children[] = {
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; ranked runs: "
-               "retrieval; machine translation: mt",
+    .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; "
+               "ranked runs: retrieval; machine translation: mt",
     .description = "Measures a model on files of tab-separated lines, plain or compressed. Prints a row for each file, "
-                   "and the average. bucc measures mined pairs, retrieval ranked runs, mt machine translation.",
+                   "and the average. bucc measures mined pairs, retrieval ranked "
+                   "runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,
 };

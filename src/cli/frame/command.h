@@ -150,8 +150,19 @@ extern const cq_option cli_threads_options[1];
   }
 #define CLI_JSON(owner, field)                                                                                         \
   { .name = "json", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print JSON, for machines" }
-#define CLI_CSV(owner, field)                                                                                          \
-  { .name = "csv", .type = CQ_OPTION_FLAG, .offset = offsetof(owner, field), .help = "print comma-separated values" }
+/* Of commands that print a table; field is a cli_tables, which cli_tables_format (report.h) reads. */
+typedef struct cli_tables {
+  int format;
+  bool csv, json;
+} cli_tables;
+extern const char *const cli_table_formats[]; /* by cli_table_format (report.h) */
+#define CLI_TABLES(owner, field)                                                                                       \
+  CLI_JSON(owner, field.json), {CQ_FLAG(owner, "csv", field.csv, KEEPS, "print comma-separated values: --table csv")}, \
+  {                                                                                                                    \
+    CQ_CHOICE(                                                                                                         \
+        owner, "table", field.format, KEEPS, 0, cli_table_formats, "FORMAT",                                           \
+        "print the table as aligned text, comma-separated values with all digits, Markdown, or LaTeX (booktabs)")      \
+  }
 
 /* ---- open_model.c ---- */
 
@@ -168,6 +179,9 @@ int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options 
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */
 const char *cli_label_end(const char *argument);
+/* The label of "[LABEL=]FILE", and its file; without a label, the file's name up to ".tsv". The caller frees the label;
+ * NULL: out of memory. */
+char *cli_split_label(const char **file, const char *argument);
 
 /* ---- command_options.c ---- */
 

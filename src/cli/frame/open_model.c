@@ -23,3 +23,15 @@ const char *cli_label_end(const char *argument) {
   const char *equals = strchr(argument, '=');
   return equals && equals > argument && access(argument, F_OK) != 0 ? equals : NULL;
 }
+
+char *cli_split_label(const char **file, const char *argument) {
+  const char *equals = cli_label_end(argument);
+  *file = argument;
+  if (equals) {
+    *file = equals + 1;
+    return strndup(argument, (size_t)(equals - argument));
+  }
+  const char *slash = strrchr(argument, '/'), *name = slash ? slash + 1 : argument;
+  const char *dot = strstr(name, ".tsv");
+  return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+}

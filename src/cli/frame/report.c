@@ -182,25 +182,102 @@ static void print_csv_cell(const char *cell, FILE *stream) {
   putc('"', stream);
 }
 
-void cli_table_print(const cli_table *table, FILE *stream, bool csv) {
-  size_t columns = table->n_columns;
-  for (size_t i = 0; i < table->n_cells; i++) {
-    size_t column = i % columns;
-    const char *cell = table->cells[i];
-    if (csv) {
-      if (column) putc(',', stream);
-      print_csv_cell(cell, stream);
-    } else {
-      int width = 0;
-      for (size_t j = column; j < table->n_cells; j += columns)
-        if (width_of(table->cells[j]) > width) width = width_of(table->cells[j]);
-      int blanks = width - width_of(cell);
-      if (column) fprintf(stream, "  %*s", blanks, "");
-      cq_print_text(stream, cq_slice_of(cell));
-      if (column == 0) fprintf(stream, "%*s", blanks, "");
-    }
-    if (column + 1 == columns) putc('\n', stream);
+static const char *in_markdown(char c) {
+  static const char special[] = "\\|*_`<>[]#~$", *const escaped[] = {"\\\\", "\\|", "\\*", "\\_", "\\`", "&lt;",
+                                                                     "&gt;", "\\[", "\\]", "\\#", "\\~", "\\$"};
+  const char *at = c ? strchr(special, c) : NULL;
+  return c == '&' ? "&amp;" : at ? escaped[at - special] : NULL;
+}
+
+static const char *in_latex(char c) {
+  switch (c) {
+  case '\\': return "\\textbackslash{}";
+  case '~': return "\\textasciitilde{}";
+  case '^': return "\\textasciicircum{}";
+  case '<': return "\\textless{}";
+  case '>': return "\\textgreater{}";
+  case '|': return "\\textbar{}";
+  case '"': return "{\\char34}";
+  case '#': return "\\#";
+  case '$': return "\\$";
+  case '%': return "\\%";
+  case '&': return "\\&";
+  case '_': return "\\_";
+  case '{': return "\\{";
+  case '}': return "\\}";
+  default: return NULL;
   }
+}
+
+/* A minus sign, which is not a hyphen in LaTeX. */
+static bool is_minus(const char *cell, size_t i) {
+  return cell[i] == '-' && cell[i + 1] >= '0' && cell[i + 1] <= '9' &&
+         (i == 0 || cell[i - 1] == ' ' || cell[i - 1] == '[');
+}
+
+/* Without the blanks that align text; a control character becomes one. */
+static void print_markup_cell(const char *cell, FILE *stream, const char *(*escape)(char)) {
+  size_t n = strlen(cell), begin = 0;
+  while (n > 0 && cell[n - 1] == ' ') n--;
+  for (size_t i = 0; i <= n; i++) {
+    const char *instead = i == n                                    ? ""
+                          : (unsigned char)cell[i] < ' '            ? " "
+                          : escape == in_latex && is_minus(cell, i) ? "$-$"
+                                                                    : escape(cell[i]);
+    if (!instead) continue;
+    cq_print_text(stream, (cq_slice){cell + begin, i - begin});
+    fputs(instead, stream);
+    begin = i + 1;
+  }
+}
+
+static void print_text_cell(const cli_table *table, size_t i, FILE *stream) {
+  const size_t column = i % table->n_columns;
+  int width = 0;
+  for (size_t j = column; j < table->n_cells; j += table->n_columns)
+    if (width_of(table->cells[j]) > width) width = width_of(table->cells[j]);
+  const int blanks = width - width_of(table->cells[i]);
+  if (column) fprintf(stream, "  %*s", blanks, "");
+  cq_print_text(stream, cq_slice_of(table->cells[i]));
+  if (column == 0) fprintf(stream, "%*s", blanks, "");
+}
+
+const char *const cli_table_formats[] = {"text", "csv", "markdown", "latex", NULL};
+
+int cli_tables_format(cli_table_format *out, const cli_call *call, const cli_tables *options) {
+  *out = options->csv ? CLI_TABLE_CSV : (cli_table_format)options->format;
+  if (options->json + options->csv + (options->format != CLI_TABLE_TEXT) <= 1) return CLI_OK;
+  return cli_usage(call->path, "--json, --csv and --table exclude each other");
+}
+
+/* What surrounds cells and rows, by format. */
+static const struct markup {
+  const char *first, *between, *last;
+} markups[] = {{"", "", "\n"}, {"", ",", "\n"}, {"| ", " | ", " |\n"}, {"  ", " & ", " \\\\\n"}};
+
+void cli_table_print(const cli_table *table, FILE *stream, cli_table_format format) {
+  const size_t columns = table->n_columns;
+  if (format == CLI_TABLE_LATEX) {
+    fputs("% \\usepackage{booktabs}\n\\begin{tabular}{@{}l", stream);
+    for (size_t c = 1; c < columns; c++) putc('r', stream);
+    fputs("@{}}\n  \\toprule\n", stream);
+  }
+  for (size_t i = 0; i < table->n_cells; i++) {
+    const size_t column = i % columns;
+    fputs(column ? markups[format].between : markups[format].first, stream);
+    switch (format) {
+    case CLI_TABLE_TEXT: print_text_cell(table, i, stream); break;
+    case CLI_TABLE_CSV: print_csv_cell(table->cells[i], stream); break;
+    case CLI_TABLE_MARKDOWN: print_markup_cell(table->cells[i], stream, in_markdown); break;
+    case CLI_TABLE_LATEX: print_markup_cell(table->cells[i], stream, in_latex); break;
+    }
+    if (column + 1 == columns) fputs(markups[format].last, stream);
+    if (i + 1 == columns && format == CLI_TABLE_MARKDOWN)
+      for (size_t c = 0; c < columns; c++)
+        fputs(c == 0 ? "| :--- |" : c + 1 == columns ? " ---: |\n" : " ---: |", stream);
+    if (i + 1 == columns && format == CLI_TABLE_LATEX) fputs("  \\midrule\n", stream);
+  }
+  if (format == CLI_TABLE_LATEX) fputs("  \\bottomrule\n\\end{tabular}\n", stream);
 }
 
 void cli_table_free(cli_table *table) {

@@ -55,14 +55,19 @@ void cli_json_text(FILE *stream, const char *before, cq_slice text);
 /* The same for a number, with n_decimals, or nine digits if that is 0. null if it is not finite. */
 void cli_json_number(FILE *stream, const char *before, double x, int n_decimals);
 
-/* A table of text cells, aligned for reading or as CSV (RFC 4180). Only the first column is left-aligned. */
+/* How a table is printed: aligned for reading, as CSV (RFC 4180), as a table of Markdown (GitHub's), or of LaTeX. */
+typedef enum cli_table_format { CLI_TABLE_TEXT, CLI_TABLE_CSV, CLI_TABLE_MARKDOWN, CLI_TABLE_LATEX } cli_table_format;
+/* The format that the options request; CLI_USAGE if they request two. */
+int cli_tables_format(cli_table_format *out, const cli_call *call, const cli_tables *options);
+
+/* A table of text cells. Only the first column is left-aligned. */
 typedef struct cli_table {
   size_t n_columns, n_cells, capacity;
   char **cells; /* row by row; the first row is the heading */
   bool failed;  /* out of memory */
 } cli_table;
 void cli_table_cell(cli_table *table, const char *format, ...) CQ_PRINTF(2, 3);
-void cli_table_print(const cli_table *table, FILE *stream, bool csv);
+void cli_table_print(const cli_table *table, FILE *stream, cli_table_format format);
 void cli_table_free(cli_table *table);
 
 /* ---- progress ---- */

@@ -267,7 +267,7 @@ static void print_figures(const demo *d) {
     cli_table_cell(&t, "%.1f", before->sts);
     cli_table_cell(&t, "%.1f", after->sts);
   }
-  cli_table_print(&t, stdout, false);
+  cli_table_print(&t, stdout, CLI_TABLE_TEXT);
   cli_table_free(&t);
 }
 

@@ -14,7 +14,7 @@ struct args {
   size_t size;
   const char *curve;
   int sweep, errors;
-  bool json, csv;
+  cli_tables as;
   double min_score;
 };
 
@@ -29,8 +29,7 @@ static const cq_option options[] = {
     {CQ_NUMBER(struct args, "min-score", min_score, CHANGES, -INFINITY, -INFINITY, 0, "X",
                "leave out pairs with a lower score; the threshold on the cosine then applies in addition"),
      .otherwise = "none"},
-    CLI_JSON(struct args, json),
-    CLI_CSV(struct args, csv),
+    CLI_TABLES(struct args, as),
 };
 
 /* One row of the table. */
@@ -70,11 +69,12 @@ static void print_bucc_json(const report *r) {
   printf("\n]}\n");
 }
 
-static int print_bucc_table(const report *r, bool csv) {
+static int print_bucc_table(const report *r, cli_table_format format) {
   static const char *const headings[] = {"", "by", "threshold", "taken", "right", "precision %", "recall %", "F1 %"};
   static const char *const names[] = {"pairs", "by", "threshold", "n_taken", "n_correct", "precision", "recall", "f1"};
   enum { N_COLUMNS = sizeof headings / sizeof *headings };
   cli_table table = {.n_columns = N_COLUMNS};
+  const bool csv = format == CLI_TABLE_CSV;
   const double scale = csv ? 1 : 100;
   const int decimals = csv ? 6 : 2;
   for (size_t i = 0; i < N_COLUMNS; i++) cli_table_cell(&table, "%s", csv ? names[i] : headings[i]);
@@ -90,7 +90,7 @@ static int print_bucc_table(const report *r, bool csv) {
     cli_table_cell(&table, "%.*f", decimals, scale * p->f1);
   }
   const bool failed = table.failed;
-  if (!failed) cli_table_print(&table, stdout, csv);
+  if (!failed) cli_table_print(&table, stdout, format);
   cli_table_free(&table);
   return failed ? cli_fail("out of memory") : CLI_OK;
 }
@@ -182,7 +182,8 @@ static int run_bucc(const cli_call *call) {
   const size_t n_sets = call->n_arguments / 2;
   report r = {0};
   int code = CLI_OK;
-  if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
+  cli_table_format format;
+  if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   if (call->n_arguments % 2 != 0) return cli_usage(call->path, "expected GOLD and PAIRS, once or twice");
   for (size_t i = 0; i < n_sets && code == CLI_OK; i++)
     code = read_labeled_set(&sets[i], names[2 * i], names[2 * i + 1], args->min_score);
@@ -197,8 +198,8 @@ static int run_bucc(const cli_call *call) {
   if (code == CLI_OK && args->sweep) code = report_sweep(&r, last, last_name, args->sweep);
   if (code == CLI_OK && args->curve) code = draw_curve(last, last_name, args->curve);
   if (code == CLI_OK && args->errors) list_errors(last, args->errors);
-  if (code == CLI_OK && args->json) print_bucc_json(&r);
-  if (code == CLI_OK && !args->json) code = print_bucc_table(&r, args->csv);
+  if (code == CLI_OK && args->as.json) print_bucc_json(&r);
+  if (code == CLI_OK && !args->as.json) code = print_bucc_table(&r, format);
   free(r.rows);
   cq_labeled_free(&sets[0]);
   cq_labeled_free(&sets[1]);

@@ -12,14 +12,14 @@ static const char *const tests[] = {"wilcoxon", "t", "randomization", "all", NUL
 struct args {
   size_t size;
   int test;
-  bool json;
+  cli_tables as;
 };
 
 static const cq_option options[] = {
     {CQ_CHOICE(
         struct args, "test", test, CHANGES, CQ_TEST_WILCOXON, tests, "TEST",
         "Wilcoxon's signed-rank test, Student's paired t-test, or Fisher's randomization test, of random signs")},
-    CLI_JSON(struct args, json),
+    CLI_TABLES(struct args, as),
 };
 
 /* ---- a table ---- */
@@ -43,8 +43,9 @@ static void result_cells(cli_table *table, const cq_comparison *r, int test) {
   }
 }
 
-static bool print_comparisons(const cq_comparisons *c, size_t measure, const char *const *runs, int test,
-                              bool all_pairs) {
+static bool print_comparisons(const cq_comparisons *c, size_t measure, const char *const *runs, const struct args *args,
+                              cli_table_format format, bool all_pairs) {
+  const int test = args->test;
   const size_t n_pairs = cq_comparisons_n_pairs(c);
   const size_t n_tests = test == TEST_ALL ? CQ_N_TESTS : 1, n_before = all_pairs ? 4 : 2;
   const char *name = cq_comparisons_measure(c, measure);
@@ -79,23 +80,25 @@ static bool print_comparisons(const cq_comparisons *c, size_t measure, const cha
     result_cells(&table, r, test);
   }
   const bool failed = table.failed;
-  if (!failed) cli_table_print(&table, stdout, false);
+  if (!failed) cli_table_print(&table, stdout, format);
   cli_table_free(&table);
   return !failed;
 }
 
-static bool print_tables(const cq_comparisons *c, const char *const *runs, int test, const cq_compare_options *o) {
+static bool print_tables(const cq_comparisons *c, const char *const *runs, const struct args *args,
+                         cli_table_format format, const cq_compare_options *o) {
   const size_t n_pairs = cq_comparisons_n_pairs(c);
-  if (o->topics_per_group)
+  if (format == CLI_TABLE_TEXT && o->topics_per_group)
     printf("%zu groups of %zu topics\n\n", cq_comparisons_n_groups(c), cq_comparisons_n_topics(c));
-  else
+  else if (format == CLI_TABLE_TEXT)
     printf("%zu topics\n\n", cq_comparisons_n_topics(c));
   for (size_t m = 0; m < cq_comparisons_n_measures(c); m++) {
-    if (!print_comparisons(c, m, runs, test, o->all_pairs)) return false;
-    printf("\n");
+    if (!print_comparisons(c, m, runs, args, format, o->all_pairs)) return false;
+    if (m + 1 < cq_comparisons_n_measures(c) || format == CLI_TABLE_TEXT) printf("\n");
   }
-  printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s per measure\n", n_pairs,
-         n_pairs == 1 ? "" : "s");
+  if (format == CLI_TABLE_TEXT)
+    printf("* p < 0.05, ** p < 0.01, two-sided, after Holm's correction for %zu comparison%s per measure\n", n_pairs,
+           n_pairs == 1 ? "" : "s");
   return true;
 }
 
@@ -124,12 +127,14 @@ static int run_compare(const cli_call *call) {
   cq_error error = {0};
   cq_comparisons *c;
   int code = CLI_OK;
+  cli_table_format format;
+  if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   if (cq_compare_runs(&c, call->arguments[0], runs, call->n_arguments - 1, call->library, &error))
     return cli_fail_error(&error);
-  if (args->json) {
+  if (args->as.json) {
     for (size_t m = 0; m < cq_comparisons_n_measures(c); m++)
       for (size_t pair = 0; pair < cq_comparisons_n_pairs(c); pair++) print_comparison_json(c, pair, m, runs);
-  } else if (!print_tables(c, runs, args->test, call->library)) {
+  } else if (!print_tables(c, runs, args, format, call->library)) {
     code = cli_fail("out of memory");
   }
   cq_comparisons_free(c);

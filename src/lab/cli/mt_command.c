@@ -15,7 +15,8 @@ static const char *const measure_names[] = {"bleu", "chrf", "chrf++", "meteor", 
 struct args {
   size_t size;
   unsigned measures; /* bit m: measure m; 0: all */
-  bool sentences, json, csv;
+  bool sentences;
+  cli_tables as;
   cq_bleu_options *bleu;
   cq_meteor_options *meteor;
 };
@@ -24,8 +25,7 @@ static const cq_option options[] = {
     {CQ_CHOICES(struct args, "measure", measures, CHANGES, measure_names, "NAME", "compute only this")},
     {CQ_FLAG(struct args, "sentences", sentences, CHANGES, "print a line for each sentence before the corpus scores"),
      .letter = 's'},
-    CLI_JSON(struct args, json),
-    CLI_CSV(struct args, csv),
+    CLI_TABLES(struct args, as),
 };
 static const char *const as_bleu[] = {"tokens", NULL};
 static const char *const not_of_corpora[] = {"effective-order", NULL};
@@ -199,17 +199,19 @@ static void corpus_rows(cli_table *table, const figures *f, bool csv) {
   }
 }
 
-static int print_mt_tables(const figures *f, const struct args *args, const cq_mt_texts *texts) {
+static int print_mt_tables(const figures *f, const struct args *args, const cq_mt_texts *texts,
+                           cli_table_format format) {
+  const bool csv = format == CLI_TABLE_CSV;
   cli_table sentences = {.n_columns = 1}, corpus = {.n_columns = 3};
   for (size_t m = 0; m < N_MEASURES; m++) sentences.n_columns += f->each[m].wanted;
-  if (args->sentences) sentence_rows(&sentences, f, texts->n, args->csv);
-  corpus_rows(&corpus, f, args->csv);
+  if (args->sentences) sentence_rows(&sentences, f, texts->n, csv);
+  corpus_rows(&corpus, f, csv);
   const bool failed = sentences.failed || corpus.failed;
   if (!failed && args->sentences) {
-    cli_table_print(&sentences, stdout, args->csv);
+    cli_table_print(&sentences, stdout, format);
     printf("\n");
   }
-  if (!failed) cli_table_print(&corpus, stdout, args->csv);
+  if (!failed) cli_table_print(&corpus, stdout, format);
   cli_table_free(&sentences);
   cli_table_free(&corpus);
   return failed ? cli_fail("out of memory") : CLI_OK;
@@ -220,7 +222,8 @@ static int run_mt(const cli_call *call) {
   figures f = {0};
   cq_error error = {0};
   cq_mt_texts *texts;
-  if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
+  cli_table_format format;
+  if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   if (cq_mt_read(&texts, call->arguments[0], call->arguments + 1, call->n_arguments - 1, &error))
     return cli_fail_error(&error);
   if (args->meteor->language && !cli_given(call, "tokens"))
@@ -228,10 +231,10 @@ static int run_mt(const cli_call *call) {
   else if (!cli_given(call, "tokens") && lacks_blanks(texts))
     cli_note("the references hardly have blanks, which separate words here: name the --language, as in zh");
   int code = measure_texts(&f, args, texts);
-  if (code == CLI_OK && args->json)
+  if (code == CLI_OK && args->as.json)
     print_mt_json(&f, args, texts);
   else if (code == CLI_OK)
-    code = print_mt_tables(&f, args, texts);
+    code = print_mt_tables(&f, args, texts, format);
   for (size_t m = 0; m < N_MEASURES; m++) free(f.each[m].sentences);
   cq_mt_free(texts);
   return code;

@@ -5,13 +5,14 @@
 
 struct args {
   size_t size;
-  bool per_topic, json;
+  bool per_topic;
+  cli_tables as;
 };
 
 static const cq_option options[] = {
     {CQ_FLAG(struct args, "per-topic", per_topic, CHANGES, "print each topic's figures before those over all"),
      .letter = 'q'},
-    CLI_JSON(struct args, json),
+    CLI_TABLES(struct args, as),
 };
 
 /* One topic's figures or, of ALL, those over all. */
@@ -41,18 +42,45 @@ static void print_topic_lines(const cq_retrieval_eval *r, long topic) {
            cq_retrieval_eval_is_count(r, m) ? 0 : 4, print_figure(r, topic, m));
 }
 
+/* A row for each topic and a column for each measure; as text, trec_eval's lines are printed instead. */
+static int print_retrieval_table(const cq_retrieval_eval *r, bool per_topic, cli_table_format format) {
+  const size_t n_measures = cq_retrieval_eval_n_measures(r);
+  cli_table table = {.n_columns = 1 + n_measures};
+  cli_table_cell(&table, "topic");
+  for (size_t m = 0; m < n_measures; m++) cli_table_cell(&table, "%s", cq_retrieval_eval_measure(r, m));
+  const long n_topics = (long)cq_retrieval_eval_n_topics(r);
+  for (long t = per_topic ? 0 : n_topics; t <= n_topics; t++) {
+    const long topic = t < n_topics ? t : ALL;
+    const cq_slice name = name_of(r, topic);
+    cli_table_cell(&table, "%.*s", (int)name.n, name.data);
+    for (size_t m = 0; m < n_measures; m++)
+      cli_table_cell(&table, "%.*f", cq_retrieval_eval_is_count(r, m) ? 0 : 4, print_figure(r, topic, m));
+  }
+  const bool failed = table.failed;
+  if (!failed) cli_table_print(&table, stdout, format);
+  cli_table_free(&table);
+  return failed ? cli_fail("out of memory") : CLI_OK;
+}
+
 static int run_retrieval(const cli_call *call) {
   const struct args *args = call->options;
-  void (*const print)(const cq_retrieval_eval *, long) = args->json ? print_topic_json : print_topic_lines;
+  void (*const print)(const cq_retrieval_eval *, long) = args->as.json ? print_topic_json : print_topic_lines;
   cq_error error = {0};
   cq_retrieval_eval *r;
+  cli_table_format format;
+  int code = cli_tables_format(&format, call, &args->as);
+  if (code) return code;
   if (cq_eval_retrieval(&r, call->arguments[0], call->arguments[1], call->library, &error))
     return cli_fail_error(&error);
-  for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
-  print(r, ALL);
+  if (format != CLI_TABLE_TEXT) {
+    code = print_retrieval_table(r, args->per_topic, format);
+  } else {
+    for (size_t t = 0; args->per_topic && t < cq_retrieval_eval_n_topics(r); t++) print(r, (long)t);
+    print(r, ALL);
+  }
   if (cq_retrieval_eval_notice(r)) cli_note("%s", cq_retrieval_eval_notice(r));
   cq_retrieval_eval_free(r);
-  return CLI_OK;
+  return code;
 }
 
 const cli_command cli_eval_retrieval = {
