@@ -7,6 +7,7 @@
 #include "calque/lab/autoencode_trials.h"
 #include "calque/lab/clir.h"
 #include "calque/lab/compare.h"
+#include "calque/lab/compare_models.h"
 #include "calque/lab/lexical.h"
 #include "calque/lab/mt.h"
 #include "calque/lab/retrieval.h"
@@ -42,6 +43,7 @@ static const cq_option_group *const of_lab[] = {&cq_group_autoencode,
                                                 &cq_group_clir_sources,
                                                 &cq_group_clir_validation,
                                                 &cq_group_compare,
+                                                &cq_group_compare_models,
                                                 &cq_group_lexical_build,
                                                 &cq_group_meteor,
                                                 &cq_group_retrieval_eval,

@@ -440,18 +440,18 @@ static const cli_command eval_classify = {
     .groups = classify_parts,
 };
 
-extern const cli_command cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
+extern const cli_command cli_eval_compare, cli_eval_bucc, cli_eval_mt, cli_eval_retrieval;
 static const cli_command *const children[] = {
-    &eval_mse,      &eval_translation, &eval_xsim,          &eval_search, &eval_sts,
-    &eval_classify, &cli_eval_bucc,    &cli_eval_retrieval, &cli_eval_mt, NULL,
+    &eval_mse,         &eval_translation, &eval_xsim,          &eval_search, &eval_sts, &eval_classify,
+    &cli_eval_compare, &cli_eval_bucc,    &cli_eval_retrieval, &cli_eval_mt, NULL,
 };
 
 const cli_command cli_eval = {
     .name = "eval",
-    .summary = "measure a model: translation, mse, xsim, sts, classify; mined pairs: bucc; "
+    .summary = "measure a model: translation, mse, xsim, sts, classify; two models: compare; mined pairs: bucc; "
                "ranked runs: retrieval; machine translation: mt",
     .description = "Measures a model on files of tab-separated lines, plain or compressed. Prints a row for each file, "
-                   "and the average. bucc measures mined pairs, retrieval ranked "
+                   "and the average. compare tests two models' difference, bucc measures mined pairs, retrieval ranked "
                    "runs, mt machine translation.",
     .example = "calque eval translation --model multilingual de=test/en-de.tsv.gz",
     .children = children,

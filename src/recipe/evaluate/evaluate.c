@@ -140,9 +140,13 @@ void cq_rows_free(cq_rows *rows) {
 
 /* --- the measures --- */
 
+bool cq_is_right(const size_t *best, const cq_slice *text, size_t n, size_t i) {
+  return best[i] < n && (best[i] == i || cq_slice_equal(text[best[i]], text[i]));
+}
+
 double cq_share_right(const size_t *best, const cq_slice *text, size_t n) {
   size_t right = 0;
-  for (size_t i = 0; i < n; i++) right += best[i] < n && (best[i] == i || cq_slice_equal(text[best[i]], text[i]));
+  for (size_t i = 0; i < n; i++) right += cq_is_right(best, text, n, i);
   return (double)right / (double)n;
 }
 
@@ -256,34 +260,42 @@ static void rank_query(void *context, size_t i, int thread) {
   r->ranks[i] = rank_of_own(r->rows, r->documents, r->queries + i * r->dim, i, r->dim);
 }
 
+cq_status cq_rows_ranks(size_t *ranks, const cq_rows *rows, const cq_encoder *documents, const cq_encoder *queries,
+                        const cq_eval_options *options, cq_context *ctx, cq_error *error) {
+  cq_eval_options o = *options;
+  const size_t documents_dim = (size_t)cq_encoder_dim(documents), dim = common_dim(&o, queries);
+  float *vectors[2] = {NULL, NULL};
+  if (dim > documents_dim)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "the queries' vectors have %zu dimensions, the documents' %zu", dim,
+                   documents_dim);
+  cq_status status = cq_encode_first_column(&vectors[0], documents, ctx, rows->column[0], rows->n, &o, error);
+  if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows->column[1], rows->n, &o, error);
+  ranking work = {rows, vectors[0], vectors[1], dim, ranks};
+  if (!status) cq_context_run(ctx, rows->n, rank_query, &work);
+  cq_free(vectors[0]), cq_free(vectors[1]);
+  return status;
+}
+
 cq_status cq_eval_search(cq_eval_search_result *out, const cq_encoder *documents, const cq_encoder *queries,
                          const char *file, const cq_eval_options *options, cq_context *ctx, cq_error *error) {
   cq_eval_options o;
-  const size_t documents_dim = (size_t)cq_encoder_dim(documents);
-  float *vectors[2] = {NULL, NULL};
   cq_rows rows = {0};
   cq_eval_search_result r = {0};
+  size_t *ranks = NULL;
   cq_status status = cq_options_take(&o, &cq_group_eval, options, error);
-  const size_t dim = status ? 0 : common_dim(&o, queries);
-  if (!status && dim > documents_dim)
-    status = cq_fail(error, CQ_ERR_ARGUMENT, "the queries' vectors have %zu dimensions, the documents' %zu", dim,
-                     documents_dim);
   if (!status) status = cq_rows_read(&rows, file, 2, &o, error);
-  if (!status) status = cq_encode_first_column(&vectors[0], documents, ctx, rows.column[0], rows.n, &o, error);
-  if (!status) status = cq_encode_column(&vectors[1], queries, ctx, rows.column[1], rows.n, &o, error);
-  ranking work = {&rows, vectors[0], vectors[1], dim, cq_alloc_array(rows.n, sizeof *work.ranks)};
-  if (!status && !work.ranks) status = cq_fail_memory(error, "ranks");
+  if (!status && !(ranks = cq_alloc_array(rows.n, sizeof *ranks))) status = cq_fail_memory(error, "ranks");
+  if (!status) status = cq_rows_ranks(ranks, &rows, documents, queries, &o, ctx, error);
   if (!status) {
-    cq_context_run(ctx, rows.n, rank_query, &work);
     for (size_t i = 0; i < rows.n; i++) {
-      r.hits_at_1 += work.ranks[i] == 1, r.hits_at_10 += work.ranks[i] <= 10;
-      r.mrr += 1 / (double)work.ranks[i];
+      r.hits_at_1 += ranks[i] == 1, r.hits_at_10 += ranks[i] <= 10;
+      r.mrr += 1 / (double)ranks[i];
     }
     r.hits_at_1 /= (double)rows.n, r.hits_at_10 /= (double)rows.n, r.mrr /= (double)rows.n;
     r.n = rows.n, r.n_skipped = rows.n_skipped;
     *out = r;
   }
-  cq_free(work.ranks), cq_free(vectors[0]), cq_free(vectors[1]);
+  cq_free(ranks);
   cq_rows_free(&rows);
   return status;
 }

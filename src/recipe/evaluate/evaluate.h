@@ -37,6 +37,8 @@ CQ_MUST_USE cq_status cq_encode_column(float **out, const cq_encoder *encoder, c
 CQ_MUST_USE cq_status cq_rows_encode(cq_rows *rows, float *vectors[2], size_t *dim, const cq_encoder *encoder,
                                      cq_context *ctx, const char *file, int n_columns, const cq_eval_options *options,
                                      cq_error *error);
+/* Whether the best match of row i, of n, has the text of the correct one, the row's own. */
+bool cq_is_right(const size_t *best, const cq_slice *text, size_t n, size_t i);
 /* The share of n rows whose best match has the text of the correct one, the row's own. */
 double cq_share_right(const size_t *best, const cq_slice *text, size_t n);
 
@@ -45,6 +47,11 @@ CQ_MUST_USE cq_status cq_rows_translation(cq_translation_result *out, const cq_r
                                           const float *target, size_t dim, cq_context *ctx, cq_error *error);
 CQ_MUST_USE cq_status cq_rows_sts(cq_sts_result *out, const cq_rows *rows, const float *first, const float *second,
                                   size_t dim, cq_error *error);
+/* ranks [rows->n]: the rank of each second sentence's own document among the first column, as in cq_eval_search. Errors:
+ * CQ_ERR_ARGUMENT when the queries' vectors have more dimensions than the documents'; those of encoding. */
+CQ_MUST_USE cq_status cq_rows_ranks(size_t *ranks, const cq_rows *rows, const cq_encoder *documents,
+                                    const cq_encoder *queries, const cq_eval_options *options, cq_context *ctx,
+                                    cq_error *error);
 /* How far n vectors [n, dim] spread: the mean over dimensions of their variance, times 100 like the MSE, and their mean
  * length (NULL: not needed). Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_vector_spread(double *variance_100, double *norm, const float *vectors, size_t n, size_t dim,
