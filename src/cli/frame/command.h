@@ -179,7 +179,7 @@ int cli_open_model(cq_encoder **out, const char *name, const cq_encoder_options 
 int cli_open_context(cq_context **out, int n_threads);
 /* The '=' after the label of "[LABEL=]FILE"; NULL: no label, or a file with the whole name exists. */
 const char *cli_label_end(const char *argument);
-/* The label of "[LABEL=]FILE", and its file; without a label, the file's name up to ".tsv". The caller frees the label;
+/* The label of "[LABEL=]FILE", and its file; without a label, the name of the file, up to ".tsv", or directory. The caller frees the label;
  * NULL: out of memory. */
 char *cli_split_label(const char **file, const char *argument);
 

@@ -31,7 +31,9 @@ char *cli_split_label(const char **file, const char *argument) {
     *file = equals + 1;
     return strndup(argument, (size_t)(equals - argument));
   }
-  const char *slash = strrchr(argument, '/'), *name = slash ? slash + 1 : argument;
-  const char *dot = strstr(name, ".tsv");
-  return strndup(name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+  size_t end = strlen(argument), begin;
+  while (end > 1 && argument[end - 1] == '/') end--;
+  for (begin = end; begin > 0 && argument[begin - 1] != '/';) begin--;
+  const char *name = argument + begin, *dot = strstr(name, ".tsv");
+  return strndup(name, dot && dot > name ? (size_t)(dot - name) : end - begin);
 }

@@ -8,12 +8,10 @@
  *
  * The log counts steps from 1 in each stage; here, they are numbered consecutively. Other types are skipped. */
 #include "base/error.h"
-#include "base/file.h"
 #include "base/memory.h"
-#include "calque/lines.h"
-#include "format/json.h"
 #include "lab/autoencode/autoencoder.h"
 #include "lab/autoencode/translate_dev.h"
+#include "lab/plot/training_log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,16 +19,15 @@
 
 typedef struct reader {
   cq_autoencode_log *log;
-  cq_lines *lines;
+  const cq_log_record *record; /* that is read */
   size_t step_room, nll_room, stage_room, way_room, dev_room, score_room;
 } reader;
 
 /* An error on the line that is read. */
-#define FAIL(...) cq_fail_line(error, CQ_ERR_FORMAT, r->log->path, cq_lines_number(r->lines), __VA_ARGS__)
+#define FAIL(...) cq_fail_line(error, CQ_ERR_FORMAT, r->log->path, r->record->line, __VA_ARGS__)
 
 static cq_status fail_record(const reader *r, const json_error_t *problem, cq_error *error) {
-  if (json_error_code(problem) == json_error_out_of_memory) return cq_fail_memory(error, r->log->path);
-  return FAIL("%s: is this the log of a training of autoencoders?", problem->text);
+  return cq_log_fail(r->record, problem, error);
 }
 
 /* n: there is none of that name. */
@@ -144,59 +141,20 @@ static cq_status read_dev(reader *r, json_t *record, cq_error *error) {
   return CQ_OK;
 }
 
-static cq_status read_log_record(reader *r, json_t *record, cq_error *error) {
-  const char *type;
-  json_error_t problem;
-  if (json_unpack_ex(record, &problem, 0, "{s:s}", "type", &type)) return fail_record(r, &problem, error);
-  return !strcmp(type, "step")  ? read_step(r, record, error)
-         : !strcmp(type, "dev") ? read_dev(r, record, error)
-         : !strcmp(type, "run") ? read_run(r, record, error)
-                                : CQ_OK;
-}
-
-static cq_status read_log_lines(reader *r, cq_error *error) {
-  cq_error broken = {0}; /* a line that is not JSON: allowed only at the end */
-  for (;;) {
-    cq_slice line;
-    cq_status status = cq_lines_next(&line, r->lines, error);
-    if (status || !line.data) return status;
-    if (broken.status) {
-      if (error) *error = broken;
-      return broken.status;
-    }
-    json_error_t problem;
-    json_t *record;
-    status = cq_json_load(&record, line, JSON_REJECT_DUPLICATES, &problem);
-    if (status == CQ_ERR_MEMORY) return cq_fail_memory(error, r->log->path);
-    if (status) {
-      (void)fail_record(r, &problem, &broken);
-      continue;
-    }
-    status = read_log_record(r, record, error);
-    json_decref(record);
-    if (status) return status;
-  }
-}
-
-/* The log of a path. */
-static cq_status name_log(char **out, const char *path, cq_error *error) {
-  const size_t n = cq_path_length(path);
-  const size_t size = n + sizeof ".work/log.jsonl";
-  char *name = cq_alloc(size);
-  if (!name) return cq_fail_memory(error, path);
-  snprintf(name, size, "%.*s.work/log.jsonl", (int)n, path);
-  if (!cq_file_exists(name)) snprintf(name, size, "%.*s%s", (int)n, path, cq_is_directory(path) ? "/log.jsonl" : "");
-  *out = name;
-  return CQ_OK;
+static cq_status read_log_record(void *context, const cq_log_record *record, cq_error *error) {
+  reader *r = context;
+  r->record = record;
+  return !strcmp(record->type, "step")  ? read_step(r, record->value, error)
+         : !strcmp(record->type, "dev") ? read_dev(r, record->value, error)
+         : !strcmp(record->type, "run") ? read_run(r, record->value, error)
+                                        : CQ_OK;
 }
 
 cq_status cq_autoencode_log_read(cq_autoencode_log *out, const char *path, cq_error *error) {
   reader r = {.log = out};
   *out = (cq_autoencode_log){0};
-  cq_status status = name_log(&out->path, path, error);
-  if (!status) status = cq_lines_open(&r.lines, out->path, error);
-  if (!status) status = read_log_lines(&r, error);
-  cq_lines_close(r.lines);
+  cq_status status = cq_log_find(&out->path, path, error);
+  if (!status) status = cq_log_read(out->path, read_log_record, &r, error);
   if (!status && out->n_steps == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, out->path, "no step is logged in it");
   if (status) cq_autoencode_log_free(out);
   return status;

@@ -1,36 +1,17 @@
-/* calque autoencode plot space | losses: figures as SVG. */
+/* calque autoencode plot space: two languages' sentences in the shared space, as SVG. */
 #include "base/random.h"
 #include "calque/extra/pca.h"
-#include "calque/lab/chart.h"
 #include "calque/lab/tsne.h"
 #include "cli/frame/input_sentences.h"
-#include "cli/frame/output.h"
 #include "cli/frame/report.h"
 #include "cli/frame/stop.h"
 #include "lab/cli/autoencode_command.h"
+#include "lab/cli/figure.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define OUTPUT_OPTION(owner)                                                                                           \
-  {                                                                                                                    \
-    CQ_TEXT(owner, "output", output, CHANGES, "FILE", "write the figure here, as SVG"), .letter = 'o',                 \
-                                                                                        .otherwise = "standard output" \
-  }
-
-/* Draws the charts and writes them. */
-static int write_figure(const char *path, const cq_chart *charts, size_t n) {
-  cq_error error = {0};
-  char *svg;
-  cq_status status = cq_chart_svg(&svg, charts, n, &error);
-  if (!status) status = cli_output_text(path, svg, &error);
-  cq_free(svg);
-  return status ? cli_fail_error(&error) : CLI_OK;
-}
-
-/* --- space --- */
 
 enum { BY_PCA, BY_TSNE };
 static const char *const methods[] = {"pca", "tsne", NULL};
@@ -54,7 +35,7 @@ static const cq_option space_options[] = {
     {CQ_INT(struct space_args, "sentences", sentences, CHANGES, 500, 2, 1 << 20, "N",
             "maximum number of pairs to draw; if there are more, a random sample")},
     {CQ_FLAG(struct space_args, "join", join, CHANGES, "draw a line from each sentence to its translation")},
-    OUTPUT_OPTION(struct space_args),
+    CLI_FIGURE_OUTPUT(struct space_args),
     CLI_SKIP_BAD(struct space_args, skip_bad),
     CLI_THREADS(struct space_args, threads),
 };
@@ -206,7 +187,7 @@ static int draw_space(const struct space_args *args, const char *const languages
                           .height = height_of(places, 2 * n),
                           .same_unit = true,
                           .no_numbers = !pca};
-  const int code = write_figure(args->output, &chart, 1);
+  const int code = cli_write_figure(args->output, &chart, 1);
   free(numbers);
   return code;
 }
@@ -267,188 +248,7 @@ static const cli_command plot_space = {
     .run = run_space,
 };
 
-/* --- losses --- */
-
-struct losses_args {
-  size_t size;
-  const char *output;
-  int smooth;
-};
-
-static const cq_option losses_options[] = {
-    {CQ_INT(struct losses_args, "smooth", smooth, CHANGES, 0, 1, 1 << 30, "N",
-            "steps averaged for each point of a curve"),
-     .otherwise = "about a 200th of all"},
-    OUTPUT_OPTION(struct losses_args),
-};
-
-/* From the top, in the figure's order. */
-enum { OF_TOKENS, OF_VECTORS, OF_DISCRIMINATOR, OF_DEV, N_CHARTS };
-
-/* The measures of vectors, and their charts. */
-static const struct measured {
-  const char *name;
-  size_t place; /* in cq_autoencode_log_step */
-  int chart;
-} measured[] = {
-    {"contrast", offsetof(cq_autoencode_log_step, contrast), OF_VECTORS},
-    {"squared distance", offsetof(cq_autoencode_log_step, distance), OF_VECTORS},
-    {"from the teacher", offsetof(cq_autoencode_log_step, distillation), OF_VECTORS},
-    {"discriminator", offsetof(cq_autoencode_log_step, discriminator), OF_DISCRIMINATOR},
-};
-enum { N_MEASURED = sizeof measured / sizeof *measured };
-
-/* A figure of a step: -log p of each language, then the measures of vectors; NaN: not in this step. */
-static double figure_of(const cq_autoencode_log *log, size_t step, size_t which) {
-  if (which < log->n_languages) return log->nll[step * log->n_languages + which];
-  return *(const double *)((const char *)&log->steps[step] + measured[which - log->n_languages].place);
-}
-
-/* A loss curve: means over `smooth` steps of a stage that have the loss, with a gap after the stage. A stage without
- * the loss has only zeros, and is left out. Returns the number of points. */
-static size_t follow_log(double *x, double *y, const cq_autoencode_log *log, size_t which, size_t smooth) {
-  size_t n = 0;
-  for (size_t s = 0; s < log->n_stages; s++) {
-    const size_t end = s + 1 < log->n_stages ? log->stages[s + 1].begin : log->n_steps, first = n;
-    double steps = 0, sum = 0;
-    size_t n_summed = 0;
-    bool any = false;
-    for (size_t i = log->stages[s].begin; i < end; i++) {
-      const double loss = figure_of(log, i, which);
-      if (!isnan(loss)) steps += (double)(i + 1), sum += loss, n_summed++, any |= loss != 0;
-      if (n_summed == 0 || (n_summed < smooth && i + 1 < end)) continue;
-      x[n] = steps / (double)n_summed, y[n++] = sum / (double)n_summed;
-      steps = sum = 0, n_summed = 0;
-    }
-    x[n] = (double)end, y[n++] = NAN;
-    if (!any) n = first;
-  }
-  return n;
-}
-
-/* The points of a loss, at most. */
-static size_t room_of(const cq_autoencode_log *log, size_t smooth) {
-  return log->n_steps / smooth + 2 * log->n_stages;
-}
-
-/* One line for each loss present. numbers [n_languages + N_MEASURED, 2, room]. Returns the series after them. */
-static cq_chart_series *add_losses(cq_chart charts[N_CHARTS], cq_chart_series *series, double *numbers,
-                                   const cq_autoencode_log *log, size_t smooth) {
-  const size_t n_languages = log->n_languages, room = room_of(log, smooth);
-  for (size_t i = 0; i < n_languages + N_MEASURED; i++) {
-    const bool of_tokens = i < n_languages;
-    cq_chart *chart = &charts[of_tokens ? OF_TOKENS : measured[i - n_languages].chart];
-    double *x = numbers + i * 2 * room, *y = x + room;
-    const size_t n = follow_log(x, y, log, i, smooth);
-    if (n == 0) continue;
-    if (chart->n_series++ == 0) chart->series = series;
-    *series++ = (cq_chart_series){.name = of_tokens ? log->languages[i] : measured[i - n_languages].name,
-                                  .x = x,
-                                  .y = y,
-                                  .n = n,
-                                  .kind = CQ_CHART_LINE};
-  }
-  return series;
-}
-
-/* numbers [1 + n_ways, n_devs] */
-static void add_bleu(cq_chart *chart, cq_chart_series *series, double *numbers, const cq_autoencode_log *log) {
-  const size_t n = log->n_devs;
-  for (size_t d = 0; d < n; d++) numbers[d] = (double)log->devs[d].n_steps;
-  for (size_t w = 0; w < log->n_ways; w++) {
-    double *bleu = numbers + (1 + w) * n;
-    for (size_t d = 0; d < n; d++)
-      bleu[d] = log->scores[(d * log->n_ways + w) * CQ_AUTOENCODE_N_MEASURES + CQ_AUTOENCODE_BLEU];
-    series[w] = (cq_chart_series){.name = log->ways[w], .x = numbers, .y = bleu, .n = n, .kind = CQ_CHART_MARKED_LINE};
-  }
-  chart->series = series, chart->n_series = log->n_ways;
-}
-
-/* Rounds n up to 1, 2, 5, 10, 20, ... */
-static size_t round_steps(size_t n) {
-  size_t power = 1;
-  while (5 * power < n) power *= 10;
-  return n <= power ? power : n <= 2 * power ? 2 * power : 5 * power;
-}
-
-/* "Training of fr, it and en", or the number of languages if the names are too long for a title. */
-static void make_title(char *out, size_t size, const cq_autoencode_log *log) {
-  const size_t n = log->n_languages;
-  size_t at = (size_t)snprintf(out, size, "Training of ");
-  for (size_t i = 0; i < n && at < size; i++)
-    at += (size_t)snprintf(out + at, size - at, "%s%s", i == 0 ? "" : i + 1 < n ? ", " : " and ", log->languages[i]);
-  if (at >= size) snprintf(out, size, "Training of %zu languages", n);
-}
-
-static int draw_losses(const struct losses_args *args, const cq_autoencode_log *log) {
-  enum { HIGH = 230, TITLE_HIGH = 28, LABEL_HIGH = 24 };
-  const size_t smooth = args->smooth > 0 ? (size_t)args->smooth : round_steps(log->n_steps / 200),
-               n_losses = log->n_languages + N_MEASURED, n_points = n_losses * 2 * room_of(log, smooth);
-  char title[72], label[64] = "step";
-  cq_chart all[N_CHARTS] = {[OF_TOKENS] = {.y_label = "\u2212log p of a token, nats"},
-                            [OF_VECTORS] = {.y_label = "loss of vectors"},
-                            [OF_DISCRIMINATOR] = {.y_label = "languages identified from vectors, share"},
-                            [OF_DEV] = {.y_label = "BLEU on dev"}},
-           charts[N_CHARTS];
-  cq_chart_mark *marks = calloc(2 * log->n_stages, sizeof *marks), *bare;
-  cq_chart_series *series = calloc(n_losses + log->n_ways, sizeof *series);
-  double *numbers = malloc((n_points + (1 + log->n_ways) * log->n_devs) * sizeof *numbers);
-  size_t n = 0;
-  int code = marks && series && numbers ? CLI_OK : cli_fail("out of memory");
-  if (code) goto done;
-  add_bleu(&all[OF_DEV], add_losses(all, series, numbers, log, smooth), numbers + n_points, log);
-  bare = marks + log->n_stages;
-  for (size_t s = 0; s < log->n_stages; s++) {
-    bare[s].x = marks[s].x = (double)log->stages[s].begin;
-    marks[s].name = log->stages[s].name;
-  }
-  for (int i = 0; i < N_CHARTS; i++) {
-    if (all[i].n_series == 0) continue;
-    all[i].x[1] = (double)log->n_steps;
-    all[i].marks = n ? bare : marks, all[i].n_marks = log->n_stages;
-    all[i].height = HIGH;
-    charts[n++] = all[i];
-  }
-  if (n == 0) {
-    code = cli_fail("%s: all losses are 0", log->path);
-    goto done;
-  }
-  make_title(title, sizeof title, log);
-  if (smooth > 1) snprintf(label, sizeof label, "step (losses: means of %zu)", smooth);
-  charts[0].title = title, charts[0].height += TITLE_HIGH;
-  charts[n - 1].x_label = label, charts[n - 1].height += LABEL_HIGH;
-  code = write_figure(args->output, charts, n);
-done:
-  free(numbers);
-  free(series);
-  free(marks);
-  return code;
-}
-
-static int run_losses(const cli_call *call) {
-  cq_autoencode_log log;
-  cq_error error = {0};
-  if (cq_autoencode_log_read(&log, call->arguments[0], &error)) return cli_fail_error(&error);
-  cli_note("%s: %zu steps", log.path, log.n_steps);
-  const int code = draw_losses(call->options, &log);
-  cq_autoencode_log_free(&log);
-  return code;
-}
-
-static const cli_command plot_losses = {
-    .name = "losses",
-    .summary = "plot a run's losses and its BLEU on the dev set (learning curve)",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .description = "MODEL is what `calque autoencode train` has written or is writing: if MODEL.work exists, its "
-                   "current run is drawn. It may also be the log of such a run, log.jsonl in these directories.",
-    .example = "calque autoencode plot losses fr-it -o losses.svg",
-    CLI_OPTIONS(struct losses_args, losses_options),
-    .run = run_losses,
-};
-
-static const cli_command *const children[] = {&plot_space, &plot_losses, NULL};
+static const cli_command *const children[] = {&plot_space, &cli_plot_losses, NULL};
 
 const cli_command cli_autoencode_plot = {
     .name = "plot",
