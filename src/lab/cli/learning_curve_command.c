@@ -295,7 +295,7 @@ static int draw_curves(const struct args *args, const run *runs, size_t n_runs) 
       if (curve->kind == CQ_CURVE_LOSS && curve->n > n_losses) n_losses = curve->n;
     }
   const size_t smooth = args->smooth > 0 ? (size_t)args->smooth : round_steps(n_losses / 200);
-  cq_chart_series *series = calloc(n_series, sizeof *series), *at = series;
+  cq_chart_series *series = calloc(n_series + 1, sizeof *series), *at = series;
   int code = series ? CLI_OK : cli_fail("out of memory");
   for (cq_curve_kind kind = 0; kind < CQ_N_CURVE_KINDS && code == CLI_OK; kind++) {
     charts[n] = (cq_chart){.y_label = labels[kind], .x = {0, last}, .height = CHART_HEIGHT};
