@@ -1,15 +1,19 @@
 /* Converts parallel text from any file format to tab-separated columns: formats, cleaning, counts of dropped rows. */
 #include "base/error.h"
+#include "base/input.h"
 #include "base/memory.h"
 #include "corpus/format.h"
 
 #include <string.h>
+#include <strings.h>
 
 const cq_format *const cq_formats[] = {
-    &cq_format_moses,      &cq_format_europarl, &cq_format_tsv,        &cq_format_ted2020,
-    &cq_format_wikimatrix, &cq_format_muse,     &cq_format_tmx,        &cq_format_opus,
-    &cq_format_ids,        &cq_format_tatoeba,  &cq_format_wikititles, &cq_format_xquad,
-    &cq_format_dictd,      &cq_format_tei,      &cq_format_parquet,    NULL,
+    &cq_format_moses,   &cq_format_europarl,      &cq_format_tsv,
+    &cq_format_ted2020, &cq_format_wikimatrix,    &cq_format_muse,
+    &cq_format_tmx,     &cq_format_opus,          &cq_format_ids,
+    &cq_format_tatoeba, &cq_format_wikititles,    &cq_format_xquad,
+    &cq_format_dictd,   &cq_format_tei,           &cq_format_parquet,
+    &cq_format_gettext, &cq_format_json_messages, NULL,
 };
 enum { N_FORMATS = sizeof cq_formats / sizeof *cq_formats - 1 };
 
@@ -21,6 +25,16 @@ static const cq_format *find_format(const char *name) {
   size_t i = 0;
   while (i < N_FORMATS && strcmp(cq_formats[i]->about.name, name) != 0) i++;
   return cq_formats[i];
+}
+
+bool cq_format_ends(const cq_format *format, const char *path) {
+  const size_t n = strlen(path) - cq_compression_ending(path);
+  for (const char *at = format->endings; at && *at; at += strspn(at, " ")) {
+    const size_t n_ending = strcspn(at, " ");
+    if (n > n_ending && !strncasecmp(path + n - n_ending, at, n_ending)) return true;
+    at += n_ending;
+  }
+  return false;
 }
 
 #define O cq_corpus_convert_options

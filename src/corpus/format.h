@@ -12,7 +12,8 @@ typedef struct cq_format_reader cq_format_reader;
 
 typedef struct cq_format {
   cq_corpus_format about;
-  size_t size; /* size of the reader, which begins zeroed except for its base */
+  const char *endings; /* of its files' names, ".po .mo"; NULL: none that other formats do not have, too */
+  size_t size;         /* size of the reader, which begins zeroed except for its base */
   cq_status (*open)(cq_format_reader *reader, cq_error *error);
   /* The next row, valid until the next call; n is 0 at the end. Counts the rows that it reads and leaves out. */
   cq_status (*next)(cq_row *out, cq_format_reader *reader, cq_error *error);
@@ -37,8 +38,13 @@ struct cq_format_reader {
 
 extern const cq_format cq_format_moses, cq_format_europarl, cq_format_tsv, cq_format_ted2020, cq_format_wikimatrix,
     cq_format_muse, cq_format_tmx, cq_format_opus, cq_format_ids, cq_format_tatoeba, cq_format_wikititles,
-    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet;
+    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet, cq_format_gettext, cq_format_json_messages;
 /* All of them, then NULL. */
 extern const cq_format *const cq_formats[];
+
+/* Whether a file's name has an ending of the format, also before that of a compression. */
+bool cq_format_ends(const cq_format *format, const char *path);
+/* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */
+bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
 
 #endif
