@@ -8,12 +8,10 @@
 #include <strings.h>
 
 const cq_format *const cq_formats[] = {
-    &cq_format_moses,   &cq_format_europarl,      &cq_format_tsv,
-    &cq_format_ted2020, &cq_format_wikimatrix,    &cq_format_muse,
-    &cq_format_tmx,     &cq_format_opus,          &cq_format_ids,
-    &cq_format_tatoeba, &cq_format_wikititles,    &cq_format_xquad,
-    &cq_format_dictd,   &cq_format_tei,           &cq_format_parquet,
-    &cq_format_gettext, &cq_format_json_messages, NULL,
+    &cq_format_moses,      &cq_format_europarl,      &cq_format_tsv,   &cq_format_ted2020, &cq_format_wikimatrix,
+    &cq_format_muse,       &cq_format_tmx,           &cq_format_opus,  &cq_format_ids,     &cq_format_tatoeba,
+    &cq_format_wikititles, &cq_format_xquad,         &cq_format_dictd, &cq_format_tei,     &cq_format_parquet,
+    &cq_format_gettext,    &cq_format_json_messages, &cq_format_xliff, &cq_format_qt_ts,   NULL,
 };
 enum { N_FORMATS = sizeof cq_formats / sizeof *cq_formats - 1 };
 

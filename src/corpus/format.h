@@ -38,7 +38,8 @@ struct cq_format_reader {
 
 extern const cq_format cq_format_moses, cq_format_europarl, cq_format_tsv, cq_format_ted2020, cq_format_wikimatrix,
     cq_format_muse, cq_format_tmx, cq_format_opus, cq_format_ids, cq_format_tatoeba, cq_format_wikititles,
-    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet, cq_format_gettext, cq_format_json_messages;
+    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet, cq_format_gettext, cq_format_json_messages,
+    cq_format_xliff, cq_format_qt_ts;
 /* All of them, then NULL. */
 extern const cq_format *const cq_formats[];
 

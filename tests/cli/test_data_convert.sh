@@ -530,4 +530,69 @@ stderr_has "1 malformed"
 printf '{"open": \n' >bad.json
 refused "bad.json:" --from json-messages i18n/en.json bad.json
 
+# XLIFF 1.2 and 2: layout, states, alternatives, languages in either order; what is refused.
+cat >one.xlf <<'END'
+<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en-US" target-language="de" original="a"><body>
+<trans-unit id="1"><source>It <g id="1">rains</g>.<ph id="2">&lt;br/&gt;<sub>not this</sub></ph></source><seg-source><mrk mtype="seg">It</mrk></seg-source>
+<target state="translated">Es regnet.<x id="2"/></target><alt-trans><source>No</source><target>Nein</target></alt-trans></trans-unit>
+<trans-unit id="2"><source>Alone</source></trans-unit>
+<trans-unit id="3"><source>Blank</source><target> </target></trans-unit>
+<trans-unit id="4"><source>Fresh</source><target state="new">Fresh</target></trans-unit>
+<trans-unit id="5"><source>Guess</source><target state="needs-review-translation">Rat</target></trans-unit>
+<trans-unit id="6"><source>One &amp; two</source><target>Eins
+und zwei</target></trans-unit>
+</body></file></xliff>
+END
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff one.xlf
+stderr_has "6 rows read, 2 written; 3 untranslated, 1 not final"
+converts 'Es regnet.\tIt rains.\nEins und zwei\tOne & two\n' --from xliff --columns de,en one.xlf
+refused "one.xlf: the languages are en-US and de, not en and fr" --from xliff --columns en,fr one.xlf
+refused "xliff: 3 languages, expected 2" --from xliff --columns en,de,fr one.xlf
+cat >two.xlf <<'END'
+<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de"><x:file id="f"><x:unit id="1"><x:notes><x:note>No</x:note></x:notes>
+<x:segment state="final"><x:source>A<x:cp hex="0009"/><x:pc id="1">cat</x:pc>.</x:source><x:target>Eine <x:mrk id="m">Katze</x:mrk>.</x:target></x:segment>
+<x:ignorable><x:source>..</x:source><x:target>..</x:target></x:ignorable>
+<x:segment state="initial"><x:source>A dog.</x:source><x:target>A dog.</x:target></x:segment></x:unit></x:file></x:xliff>
+END
+converts 'A cat.\tEine Katze.\n' --from xliff --columns en,de two.xlf
+stderr_has "2 rows read, 1 written; 1 untranslated"
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\nA cat.\tEine Katze.\n' --from xliff one.xlf two.xlf
+sed 's/Alone/A \& b/' one.xlf >bad.xlf
+refused "bad.xlf:5: " --from xliff bad.xlf
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff --skip-bad bad.xlf
+stderr_has "1 malformed"
+sed 's/A dog/A \& b/' two.xlf >bad.xlf
+expect 1 data convert --from xliff --skip-bad bad.xlf -o refused.tsv
+absent refused.tsv
+head -n 6 one.xlf >bad.xlf
+refused "bad.xlf:6: it ends too early" --from xliff bad.xlf
+printf '<xliff><trans-unit><trans-unit/></trans-unit></xliff>' >bad.xlf
+refused "bad.xlf:1: a unit in a unit" --from xliff bad.xlf
+refused "memory.tmx: no <trans-unit> or <segment> in it: is it XLIFF?" --from xliff memory.tmx
+
+# Qt: forms, variants, bytes, states.
+cat >de.ts <<'END'
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en"><context><name>Window</name>
+<message><location filename="a.cpp" line="1"/><source>&amp;Open</source><comment>menu</comment><translation>Ö&amp;ffnen</translation></message>
+<message numerus="yes"><source>%n file(s)</source><translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation></message>
+<message><source>Long</source><translation variants="yes"><lengthvariant>Lang</lengthvariant><lengthvariant>L</lengthvariant></translation></message>
+<message><source>Bell<byte value="x7"/>rings</source><translation>Es läutet</translation></message>
+<message><source>Guess</source><translation type="unfinished">Rat</translation></message>
+<message><source>Nothing</source><translation type="unfinished"></translation></message>
+<message><source>Old</source><translation type="vanished">Alt</translation></message>
+<message><source>Older</source><translation type="obsolete"/></message>
+</context></TS>
+END
+converts '&Open\tÖ&ffnen\n%%n file(s)\t%%n Dateien\nLong\tLang\nBell rings\tEs läutet\n' --from qt-ts de.ts
+stderr_has "8 rows read, 4 written; 1 not final, 1 untranslated, 2 obsolete"
+expect 0 data convert --from qt-ts --columns de,en de.ts
+head -n 1 stdout >first
+printf 'Ö&ffnen\t&Open\n' >expected
+same expected first
+refused "de.ts: the languages are en and de_DE, not en and fr" --from qt-ts --columns en,fr de.ts
+refused "one.xlf: no <message> in it: is it Qt's .ts?" --from qt-ts one.xlf
+
 finish

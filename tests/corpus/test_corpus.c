@@ -94,7 +94,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[19][4096], directory[4096];
+static char paths[20][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -163,6 +163,9 @@ static cq_status convert_tree(cq_corpus_counts *counts, const char *output, cq_e
 }
 static cq_status convert_json_messages(cq_corpus_counts *counts, const char *output, cq_error *error) {
   return convert(counts, output, error, "json-messages", paths[18], paths[18], false);
+}
+static cq_status convert_xliff(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "xliff", paths[19], NULL, true);
 }
 static cq_status pivot_rows(cq_corpus_counts *counts, const char *output, cq_error *error, const char *on,
                             double memory_gb, cq_corpus_match match) {
@@ -249,8 +252,9 @@ static void every_allocation_may_fail(void **state) {
               {convert_ids, 1},     {convert_tatoeba, 1}, {convert_wikititles, 1},
               {convert_xquad, 2},   {pivot, 3},           {pivot_on_disk, 1},
               {convert_gettext, 4}, {convert_tree, 3},    {convert_json_messages, 2},
-              {sample, 2},          {dedup, 2},           {filter, 3},
-              {gloss, 2},           {inflect, 1},         {transliterate, 1}};
+              {convert_xliff, 1},   {sample, 2},          {dedup, 2},
+              {filter, 3},          {gloss, 2},           {inflect, 1},
+              {transliterate, 1}};
   char output[4096], links[16384];
   (void)state;
   file(0, "x.en", "A cat.\nA dog.\n");
@@ -277,6 +281,7 @@ static void every_allocation_may_fail(void **state) {
        "msgid \"C\"\nmsgstr \"D\"\n");
   file(17, "y.po", "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\"\nmsgid \"A\"\nmsgstr \"B\"\n");
   file(18, "m.json", "{\"a\": \"A\", \"b\": {\"c\": [\"C\"]}}");
+  file(19, "x.xlf", "<xliff><trans-unit><source>A</source><target>B</target></trans-unit></xliff>");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
