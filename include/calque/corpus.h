@@ -67,7 +67,7 @@ CQ_API const cq_corpus_format *cq_corpus_format_at(size_t i);
 
 typedef struct cq_corpus_convert_options {
   size_t size;
-  const char *format; /**< a cq_corpus_format's name */
+  const char *format; /**< a cq_corpus_format's name; NULL: the only one whose files have such endings */
   const char *const *inputs;
   size_t n_inputs;
   const char *const *columns; /**< the output's columns, in order; none: the format's default */

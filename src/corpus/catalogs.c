@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/input.h"
-#include "base/intern.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "base/walk.h"
@@ -199,22 +198,16 @@ static cq_status read_files(cq_catalogs *c, cq_catalog_read read, cq_error *erro
   return status;
 }
 
-static cq_status fail_language(cq_catalogs *c, const cq_walk *walk, cq_error *error) {
+static cq_status fail_no_catalog(const cq_catalogs *c, const cq_walk *walk, cq_error *error) {
   cq_intern seen = {0};
-  cq_builder list = {0};
   cq_slice language;
   bool is_exact;
   for (size_t i = 0; i < walk->n; i++) {
     (void)column_of(&language, &is_exact, c, &walk->files[i]);
-    const uint32_t n = seen.n;
-    if (language.data && cq_intern_put(&seen, language) == n)
-      cq_builder_printf(&list, "%s%.*s", n ? ", " : "", (int)language.n, language.data);
+    if (language.data) (void)cq_intern_put(&seen, language); /* out of memory, the list is shorter */
   }
-  const cq_status status =
-      cq_fail_file(error, CQ_ERR_ARGUMENT, c->base.o->inputs[0], "no catalog is of language '%s'; there are %s",
-                   c->base.o->columns[c->column], list.data ? list.data : "none");
+  const cq_status status = cq_fail_language(c->base.o->inputs[0], c->base.o->columns[c->column], &seen, error);
   cq_intern_free(&seen);
-  cq_builder_free(&list);
   return status;
 }
 
@@ -235,7 +228,7 @@ static cq_status read_languages(cq_catalogs *c, cq_catalog_read read, const cq_w
         if (status) return status;
         n++;
       }
-    if (n == 0 && c->column != c->source) return fail_language(c, walk, error);
+    if (n == 0 && c->column != c->source) return fail_no_catalog(c, walk, error);
   }
   return CQ_OK;
 }

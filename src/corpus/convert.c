@@ -19,12 +19,6 @@ const cq_corpus_format *cq_corpus_format_at(size_t i) {
   return i < N_FORMATS ? &cq_formats[i]->about : NULL;
 }
 
-static const cq_format *find_format(const char *name) {
-  size_t i = 0;
-  while (i < N_FORMATS && strcmp(cq_formats[i]->about.name, name) != 0) i++;
-  return cq_formats[i];
-}
-
 bool cq_format_ends(const cq_format *format, const char *path) {
   const size_t n = strlen(path) - cq_compression_ending(path);
   for (const char *at = format->endings; at && *at; at += strspn(at, " ")) {
@@ -35,11 +29,34 @@ bool cq_format_ends(const cq_format *format, const char *path) {
   return false;
 }
 
+/* The format of a name; without a name, the only one that all files' endings name. NULL: none. */
+static const cq_format *find_format(const cq_corpus_convert_options *o) {
+  const cq_format *found = NULL;
+  for (size_t i = 0; i < N_FORMATS; i++) {
+    size_t n = 0;
+    while (!o->format && n < o->n_inputs && cq_format_ends(cq_formats[i], o->inputs[n])) n++;
+    if (o->format ? strcmp(cq_formats[i]->about.name, o->format) != 0 : n == 0 || n < o->n_inputs) continue;
+    if (found) return NULL;
+    found = cq_formats[i];
+  }
+  return found;
+}
+
+cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error) {
+  cq_builder list = {0};
+  for (uint32_t i = 0; i < seen->n; i++)
+    cq_builder_printf(&list, "%s%.*s", i ? ", " : "", (int)seen->items[i].n, seen->items[i].data);
+  const cq_status status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no text is of language '%s'; there are %s",
+                                        wanted, list.n ? list.data : "none");
+  cq_builder_free(&list);
+  return status;
+}
+
 #define O cq_corpus_convert_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_TEXT(O, "from", format, CHANGES, "FORMAT", "the files' format; see the list"), .letter = 'f',
-     .flags = CQ_OPTION_REQUIRED},
+     .otherwise = "by the files' endings"},
     {CQ_TEXTS(O, "columns", columns, n_columns, CHANGES, "A,B,...",
               "the output's columns: languages, or columns of the input"),
      .letter = 'c', .flags = CQ_OPTION_COMMAS, .otherwise = ""},
@@ -49,8 +66,10 @@ static const cq_option option_rows[] = {
 #undef O
 static cq_status check_convert_options(const void *options, cq_error *error) {
   const cq_corpus_convert_options *o = options;
-  const cq_format *format = find_format(o->format);
-  if (!format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
+  const cq_format *format = find_format(o);
+  if (!format && o->format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
+  if (!format)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: which format? The name does not tell: --from FORMAT", o->inputs[0]);
   const cq_corpus_format *about = &format->about;
   if (o->n_inputs < about->min_inputs || o->n_inputs > about->max_inputs)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s is read from %s, got %zu file%s", about->name, about->inputs,
@@ -85,9 +104,9 @@ cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_op
   cq_status status = cq_options_take(&o, &cq_group_corpus_convert, options, error);
   if (!status) status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (status) return status;
-  const cq_format *format = find_format(o.format);
+  const cq_format *format = find_format(&o);
   cq_format_reader *reader = cq_alloc_zeroed(format->size);
-  if (!reader) return cq_fail_memory(error, o.format);
+  if (!reader) return cq_fail_memory(error, format->about.name);
   *reader = (cq_format_reader){format, &o, CQ_CORPUS_FLOW(&o), counts};
   status = format->open(reader, error);
   if (!status) status = cq_row_writer_open(&writer, &reader->flow, counts, error);

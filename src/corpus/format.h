@@ -6,6 +6,7 @@
 #ifndef CORPUS_FORMAT_H
 #define CORPUS_FORMAT_H
 
+#include "base/intern.h"
 #include "corpus/rows.h"
 
 typedef struct cq_format_reader cq_format_reader;
@@ -20,13 +21,14 @@ typedef struct cq_format {
   void (*close)(cq_format_reader *reader); /* also after an open that failed */
 } cq_format;
 
-/* A format's row: its name, its files and how many of them, other members of `about` (.has_columns = true), the type of
- * its reader, the reader's functions, and its help. */
-#define CQ_FORMAT(label, files, min, max, also, type, opens, nexts, closes, text)                                      \
+/* A format's row: its endings, its name, its files and how many of them, other members of `about` (.has_columns = true),
+ * the type of its reader, the reader's functions, and its help. The second has no endings. */
+#define CQ_FORMAT_OF(ends, label, files, min, max, also, type, opens, nexts, closes, text)                             \
   {                                                                                                                    \
     .about = {.name = label, .inputs = files, .min_inputs = min, .max_inputs = max, also, .help = text},               \
-    .size = sizeof(type), .open = opens, .next = nexts, .close = closes,                                               \
+    .endings = ends, .size = sizeof(type), .open = opens, .next = nexts, .close = closes,                              \
   }
+#define CQ_FORMAT(...) CQ_FORMAT_OF(NULL, __VA_ARGS__)
 enum { CQ_MANY_FILES = 1024 };
 
 struct cq_format_reader {
@@ -45,6 +47,8 @@ extern const cq_format *const cq_formats[];
 
 /* Whether a file's name has an ending of the format, also before that of a compression. */
 bool cq_format_ends(const cq_format *format, const char *path);
+/* CQ_ERR_ARGUMENT: no text is of a language; lists those that are there. */
+cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error);
 /* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */
 bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
 

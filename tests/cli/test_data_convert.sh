@@ -487,8 +487,8 @@ converts '열기\tÖffnen\n' --from gettext --columns ko,de locale
 stderr_has "4 rows read, 1 written; 3 without a translation"
 converts 'Abrir\tOpen\n' --from gettext --columns pt,en locale
 converts 'Open\tÖffnen\tAbrir\n' --from gettext --columns en,de,pt-br locale
-refused "locale: no catalog is of language 'fr'; there are de, ko, pt_BR, sr@latin" --from gettext --columns en,fr locale
-refused "no catalog is of language 'sr'" --from gettext --columns en,sr locale
+refused "locale: no text is of language 'fr'; there are de, ko, pt_BR, sr@latin" --from gettext --columns en,fr locale
+refused "no text is of language 'sr'" --from gettext --columns en,sr locale
 converts 'Open\tOtvori\n' --from gettext --columns en,sr@latin locale
 refused "locale: which languages? --columns en,de" --from gettext locale
 mkdir locale/pt
@@ -513,7 +513,7 @@ printf '{"open": "Apri"}' >i18n/it.json
 converts 'Open\tÖffnen\nQuit\tBeenden\nMon\tMo\n' --from json-messages i18n/en.json i18n/de.json
 stderr_has "5 rows read, 3 written; 2 without a translation"
 converts 'Öffnen\tApri\n' --from json-messages --columns de,it i18n
-refused "no catalog is of language 'fr'; there are de, en, it" --from json-messages --columns en,fr i18n
+refused "no text is of language 'fr'; there are de, en, it" --from json-messages --columns en,fr i18n
 refused "en.json: which languages? --columns en,de" --from json-messages i18n/en.json
 printf '{"a": "One", "b_one": "file"}' >locales/en/common.json
 printf '{"a": "Eins"}' >locales/de/common.json
@@ -594,5 +594,16 @@ printf 'Ö&ffnen\t&Open\n' >expected
 same expected first
 refused "de.ts: the languages are en and de_DE, not en and fr" --from qt-ts --columns en,fr de.ts
 refused "one.xlf: no <message> in it: is it Qt's .ts?" --from qt-ts one.xlf
+
+# Without --from, the files' endings choose the format, if they are of one; a wrong language lists those that are there.
+converts "$gettext_rows" de.po
+converts 'Es regnet.\tIt rains.\nEins und zwei\tOne & two\nEine Katze.\tA cat.\n' -c de,en one.xlf two.xlf
+converts 'Il pleut.\tIt rains & snows.\n' --columns fr,en memory.tmx.gz
+converts 'Hello\tOlá\n' --columns en,pt app_en.arb app_pt_BR.arb
+for files in 'i18n/en.json i18n/de.json' x.en 'de.po one.xlf' locale t.tsv; do
+  expect 2 data convert $files
+  stderr_has "which format? The name does not tell: --from FORMAT"
+done
+refused "memory.tmx: no text is of language 'it'; there are EN-gb, de, fr, en, eng" --columns en,it memory.tmx
 
 finish
