@@ -41,37 +41,10 @@ static size_t find_candidates(cq_slice out[MAX_CANDIDATES], const char *path) {
   return n;
 }
 
-static bool is_letter_or_digit(char c) {
-  return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
-}
-
-/* Whether the rest of a language's name is parts of a region or script ("_BR", "-Hant-TW"), or an encoding. */
-static bool is_region(cq_slice rest) {
-  if (rest.n == 0 || (rest.n == 6 && !strncasecmp(rest.data, ".utf-8", 6))) return true;
-  for (size_t i = 0, n = 0; i <= rest.n; i++) {
-    const bool ends = i == rest.n || rest.data[i] == '-' || rest.data[i] == '_';
-    if (ends && i > 0 && (n < 2 || n > 8)) return false;
-    if (!ends && (i == 0 || !is_letter_or_digit(rest.data[i]))) return false;
-    n = ends ? 0 : n + 1;
-  }
-  return true;
-}
-
-bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name) {
-  const size_t n = strlen(wanted);
-  if (n == 0 || name.n < n) return false;
-  for (size_t i = 0; i < n; i++) {
-    const char a = wanted[i] == '-' ? '_' : wanted[i], b = name.data[i] == '-' ? '_' : name.data[i];
-    if (a != b && !(is_letter_or_digit(a) && is_letter_or_digit(b) && (a | 32) == (b | 32))) return false;
-  }
-  *is_exact = name.n == n;
-  return is_region((cq_slice){name.data + n, name.n - n});
-}
-
 /* Whether a name looks like a language's: two lower letters, perhaps with a region. */
 static bool is_code(cq_slice name) {
   return name.n >= 2 && name.data[0] >= 'a' && name.data[0] <= 'z' && name.data[1] >= 'a' && name.data[1] <= 'z' &&
-         is_region((cq_slice){name.data + 2, name.n - 2});
+         cq_is_region((cq_slice){name.data + 2, name.n - 2});
 }
 
 /* The column whose language a path names; n_columns: none. *language: where, or what may be another language. A file

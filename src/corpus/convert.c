@@ -1,11 +1,9 @@
 /* Converts parallel text from any file format to tab-separated columns: formats, cleaning, counts of dropped rows. */
 #include "base/error.h"
-#include "base/input.h"
 #include "base/memory.h"
 #include "corpus/format.h"
 
 #include <string.h>
-#include <strings.h>
 
 const cq_format *const cq_formats[] = {
     &cq_format_moses,      &cq_format_europarl,      &cq_format_tsv,   &cq_format_ted2020, &cq_format_wikimatrix,
@@ -19,16 +17,6 @@ const cq_corpus_format *cq_corpus_format_at(size_t i) {
   return i < N_FORMATS ? &cq_formats[i]->about : NULL;
 }
 
-bool cq_format_ends(const cq_format *format, const char *path) {
-  const size_t n = strlen(path) - cq_compression_ending(path);
-  for (const char *at = format->endings; at && *at; at += strspn(at, " ")) {
-    const size_t n_ending = strcspn(at, " ");
-    if (n > n_ending && !strncasecmp(path + n - n_ending, at, n_ending)) return true;
-    at += n_ending;
-  }
-  return false;
-}
-
 /* The format of a name; without a name, the only one that all files' endings name. NULL: none. */
 static const cq_format *find_format(const cq_corpus_convert_options *o) {
   const cq_format *found = NULL;
@@ -40,16 +28,6 @@ static const cq_format *find_format(const cq_corpus_convert_options *o) {
     found = cq_formats[i];
   }
   return found;
-}
-
-cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error) {
-  cq_builder list = {0};
-  for (uint32_t i = 0; i < seen->n; i++)
-    cq_builder_printf(&list, "%s%.*s", i ? ", " : "", (int)seen->items[i].n, seen->items[i].data);
-  const cq_status status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no text is of language '%s'; there are %s",
-                                        wanted, list.n ? list.data : "none");
-  cq_builder_free(&list);
-  return status;
 }
 
 #define O cq_corpus_convert_options

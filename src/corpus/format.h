@@ -47,6 +47,8 @@ extern const cq_format *const cq_formats[];
 
 /* Whether a file's name has an ending of the format, also before that of a compression. */
 bool cq_format_ends(const cq_format *format, const char *path);
+/* Whether the rest of a language's name is parts of a region or script ("_BR", "-Hant-TW"), or an encoding. */
+bool cq_is_region(cq_slice rest);
 /* CQ_ERR_ARGUMENT: no text is of a language; lists those that are there. */
 cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error);
 /* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */

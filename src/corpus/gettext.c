@@ -318,7 +318,7 @@ static cq_status read_encoded_po(cq_catalogs *c, cq_slice file, const char *path
   const char *marked = cq_encoding_marked(file), *type = NULL;
   cq_status status = CQ_OK;
   if (marked)
-    strcpy(encoding, marked);
+    snprintf(encoding, sizeof encoding, "%s", marked);
   else if ((type = find_word(file, "\"Content-Type:")))
     status = find_encoding(encoding, (cq_slice){type, cq_min((size_t)(file.data + file.n - type), 200)}, path, error);
   if (status) return status;

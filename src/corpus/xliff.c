@@ -121,8 +121,9 @@ static void open_xliff_tag(xliff *x, const char *name, const char **attributes) 
   } else if (!strcmp(name, "trans-unit") || !strcmp(name, "segment")) {
     begin_unit(x);
     x->is_version_2 = *name == 's';
-    const char *state = cq_xml_attribute(attributes, "state");
+    const char *state = cq_xml_attribute(attributes, "state"), *kind = cq_xml_attribute(attributes, "restype");
     if (state && !strcmp(state, "initial")) x->why = "untranslated";
+    if (kind && !strcmp(kind, "x-gettext-domain-header")) x->why = "header"; /* of a catalog that was converted */
   } else if (x->in_unit && !strcmp(name, "source")) {
     begin_side(x, 0, attributes);
   } else if (x->in_unit && !strcmp(name, "target")) {

@@ -536,6 +536,7 @@ cat >one.xlf <<'END'
 <xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en-US" target-language="de" original="a"><body>
 <trans-unit id="1"><source>It <g id="1">rains</g>.<ph id="2">&lt;br/&gt;<sub>not this</sub></ph></source><seg-source><mrk mtype="seg">It</mrk></seg-source>
 <target state="translated">Es regnet.<x id="2"/></target><alt-trans><source>No</source><target>Nein</target></alt-trans></trans-unit>
+<trans-unit id="h" restype="x-gettext-domain-header"><source>Language: de</source><target>Language: de</target></trans-unit>
 <trans-unit id="2"><source>Alone</source></trans-unit>
 <trans-unit id="3"><source>Blank</source><target> </target></trans-unit>
 <trans-unit id="4"><source>Fresh</source><target state="new">Fresh</target></trans-unit>
@@ -545,7 +546,7 @@ und zwei</target></trans-unit>
 </body></file></xliff>
 END
 converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff one.xlf
-stderr_has "6 rows read, 2 written; 3 untranslated, 1 not final"
+stderr_has "7 rows read, 2 written; 1 header, 3 untranslated, 1 not final"
 converts 'Es regnet.\tIt rains.\nEins und zwei\tOne & two\n' --from xliff --columns de,en one.xlf
 refused "one.xlf: the languages are en-US and de, not en and fr" --from xliff --columns en,fr one.xlf
 refused "xliff: 3 languages, expected 2" --from xliff --columns en,de,fr one.xlf
@@ -559,7 +560,7 @@ converts 'A cat.\tEine Katze.\n' --from xliff --columns en,de two.xlf
 stderr_has "2 rows read, 1 written; 1 untranslated"
 converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\nA cat.\tEine Katze.\n' --from xliff one.xlf two.xlf
 sed 's/Alone/A \& b/' one.xlf >bad.xlf
-refused "bad.xlf:5: " --from xliff bad.xlf
+refused "bad.xlf:6: " --from xliff bad.xlf
 converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff --skip-bad bad.xlf
 stderr_has "1 malformed"
 sed 's/A dog/A \& b/' two.xlf >bad.xlf
