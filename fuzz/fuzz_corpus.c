@@ -18,10 +18,11 @@ static void check_text(cq_slice text) {
 
 static void read_format(const cq_format *format, const char *const inputs[2], bool skip_bad) {
   static const char *const names[] = {"en", "de"}, *const numbers[] = {"2", "1"};
+  const bool in_order = format == &cq_format_gettext || format == &cq_format_json_messages;
   const bool by_number = format == &cq_format_tsv || format == &cq_format_dictd || format == &cq_format_tei;
   cq_corpus_convert_options o = cq_corpus_convert_default_options();
   o.inputs = inputs, o.n_inputs = cq_min(2, format->about.max_inputs);
-  o.columns = by_number ? numbers : names, o.n_columns = format->about.has_columns ? 2 : 0;
+  o.columns = by_number ? numbers : names, o.n_columns = format->about.has_columns && !in_order ? 2 : 0;
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   cq_row row;
@@ -69,11 +70,13 @@ static void dedup(const char *const inputs[2], bool odd) {
 
 static void filter(const char *const inputs[2], bool odd) {
   static const char *const languages[] = {"en", "ru"};
+  static const char *const cleanings[] = {"markup", "accelerators", "placeholders", "ellipses"};
   cq_corpus_filter_options o = cq_corpus_filter_default_options();
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 2, o.max_characters = 40, o.max_ratio = 1.5;
-  o.languages = languages, o.n_languages = odd ? 2 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.languages = languages, o.n_languages = odd ? 2 : 0, o.clean = cleanings, o.n_clean = odd ? 4 : 0,
+  o.rejected = fuzz_path("rejected"), o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_filter(&counts, &o, &error);
   check_rewritten(&counts, status, &error);
 }

@@ -67,7 +67,7 @@ CQ_API const cq_corpus_format *cq_corpus_format_at(size_t i);
 
 typedef struct cq_corpus_convert_options {
   size_t size;
-  const char *format; /**< a cq_corpus_format's name */
+  const char *format; /**< a cq_corpus_format's name; NULL: the only one whose files have such endings */
   const char *const *inputs;
   size_t n_inputs;
   const char *const *columns; /**< the output's columns, in order; none: the format's default */
@@ -180,6 +180,10 @@ typedef struct cq_corpus_filter_options {
   /** Drop rows with a side that has at least this probability of being in another language than its code in `languages`
    * (calque/language.h); 0: keep them. All of `languages` must be known */
   double other_language;
+  const char *rejected; /**< file for the dropped rows: the reason, a tab, the row as it was; NULL: none */
+  /** What is removed from every side, before it is checked: "markup", "accelerators", "placeholders", "ellipses" */
+  const char *const *clean;
+  size_t n_clean;
 } cq_corpus_filter_options;
 /** Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)

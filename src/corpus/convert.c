@@ -6,10 +6,10 @@
 #include <string.h>
 
 const cq_format *const cq_formats[] = {
-    &cq_format_moses,      &cq_format_europarl, &cq_format_tsv,        &cq_format_ted2020,
-    &cq_format_wikimatrix, &cq_format_muse,     &cq_format_tmx,        &cq_format_opus,
-    &cq_format_ids,        &cq_format_tatoeba,  &cq_format_wikititles, &cq_format_xquad,
-    &cq_format_dictd,      &cq_format_tei,      &cq_format_parquet,    NULL,
+    &cq_format_moses,      &cq_format_europarl,      &cq_format_tsv,   &cq_format_ted2020, &cq_format_wikimatrix,
+    &cq_format_muse,       &cq_format_tmx,           &cq_format_opus,  &cq_format_ids,     &cq_format_tatoeba,
+    &cq_format_wikititles, &cq_format_xquad,         &cq_format_dictd, &cq_format_tei,     &cq_format_parquet,
+    &cq_format_gettext,    &cq_format_json_messages, &cq_format_xliff, &cq_format_qt_ts,   NULL,
 };
 enum { N_FORMATS = sizeof cq_formats / sizeof *cq_formats - 1 };
 
@@ -17,17 +17,24 @@ const cq_corpus_format *cq_corpus_format_at(size_t i) {
   return i < N_FORMATS ? &cq_formats[i]->about : NULL;
 }
 
-static const cq_format *find_format(const char *name) {
-  size_t i = 0;
-  while (i < N_FORMATS && strcmp(cq_formats[i]->about.name, name) != 0) i++;
-  return cq_formats[i];
+/* The format of a name; without a name, the only one that all files' endings name. NULL: none. */
+static const cq_format *find_format(const cq_corpus_convert_options *o) {
+  const cq_format *found = NULL;
+  for (size_t i = 0; i < N_FORMATS; i++) {
+    size_t n = 0;
+    while (!o->format && n < o->n_inputs && cq_format_ends(cq_formats[i], o->inputs[n])) n++;
+    if (o->format ? strcmp(cq_formats[i]->about.name, o->format) != 0 : n == 0 || n < o->n_inputs) continue;
+    if (found) return NULL;
+    found = cq_formats[i];
+  }
+  return found;
 }
 
 #define O cq_corpus_convert_options
 static const cq_option option_rows[] = {
     CQ_CORPUS_INPUT_ROW(O),
     {CQ_TEXT(O, "from", format, CHANGES, "FORMAT", "the files' format; see the list"), .letter = 'f',
-     .flags = CQ_OPTION_REQUIRED},
+     .otherwise = "by the files' endings"},
     {CQ_TEXTS(O, "columns", columns, n_columns, CHANGES, "A,B,...",
               "the output's columns: languages, or columns of the input"),
      .letter = 'c', .flags = CQ_OPTION_COMMAS, .otherwise = ""},
@@ -37,8 +44,10 @@ static const cq_option option_rows[] = {
 #undef O
 static cq_status check_convert_options(const void *options, cq_error *error) {
   const cq_corpus_convert_options *o = options;
-  const cq_format *format = find_format(o->format);
-  if (!format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
+  const cq_format *format = find_format(o);
+  if (!format && o->format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
+  if (!format)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s: which format? The name does not tell: --from FORMAT", o->inputs[0]);
   const cq_corpus_format *about = &format->about;
   if (o->n_inputs < about->min_inputs || o->n_inputs > about->max_inputs)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s is read from %s, got %zu file%s", about->name, about->inputs,
@@ -73,9 +82,9 @@ cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_op
   cq_status status = cq_options_take(&o, &cq_group_corpus_convert, options, error);
   if (!status) status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (status) return status;
-  const cq_format *format = find_format(o.format);
+  const cq_format *format = find_format(&o);
   cq_format_reader *reader = cq_alloc_zeroed(format->size);
-  if (!reader) return cq_fail_memory(error, o.format);
+  if (!reader) return cq_fail_memory(error, format->about.name);
   *reader = (cq_format_reader){format, &o, CQ_CORPUS_FLOW(&o), counts};
   status = format->open(reader, error);
   if (!status) status = cq_row_writer_open(&writer, &reader->flow, counts, error);

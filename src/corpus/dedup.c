@@ -70,7 +70,7 @@ static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
 }
 
 /* Held-out rows are not remembered. */
-static cq_status check_repetition(const char **why, void *context, const cq_row *row, cq_error *error) {
+static cq_status check_repetition(const char **why, void *context, cq_row *row, cq_error *error) {
   dedup *d = context;
   const size_t n = row->n;
   const cq_corpus_repeats by = d->o->repeats;

@@ -225,7 +225,7 @@ static void close_dictd(cq_format_reader *reader) {
   cq_entry_free(&d->entry);
 }
 
-const cq_format cq_format_dictd =
-    CQ_FORMAT("dictd", "NAME.index", 1, 1, .has_columns = true, dictd, open_dictd, next_dictd_row, close_dictd,
-              "dictionaries of the DICT server, such as FreeDict's in Debian (dict-freedict-eng-deu), NAME.dict.dz "
-              "next to the index: a word, a translation; --columns 2,1: the translation first");
+const cq_format cq_format_dictd = CQ_FORMAT_OF(
+    ".index", "dictd", "NAME.index", 1, 1, .has_columns = true, dictd, open_dictd, next_dictd_row, close_dictd,
+    "dictionaries of the DICT server, such as FreeDict's in Debian (dict-freedict-eng-deu), NAME.dict.dz "
+    "next to the index: a word, a translation; --columns 2,1: the translation first");

@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "calque/language.h"
+#include "corpus/clean.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
 #include "text/identify.h"
@@ -24,11 +25,29 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
                "drop rows if a side is identified, with a probability of P or more, as a language other than in "
                "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
+    {CQ_TEXT(O, "rejected", rejected, KEEPS, "FILE", "write each dropped row here: the reason, a tab, the row"),
+     .otherwise = "none"},
+    {CQ_TEXTS(
+         O, "clean", clean, n_clean, CHANGES, "A,B,...",
+         "first remove from text of user interfaces: markup, accelerators (_File, &File), placeholders (%s, {name}, "
+         "$1), ellipses at the end"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = "nothing"},
 };
 #undef O
+/* The bit of a name of cq_cleanings; 0: unknown. */
+static unsigned cleaning_bit(const char *name) {
+  size_t i = 0;
+  while (cq_cleanings[i] && strcmp(cq_cleanings[i], name) != 0) i++;
+  return cq_cleanings[i] ? 1U << i : 0;
+}
+
 static cq_status check_filter_options(const void *options, cq_error *error) {
   const cq_corpus_filter_options *o = options;
   if (o->n_languages > CQ_ROW_MAX) return cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
+  for (size_t i = 0; i < o->n_clean; i++)
+    if (!cleaning_bit(o->clean[i]))
+      return cq_fail(error, CQ_ERR_ARGUMENT, "clean: '%s', expected markup, accelerators, placeholders, or ellipses",
+                     o->clean[i]);
   if (o->other_language > 0 && !o->n_languages)
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)
@@ -46,7 +65,27 @@ typedef struct filter {
   const char *known[CQ_ROW_MAX];  /* their codes for identification */
   uint64_t characters[CQ_ROW_MAX];
   cq_builder keys;
+  unsigned cleaning; /* bits of cq_cleaning */
+  cq_builder line, room[2];
 } filter;
+
+/* Cleans a row's columns, and makes its line of them. */
+static bool clean_row(filter *f, cq_row *row) {
+  size_t ends[CQ_ROW_MAX];
+  cq_builder_clear(&f->line);
+  for (size_t c = 0; c < row->n; c++) {
+    if (c > 0) cq_builder_char(&f->line, '\t');
+    cq_clean(&f->line, row->columns[c], f->cleaning, f->room);
+    ends[c] = f->line.n;
+  }
+  if (f->line.failed) return false;
+  row->line = (cq_slice){f->line.data ? f->line.data : "", f->line.n};
+  for (size_t c = 0; c < row->n; c++) {
+    const size_t begin = c > 0 ? ends[c - 1] + 1 : 0;
+    row->columns[c] = (cq_slice){row->line.data + begin, ends[c] - begin};
+  }
+  return true;
+}
 
 /* Small differences mean nothing in short sentences, so ten characters are added to both lengths. */
 static bool is_lopsided(const filter *f, size_t n) {
@@ -76,11 +115,12 @@ static bool is_other_language(const filter *f, const cq_row *row) {
   return false;
 }
 
-static cq_status check_translation(const char **why, void *context, const cq_row *row, cq_error *error) {
+static cq_status check_translation(const char **why, void *context, cq_row *row, cq_error *error) {
   filter *f = context;
   const cq_corpus_filter_options *o = f->o;
   bool identical = false;
   *why = NULL;
+  if (f->cleaning && !clean_row(f, row)) return cq_fail_memory(error, "sentences");
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
     f->characters[c] = cq_utf8_length(side.data, side.n);
@@ -110,7 +150,9 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
     if (!o.languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o.languages[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "the script of the language '%s' is not known", o.languages[i]);
   for (size_t i = 0; o.other_language > 0 && i < o.n_languages; i++) f.known[i] = cq_language_known_as(o.languages[i]);
-  const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  for (size_t i = 0; i < o.n_clean; i++) f.cleaning |= cleaning_bit(o.clean[i]);
+  cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  flow.rejected = o.rejected;
   cq_row_reader rows = {.paths = o.inputs,
                         .n_paths = o.n_inputs,
                         .min_columns = o.n_languages > 2 ? o.n_languages : 2,
@@ -119,5 +161,7 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (!status) status = cq_corpus_choose(&rows, check_translation, &f, error);
   cq_builder_free(&f.keys);
+  cq_builder_free(&f.line);
+  for (size_t i = 0; i < 2; i++) cq_builder_free(&f.room[i]);
   return status;
 }

@@ -6,26 +6,29 @@
 #ifndef CORPUS_FORMAT_H
 #define CORPUS_FORMAT_H
 
+#include "base/intern.h"
 #include "corpus/rows.h"
 
 typedef struct cq_format_reader cq_format_reader;
 
 typedef struct cq_format {
   cq_corpus_format about;
-  size_t size; /* size of the reader, which begins zeroed except for its base */
+  const char *endings; /* of its files' names, ".po .mo"; NULL: none that other formats do not have, too */
+  size_t size;         /* size of the reader, which begins zeroed except for its base */
   cq_status (*open)(cq_format_reader *reader, cq_error *error);
   /* The next row, valid until the next call; n is 0 at the end. Counts the rows that it reads and leaves out. */
   cq_status (*next)(cq_row *out, cq_format_reader *reader, cq_error *error);
   void (*close)(cq_format_reader *reader); /* also after an open that failed */
 } cq_format;
 
-/* A format's row: its name, its files and how many of them, other members of `about` (.has_columns = true), the type of
- * its reader, the reader's functions, and its help. */
-#define CQ_FORMAT(label, files, min, max, also, type, opens, nexts, closes, text)                                      \
+/* A format's row: its endings, its name, its files and how many of them, other members of `about` (.has_columns = true),
+ * the type of its reader, the reader's functions, and its help. The second has no endings. */
+#define CQ_FORMAT_OF(ends, label, files, min, max, also, type, opens, nexts, closes, text)                             \
   {                                                                                                                    \
     .about = {.name = label, .inputs = files, .min_inputs = min, .max_inputs = max, also, .help = text},               \
-    .size = sizeof(type), .open = opens, .next = nexts, .close = closes,                                               \
+    .endings = ends, .size = sizeof(type), .open = opens, .next = nexts, .close = closes,                              \
   }
+#define CQ_FORMAT(...) CQ_FORMAT_OF(NULL, __VA_ARGS__)
 enum { CQ_MANY_FILES = 1024 };
 
 struct cq_format_reader {
@@ -37,8 +40,18 @@ struct cq_format_reader {
 
 extern const cq_format cq_format_moses, cq_format_europarl, cq_format_tsv, cq_format_ted2020, cq_format_wikimatrix,
     cq_format_muse, cq_format_tmx, cq_format_opus, cq_format_ids, cq_format_tatoeba, cq_format_wikititles,
-    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet;
+    cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet, cq_format_gettext, cq_format_json_messages,
+    cq_format_xliff, cq_format_qt_ts;
 /* All of them, then NULL. */
 extern const cq_format *const cq_formats[];
+
+/* Whether a file's name has an ending of the format, also before that of a compression. */
+bool cq_format_ends(const cq_format *format, const char *path);
+/* Whether the rest of a language's name is parts of a region or script ("_BR", "-Hant-TW"), or an encoding. */
+bool cq_is_region(cq_slice rest);
+/* CQ_ERR_ARGUMENT: no text is of a language; lists those that are there. */
+cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error);
+/* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */
+bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
 
 #endif

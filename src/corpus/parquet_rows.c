@@ -158,7 +158,8 @@ static cq_status next_parquet_row(cq_row *out, cq_format_reader *reader, cq_erro
   }
 }
 
-const cq_format cq_format_parquet = CQ_FORMAT("parquet", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, parquet,
-                                              open_parquet, next_parquet_row, close_parquet,
-                                              "Parquet, the hub's format: two columns of text, with their score or "
-                                              "label, or --columns translation.en,translation.de");
+const cq_format cq_format_parquet =
+    CQ_FORMAT_OF(".parquet", "parquet", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, parquet, open_parquet,
+                 next_parquet_row, close_parquet,
+                 "Parquet, the hub's format: two columns of text, with their score or "
+                 "label, or --columns translation.en,translation.de");

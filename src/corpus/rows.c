@@ -211,17 +211,34 @@ cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *err
 
 /* --- choosing --- */
 
+static cq_status put_rejected(cq_text_writer *w, const char *why, cq_slice line, cq_error *error) {
+  cq_status status = cq_text_writer_put(w, why, strlen(why), error);
+  if (!status) status = cq_text_writer_put(w, "\t", 1, error);
+  if (!status) status = cq_text_writer_put(w, line.data, line.n, error);
+  return status ? status : cq_text_writer_put(w, "\n", 1, error);
+}
+
 cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error) {
+  const char *path = rows->flow->rejected;
   cq_row_writer writer;
+  cq_text_writer rejected = {0};
   cq_row row;
+  if (path && rows->flow->output && !strcmp(path, rows->flow->output))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
   cq_status status = cq_row_writer_open(&writer, rows->flow, rows->counts, error);
   if (status) return status;
+  if (path) status = cq_text_writer_open(&rejected, path, error);
   while (cq_row_reader_more(&status, &row, rows, error)) {
     const char *why;
+    const cq_slice line = row.line;
     status = check(&why, context, &row, error);
     if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
-    if (!status && why) cq_corpus_drop(rows->counts, why);
+    if (status || !why) continue;
+    cq_corpus_drop(rows->counts, why);
+    if (path) status = put_rejected(&rejected, why, line, error);
   }
   cq_row_reader_close(rows);
+  if (path && !status) status = cq_text_writer_commit(&rejected, error);
+  cq_text_writer_abort(&rejected);
   return cq_row_writer_finish(&writer, status, error);
 }

@@ -49,9 +49,10 @@ typedef struct cq_corpus_flow {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *rejected; /* for cq_corpus_choose: the dropped rows' file; NULL: none */
 } cq_corpus_flow;
 #define CQ_CORPUS_FLOW(options)                                                                                        \
-  ((cq_corpus_flow){(options)->output, (options)->skip_bad, (options)->progress, (options)->progress_context})
+  ((cq_corpus_flow){(options)->output, (options)->skip_bad, (options)->progress, (options)->progress_context, NULL})
 
 /* --- counts --- */
 
@@ -121,10 +122,12 @@ CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, c
 
 /* --- choosing --- */
 
-/* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. */
-typedef cq_status (*cq_row_check)(const char **why, void *context, const cq_row *row, cq_error *error);
+/* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. The check may replace
+ * row->line, which is what is written then. */
+typedef cq_status (*cq_row_check)(const char **why, void *context, cq_row *row, cq_error *error);
 
-/* Writes the rows of a reader that pass a check to the flow's output and counts the others; closes the reader. */
+/* Writes the rows of a reader that pass a check to the flow's output and counts the others; closes the reader. The
+ * flow's file of rejected rows gets the reason, a tab, and the row as it was. */
 CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

@@ -82,7 +82,7 @@ typedef struct coin {
   uint64_t n_thrown;
 } coin;
 
-static cq_status throw_coin(const char **why, void *context, const cq_row *row, cq_error *error) {
+static cq_status throw_coin(const char **why, void *context, cq_row *row, cq_error *error) {
   coin *c = context;
   cq_random random = cq_random_seeded(c->o->seed, c->n_thrown++);
   *why = cq_random_uniform(&random) < c->o->share ? NULL : not_drawn;

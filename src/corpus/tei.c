@@ -110,6 +110,6 @@ static void close_tei(cq_format_reader *reader) {
   cq_builder_free(&t->text);
 }
 
-const cq_format cq_format_tei = CQ_FORMAT(
-    "tei", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tei, open_tei, next_tei_row, close_tei,
+const cq_format cq_format_tei = CQ_FORMAT_OF(
+    ".tei", "tei", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tei, open_tei, next_tei_row, close_tei,
     "dictionaries in TEI, such as FreeDict's sources: a word, a translation; --columns 2,1: the translation first");

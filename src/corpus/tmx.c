@@ -17,6 +17,8 @@ typedef struct tmx {
   cq_xml *xml;
   cq_builder *texts; /* [n_columns] of the unit */
   bool *is_there;    /* [n_columns] */
+  bool *was_there;   /* [n_columns]: in any unit */
+  cq_intern seen;    /* languages */
   int language;      /* of the variant: a column, or -1 */
   int hidden;        /* how deep in the layout's */
   bool in_unit, in_segment;
@@ -34,6 +36,7 @@ static void open_variant(tmx *t, const char **attributes) {
   const char *language = cq_xml_attribute(attributes, "xml:lang");
   if (!language) language = cq_xml_attribute(attributes, "lang"); /* before 1.4 */
   t->language = -1;
+  if (language && cq_intern_put(&t->seen, cq_slice_of(language)) == CQ_INTERN_NONE) cq_xml_refuse(t->xml, NULL);
   for (size_t c = 0; language && c < o->n_columns && t->language < 0; c++) {
     const size_t n = strlen(o->columns[c]);
     if (!strncasecmp(language, o->columns[c], n) && (language[n] == '\0' || language[n] == '-' || language[n] == '_') &&
@@ -60,7 +63,7 @@ static void open_tag(void *context, const char *name, const char **attributes) {
   } else if (!strcmp(name, "tuv")) {
     open_variant(t, attributes);
   } else if (!strcmp(name, "seg") && t->language >= 0) {
-    t->in_segment = t->is_there[t->language] = true;
+    t->in_segment = t->is_there[t->language] = t->was_there[t->language] = true;
     t->hidden = 0;
   }
 }
@@ -89,8 +92,17 @@ static cq_status open_tmx(cq_format_reader *reader, cq_error *error) {
   if (n == 0) return cq_fail(error, CQ_ERR_ARGUMENT, "tmx: which languages?");
   t->texts = cq_alloc_array_zeroed(n, sizeof *t->texts);
   t->is_there = cq_alloc_array_zeroed(n, sizeof *t->is_there);
-  if (!t->texts || !t->is_there) return cq_fail_memory(error, "tmx");
+  t->was_there = cq_alloc_array_zeroed(n, sizeof *t->was_there);
+  if (!t->texts || !t->is_there || !t->was_there) return cq_fail_memory(error, "tmx");
   return cq_xml_open(&t->xml, reader->o->inputs, reader->o->n_inputs, handler, error);
+}
+
+/* At the end: a language that no unit has may be misspelled. */
+static cq_status check_languages(const tmx *t, cq_error *error) {
+  const cq_corpus_convert_options *o = t->base.o;
+  for (size_t c = 0; c < o->n_columns; c++)
+    if (!t->was_there[c]) return cq_fail_language(o->inputs[0], o->columns[c], &t->seen, error);
+  return CQ_OK;
 }
 
 static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *error) {
@@ -100,7 +112,7 @@ static cq_status next_tmx_row(cq_row *out, cq_format_reader *reader, cq_error *e
     bool more, complete = true;
     cq_status status = cq_xml_read(&more, t->xml, error);
     const bool is_bad = status == CQ_ERR_FORMAT && reader->flow.skip_bad && cq_xml_skip(t->xml);
-    if (!status && !more) return CQ_OK;
+    if (!status && !more) return check_languages(t, error);
     if (!status || is_bad) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     if (is_bad) {
@@ -126,8 +138,10 @@ static void close_tmx(cq_format_reader *reader) {
   for (size_t c = 0; t->texts && c < reader->o->n_columns; c++) cq_builder_free(&t->texts[c]);
   cq_free(t->texts);
   cq_free(t->is_there);
+  cq_free(t->was_there);
+  cq_intern_free(&t->seen);
 }
 
 const cq_format cq_format_tmx =
-    CQ_FORMAT("tmx", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tmx, open_tmx, next_tmx_row, close_tmx,
-              "translation memories: units that have all languages of --columns en,de");
+    CQ_FORMAT_OF(".tmx", "tmx", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, tmx, open_tmx, next_tmx_row,
+                 close_tmx, "translation memories: units that have all languages of --columns en,de");

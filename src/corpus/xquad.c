@@ -123,6 +123,6 @@ static void close_xquad(cq_format_reader *reader) {
   cq_map_free(&x->contexts);
 }
 
-const cq_format cq_format_xquad =
-    CQ_FORMAT("xquad", "FIRST.json SECOND.json", 2, 2, .has_columns = false, xquad, open_xquad, next_question_row,
-              close_xquad, "questions and paragraphs in SQuAD's format, the same in two languages: XQuAD; plain files");
+const cq_format cq_format_xquad = CQ_FORMAT_OF(
+    ".json", "xquad", "FIRST.json SECOND.json", 2, 2, .has_columns = false, xquad, open_xquad, next_question_row,
+    close_xquad, "questions and paragraphs in SQuAD's format, the same in two languages: XQuAD; plain files");

@@ -354,4 +354,257 @@ refused "bad.tei:2" --from tei bad.tei
 { printf '<TEI><entry>' && printf '<cit>%.0s' $(seq 65); } >bad.tei
 refused "more than 64 deep" --from tei bad.tei
 
+# gettext, as text: plurals, contexts, several lines, escapes; what is left out; other encodings; what is refused.
+cat >de.po <<'END'
+# Translators
+#, fuzzy
+msgid ""
+msgstr ""
+"Language: de\n"
+"Content-Type: text/plain; charset=UTF-8\n"
+
+#: a.c:1
+#| msgid "Close"
+msgid "_Open"
+msgstr "_Öffnen"
+msgctxt "menu"
+msgid "_Open" msgstr "Auf\t\"machen\"\\ \303\251"
+
+#, c-format
+msgid "%d file"
+msgid_plural "%d files"
+msgstr[0] "%d Datei"
+msgstr[1] "%d Dateien"
+#, fuzzy, c-format
+msgid "Guess"
+msgstr "Geraten"
+msgid "Nothing"
+msgstr ""
+msgid ""
+"Two "
+"parts"
+msgstr ""
+"Zwei "
+
+"Teile"
+#~ msgid "Old"
+#~ msgstr "A"
+#~ "lt"
+#~| msgid "x"
+#~ msgid "Older"
+#~ msgstr "Älter"
+END
+gettext_rows='_Open\t_Öffnen\n_Open\tAuf "machen"\\ é\n%%d file\t%%d Datei\n%%d files\t%%d Dateien\nTwo parts\tZwei Teile\n'
+converts "$gettext_rows" --from gettext de.po
+stderr_has "9 rows read, 5 written; 1 fuzzy, 1 untranslated, 2 obsolete"
+gzip -k de.po
+converts "$gettext_rows" --from gettext de.po.gz
+printf '\xef\xbb\xbfmsgid ""\nmsgstr "Content-Type: text/plain; charset=UTF-8"\nmsgid "A"\nmsgstr "B"' >bom.po
+converts 'A\tB\n' --from gettext bom.po
+iconv -f UTF-8 -t UTF-16 de.po >wide.po
+converts "$gettext_rows" --from gettext wide.po
+# In Shift_JIS, the second byte of a character may be a backslash.
+printf 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=Shift_JIS\\n"\nmsgid "table"\nmsgstr "\x95\x5c"\n' >ja.po
+converts 'table\t表\n' --from gettext ja.po
+printf 'msgid "%%d day"\nmsgid_plural "%%d days"\nmsgstr[0] "%%d일"\n' >ko.po
+converts '%%d days\t%%d일\n' --from gettext ko.po
+printf 'msgid "A"\nmsgstr "B"\nmsgid "A"\nmsgstr "C"\nmsgctxt ""\nmsgid "A"\nmsgstr "D"\n' >twice.po
+converts 'A\tB\nA\tD\n' --from gettext twice.po
+stderr_has "3 rows read, 2 written; 1 repeated"
+bad_po() { # TEXT CONTENT
+  printf "$2" >bad.po
+  refused "$1" --from gettext bad.po
+}
+bad_po "bad.po:2: expected msgid, msgstr or a string before 'mgsstr \"B\"'" 'msgid "A"\nmgsstr "B"\n'
+bad_po "bad.po:2: a string has no '\"' at its end" 'msgid "A"\nmsgstr "B\n'
+bad_po "bad.po:2: a string has no '\"' at its end" 'msgid "A"\nmsgstr "B\\'
+bad_po "bad.po:1: expected a string before 'A'" 'msgid A\n'
+bad_po "bad.po:1: expected msgid before '\"A\"'" '"A"\n'
+bad_po "bad.po:1: expected another part of the entry before 'msgstr \"A\"'" 'msgstr "A"\n'
+bad_po "bad.po:2: expected another part of the entry before 'msgid \"B\"'" 'msgid "A"\nmsgid "B"\n'
+bad_po "bad.po:3: expected another part of the entry before 'msgstr \"C\"'" 'msgid "A"\nmsgstr "B"\nmsgstr "C"\n'
+bad_po "bad.po:2: expected msgstr before ''" 'msgid "A"\n'
+bad_po "bad.po: the encoding 'x-none' is not known" 'msgid ""\nmsgstr "Content-Type: text/plain; charset=x-none\\n"\n'
+bad_po "bad.po: message 'A' is not in the encoding that its header names, or UTF-8" 'msgid "A"\nmsgstr "\xff"\n'
+bad_po "bad.po: message 'A' has a NUL" 'msgid "A"\nmsgstr "B\\0"\n'
+printf 'msgid "C"\nmsgstr "D"\n' >>bad.po
+converts 'C\tD\n' --from gettext --skip-bad bad.po
+stderr_has "2 rows read, 1 written; 1 malformed"
+
+# Compiled: both byte orders, contexts, plurals, an encoding, strings that depend on the system, and truncation.
+mo() { # ORDER ID TEXT...: a file with these strings, in which a | is a NUL; each is of fewer than 256 bytes
+  local order=$1 ids='' texts='' data='' n=$((($# - 1) / 2)) at
+  shift
+  word() { [ $order = little ] && printf '\\x%02x\\x%02x\\0\\0' $(($1 % 256)) $(($1 / 256)) || printf '\\0\\0\\x%02x\\x%02x' $(($1 / 256)) $(($1 % 256)); }
+  at=$((28 + 16 * n + ${#extra} / 4))
+  while [ $# -gt 0 ]; do
+    ids+=$(word $(printf "$1" | wc -c))$(word $at) data+=${1//|/\\0}'\0'
+    at=$((at + $(printf "$1" | wc -c) + 1))
+    texts+=$(word $(printf "$2" | wc -c))$(word $at) data+=${2//|/\\0}'\0'
+    at=$((at + $(printf "$2" | wc -c) + 1))
+    shift 2
+  done
+  [ $order = little ] && printf '\xde\x12\x04\x95' || printf '\x95\x04\x12\xde'
+  printf "$(word ${revision:-0})$(word $n)$(word $((28 + ${#extra} / 4)))$(word $((28 + ${#extra} / 4 + 8 * n)))$(word 0)$(word 0)$extra$ids$texts$data"
+}
+extra=
+for order in little big; do
+  mo $order '' 'Content-Type: text/plain; charset=UTF-8\n' '%%d file|%%d files' '%%d Datei|%%d Datein|%%d Dateien' Empty '' 'menu\4Open' 'Öffnen' >$order.mo
+  converts '%%d file\t%%d Datei\n%%d files\t%%d Dateien\nOpen\tÖffnen\n' --from gettext $order.mo
+  stderr_has "4 rows read, 3 written; 1 untranslated"
+done
+mo little '' 'Content-Type: text/plain; charset=ISO-8859-1\n' caf\\xe9 Caf\\xe9 >latin.mo
+converts 'café\tCafé\n' --from gettext latin.mo
+mo little caf\\xe9 Caf\\xe9 A B >latin.mo
+refused "latin.mo: message 'caf' is not in the encoding that its header names, or UTF-8" --from gettext latin.mo
+converts 'A\tB\n' --from gettext --skip-bad latin.mo
+extra='\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00' revision=1
+mo little A B >system.mo
+extra= revision=
+converts 'A\tB\n' --from gettext system.mo
+stderr_has "3 rows read, 1 written; 2 dependent on the system"
+for n in $(seq 4 $(($(wc -c <little.mo) - 2))); do
+  head -c "$n" little.mo >cut.mo
+  expect 1 data convert --from gettext cut.mo -o refused.tsv
+  stderr_has "cut.mo: byte "
+done
+absent refused.tsv
+revision=512
+printf '\xde\x12\x04\x95\0\0\2\0%020d' 0 >bad.mo
+refused "bad.mo: byte 4: revision 2.0, expected 0 or 1" --from gettext bad.mo
+revision=
+
+# A tree: the catalogs of a language, two languages, regions; other files are ignored.
+for l in ko de pt_BR sr@latin; do mkdir -p locale/$l/LC_MESSAGES; done
+mo little '' 'Content-Type: text/plain; charset=UTF-8\n' Open 열기 Close 닫기 >locale/ko/LC_MESSAGES/a.mo
+mo little Open 열다 >locale/ko/LC_MESSAGES/b.mo
+mo little Open Öffnen Save Sichern >locale/de/LC_MESSAGES/a.mo
+mo little Open Abrir >locale/pt_BR/LC_MESSAGES/a.mo
+mo little Open Otvori >locale/sr@latin/LC_MESSAGES/a.mo
+echo none >locale/ko/LC_MESSAGES/README
+converts 'Open\t열기\nClose\t닫기\nOpen\t열다\n' --from gettext --columns en,ko locale
+converts '열기\tÖffnen\n' --from gettext --columns ko,de locale
+stderr_has "4 rows read, 1 written; 3 without a translation"
+converts 'Abrir\tOpen\n' --from gettext --columns pt,en locale
+converts 'Open\tÖffnen\tAbrir\n' --from gettext --columns en,de,pt-br locale
+refused "locale: no text is of language 'fr'; there are de, ko, pt_BR, sr@latin" --from gettext --columns en,fr locale
+refused "no text is of language 'sr'" --from gettext --columns en,sr locale
+converts 'Open\tOtvori\n' --from gettext --columns en,sr@latin locale
+refused "locale: which languages? --columns en,de" --from gettext locale
+mkdir locale/pt
+mkdir locale/pt/LC_MESSAGES
+mo little Open Abre >locale/pt/LC_MESSAGES/a.mo
+converts 'Open\tAbre\n' --from gettext --columns en,pt locale
+stderr_has "2 rows read, 1 written; 1 repeated"
+cp de.po po-of-app.de.po
+converts "$gettext_rows" --from gettext --columns en,de po-of-app.de.po
+cp de.po app.po
+converts "$gettext_rows" --from gettext --columns en,de app.po
+printf x >locale/ko/LC_MESSAGES/b.mo
+refused "locale/ko/LC_MESSAGES/b.mo:1: expected msgid, msgstr or a string before 'x'" --from gettext --columns en,ko locale
+converts 'Open\t열기\nClose\t닫기\n' --from gettext --skip-bad --columns en,ko locale
+stderr_has "3 rows read, 2 written; 1 malformed"
+
+# Messages in JSON: nested, in two files and in trees of several layouts; what is refused.
+mkdir -p i18n locales/en locales/de
+printf '{"@metadata": {"authors": ["A"]}, "open": "Open", "menu": {"quit": "Quit", "n": 3}, "days": ["Mon", "Tue"]}' >i18n/en.json
+printf '{"menu": {"quit": "Beenden"}, "days": ["Mo"], "open": "Öffnen", "more": "Mehr"}' >i18n/de.json
+printf '{"open": "Apri"}' >i18n/it.json
+converts 'Open\tÖffnen\nQuit\tBeenden\nMon\tMo\n' --from json-messages i18n/en.json i18n/de.json
+stderr_has "5 rows read, 3 written; 2 without a translation"
+converts 'Öffnen\tApri\n' --from json-messages --columns de,it i18n
+refused "no text is of language 'fr'; there are de, en, it" --from json-messages --columns en,fr i18n
+refused "en.json: which languages? --columns en,de" --from json-messages i18n/en.json
+printf '{"a": "One", "b_one": "file"}' >locales/en/common.json
+printf '{"a": "Eins"}' >locales/de/common.json
+printf '{"a": "Two"}' >locales/en/other.json
+printf '{"a": "Zwei"}' >locales/de/other.json
+converts 'One\tEins\nTwo\tZwei\n' --from json-messages --columns en,de locales
+printf '{"@@locale": "en", "hi": "Hello", "@hi": {"description": "x"}}' >app_en.arb
+printf '{"@@locale": "pt", "hi": "Olá"}' >app_pt_BR.arb
+converts 'Hello\tOlá\n' --from json-messages --columns en,pt app_en.arb app_pt_BR.arb
+printf '{"open": "a\\u0000b", "menu": {"quit": "Fin"}}' >bad.json
+refused "bad.json: message '/open' has a NUL" --from json-messages i18n/en.json bad.json
+converts 'Quit\tFin\n' --from json-messages --skip-bad i18n/en.json bad.json
+stderr_has "1 malformed"
+printf '{"open": \n' >bad.json
+refused "bad.json:" --from json-messages i18n/en.json bad.json
+
+# XLIFF 1.2 and 2: layout, states, alternatives, languages in either order; what is refused.
+cat >one.xlf <<'END'
+<?xml version="1.0" encoding="UTF-8"?>
+<xliff version="1.2" xmlns="urn:oasis:names:tc:xliff:document:1.2"><file source-language="en-US" target-language="de" original="a"><body>
+<trans-unit id="1"><source>It <g id="1">rains</g>.<ph id="2">&lt;br/&gt;<sub>not this</sub></ph></source><seg-source><mrk mtype="seg">It</mrk></seg-source>
+<target state="translated">Es regnet.<x id="2"/></target><alt-trans><source>No</source><target>Nein</target></alt-trans></trans-unit>
+<trans-unit id="h" restype="x-gettext-domain-header"><source>Language: de</source><target>Language: de</target></trans-unit>
+<trans-unit id="2"><source>Alone</source></trans-unit>
+<trans-unit id="3"><source>Blank</source><target> </target></trans-unit>
+<trans-unit id="4"><source>Fresh</source><target state="new">Fresh</target></trans-unit>
+<trans-unit id="5"><source>Guess</source><target state="needs-review-translation">Rat</target></trans-unit>
+<trans-unit id="6"><source>One &amp; two</source><target>Eins
+und zwei</target></trans-unit>
+</body></file></xliff>
+END
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff one.xlf
+stderr_has "7 rows read, 2 written; 1 header, 3 untranslated, 1 not final"
+converts 'Es regnet.\tIt rains.\nEins und zwei\tOne & two\n' --from xliff --columns de,en one.xlf
+refused "one.xlf: the languages are en-US and de, not en and fr" --from xliff --columns en,fr one.xlf
+refused "xliff: 3 languages, expected 2" --from xliff --columns en,de,fr one.xlf
+cat >two.xlf <<'END'
+<x:xliff xmlns:x="urn:oasis:names:tc:xliff:document:2.0" version="2.0" srcLang="en" trgLang="de"><x:file id="f"><x:unit id="1"><x:notes><x:note>No</x:note></x:notes>
+<x:segment state="final"><x:source>A<x:cp hex="0009"/><x:pc id="1">cat</x:pc>.</x:source><x:target>Eine <x:mrk id="m">Katze</x:mrk>.</x:target></x:segment>
+<x:ignorable><x:source>..</x:source><x:target>..</x:target></x:ignorable>
+<x:segment state="initial"><x:source>A dog.</x:source><x:target>A dog.</x:target></x:segment></x:unit></x:file></x:xliff>
+END
+converts 'A cat.\tEine Katze.\n' --from xliff --columns en,de two.xlf
+stderr_has "2 rows read, 1 written; 1 untranslated"
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\nA cat.\tEine Katze.\n' --from xliff one.xlf two.xlf
+sed 's/Alone/A \& b/' one.xlf >bad.xlf
+refused "bad.xlf:6: " --from xliff bad.xlf
+converts 'It rains.\tEs regnet.\nOne & two\tEins und zwei\n' --from xliff --skip-bad bad.xlf
+stderr_has "1 malformed"
+sed 's/A dog/A \& b/' two.xlf >bad.xlf
+expect 1 data convert --from xliff --skip-bad bad.xlf -o refused.tsv
+absent refused.tsv
+head -n 6 one.xlf >bad.xlf
+refused "bad.xlf:6: it ends too early" --from xliff bad.xlf
+printf '<xliff><trans-unit><trans-unit/></trans-unit></xliff>' >bad.xlf
+refused "bad.xlf:1: a unit in a unit" --from xliff bad.xlf
+refused "memory.tmx: no <trans-unit> or <segment> in it: is it XLIFF?" --from xliff memory.tmx
+
+# Qt: forms, variants, bytes, states.
+cat >de.ts <<'END'
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en"><context><name>Window</name>
+<message><location filename="a.cpp" line="1"/><source>&amp;Open</source><comment>menu</comment><translation>Ö&amp;ffnen</translation></message>
+<message numerus="yes"><source>%n file(s)</source><translation><numerusform>%n Datei</numerusform><numerusform>%n Dateien</numerusform></translation></message>
+<message><source>Long</source><translation variants="yes"><lengthvariant>Lang</lengthvariant><lengthvariant>L</lengthvariant></translation></message>
+<message><source>Bell<byte value="x7"/>rings</source><translation>Es läutet</translation></message>
+<message><source>Guess</source><translation type="unfinished">Rat</translation></message>
+<message><source>Nothing</source><translation type="unfinished"></translation></message>
+<message><source>Old</source><translation type="vanished">Alt</translation></message>
+<message><source>Older</source><translation type="obsolete"/></message>
+</context></TS>
+END
+converts '&Open\tÖ&ffnen\n%%n file(s)\t%%n Dateien\nLong\tLang\nBell rings\tEs läutet\n' --from qt-ts de.ts
+stderr_has "8 rows read, 4 written; 1 not final, 1 untranslated, 2 obsolete"
+expect 0 data convert --from qt-ts --columns de,en de.ts
+head -n 1 stdout >first
+printf 'Ö&ffnen\t&Open\n' >expected
+same expected first
+refused "de.ts: the languages are en and de_DE, not en and fr" --from qt-ts --columns en,fr de.ts
+refused "one.xlf: no <message> in it: is it Qt's .ts?" --from qt-ts one.xlf
+
+# Without --from, the files' endings choose the format, if they are of one; a wrong language lists those that are there.
+converts "$gettext_rows" de.po
+converts 'Es regnet.\tIt rains.\nEins und zwei\tOne & two\nEine Katze.\tA cat.\n' -c de,en one.xlf two.xlf
+converts 'Il pleut.\tIt rains & snows.\n' --columns fr,en memory.tmx.gz
+converts 'Hello\tOlá\n' --columns en,pt app_en.arb app_pt_BR.arb
+for files in 'i18n/en.json i18n/de.json' x.en 'de.po one.xlf' locale t.tsv; do
+  expect 2 data convert $files
+  stderr_has "which format? The name does not tell: --from FORMAT"
+done
+refused "memory.tmx: no text is of language 'it'; there are EN-gb, de, fr, en, eng" --columns en,it memory.tmx
+
 finish

@@ -136,6 +136,60 @@ expect 1 data filter --languages en, f.tsv
 printf 'one\n' >one.tsv
 expect 1 data filter one.tsv
 stderr_has "one.tsv:1: 1 column, expected at least 2"
+# Dropped rows with their reasons.
+printf 'A cat.\tUn chat.\nA\tlonger than that, by far\n...\t\nSame\tsame!\n' >r.tsv
+expect 0 data filter --rejected rejected.tsv r.tsv -o kept.tsv
+printf 'lengths too different\tA\tlonger than that, by far\nempty\t...\t\nidentical sides\tSame\tsame!\n' >expected
+same expected rejected.tsv
+printf 'A cat.\tUn chat.\n' >expected
+same expected kept.tsv
+expect 0 data filter --rejected rejected.tsv.gz r.tsv -o kept.tsv
+gzip -dc rejected.tsv.gz | head -n 1 >first
+printf 'lengths too different\tA\tlonger than that, by far\n' >expected
+same expected first
+expect 1 data filter --rejected kept.tsv r.tsv -o kept.tsv
+stderr_has "kept.tsv: kept and rejected rows need two files"
+expect 1 data filter --rejected no/where.tsv r.tsv -o none.tsv
+stderr_has "no/where.tsv"
+absent none.tsv
+printf 'A\tB\nC\n' >r.tsv
+expect 1 data filter --rejected none.tsv r.tsv -o kept.tsv
+absent none.tsv
+
+# Text of user interfaces.
+cleans() { # OPTIONS TEXT EXPECTED
+  printf '%s\t1234\n' "$2" >c.tsv
+  expect 0 data filter --max-ratio 0 --clean "$1" c.tsv
+  printf '%s\t1234\n' "$3" >expected
+  same expected stdout
+}
+cleans accelerators '_File' 'File'
+cleans accelerators 'Save &As' 'Save As'
+cleans accelerators 'Se&ttings' 'Settings'
+cleans accelerators '~Öffnen' 'Öffnen'
+cleans accelerators '파일 (&F)' '파일'
+cleans accelerators 'ファイル(_F)を開く' 'ファイルを開く'
+cleans accelerators 'R&D' 'R&D'
+cleans accelerators 'Find && replace' 'Find & replace'
+cleans accelerators 'the_long_name' 'the_long_name'
+cleans accelerators 'a & b ~ c _ d' 'a & b ~ c _ d'
+cleans markup '<b>Bold</b> &lt;all&gt; x<br/>y' 'Bold <all> x y'
+cleans markup 'caf&#233; &#xe9;t&eacute; &nope; &#0; &#xD800; & co' 'café été &nope; &#0; &#xD800; & co'
+cleans markup 'a < b > c <3 <unclosed' 'a < b > c <3 <unclosed'
+cleans placeholders 'Open %s: %1$ld of {count} {{ all }} $1 ${dir} %(name)s, %-5.2f' 'Open : of ,'
+cleans placeholders '100% sure, 5%% off, %n files, %L1, $100, $1.50, {not this one}, %(open' '100% sure, 5% off, files, , $100, $1.50, {not this one}, %(open'
+cleans placeholders 'Delete "%s" (%d) “{x}” now' 'Delete now'
+cleans ellipses 'Open...' 'Open'
+cleans ellipses 'Open … ...' 'Open'
+cleans ellipses 'Wait... more' 'Wait... more'
+cleans markup,accelerators,placeholders,ellipses '<i>_Save</i> &quot;%s&quot; as…' 'Save as'
+printf '%%s\t%%d\nA_ll %%s\tAlle %%s\n' >c.tsv
+gives 'All\tAlle\n' filter --clean accelerators,placeholders --rejected rejected.tsv c.tsv
+printf 'empty\t%%s\t%%d\n' >expected
+same expected rejected.tsv
+expect 2 data filter --clean markdown c.tsv
+stderr_has "clean: 'markdown', expected markup, accelerators, placeholders, or ellipses"
+
 expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
 lines_are stdout 4
 

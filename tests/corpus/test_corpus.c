@@ -94,7 +94,7 @@ static void texts_are_written_whole(void **state) {
 
 /* --- stopping, failing --- */
 
-static char paths[16][4096], directory[4096];
+static char paths[20][4096], directory[4096];
 static const char *file(int i, const char *name, const char *text) {
   snprintf(paths[i], sizeof paths[i], "%s", test_path(name));
   write_text(paths[i], text);
@@ -155,6 +155,18 @@ static cq_status convert_wikititles(cq_corpus_counts *counts, const char *output
 static cq_status convert_xquad(cq_corpus_counts *counts, const char *output, cq_error *error) {
   return convert(counts, output, error, "xquad", paths[10], paths[10], false);
 }
+static cq_status convert_gettext(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "gettext", paths[16], paths[17], false);
+}
+static cq_status convert_tree(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "gettext", paths[16], NULL, true);
+}
+static cq_status convert_json_messages(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "json-messages", paths[18], paths[18], false);
+}
+static cq_status convert_xliff(cq_corpus_counts *counts, const char *output, cq_error *error) {
+  return convert(counts, output, error, "xliff", paths[19], NULL, true);
+}
 static cq_status pivot_rows(cq_corpus_counts *counts, const char *output, cq_error *error, const char *on,
                             double memory_gb, cq_corpus_match match) {
   cq_corpus_pivot_options o = cq_corpus_pivot_default_options();
@@ -181,9 +193,10 @@ static cq_status dedup(cq_corpus_counts *counts, const char *output, cq_error *e
   return cq_corpus_dedup(counts, &o, error);
 }
 static cq_status filter(cq_corpus_counts *counts, const char *output, cq_error *error) {
-  const char *in = paths[11];
+  static const char *const cleanings[] = {"markup", "accelerators", "placeholders", "ellipses"};
+  const char *in = paths[11], *rejected = test_path("rejected.tsv");
   cq_corpus_filter_options o = cq_corpus_filter_default_options();
-  o.inputs = &in, o.n_inputs = 1, o.output = output;
+  o.inputs = &in, o.n_inputs = 1, o.output = output, o.clean = cleanings, o.n_clean = 4, o.rejected = rejected;
   return cq_corpus_filter(counts, &o, error);
 }
 static cq_status gloss(cq_corpus_counts *counts, const char *output, cq_error *error) {
@@ -236,11 +249,13 @@ static void every_allocation_may_fail(void **state) {
   static const struct {
     job run;
     uint64_t n_written;
-  } jobs[] = {{convert_moses, 2}, {convert_tmx, 1},     {convert_opus, 1},
-              {convert_ids, 1},   {convert_tatoeba, 1}, {convert_wikititles, 1},
-              {convert_xquad, 2}, {pivot, 3},           {pivot_on_disk, 1},
-              {sample, 2},        {dedup, 2},           {filter, 3},
-              {gloss, 2},         {inflect, 1},         {transliterate, 1}};
+  } jobs[] = {{convert_moses, 2},   {convert_tmx, 1},     {convert_opus, 1},
+              {convert_ids, 1},     {convert_tatoeba, 1}, {convert_wikititles, 1},
+              {convert_xquad, 2},   {pivot, 3},           {pivot_on_disk, 1},
+              {convert_gettext, 4}, {convert_tree, 3},    {convert_json_messages, 2},
+              {convert_xliff, 1},   {sample, 2},          {dedup, 2},
+              {filter, 3},          {gloss, 2},           {inflect, 1},
+              {transliterate, 1}};
   char output[4096], links[16384];
   (void)state;
   file(0, "x.en", "A cat.\nA dog.\n");
@@ -262,6 +277,12 @@ static void every_allocation_may_fail(void **state) {
   file(13, "lemmas.tsv", "cat\tcats\npet\tCatty\n");
   file(14, "names.tsv", "Boris\tБорис\nMartin\tМартин\nTomas\tТомас\nSimon\tСимон\n");
   file(15, "names.txt", "Borist met Boris.\n");
+  file(16, "x.po",
+       "msgctxt \"c\"\nmsgid \"A\"\nmsgid_plural \"As\"\nmsgstr[0] \"B\"\nmsgstr[1] \"Bs\"\n"
+       "msgid \"C\"\nmsgstr \"D\"\n");
+  file(17, "y.po", "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=UTF-8\"\nmsgid \"A\"\nmsgstr \"B\"\n");
+  file(18, "m.json", "{\"a\": \"A\", \"b\": {\"c\": [\"C\"]}}");
+  file(19, "x.xlf", "<xliff><trans-unit><source>A</source><target>B</target></trans-unit></xliff>");
   snprintf(output, sizeof output, "%s", test_path("out.tsv.gz"));
   snprintf(directory, sizeof directory, "%s", test_path("."));
   for (size_t j = 0; j < sizeof jobs / sizeof *jobs; j++)
