@@ -214,8 +214,8 @@ static bool take_format(cq_document_format *out, serve_request *r, const serve_m
     *out = rows[i].format;
     if (!strcmp(rows[i].type, type->type)) return true;
   }
-  serve_fail_media_type(r, type->type, "a format of documents: text/plain, text/html, text/csv, application/json, ...");
-  return false;
+  return serve_fail_media_type(r, type->type,
+                               "a format of documents: text/plain, text/html, text/csv, application/json, ...");
 }
 
 /* Reads the documents of a temporary file; its directory is removed from ids and messages. */
@@ -228,10 +228,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   if (u->language && *u->language) o.language = u->language;
   if (*u->type->charset) o.encoding = u->type->charset;
   cq_status status = cq_documents_open(&in, &path, 1, &o, &error);
-  if (status) {
-    serve_fail_error(r, &error);
-    return false;
-  }
+  if (status) return serve_fail_error(r, &error);
   while (!status && !(status = cq_documents_next(&d, in, &error)) && d.id.data) {
     if (d.id.n > n_directory && !memcmp(d.id.data, path, n_directory)) d.id.data += n_directory, d.id.n -= n_directory;
     b->n_bytes += DOCUMENT_BYTES + d.id.n + d.language.n + d.text.n + d.title.n + d.url.n + d.metadata.n;
@@ -268,10 +265,7 @@ static bool take_upload(serve_request *r, batch *b, const char *directory, const
   const char *name = last_component(u->name);
   snprintf(path, sizeof path, "%s/%s", directory, name);
   FILE *file = fopen(path, "wbx");
-  if (!file && errno == EEXIST) {
-    serve_fail(r, SERVE_INVALID, NULL, "two files are named '%s'", name);
-    return false;
-  }
+  if (!file && errno == EEXIST) return serve_fail(r, SERVE_INVALID, NULL, "two files are named '%s'", name);
   const bool written = file && fwrite(u->bytes.data, 1, u->bytes.n, file) == u->bytes.n;
   const bool closed = file && fclose(file) == 0;
   if (!written || !closed)

@@ -56,8 +56,8 @@ bool serve_expand_body(serve_request *r) {
     expand(r, rows[i].compression);
     return !r->code;
   }
-  serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Encoding is '%.100s', expected gzip, deflate or zstd", encoding);
-  return false;
+  return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Encoding is '%.100s', expected gzip, deflate or zstd",
+                    encoding);
 }
 
 /* ---- Content-Type ---- */
@@ -140,8 +140,8 @@ bool serve_take_media_type(serve_media_type *out, serve_request *r, const char *
   return take_type_slice(out, r, cq_slice_of(header ? header : ""));
 }
 
-void serve_fail_media_type(serve_request *r, const char *type, const char *expected) {
-  serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Type is '%s', expected %s", type, expected);
+bool serve_fail_media_type(serve_request *r, const char *type, const char *expected) {
+  return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Type is '%s', expected %s", type, expected);
 }
 
 /* ---- JSON ---- */
@@ -177,10 +177,7 @@ static void decode(serve_request *r, const char *charset) {
 static bool decode_json(serve_request *r) {
   serve_media_type type;
   if (!serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return false;
-  if (!may_be_json(type.type)) {
-    serve_fail_media_type(r, type.type, "application/json");
-    return false;
-  }
+  if (!may_be_json(type.type)) return serve_fail_media_type(r, type.type, "application/json");
   const char *marked = cq_encoding_marked((cq_slice){r->body.data, r->body.n});
   const bool is_utf8 = !*type.charset || !strcasecmp(type.charset, "utf-8") || !strcasecmp(type.charset, "utf8");
   if (marked || !is_utf8) decode(r, marked ? marked : type.charset);
@@ -337,11 +334,9 @@ static bool take_part_header(serve_part *out, serve_request *r, cq_slice line) {
   if (is_fine && n == 12 && !strncasecmp(line.data, "Content-Type", n)) return take_type_slice(&out->type, r, value);
   if (is_fine && n == 19 && !strncasecmp(line.data, "Content-Disposition", n)) is_fine = take_disposition(out, value);
   if (n == 25 && !strncasecmp(line.data, "Content-Transfer-Encoding", n) && value.n && value.data[0] != '7' &&
-      value.data[0] != '8' && !(value.n == 6 && !strncasecmp(value.data, "binary", 6))) {
-    serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Transfer-Encoding is '%.*s', expected none",
-               (int)(value.n < 60 ? value.n : 60), value.data);
-    return false;
-  }
+      value.data[0] != '8' && !(value.n == 6 && !strncasecmp(value.data, "binary", 6)))
+    return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Transfer-Encoding is '%.*s', expected none",
+                      (int)(value.n < 60 ? value.n : 60), value.data);
   if (!is_fine)
     serve_fail(r, SERVE_MALFORMED, NULL, "the form has a part with the header '%.*s'",
                (int)(line.n < 200 ? line.n : 200), line.data);
