@@ -339,31 +339,19 @@ static void post_documents(serve_request *r) {
   "\"passages\":{\"type\":\"integer\"},\"documents\":{\"type\":\"integer\"}}"
 
 const serve_route serve_document_routes[] = {
-    {.method = "GET",
-     .path = "/api/documents/",
-     .prepare = get_document,
-     .summary = "A document by its id, all of its text",
+    {"GET", "/api/documents/", SERVE_OURS, 0, get_document, NULL, .summary = "A document by its id, all of its text",
      .answer_schema = "{\"id\":{\"type\":\"string\"},\"text\":{\"type\":\"string\"}}"},
-    {.method = "PUT",
-     .path = "/api/documents/",
-     .prepare = put_document,
+    {"PUT", "/api/documents/", SERVE_OURS, 0, put_document, NULL,
      .summary = "Add a document, in place of one with its id; fields besides these are metadata",
      .body = "{\"text\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"url\":{\"type\":\"string\"},"
              "\"language\":{\"type\":\"string\"}}",
      .answer_schema = ADDED},
-    {.method = "DELETE",
-     .path = "/api/documents/",
-     .prepare = delete_document,
-     .summary = "Remove a document by its id",
+    {"DELETE", "/api/documents/", SERVE_OURS, 0, delete_document, NULL, .summary = "Remove a document by its id",
      .answer_schema = "{\"removed\":{\"type\":\"integer\"}}"},
-    {.method = "POST",
-     .path = "/api/documents",
-     .flags = SERVE_FILE,
-     .prepare = post_documents,
+    {"POST", "/api/documents", SERVE_OURS, SERVE_FILE, post_documents, NULL,
      .summary = "Add the documents of a file, or of the files of a form (multipart/form-data): JSON lines, JSON, CSV, "
                 "TSV, text, Markdown, HTML, TREC. The Content-Type decides the format, else the extension (notes.md); "
                 "language is that of documents that do not state theirs",
-     .arguments = "name language",
-     .answer_schema = ADDED},
+     .arguments = "name language", .answer_schema = ADDED},
     {0},
 };

@@ -84,11 +84,7 @@ static void prepare_model(serve_request *r) {
 }
 
 const serve_route serve_openai_routes[] = {
-    {.method = "POST",
-     .path = "/v1/embeddings",
-     .style = SERVE_OPENAI,
-     .prepare = prepare_embeddings,
-     .answer = answer_embeddings,
+    {"POST", "/v1/embeddings", SERVE_OPENAI, 0, prepare_embeddings, answer_embeddings,
      .summary = "Vectors of texts, of length 1, as OpenAI's interface gives them",
      .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
              "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
@@ -98,26 +94,12 @@ const serve_route serve_openai_routes[] = {
              "\"prompt_name\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
                       "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
-    {.method = "POST",
-     .path = "/embeddings", /* of clients whose base_url lacks /v1, as TEI has it */
-     .style = SERVE_OPENAI,
-     .flags = SERVE_HIDDEN,
-     .prepare = prepare_embeddings,
-     .answer = answer_embeddings,
+    /* Of clients whose base_url lacks /v1, as TEI has it. */
+    {"POST", "/embeddings", SERVE_OPENAI, SERVE_HIDDEN, prepare_embeddings, answer_embeddings,
      .summary = "The same as /v1/embeddings"},
-    {.method = "GET",
-     .path = "/v1/models",
-     .style = SERVE_OPENAI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_models,
-     .summary = "The model that is served",
+    {"GET", "/v1/models", SERVE_OPENAI, SERVE_INLINE, prepare_models, NULL, .summary = "The model that is served",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"}}"},
-    {.method = "GET",
-     .path = "/v1/models/",
-     .style = SERVE_OPENAI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_model,
-     .summary = "A model by its name",
+    {"GET", "/v1/models/", SERVE_OPENAI, SERVE_INLINE, prepare_model, NULL, .summary = "A model by its name",
      .answer_schema = "{\"id\":{\"type\":\"string\"},\"object\":{\"const\":\"model\"}}"},
     {0},
 };
