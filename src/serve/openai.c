@@ -50,16 +50,14 @@ static void answer_embeddings(serve_request *r) {
       cq_builder_text(b, "}");
     }
   }
-  cq_builder_text(b, "],\"model\":");
-  cq_json_text(b, r->model->name, strlen(r->model->name));
+  cq_json_member(b, "],\"model\":", cq_slice_of(r->model->name));
   cq_builder_printf(b, ",\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu},\"calque\":{\"truncated\":%zu}}",
                     serve_work_n_tokens(w), serve_work_n_tokens(w), w->n_truncated);
   serve_answer(r);
 }
 
 static void put_model(cq_builder *b, const serve_model *m) {
-  cq_builder_text(b, "{\"id\":");
-  cq_json_text(b, m->name, strlen(m->name));
+  cq_json_member(b, "{\"id\":", cq_slice_of(m->name));
   cq_builder_printf(
       b,
       ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"

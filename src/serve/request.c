@@ -88,6 +88,13 @@ bool serve_fail_memory(serve_request *r) {
   return serve_fail(r, SERVE_INTERNAL, NULL, "out of memory");
 }
 
+bool serve_has_index(serve_request *r, bool writing) {
+  if (!r->model->index)
+    return serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
+  return !writing || r->shared->writable ||
+         serve_fail(r, SERVE_FORBIDDEN, NULL, "the index is read-only: start the server with --writable");
+}
+
 void serve_answer(serve_request *r) {
   if (r->answer.failed)
     serve_fail_memory(r);

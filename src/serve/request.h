@@ -100,6 +100,8 @@ bool serve_fail(serve_request *request, serve_mistake mistake, const char *param
 /* Fails with an error of the library. */
 bool serve_fail_error(serve_request *request, const cq_error *error);
 bool serve_fail_memory(serve_request *request);
+/* Fails without an index or, for writing, with one that is read-only. */
+bool serve_has_index(serve_request *request, bool writing);
 /* Ends an answer that was written to request->answer. */
 void serve_answer(serve_request *request);
 

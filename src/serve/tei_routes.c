@@ -79,8 +79,8 @@ static void put_token(cq_builder *b, const cq_encoder *encoder, int32_t id) {
   cq_slice text = {"", 0};
   bool special = false;
   if (!cq_encoder_token(&text, &special, encoder, id)) text = (cq_slice){"", 0};
-  cq_builder_printf(b, "{\"id\":%d,\"text\":", (int)id);
-  cq_json_text(b, text.data, text.n);
+  cq_builder_printf(b, "{\"id\":%d", (int)id);
+  cq_json_member(b, ",\"text\":", text);
   cq_builder_printf(b, ",\"special\":%s,\"start\":null,\"stop\":null}", special ? "true" : "false");
 }
 
@@ -121,8 +121,7 @@ static void prepare_info(serve_request *r) {
   const serve_model *m = r->model;
   const serve_limits *limits = &r->shared->limits;
   cq_builder *b = &r->answer;
-  cq_builder_text(b, "{\"model_id\":");
-  cq_json_text(b, m->name, strlen(m->name));
+  cq_json_member(b, "{\"model_id\":", cq_slice_of(m->name));
   cq_builder_printf(
       b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
       m->fingerprint, m->precision);
