@@ -19,9 +19,7 @@ static int run_convert(const cli_call *call) {
 const cli_command cli_data_convert = {
     .name = "convert",
     .summary = "Moses, Parquet, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
-    .arguments = "FILE...",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("FILE...", 0, -1),
     .description = "Reads parallel text as it is published, and writes one row per line: a sentence, a tab, its "
                    "translation. Reports how many rows were dropped, and why. Files may be compressed (gzip, xz, "
                    "Zstandard); for --columns, see the format's line below.",

@@ -13,9 +13,7 @@ static int run_dedup(const cli_call *call) {
 const cli_command cli_data_dedup = {
     .name = "dedup",
     .summary = "drop rows that repeat earlier ones, or share a sentence with a test set",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Drops repeated rows, and keeps the first of each. Files are read one after the other; without "
                    "files, standard input is read. Memory grows by about 20 bytes a row.",
     .example = "calque data dedup train-*.tsv.gz --against test.tsv.gz --against dev.tsv.gz -o train.tsv.gz",

@@ -13,9 +13,7 @@ static int run_filter(const cli_call *call) {
 const cli_command cli_data_filter = {
     .name = "filter",
     .summary = "drop rows that cannot be translations: by length, script, language, identical sides",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Drops rows that are unlikely to be translations. Files are read one after the other; without "
                    "files, standard input is read. A side's script is that of most of its letters; a side without "
                    "letters passes. --other-language identifies languages, as calque data language does.",

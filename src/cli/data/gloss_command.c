@@ -13,9 +13,7 @@ static int run_gloss(const cli_call *call) {
 const cli_command cli_data_gloss = {
     .name = "gloss",
     .summary = "translate sentences word by word, for languages with a dictionary but no parallel text",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Writes each sentence and its word-by-word translation from a dictionary; unknown words stay as "
                    "they are. A student learns a language's words from that far better than from the dictionary's "
                    "rows. Files are read one after the other; without files, standard input is read.",

@@ -14,9 +14,7 @@ static int run_inflect(const cli_call *call) {
 const cli_command cli_data_inflect = {
     .name = "inflect",
     .summary = "complete a dictionary by the inflected forms that untranslated text has",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Writes rows for words of the text that a dictionary lacks and that are forms of its words: \"houses\" has the "
         "translations of \"house\". The endings and beginnings that words exchange are learned from the text, in any "

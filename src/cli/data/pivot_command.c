@@ -15,9 +15,7 @@ static int run_pivot(const cli_call *call) {
 const cli_command cli_data_pivot = {
     .name = "pivot",
     .summary = "join two corpora that have a language in common",
-    .arguments = "FIRST SECOND",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("FIRST SECOND", 2, 2),
     .description = "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
                    "their other columns are written, first the first file's, then the second's. Every row of one file "
                    "is paired with every row of the other that has the sentence.",

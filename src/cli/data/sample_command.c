@@ -13,9 +13,7 @@ static int run_sample(const cli_call *call) {
 const cli_command cli_data_sample = {
     .name = "sample",
     .summary = "take a random sample of the rows, in their order",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Draws rows at random, each with the same probability. Files are read one after the other; without "
                    "files, standard input is read.",
     .example = "calque data sample --rows 50000 en-de.tsv.gz -o 50k.tsv.gz",

@@ -14,9 +14,7 @@ static int run_transliterate(const cli_call *call) {
 const cli_command cli_data_transliterate = {
     .name = "transliterate",
     .summary = "complete a dictionary by names of untranslated text, in the other language's letters",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Writes rows for words that a dictionary lacks and that the text writes only with a capital letter: names, "
         "which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are written is "

@@ -122,9 +122,7 @@ static int run_index_hubness(const cli_call *call) {
 const cli_command cli_index_hubness = {
     .name = "hubness",
     .summary = "measure hubness, for search --csls",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Hubs are documents that are near many queries, whatever they ask. This computes the hubness of "
                    "each passage, the mean cosine of its nearest queries, which 'calque search --csls' subtracts from "
                    "the score (CSLS). The queries are kept in the index for passages that are added later.",

@@ -34,9 +34,7 @@ static int run_index_new(const cli_call *call) {
 static const cli_command index_new = {
     .name = "new",
     .summary = "make an empty index for a model",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Makes an empty index. It belongs to its model: documents and queries are encoded with it.",
     .example = "calque index new --model multilingual news.index",
     CLI_OPTIONS(struct new_args, new_options),
@@ -76,9 +74,7 @@ static int run_index_remove(const cli_call *call) {
 static const cli_command index_remove = {
     .name = "remove",
     .summary = "remove documents by id",
-    .arguments = "INDEX ID...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX ID...", 2, -1),
     .description = "Removes documents by their ids, which 'calque search' prints.",
     .example = "calque index remove news.index news.de.gz:17",
     .run = run_index_remove,
@@ -125,9 +121,7 @@ static int run_index_approximate(const cli_call *call) {
 static const cli_command index_approximate = {
     .name = "approximate",
     .summary = "approximate nearest neighbors (ANN: HNSW, IVF), for millions of documents",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Builds a FAISS index for approximate nearest neighbors (ANN). ANN finds candidates without "
                    "comparing every vector, and calque computes their cosines exactly: scores are right, but some "
                    "neighbors may be missed (recall). Documents that are added later are searched exactly until the "
@@ -174,9 +168,7 @@ static int run_index_info(const cli_call *call) {
 static const cli_command index_info = {
     .name = "info",
     .summary = "show how much is in an index, and of which model",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Prints how many documents and passages an index has, the dimension of their vectors, its model, "
                    "how many vectors its approximation (ANN) covers (removed documents included), and the number of "
                    "documents in each language.",
@@ -210,9 +202,7 @@ static int run_index_check(const cli_call *call) {
 static const cli_command index_check = {
     .name = "check",
     .summary = "verify the checksums of an index",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Compares documents, vectors, deletions, hubness and the approximation with their checksums. If "
                    "something is damaged, exits with 1 and names file and document. A search verifies what it reads, "
                    "so damage never changes results unnoticed.",
@@ -249,9 +239,7 @@ static int run_index_get(const cli_call *call) {
 static const cli_command index_get = {
     .name = "get",
     .summary = "print documents by id, as JSON",
-    .arguments = "INDEX ID...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX ID...", 2, -1),
     .description = "Prints documents as they were added, one JSON object per line: the whole text, title, url, "
                    "language and metadata.",
     .example = "calque index get news.index news.de.gz:17",
@@ -277,9 +265,7 @@ static int run_index_compact(const cli_call *call) {
 static const cli_command index_compact = {
     .name = "compact",
     .summary = "give back the room of documents that were removed or replaced",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Rewrites the index without documents that were removed or replaced. Running searches keep the old "
                    "state. An approximation (ANN) is dropped: build it again afterwards.",
     .example = "calque index compact news.index",

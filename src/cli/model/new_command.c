@@ -31,9 +31,7 @@ static int run_model_new(const cli_call *call) {
 const cli_command cli_model_new = {
     .name = "new",
     .summary = "make a student for distillation: new vocabulary, copy, or a fresh model",
-    .arguments = "DIRECTORY",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("DIRECTORY", 1, 1),
     .description =
         "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's own layers "
         "under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new piece starts as the "

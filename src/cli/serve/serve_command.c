@@ -142,8 +142,7 @@ static int run(const cli_call *call) {
 const cli_command cli_serve = {
     .name = "serve",
     .summary = "a search page and an HTTP service for documents, or for a model",
-    .arguments = "[INDEX|FOLDER]",
-    .max_arguments = 1,
+    CLI_ARGUMENTS("[INDEX|FOLDER]", 0, 1),
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
         "interfaces of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); "
