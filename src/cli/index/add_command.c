@@ -23,18 +23,10 @@ static const cq_option_part parts[] = {{.group = &cq_group_documents, .offset = 
                                        {0}};
 
 static const cq_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CQ_OPTION_TEXT,
-     .argument = "MODEL",
-     .offset = offsetof(struct args, model),
-     .otherwise = "the name it was made with",
-     .help = "where the index's model is now"},
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
+     .otherwise = "the name it was made with"},
     CLI_PRECISION(struct args, precision),
-    {.name = "ids",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, ids),
-     .help = "lines are an id, a tab and a text: --format tsv"},
+    {CQ_FLAG(struct args, "ids", ids, CHANGES, "lines are an id, a tab and a text: --format tsv")},
     CQ_PASSAGE_ROWS(struct args),
     CLI_THREADS(struct args, threads),
 };

@@ -90,13 +90,8 @@ struct approximate_args {
 static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
 
 static const cq_option approximate_options[] = {
-    {.name = "method",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "METHOD",
-     .choices = methods,
-     .number = CQ_APPROXIMATE_HNSW,
-     .offset = offsetof(struct approximate_args, method),
-     .help = "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again"},
+    {CQ_CHOICE(struct approximate_args, "method", method, CHANGES, CQ_APPROXIMATE_HNSW, methods, "METHOD",
+               "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again")},
     CLI_THREADS(struct approximate_args, threads),
 };
 
