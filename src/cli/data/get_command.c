@@ -5,7 +5,7 @@
 
 static int run_get(const cli_call *call) {
   cq_dataset_options *o = call->library;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   cli_hub_watch watch = {.line = run.progress};
   CLI_DATA_WATCH(o, &run);
   o->hub_progress = cli_hub_progress, o->hub_progress_context = &watch;

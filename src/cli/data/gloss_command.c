@@ -1,14 +1,7 @@
 /* calque data gloss: translates sentences word by word. */
 #include "cli/data/data_command.h"
 
-static int run_gloss(const cli_call *call) {
-  cq_corpus_gloss_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_gloss(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(gloss, "rows read", "written")
 
 const cli_command cli_data_gloss = {
     .name = "gloss",

@@ -1,15 +1,7 @@
 /* calque data inflect: finds inflected forms of a dictionary's words in text. */
 #include "cli/data/data_command.h"
 
-static int run_inflect(const cli_call *call) {
-  cq_corpus_inflect_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  run.read = "words without a translation", run.written = "rows written";
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_inflect(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(inflect, "words without a translation", "rows written")
 
 const cli_command cli_data_inflect = {
     .name = "inflect",

@@ -5,7 +5,7 @@ static const char *const taken[] = {"first", "second", NULL};
 
 static int run_pivot(const cli_call *call) {
   cq_corpus_pivot_options *o = call->library;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   o->first = call->arguments[0], o->second = call->arguments[1];
   CLI_DATA_WATCH(o, &run);
   const int code = cli_check_options(call);

@@ -1,14 +1,7 @@
 /* calque data sample: some rows at random. */
 #include "cli/data/data_command.h"
 
-static int run_sample(const cli_call *call) {
-  cq_corpus_sample_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_sample(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(sample, "rows read", "written")
 
 const cli_command cli_data_sample = {
     .name = "sample",

@@ -70,7 +70,7 @@ static int run_stats(const cli_call *call) {
   const struct stats_args *args = call->options;
   cq_corpus_stats_options *o = call->library;
   cq_corpus_figures figures;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   if (args->json && args->csv) return cli_usage(call->path, "--json and --csv exclude each other");
   CLI_DATA_INPUTS(o, call);
   CLI_DATA_WATCH(o, &run);

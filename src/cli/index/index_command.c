@@ -173,15 +173,8 @@ static const cli_command index_info = {
 
 /* --- check --- */
 
-struct check_args {
-  size_t size;
-  int threads;
-};
-
-static const cq_option check_options[] = {CLI_THREADS(struct check_args, threads)};
-
 static int run_index_check(const cli_call *call) {
-  const struct check_args *args = call->options;
+  const cli_threads_args *args = call->options;
   cq_error error = {0};
   cq_index *index = NULL;
   cq_context *ctx = NULL;
@@ -202,7 +195,7 @@ static const cli_command index_check = {
                    "something is damaged, exits with 1 and names file and document. A search verifies what it reads, "
                    "so damage never changes results unnoticed.",
     .example = "calque index check news.index",
-    CLI_OPTIONS(struct check_args, check_options),
+    CLI_THREADS_ONLY,
     .run = run_index_check,
 };
 
