@@ -61,11 +61,9 @@ static cq_status read_widths(cnn *c, const json_t *config, const char *path, cq_
 }
 
 static cq_status take_layers(cnn *c, cq_arena *arena, cq_error *error) {
-  c->layers = cq_arena_array(arena, (size_t)c->n, sizeof *c->layers);
-  c->base.params = cq_arena_array(arena, (size_t)c->n, 2 * sizeof *c->base.params);
+  c->layers = cq_arena_array_zeroed(arena, (size_t)c->n, sizeof *c->layers);
+  c->base.params = cq_arena_array_zeroed(arena, (size_t)c->n, 2 * sizeof *c->base.params);
   if (!c->layers || !c->base.params) return cq_fail_memory(error, "a CNN");
-  memset(c->layers, 0, (size_t)c->n * sizeof *c->layers);
-  memset(c->base.params, 0, (size_t)c->n * 2 * sizeof *c->base.params);
   c->base.n_params = 2 * (size_t)c->n;
   c->base.n_pack_parts = (size_t)c->n;
   for (int64_t i = 0; i < c->n; i++) {

@@ -39,11 +39,9 @@ static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirecti
   lstm *l = cq_arena_alloc(arena, sizeof *l);
   const int n_directions = bidirectional ? 2 : 1;
   const size_t n_params = (size_t)(4 * n_layers) * (size_t)n_directions;
-  cq_param *params = cq_arena_array(arena, n_params, sizeof *params);
-  cq_lstm *layers = cq_arena_array(arena, (size_t)n_layers, sizeof *layers);
+  cq_param *params = cq_arena_array_zeroed(arena, n_params, sizeof *params);
+  cq_lstm *layers = cq_arena_array_zeroed(arena, (size_t)n_layers, sizeof *layers);
   if (!l || !params || !layers) return NULL;
-  memset(params, 0, n_params * sizeof *params);
-  memset(layers, 0, (size_t)n_layers * sizeof *layers);
   *l = (lstm){.base = {.type = &cq_lstm_type,
                        .output_dim = n_directions * dim,
                        .params = params,

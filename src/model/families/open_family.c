@@ -101,9 +101,8 @@ static cq_status make_plan(cq_plan *plan, const cq_family *f, const cq_config_so
   plan->max_length = plan->n_positions;
   plan->any_length = !f->names.positions;
   plan->n_turned = plan->head_dim;
-  plan->layers = cq_arena_array(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
+  plan->layers = cq_arena_array_zeroed(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
   if (!plan->layers) return cq_fail_memory(error, "a plan of layers");
-  memset(plan->layers, 0, (size_t)plan->n_layers * sizeof *plan->layers);
   if (f->keys.theta) {
     double theta = f->theta;
     status = cq_json_get_number(&theta, config->json, f->keys.theta, config->path, error);
@@ -263,11 +262,9 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   t->n_positions = plan.n_positions;
   t->any_length = plan.any_length;
   t->norm_eps = plan.norm_eps;
-  t->stack.blocks = cq_arena_array(source->arena, (size_t)plan.n_layers, sizeof *t->stack.blocks);
-  if (t->stack.blocks) memset(t->stack.blocks, 0, (size_t)plan.n_layers * sizeof *t->stack.blocks);
-  t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
+  t->stack.blocks = cq_arena_array_zeroed(source->arena, (size_t)plan.n_layers, sizeof *t->stack.blocks);
+  t->base.params = cq_arena_array_zeroed(source->arena, max_params, sizeof *t->base.params);
   if (!t->stack.blocks || !t->base.params) return cq_fail_memory(error, "transformer");
-  memset(t->base.params, 0, max_params * sizeof *t->base.params);
   t->stack.n_blocks = plan.n_layers;
   memcpy(t->stack.rotary, plan.rotary, sizeof plan.rotary);
   t->stack.n_rotary = plan.n_rotary;
