@@ -24,6 +24,17 @@ typedef struct cq_family_keys {
   .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
   .attention_dropout = "attention_probs_dropout_prob"
 
+/* Llama's. */
+#define CQ_KEYS_OF_LLAMA                                                                                               \
+  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
+  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_kv_heads = "num_key_value_heads",                     \
+  .head_dim = "head_dim", .n_positions = "max_position_embeddings", .norm_eps = "rms_norm_eps",                        \
+  .attention_dropout = "attention_dropout"
+#define CQ_NAMES_OF_LLAMA                                                                                              \
+  .words = "embed_tokens", .layer = "layers.%d.", .query = "self_attn.q_proj", .key = "self_attn.k_proj",              \
+  .value = "self_attn.v_proj", .attention_output = "self_attn.o_proj", .before_attention = "input_layernorm",          \
+  .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj", .last_norm = "norm"
+
 /* Names of tensors without ".weight" and ".bias". NULL: none. */
 typedef struct cq_family_names {
   const char *words, *positions, *types, *embedding_norm;

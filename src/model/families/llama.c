@@ -41,16 +41,8 @@ static cq_status plan_qwen(cq_plan *plan, const cq_config_source *config, cq_err
 static const char *const fixed[][2] = {{"is_causal", "true"}, {"attn_logit_softcapping", "null"}, {NULL, NULL}};
 static const char *const ignored[] = {"lm_head.", "model.lm_head.", NULL};
 
-#define LLAMA_KEYS                                                                                                     \
-  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
-  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_kv_heads = "num_key_value_heads",                     \
-  .head_dim = "head_dim", .n_positions = "max_position_embeddings", .activation = "hidden_act",                        \
-  .norm_eps = "rms_norm_eps", .attention_dropout = "attention_dropout"
-#define LLAMA_NAMES                                                                                                    \
-  .words = "embed_tokens", .layer = "layers.%d.", .query = "self_attn.q_proj", .key = "self_attn.k_proj",              \
-  .value = "self_attn.v_proj", .attention_output = "self_attn.o_proj", .before_attention = "input_layernorm",          \
-  .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj", .before_ffn = "post_attention_layernorm",     \
-  .last_norm = "norm"
+#define LLAMA_KEYS  CQ_KEYS_OF_LLAMA, .activation = "hidden_act"
+#define LLAMA_NAMES CQ_NAMES_OF_LLAMA, .before_ffn = "post_attention_layernorm"
 #define LLAMA_LIKE                                                                                                     \
   .prefixes = {"model."}, .keys = {LLAMA_KEYS}, .rms = true, .causal = true, .stays_narrow = true, .norm_eps = 1e-6,   \
   .activation = "silu", .max_positions = 2048, .fixed = fixed, .ignored = ignored
