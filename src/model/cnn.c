@@ -88,8 +88,7 @@ static cq_status cnn_open(cq_module **out, const cq_module_source *source, cq_er
   if (!c) return cq_fail_memory(error, "a CNN");
   *c = (cnn){.base = {.type = &cq_cnn_type}, .out = 256 /* as sentence-transformers */};
   *out = &c->base;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "cnn_config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "cnn_config.json", error);
   if (!status) status = cq_json_get_int(&c->in, config, "in_word_embedding_dimension", 1, 1 << 20, path, error);
   if (!status) status = cq_json_get_int(&c->in, config, "in_embedding_dimension", 1, 1 << 20, path, error);
   if (!status) status = cq_json_get_int(&c->out, config, "out_channels", 1, 1 << 20, path, error);
@@ -120,11 +119,8 @@ static cq_status cnn_save(const cq_module *module, cq_dtype weights, const char 
   return status ? status : cq_weights_save(module->params, module->n_params, weights, directory, error);
 }
 
-static cq_status cnn_describe(const cq_module *module, json_t *object, cq_error *error) {
-  json_t *config = cnn_config((const cnn *)module);
-  bool ok = config && json_object_update(object, config) == 0;
-  json_decref(config);
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void cnn_describe(const cq_module *module, json_t **object) {
+  cq_json_update(object, cnn_config((const cnn *)module));
 }
 
 static cq_status cnn_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {

@@ -128,13 +128,8 @@ cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
 /* Reads directory/name if it exists; it must hold an object. Otherwise *out stays NULL. */
 static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
                                cq_error *error) {
-  cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
-  if (status || !cq_file_exists(path)) return status;
-  if ((status = cq_json_read(out, path, error))) return status;
-  if (json_is_object(*out)) return CQ_OK;
-  json_decref(*out);
-  *out = NULL;
-  return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  const cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
+  return status || !cq_file_exists(path) ? status : cq_json_open(out, path, MAX_PATH, directory, name, error);
 }
 
 cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {

@@ -73,11 +73,11 @@ cq_status cq_lora_strip_config(json_t *config, cq_error *error) {
                                      "position_embedding_type",
                                      "use_flash_attn"};
   const json_t *theta = json_object_get(config, "rotary_emb_base");
-  const int failed = json_object_set_new(config, "rope_parameters",
-                                         json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta",
-                                                   theta ? json_number_value(theta) : 10000.0)) |
-                     json_object_set_new(config, "model_type", json_string("jina_embeddings_v3"));
-  if (failed) return cq_fail_memory(error, "config.json");
+  if (json_object_set_new(
+          config, "rope_parameters",
+          json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", theta ? json_number_value(theta) : 10000.0)) ||
+      json_object_set_new(config, "model_type", json_string("jina_embeddings_v3")))
+    return cq_fail_memory(error, "config.json");
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) json_object_del(config, keys[i]);
   return CQ_OK;
 }

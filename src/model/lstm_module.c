@@ -124,44 +124,30 @@ static cq_status lstm_take_params(lstm *l, cq_arena *arena, cq_error *error) {
 
 static cq_status lstm_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   char path[4096];
-  json_t *config = NULL;
+  json_t *config;
   int64_t in = 0, dim = 0, n_layers = 1;
   double dropout = 0;
   bool bidirectional = true;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "lstm_config.json", error);
-  if (status || (status = cq_json_read(&config, path, error))) return status;
-  if (!json_is_object(config)) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-    goto done;
-  }
-  if ((status = cq_json_get_int(&in, config, "word_embedding_dimension", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&in, config, "embedding_dimension", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&dim, config, "hidden_dim", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&n_layers, config, "num_layers", 1, 1 << 10, path, error)) ||
-      (status = cq_json_get_number(&dropout, config, "dropout", path, error)) ||
-      (status = cq_json_get_bool(&bidirectional, config, "bidirectional", path, error)))
-    goto done;
-  if (in == 0 || dim == 0 || dropout < 0 || dropout >= 1) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "embedding_dimension %lld, hidden_dim %lld, dropout %g",
-                          (long long)in, (long long)dim, dropout);
-    goto done;
-  }
-  if (source->input_is_sentence || in != source->input_dim) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expects tokens of %lld dimensions, the module before gives %lld",
-                          (long long)in, (long long)source->input_dim);
-    goto done;
-  }
-  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
-  if (!l) {
-    status = cq_fail_memory(error, "an LSTM");
-    goto done;
-  }
-  *out = &l->base;
-  if (!(status = cq_weights_open(&l->weights, source->directory, error)))
-    status = lstm_take_params(l, source->arena, error);
-done:
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "lstm_config.json", error);
+  if (!status) status = cq_json_get_int(&in, config, "word_embedding_dimension", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&in, config, "embedding_dimension", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&dim, config, "hidden_dim", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&n_layers, config, "num_layers", 1, 1 << 10, path, error);
+  if (!status) status = cq_json_get_number(&dropout, config, "dropout", path, error);
+  if (!status) status = cq_json_get_bool(&bidirectional, config, "bidirectional", path, error);
   json_decref(config);
-  return status;
+  if (status) return status;
+  if (in == 0 || dim == 0 || dropout < 0 || dropout >= 1)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "embedding_dimension %lld, hidden_dim %lld, dropout %g",
+                        (long long)in, (long long)dim, dropout);
+  if (source->input_is_sentence || in != source->input_dim)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "expects tokens of %lld dimensions, the module before gives %lld",
+                        (long long)in, (long long)source->input_dim);
+  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
+  if (!l) return cq_fail_memory(error, "an LSTM");
+  *out = &l->base;
+  status = cq_weights_open(&l->weights, source->directory, error);
+  return status ? status : lstm_take_params(l, source->arena, error);
 }
 
 static json_t *lstm_config(const lstm *l) {
@@ -176,11 +162,8 @@ static cq_status lstm_save(const cq_module *module, cq_dtype weights, const char
   return status ? status : cq_weights_save(l->base.params, l->base.n_params, weights, directory, error);
 }
 
-static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error *error) {
-  json_t *config = lstm_config((const lstm *)module);
-  bool ok = config && json_object_update(object, config) == 0;
-  json_decref(config);
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void lstm_describe(const cq_module *module, json_t **object) {
+  cq_json_update(object, lstm_config((const lstm *)module));
 }
 
 static cq_status lstm_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {

@@ -55,8 +55,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!t) return cq_fail_memory(error, "transformer");
   *t = (cq_transformer){.base = {.type = &cq_transformer_type}};
   *out = &t->base; /* from here on the caller frees it */
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&t->config, path, error);
+  cq_status status = cq_json_open(&t->config, path, sizeof path, source->directory, "config.json", error);
   if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
   if (status) return status;
   if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
@@ -84,24 +83,23 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
                                      cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
   const cq_family *family = family_of(t);
-  int failed = json_object_set_new(t->config, "vocab_size", json_integer(n_rows));
+  cq_json_set(&t->config, "vocab_size", json_integer(n_rows));
   if (family && family->causal) {
-    failed |=
-        json_object_set_new(t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
+    cq_json_set(&t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
     json_object_del(t->config, "bos_token_id"); /* of the old vocabulary; needed only to write text */
     json_object_del(t->config, "eos_token_id");
-    return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  } else {
+    /* first_position stays: RoBERTa's positions begin after the pad id for which the position table was made. */
+    if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
+      cq_json_set(&t->config, "pad_token_id", json_integer(info->pad_id));
+    if (info->cls_id >= 0) cq_json_set(&t->config, "bos_token_id", json_integer(info->cls_id));
+    if (info->sep_id >= 0) cq_json_set(&t->config, "eos_token_id", json_integer(info->sep_id));
+    if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
+      cq_json_set(&t->config, "cls_token_id", json_integer(info->cls_id));
+    if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
+      cq_json_set(&t->config, "sep_token_id", json_integer(info->sep_id));
   }
-  /* first_position stays: RoBERTa's positions begin after the pad id for which the position table was made. */
-  if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
-    failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
-  if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
-  if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
-  if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
-    failed |= json_object_set_new(t->config, "cls_token_id", json_integer(info->cls_id));
-  if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
-    failed |= json_object_set_new(t->config, "sep_token_id", json_integer(info->sep_id));
-  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  return t->config ? CQ_OK : cq_fail_memory(error, "config.json");
 }
 
 cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error) {
@@ -164,13 +162,14 @@ static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor
   worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
 }
 
-static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
+static void describe_transformer(const cq_module *module, json_t **object) {
   const cq_transformer *t = (const cq_transformer *)module;
   const cq_family *family = family_of(t);
   const cq_bert *a = family ? NULL : bert_of(t);
   const char *key = family ? family->keys.activation : a->activation;
   const char *activation = key ? json_string_value(json_object_get(t->config, key)) : NULL;
-  json_t *more =
+  cq_json_update(
+      object,
       json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
                 json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
                 "n_layers", (json_int_t)(t->is_stack ? t->n_layers : cq_transformer_depth(t) / t->group_size), "dim",
@@ -179,20 +178,12 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
                 activation ? activation
                 : family   ? family->activation
                            : cq_bert_activation(a),
-                "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position);
-  if (!more || json_object_update(object, more) != 0) {
-    json_decref(more);
-    return cq_fail_memory(error, "description");
-  }
-  json_decref(more);
-  if (t->is_stack && t->n_layers > 0) {
-    const cq_attention *attention = &t->stack.blocks[0].attention;
-    const int failed = json_object_set_new(object, "n_key_value_heads", json_integer(attention->n_kv_heads)) |
-                       json_object_set_new(object, "head_dim", json_integer(attention->head_dim)) |
-                       json_object_set_new(object, "causal", json_boolean(attention->causal));
-    if (failed) return cq_fail_memory(error, "description");
-  }
-  return CQ_OK;
+                "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position));
+  if (!t->is_stack || t->n_layers == 0) return;
+  const cq_attention *attention = &t->stack.blocks[0].attention;
+  cq_json_set(object, "n_key_value_heads", json_integer(attention->n_kv_heads));
+  cq_json_set(object, "head_dim", json_integer(attention->head_dim));
+  cq_json_set(object, "causal", json_boolean(attention->causal));
 }
 
 /* Weights that are packed separately: the layers', the embedding projection, and the projections of distances. */
