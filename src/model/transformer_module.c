@@ -37,15 +37,12 @@ void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attentio
   }
 }
 
-void cq_transformer_set_dropout(cq_transformer *t, double rate) {
+static void set_dropout(cq_module *module, double rate) {
+  cq_transformer *t = (cq_transformer *)module;
   if (rate >= 0 && t->is_stack)
     cq_transformer_set_dropouts(t, rate, rate);
   else if (rate >= 0)
     cq_bert_set_dropouts(t, (float)rate, (float)rate, bert_of(t));
-}
-
-static void set_dropout(cq_module *module, double rate) {
-  cq_transformer_set_dropout((cq_transformer *)module, rate);
 }
 
 static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
@@ -123,9 +120,8 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   return CQ_OK;
 }
 
-cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dtype weights, const char *directory,
-                               cq_error *error) {
-  json_t *config = cq_json_copy(of);
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  json_t *config = cq_json_copy(((const cq_transformer *)module)->config);
   const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
   if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
     cq_json_set(&config, "torch_dtype", json_string(torch_name));
@@ -134,10 +130,6 @@ cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dty
   if (!status) status = cq_weights_save(module->params, module->n_params, weights, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
   return status;
-}
-
-static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
 /* The layer that x passes at each depth. */

@@ -14,6 +14,15 @@
 
 enum { MAX_PARTS = 1000 };
 
+/* Unless the request has failed. */
+static void replace_body(serve_request *r, cq_builder *by) {
+  cq_builder_free(&r->body);
+  if (r->code)
+    cq_builder_free(by);
+  else
+    r->body = *by;
+}
+
 /* ---- Content-Encoding ---- */
 
 static void expand(serve_request *r, const cq_compression *compression) {
@@ -36,11 +45,7 @@ static void expand(serve_request *r, const cq_compression *compression) {
   else if (did == CQ_DECOMPRESS_MEMORY || out.failed)
     serve_fail_memory(r);
   compression->close(state);
-  cq_builder_free(&r->body);
-  if (r->code)
-    cq_builder_free(&out);
-  else
-    r->body = out;
+  replace_body(r, &out);
 }
 
 bool serve_expand_body(serve_request *r) {
@@ -166,11 +171,7 @@ static void decode(serve_request *r, const char *charset) {
       if (text.data[i] == '\x1A' || !strncmp(text.data + i, "\xEF\xBF\xBD", 3))
         serve_fail(r, SERVE_MALFORMED, NULL, "the body is not %s, or has U+FFFD", charset);
   }
-  cq_builder_free(&r->body);
-  if (r->code)
-    cq_builder_free(&text);
-  else
-    r->body = text;
+  replace_body(r, &text);
 }
 
 /* Makes the body UTF-8, without a byte order mark; refuses other media types. */

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const serve_on_long_words[] = {"truncate", "window", "error", NULL};
-
 static bool begin_work(serve_request *r, const serve_input_options *o) {
   if (r->work) return true;
   r->work = serve_work_new(r->model);
@@ -144,11 +142,11 @@ bool serve_take_inputs(serve_request *r, const json_t *value, const char *field,
 }
 
 bool serve_get_on_long(serve_on_long *out, serve_request *r, const json_t *object) {
+  static const char *const words[] = {"truncate", "window", "error", NULL}; /* by serve_on_long */
   int word = -1;
   const json_t *truncate = json_object_get(object, "truncate");
   bool is_truncated = true;
-  if (!serve_get_bool(&is_truncated, r, object, "truncate") ||
-      !serve_get_choice(&word, r, object, "on_long", serve_on_long_words))
+  if (!serve_get_bool(&is_truncated, r, object, "truncate") || !serve_get_choice(&word, r, object, "on_long", words))
     return false;
   if (word >= 0)
     *out = (serve_on_long)word;

@@ -52,10 +52,9 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *
   } else {
     steps = cq_class_steps_json(config, kind, NULL);
   }
-  if (!status && (!steps || json_object_update(t->document, steps)))
-    status = cq_fail_memory(error, "tokenizer document");
-  json_decref(steps);
   if (status) return status;
+  cq_json_update(&t->document, steps);
+  if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = kind == CQ_CLASS_MPNET    ? "MPNetTokenizer"
                     : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer"
                                               : "BertTokenizer";
