@@ -41,34 +41,50 @@ static const cli_command index_new = {
     .run = run_index_new,
 };
 
+/* What a command works with; {0}: nothing is open. */
+typedef struct opened {
+  cq_index *index;
+  cq_context *ctx;
+  cq_error error;
+} opened;
+
 /* Opens the index named by the first argument, without its model. */
-static cq_status open_index(cq_index **out, const cli_call *call, bool writing, cq_error *error) {
-  cq_index_options o = cq_index_default_options();
-  o.writing = writing, o.notice = cli_notice;
-  return cq_index_open(out, call->arguments[0], &o, error);
+static int open_index(opened *o, const cli_call *call, bool writing) {
+  cq_index_options how = cq_index_default_options();
+  how.writing = writing, how.notice = cli_notice;
+  return cq_index_open(&o->index, call->arguments[0], &how, &o->error) ? cli_fail_error(&o->error) : CLI_OK;
+}
+
+static int open_with_threads(opened *o, const cli_call *call, bool writing, int n_threads) {
+  const int code = cli_open_context(&o->ctx, n_threads);
+  return code ? code : open_index(o, call, writing);
+}
+
+static int close_index(opened *o, int code) {
+  cq_index_free(o->index);
+  cq_context_free(o->ctx);
+  return code;
 }
 
 /* --- remove --- */
 
 static int run_index_remove(const cli_call *call) {
   const size_t n = call->n_arguments - 1;
-  cq_error error = {0};
-  cq_index *index = NULL;
+  opened o = {0};
   size_t n_removed = 0;
-  int code = CLI_OK;
-  if (open_index(&index, call, true, &error)) code = cli_fail_error(&error);
+  int code = open_index(&o, call, true);
   for (size_t i = 0; i < n && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
     size_t is_removed = 0;
-    if (cq_index_remove(index, &id, 1, &is_removed, &error)) code = cli_fail_error(&error);
+    if (cq_index_remove(o.index, &id, 1, &is_removed, &o.error)) code = cli_fail_error(&o.error);
     if (code == CLI_OK && !is_removed) cli_note("there is no document '%s'", call->arguments[i + 1]);
     n_removed += is_removed;
   }
-  if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK && cq_index_commit(o.index, &o.error)) code = cli_fail_error(&o.error);
   if (code == CLI_OK)
-    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s", cq_index_size(index));
-  cq_index_free(index);
-  return code;
+    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s",
+             cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_remove = {
@@ -97,20 +113,15 @@ static const cq_option approximate_options[] = {
 
 static int run_index_approximate(const cli_call *call) {
   const struct approximate_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK &&
-      (open_index(&index, call, true, &error) ||
-       cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK && cq_index_approximated(index) == 0) cli_note("search is exact");
-  if (code == CLI_OK && cq_index_approximated(index) > 0)
-    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  opened o = {0};
+  int code = open_with_threads(&o, call, true, args->threads);
+  if (code == CLI_OK && (cq_index_approximate(o.index, (cq_approximation)args->method, o.ctx, &o.error) ||
+                         cq_index_commit(o.index, &o.error)))
+    code = cli_fail_error(&o.error);
+  if (code == CLI_OK && cq_index_approximated(o.index) == 0) cli_note("search is exact");
+  if (code == CLI_OK && cq_index_approximated(o.index) > 0)
+    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_approximate = {
@@ -142,13 +153,13 @@ static void print_languages(const cq_index_language *languages, size_t n) {
 }
 
 static int run_index_info(const cli_call *call) {
-  cq_error error = {0};
-  cq_index *index;
+  opened o = {0};
   cq_index_language *languages = NULL;
   size_t n_languages;
-  int code = CLI_OK;
-  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
-  if (cq_index_languages(&languages, &n_languages, index, &error)) code = cli_fail_error(&error);
+  int code = open_index(&o, call, false);
+  const cq_index *index = o.index;
+  if (code == CLI_OK && cq_index_languages(&languages, &n_languages, o.index, &o.error))
+    code = cli_fail_error(&o.error);
   if (code == CLI_OK) {
     printf("documents   %zu\npassages    %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
            cq_index_n_passages(index), cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
@@ -156,8 +167,7 @@ static int run_index_info(const cli_call *call) {
     if (cq_index_n_hubness_queries(index)) printf("hubness     by %zu queries\n", cq_index_n_hubness_queries(index));
   }
   cq_free(languages);
-  cq_index_free(index);
-  return code;
+  return close_index(&o, code);
 }
 
 static const cli_command index_info = {
@@ -175,16 +185,11 @@ static const cli_command index_info = {
 
 static int run_index_check(const cli_call *call) {
   const cli_threads_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (open_index(&index, call, false, &error) || cq_index_check(index, ctx, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  opened o = {0};
+  int code = open_with_threads(&o, call, false, args->threads);
+  if (code == CLI_OK && cq_index_check(o.index, o.ctx, &o.error)) code = cli_fail_error(&o.error);
+  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_check = {
@@ -202,26 +207,23 @@ static const cli_command index_check = {
 /* --- get --- */
 
 static int run_index_get(const cli_call *call) {
-  cq_error error = {0};
-  cq_index *index;
-  int code = CLI_OK;
-  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
+  opened o = {0};
+  int code = open_index(&o, call, false);
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i], strlen(call->arguments[i])};
     cq_document *document = NULL;
     char *json = NULL;
-    if (cq_index_get(&document, index, id, &error))
-      code = cli_fail_error(&error);
+    if (cq_index_get(&document, o.index, id, &o.error))
+      code = cli_fail_error(&o.error);
     else if (!document)
       code = cli_fail("there is no document '%s'", call->arguments[i]);
-    else if (cq_document_json(&json, document, &error))
-      code = cli_fail_error(&error);
+    else if (cq_document_json(&json, document, &o.error))
+      code = cli_fail_error(&o.error);
     if (json) cq_print_text(stdout, cq_slice_of(json)), putchar('\n');
     cq_free(json);
     cq_free(document);
   }
-  cq_index_free(index);
-  return code;
+  return close_index(&o, code);
 }
 
 static const cli_command index_get = {
@@ -238,16 +240,12 @@ static const cli_command index_get = {
 
 static int run_index_compact(const cli_call *call) {
   const cli_threads_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (open_index(&index, call, true, &error) || cq_index_compact(index, ctx, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("%s holds its %zu documents and nothing else", call->arguments[0], cq_index_size(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  opened o = {0};
+  int code = open_with_threads(&o, call, true, args->threads);
+  if (code == CLI_OK && cq_index_compact(o.index, o.ctx, &o.error)) code = cli_fail_error(&o.error);
+  if (code == CLI_OK)
+    cli_note("%s holds its %zu documents and nothing else", call->arguments[0], cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_compact = {

@@ -33,30 +33,17 @@ static cq_status read_keys(cq_plan *plan, const cq_family *f, const cq_config_so
   const char *path = config->path;
   const cq_family_keys *k = &f->keys;
   const int64_t max = INT32_MAX;
-  const struct {
-    int64_t *value;
-    const char *key;
-    int64_t min, max;
-    bool required;
-  } wanted[] = {{&plan->dim, k->dim, 1, 65536, true},
-                {&plan->n_layers, k->n_layers, 0, 1024, true},
-                {&plan->n_heads, k->n_heads, 1, 4096, true},
-                {&plan->feed_forward, k->feed_forward, 1, 1 << 20, true},
-                {&plan->vocab, k->vocab, 1, max, true},
-                {&plan->n_kv_heads, k->n_kv_heads, 1, 4096, false},
-                {&plan->head_dim, k->head_dim, 1, 65536, false},
-                {&plan->n_positions, k->n_positions, 1, max, false},
-                {&plan->n_types, k->n_types, 0, 1024, false}};
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-    if (!wanted[i].key) continue;
-    const cq_status status =
-        cq_json_get_int(wanted[i].value, json, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
-    if (status) return status;
-    if (wanted[i].required && !cq_json_has(json, wanted[i].key))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
-  }
-  cq_status status = CQ_OK;
-  if (f->names.positions) status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
+  const cq_config_integer wanted[] = {{&plan->dim, k->dim, 1, 65536, true},
+                                      {&plan->n_layers, k->n_layers, 0, 1024, true},
+                                      {&plan->n_heads, k->n_heads, 1, 4096, true},
+                                      {&plan->feed_forward, k->feed_forward, 1, 1 << 20, true},
+                                      {&plan->vocab, k->vocab, 1, max, true},
+                                      {&plan->n_kv_heads, k->n_kv_heads, 1, 4096, false},
+                                      {&plan->head_dim, k->head_dim, 1, 65536, false},
+                                      {&plan->n_positions, k->n_positions, 1, max, false},
+                                      {&plan->n_types, k->n_types, 0, 1024, false}};
+  cq_status status = cq_config_integers(wanted, sizeof wanted / sizeof *wanted, json, path, error);
+  if (!status && f->names.positions) status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
   if (!status && k->norm_eps) status = cq_json_get_number(&plan->norm_eps, json, k->norm_eps, path, error);
   if (!status) status = cq_config_rate(&plan->dropout, json, k->dropout, path, error);
   if (!status) status = cq_config_rate(&plan->attention_dropout, json, k->attention_dropout, path, error);
