@@ -24,6 +24,13 @@ typedef struct cq_family_keys {
   .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
   .attention_dropout = "attention_probs_dropout_prob"
 
+#define CQ_NAMES_OF_BERT                                                                                               \
+  .words = "embeddings.word_embeddings", .types = "embeddings.token_type_embeddings", .layer = "encoder.layer.%d."
+/* Attention's. */
+#define CQ_ATTENTION_OF_BERT                                                                                           \
+  .query = "attention.self.query", .key = "attention.self.key", .value = "attention.self.value",                       \
+  .attention_output = "attention.output.dense"
+
 /* Llama's. */
 #define CQ_KEYS_OF_LLAMA                                                                                               \
   .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \

@@ -29,10 +29,8 @@ static const char *const ignored[] = {
   .prefixes = {"new."}, .post = true, .up_first = true, .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,    \
   .norm_eps = 1e-12, .activation = "gelu", .max_positions = 8192, .fixed = fixed, .ignored = ignored,                  \
   .keys = {CQ_KEYS_OF_BERT, .activation = "hidden_act"},                                                               \
-  .names = {.words = "embeddings.word_embeddings",                                                                     \
-            .types = "embeddings.token_type_embeddings",                                                               \
+  .names = {CQ_NAMES_OF_BERT,                                                                                          \
             .embedding_norm = "embeddings.LayerNorm",                                                                  \
-            .layer = "encoder.layer.%d.",                                                                              \
             .fused_qkv = "attention.qkv_proj",                                                                         \
             .attention_output = "attention.o_proj",                                                                    \
             .after_attention = "attn_ln",                                                                              \
