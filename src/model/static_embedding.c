@@ -42,13 +42,7 @@ cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, c
   if (!m) return cq_fail_memory(error, "a static embedding");
   m->base.path = path;
   m->base.output_dim = dim;
-  m->params[0] = (cq_param){.name = "embedding.weight",
-                            .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
-                            .cols = dim,
-                            .n_dims = 2,
-                            .decay = true,
-                            .table = true};
-  cq_status status = cq_param_normal(m->params, 1.0, random, arena, error); /* PyTorch's start of an EmbeddingBag */
+  cq_status status = cq_param_word_table(m->params, "embedding.weight", tokenizer, dim, random, arena, error);
   if (status) return status;
   m->base.tokenizer = tokenizer;
   *out = &m->base;

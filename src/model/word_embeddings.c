@@ -41,13 +41,7 @@ cq_status cq_word_embeddings_new(cq_module **out, cq_tokenizer *tokenizer, int64
   m->base.path = path;
   m->base.output_dim = dim;
   m->base.max_seq_length = max_seq_length;
-  m->table = (cq_param){.name = "emb_layer.weight",
-                        .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
-                        .cols = dim,
-                        .n_dims = 2,
-                        .decay = true,
-                        .table = true};
-  cq_status status = cq_param_normal(&m->table, 1.0, random, arena, error); /* PyTorch's start of an Embedding */
+  cq_status status = cq_param_word_table(&m->table, "emb_layer.weight", tokenizer, dim, random, arena, error);
   if (status) return status;
   m->base.tokenizer = tokenizer;
   *out = &m->base;
