@@ -64,15 +64,15 @@ static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirecti
   return l;
 }
 
-static void tensor_name(char out[64], int which, int64_t layer, int direction) {
-  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-  snprintf(out, 64, "encoder.%s_l%lld%s", kinds[which], (long long)layer, direction == 1 ? "_reverse" : "");
-}
+enum { NAME = 64 };
 
-/* The size of parameter `which` of a layer. */
-static void tensor_shape(int64_t *rows, int64_t *cols, const lstm *l, int which, int64_t layer) {
+/* The name and the size of the i-th parameter; a vector has no columns. */
+static void describe_param(char name[NAME], int64_t *rows, int64_t *cols, const lstm *l, size_t i) {
+  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+  const size_t kind = i % 4, direction = i / 4 % (size_t)l->n_directions, layer = i / 4 / (size_t)l->n_directions;
+  snprintf(name, NAME, "encoder.%s_l%zu%s", kinds[kind], layer, direction == 1 ? "_reverse" : "");
   *rows = 4 * l->dim;
-  *cols = which == 0 ? l->layers[layer].in : which == 1 ? l->dim : 0;
+  *cols = kind == 0 ? l->layers[layer].in : kind == 1 ? l->dim : 0;
 }
 
 cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
@@ -80,24 +80,21 @@ cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n
   lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, arena);
   if (!l) return cq_fail_memory(error, "an LSTM");
   l->base.path = path;
-  cq_param *p = l->base.params;
-  for (int64_t layer = 0; layer < n_layers; layer++)
-    for (int d = 0; d < l->n_directions; d++)
-      for (int which = 0; which < 4; which++, p++) {
-        char name[64];
-        int64_t rows, cols;
-        tensor_name(name, which, layer, d);
-        tensor_shape(&rows, &cols, l, which, layer);
-        *p = (cq_param){.name = cq_arena_strdup(arena, name),
-                        .rows = cols ? rows : 1,
-                        .cols = cols ? cols : rows,
-                        .n_dims = cols ? 2 : 1,
-                        .decay = cols != 0};
-        if (!p->name) return cq_fail_memory(error, "an LSTM");
-        /* PyTorch's start: all uniform in +-1 / sqrt(dim). */
-        cq_status status = cq_param_uniform(p, 1.0 / sqrt((double)dim), random, arena, error);
-        if (status) return status;
-      }
+  for (size_t i = 0; i < l->base.n_params; i++) {
+    char name[NAME];
+    int64_t rows, cols;
+    cq_param *p = &l->base.params[i];
+    describe_param(name, &rows, &cols, l, i);
+    *p = (cq_param){.name = cq_arena_strdup(arena, name),
+                    .rows = cols ? rows : 1,
+                    .cols = cols ? cols : rows,
+                    .n_dims = cols ? 2 : 1,
+                    .decay = cols != 0};
+    if (!p->name) return cq_fail_memory(error, "an LSTM");
+    /* PyTorch's start: all uniform in +-1 / sqrt(dim). */
+    cq_status status = cq_param_uniform(p, 1.0 / sqrt((double)dim), random, arena, error);
+    if (status) return status;
+  }
   *out = &l->base;
   return CQ_OK;
 }
@@ -108,17 +105,14 @@ cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module) {
 }
 
 static cq_status lstm_take_params(lstm *l, cq_arena *arena, cq_error *error) {
-  cq_param *p = l->base.params;
-  for (int64_t layer = 0; layer < l->n_layers; layer++)
-    for (int d = 0; d < l->n_directions; d++)
-      for (int which = 0; which < 4; which++, p++) {
-        char name[64];
-        int64_t rows, cols;
-        tensor_name(name, which, layer, d);
-        tensor_shape(&rows, &cols, l, which, layer);
-        cq_status status = cq_weights_take(p, l->weights, (const char *const[]){name, NULL}, rows, cols, arena, error);
-        if (status) return status;
-      }
+  for (size_t i = 0; i < l->base.n_params; i++) {
+    char name[NAME];
+    int64_t rows, cols;
+    describe_param(name, &rows, &cols, l, i);
+    cq_status status =
+        cq_weights_take(&l->base.params[i], l->weights, (const char *const[]){name, NULL}, rows, cols, arena, error);
+    if (status) return status;
+  }
   return cq_weights_all_taken(l->weights, NULL, error);
 }
 
