@@ -21,7 +21,7 @@
 /* --- the vocabulary --- */
 
 static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, int32_t id, cq_error *error) {
-  if (cq_vocab_put(&t->vocab, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
+  if (cq_vocab_put(&t->vocab, &t->vocab.index, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
   t->model.scores[id] = score;
   return CQ_OK;
 }

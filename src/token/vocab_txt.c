@@ -18,7 +18,7 @@ static cq_status read_pieces(cq_vocab *vocab, const char *path, cq_error *error)
     if (n && line[n - 1] == '\r') n--;
     if (cq_utf8_invalid_at(line, n) != n) {
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)id + 1, "not UTF-8");
-    } else if (cq_vocab_put(vocab, (cq_slice){line, n}, id) != CQ_VOCAB_OK) {
+    } else if (cq_vocab_put(vocab, &vocab->index, (cq_slice){line, n}, id) != CQ_VOCAB_OK) {
       status = cq_fail_memory(error, "vocabulary");
     }
   }
