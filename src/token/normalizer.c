@@ -334,7 +334,7 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
 
 cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                cq_error *error) {
-  const cq_step_parser p = {arena, json, place, error};
+  const cq_step_parser p = {arena, json, place, error, 0};
   return cq_steps_parse(out, &p, "normalizers", parse_normalizer);
 }
 

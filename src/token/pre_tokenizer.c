@@ -266,7 +266,7 @@ static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_s
 
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error) {
-  const cq_step_parser p = {arena, json, place, error};
+  const cq_step_parser p = {arena, json, place, error, 0};
   return cq_steps_parse(out, &p, "pretokenizers", parse_pre_tokenizer);
 }
 
