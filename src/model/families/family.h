@@ -14,7 +14,6 @@ typedef struct cq_family_keys {
   const char *dim, *n_layers, *n_heads, *feed_forward, *vocab;
   const char *n_kv_heads, *head_dim, *n_positions, *n_types, *activation, *norm_eps;
   const char *dropout, *attention_dropout;
-  const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
 /* BERT's, which many later families share. */
@@ -108,6 +107,14 @@ typedef struct cq_config_source {
   const cq_module_source *module;
 } cq_config_source;
 
+/* The keys of a rotation in config.json, in the old format and the new one (see rotary_config.c). */
+typedef struct cq_rotary_keys {
+  const char *layer_type; /* picks one of the objects of rope_parameters; NULL: all layers are the same */
+  const char *theta;      /* key of the base in config.json itself */
+  double otherwise;       /* the base if there is none */
+  bool is_scaled;         /* rope_scaling is of these layers */
+} cq_rotary_keys;
+
 typedef struct cq_family cq_family;
 struct cq_family {
   const char *model_type;
@@ -119,8 +126,9 @@ struct cq_family {
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */
-  double norm_eps, theta;       /* when the config says nothing */
+  double norm_eps;              /* when the config says nothing */
   int64_t n_kv_heads, head_dim; /* the same; 0: n_heads, dim / n_heads */
+  cq_rotary_keys rotary;        /* one rotation for all layers; theta NULL: none, or several by plan() */
   const char *activation;
   unsigned biases;          /* parts that always have them */
   cq_bias_key bias_keys[3]; /* parts that have biases if config.json says so; key NULL ends the list */
@@ -155,14 +163,6 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
  * unknown scaling. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
-
-/* The keys of a rotation in config.json, in the old format and the new one (see rotary_config.c). */
-typedef struct cq_rotary_keys {
-  const char *layer_type; /* picks one of the objects of rope_parameters; NULL: all layers are the same */
-  const char *theta;      /* key of the base in config.json itself */
-  double otherwise;       /* the base if there is none */
-  bool is_scaled;         /* rope_scaling is of these layers */
-} cq_rotary_keys;
 
 /* Adds the rotation, as cq_plan_rotary does. All columns of a head are rotated. */
 CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,

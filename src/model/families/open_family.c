@@ -90,12 +90,9 @@ static cq_status make_plan(cq_plan *plan, const cq_family *f, const cq_config_so
   plan->n_turned = plan->head_dim;
   plan->layers = cq_arena_array_zeroed(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
   if (!plan->layers) return cq_fail_memory(error, "a plan of layers");
-  if (f->keys.theta) {
-    double theta = f->theta;
-    status = cq_json_get_number(&theta, config->json, f->keys.theta, config->path, error);
-    const json_t *scaling = f->keys.rope_scaling ? json_object_get(config->json, f->keys.rope_scaling) : NULL;
-    if (!status) status = cq_plan_rotary(plan, config, theta, scaling, error);
-    for (int64_t i = 0; !status && i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  if (f->rotary.theta) {
+    status = cq_plan_rotary_read(plan, config, &f->rotary, error);
+    for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   }
   return status || !f->plan ? status : f->plan(plan, config, error);
 }
