@@ -23,13 +23,9 @@ static int64_t find_task(const json_t *tasks, const char *name) {
 
 static cq_status no_task(const json_t *tasks, const char *task, const char *path, cq_error *error) {
   char names[512] = "";
-  size_t i, n = 0;
+  size_t i;
   const json_t *name;
-  json_array_foreach(tasks, i, name) {
-    const int more = snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", json_string_value(name));
-    if (more < 0 || n + (size_t)more >= sizeof names) break;
-    n += (size_t)more;
-  }
+  json_array_foreach(tasks, i, name) cq_list_name(names, sizeof names, json_string_value(name));
   return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no LoRA adapter for the task '%s', there are %s", task, names);
 }
 

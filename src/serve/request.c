@@ -1,5 +1,6 @@
 /* A request's errors, each in its interface's format, and reading JSON fields with messages that name them. */
 #include "serve/request.h"
+#include "base/error.h"
 #include "serve/route.h"
 
 #include <stdarg.h>
@@ -146,8 +147,7 @@ bool serve_get_choice(int *out, serve_request *r, const json_t *object, const ch
       *out = i;
       return true;
     }
-    const size_t n = strlen(all);
-    snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", words[i]);
+    cq_list_name(all, sizeof all, words[i]);
   }
   return serve_fail(r, SERVE_INVALID, field, "'%s' is '%.100s', expected one of %s", field, word, all);
 }
@@ -158,10 +158,7 @@ bool serve_check_fields(serve_request *r, const json_t *object, const char *cons
   json_object_foreach((json_t *)(size_t)object, field, value) {
     size_t i = 0;
     char all[256] = "";
-    for (; known[i] && strcmp(field, known[i]) != 0; i++) {
-      const size_t n = strlen(all);
-      snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", known[i]);
-    }
+    for (; known[i] && strcmp(field, known[i]) != 0; i++) cq_list_name(all, sizeof all, known[i]);
     if (known[i]) continue;
     return serve_fail(r, SERVE_INVALID, field, "unknown field '%.100s', expected %s", field, all);
   }
