@@ -42,6 +42,11 @@ void *cq_arena_array(cq_arena *arena, size_t n, size_t size) {
   return cq_checked_mul(&n_bytes, n, size) ? cq_arena_alloc(arena, n_bytes) : NULL;
 }
 
+void *cq_arena_array_zeroed(cq_arena *arena, size_t n, size_t size) {
+  void *array = cq_arena_array(arena, n, size);
+  return array ? memset(array, 0, n * size) : NULL;
+}
+
 char *cq_arena_strndup(cq_arena *arena, const char *text, size_t n) {
   size_t n_bytes;
   char *copy = cq_checked_add(&n_bytes, n, 1) ? arena_take(arena, n_bytes, 1) : NULL;

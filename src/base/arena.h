@@ -10,6 +10,7 @@ typedef struct cq_arena {
 
 void *cq_arena_alloc(cq_arena *arena, size_t n_bytes); /* 64-byte aligned, uninitialized; NULL on failure */
 void *cq_arena_array(cq_arena *arena, size_t n, size_t size);
+void *cq_arena_array_zeroed(cq_arena *arena, size_t n, size_t size);
 char *cq_arena_strndup(cq_arena *arena, const char *text, size_t n); /* text is packed, not aligned */
 char *cq_arena_strdup(cq_arena *arena, const char *text);
 char *cq_arena_printf(cq_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -98,3 +98,8 @@ void cq_notify(cq_notice_fn notice, void *context, const char *format, ...) {
   va_end(values);
   notice(context, text);
 }
+
+void cq_list_name(char *list, size_t size, const char *name) {
+  const size_t n = strlen(list);
+  snprintf(list + n, size - n, "%s%s", n ? ", " : "", name);
+}

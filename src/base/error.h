@@ -5,6 +5,8 @@
 
 #include "calque/status.h"
 
+#include <stddef.h>
+
 /* An error without a place. */
 cq_status cq_fail(cq_error *error, cq_status status, const char *format, ...) CQ_PRINTF(3, 4);
 
@@ -24,6 +26,8 @@ cq_status cq_fail_errno(cq_error *error, const char *file, const char *verb);
 
 /* An allocation that failed: "out of memory (WHAT)". */
 cq_status cq_fail_memory(cq_error *error, const char *what);
+/* Appends a name to a message's list of them, with ", " between; what exceeds the size is left out. */
+void cq_list_name(char *list, size_t size, const char *name);
 
 /* Formats a remark and passes it on, unless nobody listens; CQ_NOTIFY: to the notice of a struct that has one. Up to
  * 4,500 bytes; no newline. */

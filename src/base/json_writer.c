@@ -47,6 +47,11 @@ void cq_json_text(cq_builder *b, const char *text, size_t n) {
   cq_json_string(b, text, n, "\n");
 }
 
+void cq_json_member(cq_builder *b, const char *before, cq_slice text) {
+  cq_builder_text(b, before);
+  cq_json_text(b, text.data ? text.data : "", text.n);
+}
+
 /* Nine digits distinguish any two floats. They are found in double precision, whose error is far below half a step of
  * the ninth. */
 void cq_json_float(cq_builder *b, float x) {

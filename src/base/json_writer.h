@@ -9,6 +9,8 @@
 void cq_json_string(cq_builder *b, const char *text, size_t n, const char *shorts);
 /* The same with "\n": the service's answers. */
 void cq_json_text(cq_builder *b, const char *text, size_t n);
+/* `before` as it is, then such a string. */
+void cq_json_member(cq_builder *b, const char *before, cq_slice text);
 /* Writes a number that reads back as the same float, or null if JSON cannot represent it. */
 void cq_json_float(cq_builder *b, float x);
 /* "[x,y,...]" */

@@ -193,15 +193,14 @@ static const char *choice_name(const void *choices, size_t i) {
 
 static cq_status parse_choice_name(size_t *out, const char *name, const char *const *choices, const char *text,
                                    cq_error *error) {
-  size_t n = 0, used = 0;
+  size_t n = 0;
   char names[512] = "";
   for (; choices[n]; n++) {
     if (!strcmp(choices[n], text)) {
       *out = n;
       return CQ_OK;
     }
-    if (used < sizeof names)
-      used += (size_t)snprintf(names + used, sizeof names - used, "%s%s", n ? ", " : "", choices[n]);
+    cq_list_name(names, sizeof names, choices[n]);
   }
   const char *near = cq_nearest_name(text, choice_name, choices, n);
   if (near)

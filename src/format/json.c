@@ -153,6 +153,16 @@ cq_status cq_json_read(json_t **out, const char *path, cq_error *error) {
   return status;
 }
 
+cq_status cq_json_open(json_t **out, char *path, size_t size, const char *directory, const char *name,
+                       cq_error *error) {
+  *out = NULL;
+  cq_status status = cq_path_join(path, size, directory, name, error);
+  if (!status) status = cq_json_read(out, path, error);
+  if (status || json_is_object(*out)) return status;
+  drop_json(out);
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+}
+
 /* ---- making ---- */
 
 void cq_json_set(json_t **object, const char *key, json_t *value) {
@@ -167,6 +177,11 @@ void cq_json_push(json_t **list, json_t *value) {
     json_decref(value);
   else if (json_array_append_new(*list, value) != 0)
     drop_json(list);
+}
+
+void cq_json_update(json_t **object, json_t *more) {
+  if (!*object || !more || json_object_update(*object, more)) drop_json(object);
+  json_decref(more);
 }
 
 static json_t *whole_copy(json_t *copy, const json_t *json) {

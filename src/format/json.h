@@ -12,6 +12,9 @@
 /* Reads a file whose root is an object or array. Integers beyond 64 bits become real numbers; strings may contain NUL.
  * Errors: CQ_ERR_IO; CQ_ERR_FORMAT with the line. Release with json_decref. */
 CQ_MUST_USE cq_status cq_json_read(json_t **out, const char *path, cq_error *error);
+/* The same for a root that must be an object, of directory/name; path [size] receives its path, for later errors. */
+CQ_MUST_USE cq_status cq_json_open(json_t **out, char *path, size_t size, const char *directory, const char *name,
+                                   cq_error *error);
 /* The same from memory; path is its name in errors. */
 CQ_MUST_USE cq_status cq_json_parse(json_t **out, cq_slice text, const char *path, cq_error *error);
 
@@ -37,6 +40,8 @@ void cq_json_append(cq_builder *out, const json_t *json, int indent);
  * out, *object is released and set to NULL. */
 void cq_json_set(json_t **object, const char *key, json_t *value);
 void cq_json_push(json_t **list, json_t *value);
+/* Puts all members of another object into it, in the same way. */
+void cq_json_update(json_t **object, json_t *more);
 /* A shallow and a deep copy. (Jansson's own copies may lack members when memory is short.) */
 json_t *cq_json_copy(const json_t *json);
 json_t *cq_json_deep_copy(const json_t *json);

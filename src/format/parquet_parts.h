@@ -110,8 +110,6 @@ void cq_parquet_cursor_close(cq_parquet_cursor *c);
 
 /* --- values: parquet_values.c --- */
 
-/* The size of a value in bytes; 0: the value has a length prefix, or takes less than a byte. */
-size_t cq_parquet_type_size(cq_parquet_type type);
 CQ_MUST_USE cq_status cq_parquet_values_start(cq_parquet_cursor *c, int32_t encoding, const unsigned char *bytes,
                                               size_t n, cq_error *error);
 CQ_MUST_USE cq_status cq_parquet_value_next(cq_slice *out, cq_parquet_cursor *c, cq_error *error);

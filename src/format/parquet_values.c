@@ -26,7 +26,8 @@ cq_status cq_parquet_fail(const cq_parquet_cursor *c, cq_status status, cq_error
                       c->leaf->about.name, c->group, (unsigned long long)c->row, text);
 }
 
-size_t cq_parquet_type_size(cq_parquet_type type) {
+/* The size of a value in bytes; 0: the value has a length prefix, or takes less than a byte. */
+static size_t type_size(cq_parquet_type type) {
   static const size_t sizes[CQ_PARQUET_TYPES] = {
       [CQ_PARQUET_INT32] = 4, [CQ_PARQUET_INT64] = 8, [CQ_PARQUET_FLOAT] = 4, [CQ_PARQUET_DOUBLE] = 8};
   return sizes[type];
@@ -61,7 +62,7 @@ enum { MAX_DICTIONARY = 1 << 24 };
 cq_status cq_parquet_take_dictionary(cq_parquet_cursor *c, size_t n_values, const unsigned char *bytes, size_t n,
                                      cq_error *error) {
   const unsigned char *p = bytes, *end = bytes + n;
-  const size_t size = cq_parquet_type_size(c->leaf->type);
+  const size_t size = type_size(c->leaf->type);
   if (n_values > MAX_DICTIONARY)
     return cq_parquet_fail(c, CQ_ERR_LIMIT, error, "a dictionary of %zu values, at most %d are read", n_values,
                            MAX_DICTIONARY);
@@ -100,7 +101,7 @@ static bool start_lengths(cq_delta *d, cq_parquet_cursor *c) {
 cq_status cq_parquet_values_start(cq_parquet_cursor *c, int32_t encoding, const unsigned char *bytes, size_t n,
                                   cq_error *error) {
   const bool is_text = c->leaf->type == CQ_PARQUET_BYTES, is_bit = c->leaf->type == CQ_PARQUET_BIT;
-  const size_t size = cq_parquet_type_size(c->leaf->type);
+  const size_t size = type_size(c->leaf->type);
   const bool is_whole = c->leaf->type == CQ_PARQUET_INT32 || c->leaf->type == CQ_PARQUET_INT64;
   bool ok = true;
   c->encoding = (cq_parquet_encoding)encoding;
@@ -179,7 +180,7 @@ static bool next_of_streams(cq_slice *out, cq_parquet_cursor *c, size_t size) {
 }
 
 cq_status cq_parquet_value_next(cq_slice *out, cq_parquet_cursor *c, cq_error *error) {
-  const size_t size = cq_parquet_type_size(c->leaf->type);
+  const size_t size = type_size(c->leaf->type);
   uint32_t x = 0;
   int64_t number = 0;
   bool ok;

@@ -319,15 +319,10 @@ cq_status cq_stored_tensor_to_f32(float *out, const cq_stored_tensor *tensor, co
     if (n) memcpy(out, in, n * sizeof *out);
     return CQ_OK;
   case CQ_F16:
-    for (size_t i = 0; i < n; i++) {
-      memcpy(&half, in + 2 * i, 2);
-      out[i] = cq_f16_to_f32(half);
-    }
-    return CQ_OK;
   case CQ_BF16:
     for (size_t i = 0; i < n; i++) {
       memcpy(&half, in + 2 * i, 2);
-      out[i] = cq_bf16_to_f32(half);
+      out[i] = tensor->dtype == CQ_F16 ? cq_f16_to_f32(half) : cq_bf16_to_f32(half);
     }
     return CQ_OK;
   case CQ_F64:

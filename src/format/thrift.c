@@ -4,7 +4,7 @@
 enum { T_STOP, T_TRUE, T_FALSE, T_I8, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_LIST, T_SET, T_MAP, T_STRUCT };
 enum { MAX_DEPTH = 32 };
 
-void cq_thrift_fail(cq_thrift *t, const char *why) {
+static void fail_thrift(cq_thrift *t, const char *why) {
   if (t->why) return;
   t->why = why;
   t->at = t->p;
@@ -13,7 +13,7 @@ void cq_thrift_fail(cq_thrift *t, const char *why) {
 
 static unsigned read_byte(cq_thrift *t) {
   if (t->p < t->end) return *t->p++;
-  cq_thrift_fail(t, "truncated");
+  fail_thrift(t, "truncated");
   return 0;
 }
 
@@ -24,7 +24,7 @@ static uint64_t read_varint(cq_thrift *t) {
     x |= (uint64_t)(byte & 0x7F) << shift;
     if (byte < 0x80) return t->why ? 0 : x;
   }
-  cq_thrift_fail(t, "a number of more than 64 bits");
+  fail_thrift(t, "a number of more than 64 bits");
   return 0;
 }
 
@@ -35,7 +35,7 @@ static int64_t read_zigzag(cq_thrift *t) {
 
 static void pass(cq_thrift *t, uint64_t n) {
   if (n > (uint64_t)(t->end - t->p))
-    cq_thrift_fail(t, "truncated");
+    fail_thrift(t, "truncated");
   else
     t->p += n;
 }
@@ -44,13 +44,13 @@ bool cq_thrift_next(cq_thrift_field *field, cq_thrift *t) {
   const unsigned byte = read_byte(t);
   if (t->why || byte == T_STOP) return false;
   const int64_t id = byte >> 4 ? field->id + (int64_t)(byte >> 4) : read_zigzag(t);
-  if (id < -32768 || id > 32767) cq_thrift_fail(t, "a field's number is out of range");
+  if (id < -32768 || id > 32767) fail_thrift(t, "a field's number is out of range");
   *field = (cq_thrift_field){(int)id, (int)(byte & 15)};
   return !t->why;
 }
 
 static bool has_type(cq_thrift *t, bool ok) {
-  if (!ok) cq_thrift_fail(t, "a field has another type than expected");
+  if (!ok) fail_thrift(t, "a field has another type than expected");
   return ok;
 }
 
@@ -62,7 +62,7 @@ int64_t cq_thrift_number(cq_thrift *t, cq_thrift_field field) {
 int32_t cq_thrift_number32(cq_thrift *t, cq_thrift_field field) {
   const int64_t x = cq_thrift_number(t, field);
   if (x == (int32_t)x) return (int32_t)x;
-  cq_thrift_fail(t, "a number of more than 32 bits");
+  fail_thrift(t, "a number of more than 32 bits");
   return 0;
 }
 
@@ -92,7 +92,7 @@ size_t cq_thrift_structs(cq_thrift *t, cq_thrift_field field) {
   int type = T_STRUCT;
   const uint64_t n = has_type(t, field.type == T_LIST) ? read_list(&type, t) : 0;
   if (n > 0) has_type(t, type == T_STRUCT);
-  if (n > (uint64_t)(t->end - t->p)) cq_thrift_fail(t, "a list of more elements than bytes");
+  if (n > (uint64_t)(t->end - t->p)) fail_thrift(t, "a list of more elements than bytes");
   return t->why ? 0 : (size_t)n;
 }
 
@@ -109,7 +109,7 @@ static void skip_value(cq_thrift *t, int type, bool is_in_field, int depth) {
   int types[2] = {type, 0};
   uint64_t n;
   if (depth > MAX_DEPTH) {
-    cq_thrift_fail(t, "nested too deeply");
+    fail_thrift(t, "nested too deeply");
     return;
   }
   switch (type) {
@@ -136,7 +136,7 @@ static void skip_value(cq_thrift *t, int type, bool is_in_field, int depth) {
   case T_STRUCT:
     while (cq_thrift_next(&field, t)) skip_value(t, field.type, true, depth + 1);
     return;
-  default: cq_thrift_fail(t, "a value of unknown type");
+  default: fail_thrift(t, "a value of unknown type");
   }
 }
 

@@ -27,8 +27,6 @@ typedef struct cq_thrift_field {
   int id, type;
 } cq_thrift_field;
 
-void cq_thrift_fail(cq_thrift *t, const char *why);
-
 /* The next field of a struct; *field is the previous one, {0} at first. False: there are no more. */
 bool cq_thrift_next(cq_thrift_field *field, cq_thrift *t);
 

@@ -140,9 +140,8 @@ static cq_status take_distances(taker *k, cq_transformer *t, const cq_bert_sizes
   const size_t n = (size_t)t->n_layers;
   cq_status status = CQ_OK;
   t->disentangled = cq_arena_array(k->arena, n, sizeof *t->disentangled);
-  t->of_distances = cq_arena_array(k->arena, 2 * n, sizeof *t->of_distances);
+  t->of_distances = cq_arena_array_zeroed(k->arena, 2 * n, sizeof *t->of_distances);
   if (!t->disentangled || !t->of_distances) return cq_fail_memory(k->error, "transformer");
-  memset(t->of_distances, 0, 2 * n * sizeof *t->of_distances);
   t->distances.span = d->span;
   t->distances.max = d->max;
   if (d->relative)
@@ -196,12 +195,10 @@ cq_status cq_bert_open(cq_transformer *t, const cq_bert *a, const cq_module_sour
   t->feed_forward_dim = s.feed_forward;
   t->n_positions = s.n_positions;
   t->norm_eps = s.norm_eps;
-  t->layers = cq_arena_array(source->arena, (size_t)t->n_layers, sizeof *t->layers);
-  if (t->layers) memset(t->layers, 0, (size_t)t->n_layers * sizeof *t->layers);
+  t->layers = cq_arena_array_zeroed(source->arena, (size_t)t->n_layers, sizeof *t->layers);
   const size_t max_params = (size_t)t->n_layers * 20 + 9;
-  t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
+  t->base.params = cq_arena_array_zeroed(source->arena, max_params, sizeof *t->base.params);
   if (!t->layers || !t->base.params) return cq_fail_memory(error, "transformer");
-  memset(t->base.params, 0, max_params * sizeof *t->base.params);
 
   status = cq_weights_open(&t->weights, source->directory, error);
   if (status) return status;

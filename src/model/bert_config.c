@@ -139,28 +139,17 @@ const char *cq_bert_activation(const cq_bert *a) {
 static cq_status read_integers(cq_bert_sizes *out, const json_t *config, const cq_bert *a, const char *path,
                                cq_error *error) {
   const int64_t max = INT32_MAX;
-  const struct {
-    int64_t *value;
-    const char *key;
-    int64_t min, max;
-    bool required;
-  } wanted[] = {{&out->dim, a->dim, 1, 65536, true},
-                {&out->n_layers, a->n_layers, 0, 1024, true},
-                {&out->n_heads, a->n_heads, 1, 4096, true},
-                {&out->feed_forward, a->feed_forward, 1, 1 << 20, true},
-                {&out->vocab, "vocab_size", 1, max, true},
-                {&out->n_positions, "max_position_embeddings", 1, max, false},
-                {&out->n_types, "type_vocab_size", 0, 1024, false},
-                {&out->pad_id, "pad_token_id", 0, max, false},
-                {&out->n_buckets, "relative_attention_num_buckets", 4, 511, false} /* the far ones end at 128 */};
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-    const cq_status status =
-        cq_json_get_int(wanted[i].value, config, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
-    if (status) return status;
-    if (wanted[i].required && !cq_json_has(config, wanted[i].key))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
-  }
-  return CQ_OK;
+  const cq_config_integer wanted[] = {
+      {&out->dim, a->dim, 1, 65536, true},
+      {&out->n_layers, a->n_layers, 0, 1024, true},
+      {&out->n_heads, a->n_heads, 1, 4096, true},
+      {&out->feed_forward, a->feed_forward, 1, 1 << 20, true},
+      {&out->vocab, "vocab_size", 1, max, true},
+      {&out->n_positions, "max_position_embeddings", 1, max, false},
+      {&out->n_types, "type_vocab_size", 0, 1024, false},
+      {&out->pad_id, "pad_token_id", 0, max, false},
+      {&out->n_buckets, "relative_attention_num_buckets", 4, 511, false} /* the far ones end at 128 */};
+  return cq_config_integers(wanted, sizeof wanted / sizeof *wanted, config, path, error);
 }
 
 static cq_status check_sizes(const cq_bert_sizes *out, const cq_bert *a, const char *path, cq_error *error) {

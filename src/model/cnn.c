@@ -61,11 +61,9 @@ static cq_status read_widths(cnn *c, const json_t *config, const char *path, cq_
 }
 
 static cq_status take_layers(cnn *c, cq_arena *arena, cq_error *error) {
-  c->layers = cq_arena_array(arena, (size_t)c->n, sizeof *c->layers);
-  c->base.params = cq_arena_array(arena, (size_t)c->n, 2 * sizeof *c->base.params);
+  c->layers = cq_arena_array_zeroed(arena, (size_t)c->n, sizeof *c->layers);
+  c->base.params = cq_arena_array_zeroed(arena, (size_t)c->n, 2 * sizeof *c->base.params);
   if (!c->layers || !c->base.params) return cq_fail_memory(error, "a CNN");
-  memset(c->layers, 0, (size_t)c->n * sizeof *c->layers);
-  memset(c->base.params, 0, (size_t)c->n * 2 * sizeof *c->base.params);
   c->base.n_params = 2 * (size_t)c->n;
   c->base.n_pack_parts = (size_t)c->n;
   for (int64_t i = 0; i < c->n; i++) {
@@ -90,8 +88,7 @@ static cq_status cnn_open(cq_module **out, const cq_module_source *source, cq_er
   if (!c) return cq_fail_memory(error, "a CNN");
   *c = (cnn){.base = {.type = &cq_cnn_type}, .out = 256 /* as sentence-transformers */};
   *out = &c->base;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "cnn_config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "cnn_config.json", error);
   if (!status) status = cq_json_get_int(&c->in, config, "in_word_embedding_dimension", 1, 1 << 20, path, error);
   if (!status) status = cq_json_get_int(&c->in, config, "in_embedding_dimension", 1, 1 << 20, path, error);
   if (!status) status = cq_json_get_int(&c->out, config, "out_channels", 1, 1 << 20, path, error);
@@ -122,11 +119,8 @@ static cq_status cnn_save(const cq_module *module, cq_dtype weights, const char 
   return status ? status : cq_weights_save(module->params, module->n_params, weights, directory, error);
 }
 
-static cq_status cnn_describe(const cq_module *module, json_t *object, cq_error *error) {
-  json_t *config = cnn_config((const cnn *)module);
-  bool ok = config && json_object_update(object, config) == 0;
-  json_decref(config);
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void cnn_describe(const cq_module *module, json_t **object) {
+  cq_json_update(object, cnn_config((const cnn *)module));
 }
 
 static cq_status cnn_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {

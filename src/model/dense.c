@@ -104,54 +104,39 @@ static void dense_free(cq_module *module) {
 static cq_status dense_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   static const char *const weight_names[] = {"linear.weight", NULL}, *const bias_names[] = {"linear.bias", NULL};
   char path[4096];
-  json_t *config = NULL;
-  dense *d = NULL;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (status || (status = cq_json_read(&config, path, error))) return status;
+  json_t *config;
   int64_t in = 0, n_out = 0;
   bool bias = true;
   const char *activation = NULL;
-  if (!(d = dense_make(source->arena))) {
-    status = cq_fail_memory(error, "a dense module");
-    goto done;
-  }
-  if (!json_is_object(config)) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-    goto done;
-  }
-  if ((status = check_other_keys(config, path, error)) ||
-      (status = cq_json_get_int(&in, config, "in_features", 1, INT32_MAX, path, error)) ||
-      (status = cq_json_get_int(&n_out, config, "out_features", 1, INT32_MAX, path, error)) ||
-      (status = cq_json_get_bool(&bias, config, "bias", path, error)) ||
-      (status = cq_json_get_string(&activation, config, "activation_function", path, error)))
-    goto done;
-  if (!source->input_is_sentence || in != source->input_dim || n_out == 0) {
+  dense *d = dense_make(source->arena);
+  if (!d) return cq_fail_memory(error, "a dense module");
+  *out = &d->base;
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "config.json", error);
+  if (!status) status = check_other_keys(config, path, error);
+  if (!status) status = cq_json_get_int(&in, config, "in_features", 1, INT32_MAX, path, error);
+  if (!status) status = cq_json_get_int(&n_out, config, "out_features", 1, INT32_MAX, path, error);
+  if (!status) status = cq_json_get_bool(&bias, config, "bias", path, error);
+  if (!status) status = cq_json_get_string(&activation, config, "activation_function", path, error);
+  if (!status && (!source->input_is_sentence || in != source->input_dim || n_out == 0))
     status = cq_fail_file(error, CQ_ERR_FORMAT, path,
                           "maps %lld dimensions of a sentence vector to %lld, the module before gives %lld of a %s",
                           (long long)in, (long long)n_out, (long long)source->input_dim,
                           source->input_is_sentence ? "sentence vector" : "token");
-    goto done;
-  }
-  if (!activation) {
+  if (!status && !activation) {
     activation = "torch.nn.modules.activation.Tanh"; /* as sentence-transformers */
     if (source->notice) source->notice(source->notice_context, "a Dense module names no activation_function: Tanh");
   }
-  if (!(d->activation = activation_of(activation))) {
+  if (!status && !(d->activation = activation_of(activation)))
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "activation_function '%s' is not known", activation);
-    goto done;
-  }
+  json_decref(config);
+  if (status) return status;
   use_bias(d, bias);
   d->base.output_dim = n_out;
-  if ((status = cq_weights_open(&d->weights, source->directory, error)) ||
-      (status = cq_weights_take_narrow(&d->params[0], d->weights, weight_names, n_out, in, source->arena, error)) ||
-      (bias && (status = cq_weights_take(&d->params[1], d->weights, bias_names, n_out, 0, source->arena, error))) ||
-      (status = cq_weights_all_taken(d->weights, NULL, error)))
-    goto done;
-  *out = &d->base;
-done:
-  if (status && d) dense_free(&d->base);
-  json_decref(config);
-  return status;
+  status = cq_weights_open(&d->weights, source->directory, error);
+  if (!status)
+    status = cq_weights_take_narrow(&d->params[0], d->weights, weight_names, n_out, in, source->arena, error);
+  if (!status && bias) status = cq_weights_take(&d->params[1], d->weights, bias_names, n_out, 0, source->arena, error);
+  return status ? status : cq_weights_all_taken(d->weights, NULL, error);
 }
 
 static cq_status dense_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
@@ -163,13 +148,12 @@ static cq_status dense_save(const cq_module *module, cq_dtype weights, const cha
   return status ? status : cq_weights_save(d->params, d->base.n_params, weights, directory, error);
 }
 
-static cq_status dense_describe(const cq_module *module, json_t *object, cq_error *error) {
+static void dense_describe(const cq_module *module, json_t **object) {
   const dense *d = (const dense *)module;
-  bool ok = json_object_set_new(object, "in_features", json_integer(d->params[0].cols)) == 0 &&
-            json_object_set_new(object, "out_features", json_integer(d->params[0].rows)) == 0 &&
-            json_object_set_new(object, "bias", json_boolean(d->linear.bias != NULL)) == 0 &&
-            json_object_set_new(object, "activation", json_string(strrchr(d->activation->path, '.') + 1)) == 0;
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+  cq_json_set(object, "in_features", json_integer(d->params[0].cols));
+  cq_json_set(object, "out_features", json_integer(d->params[0].rows));
+  cq_json_set(object, "bias", json_boolean(d->linear.bias != NULL));
+  cq_json_set(object, "activation", json_string(strrchr(d->activation->path, '.') + 1));
 }
 
 /* A row a sentence, always computed in f32, however it is stored. */

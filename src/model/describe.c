@@ -52,25 +52,18 @@ const char *cq_simd_level(void) {
   return cq_kernels_best()->name;
 }
 
-static cq_status describe_modules(json_t **out, const cq_encoder *e, cq_error *error) {
+static json_t *describe_modules(const cq_encoder *e) {
   json_t *list = json_array();
-  cq_status status = list ? CQ_OK : cq_fail_memory(error, "a description");
-  for (size_t i = 0; !status && i < e->n_modules; i++) {
+  for (size_t i = 0; i < e->n_modules; i++) {
     const cq_module *m = e->modules[i];
     int64_t n = 0;
     for (size_t p = 0; p < m->n_params; p++) n += cq_param_floats(&m->params[p]);
     json_t *item = json_pack("{s:s, s:I, s:I}", "type", m->type->name, "output_dim", (json_int_t)m->output_dim,
                              "parameters", (json_int_t)n);
-    if (!item || json_array_append_new(list, item))
-      status = cq_fail_memory(error, "a description");
-    else if (m->type->describe)
-      status = m->type->describe(m, item, error);
+    if (m->type->describe) m->type->describe(m, &item);
+    cq_json_push(&list, item);
   }
-  if (status)
-    json_decref(list);
-  else
-    *out = list;
-  return status;
+  return list;
 }
 
 static json_t *describe_tokenizer(const cq_module *m) {
@@ -82,44 +75,32 @@ static json_t *describe_tokenizer(const cq_module *m) {
                    m->add_special);
 }
 
-/* Everything that affects the vectors, apart from vocabulary and weights. */
-static cq_status describe_encoder(json_t **out, const cq_encoder *e, cq_error *error) {
-  json_t *modules;
-  cq_status status = describe_modules(&modules, e, error);
-  if (status) return status;
-  *out = json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s?, s:s?}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
-                   (json_int_t)e->max_seq_length, "parameters", (json_int_t)cq_encoder_n_parameters(e), "modules",
-                   modules, "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
-                   e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
-                   e->default_prompt_name, "similarity", e->similarity);
-  if (*out && e->task_prompt_name && json_object_set_new(*out, "task_prompt_name", json_string(e->task_prompt_name))) {
-    json_decref(*out);
-    *out = NULL;
-  }
-  if (*out && e->truncate_dim && json_object_set_new(*out, "truncate_dim", json_integer(e->truncate_dim))) {
-    json_decref(*out);
-    *out = NULL;
-  }
-  if (*out && e->compose) cq_json_set(out, "compose", json_true());
-  return *out ? CQ_OK : cq_fail_memory(error, "a description");
+/* Everything that affects the vectors, apart from vocabulary and weights. NULL: out of memory. */
+static json_t *describe_encoder(const cq_encoder *e) {
+  json_t *out =
+      json_pack("{s:I, s:I, s:I, s:o, s:o, s:o, s:s?, s:s?}", "dim", (json_int_t)cq_encoder_dim(e), "max_seq_length",
+                (json_int_t)e->max_seq_length, "parameters", (json_int_t)cq_encoder_n_parameters(e), "modules",
+                describe_modules(e), "tokenizer", describe_tokenizer(e->modules[0]), "prompts",
+                e->prompts ? cq_json_deep_copy(e->prompts) : json_object(), "default_prompt_name",
+                e->default_prompt_name, "similarity", e->similarity);
+  if (e->task_prompt_name) cq_json_set(&out, "task_prompt_name", json_string(e->task_prompt_name));
+  if (e->truncate_dim) cq_json_set(&out, "truncate_dim", json_integer(e->truncate_dim));
+  if (e->compose) cq_json_set(&out, "compose", json_true());
+  return out;
 }
 
 cq_status cq_encoder_describe(char **out_json, const cq_encoder *e, cq_error *error) {
-  json_t *object;
-  cq_status status = describe_encoder(&object, e, error);
-  if (status) return status;
   json_t *languages = NULL;
-  if (e->directory && !e->language && (status = cq_language_list(&languages, e->directory, error))) {
-    json_decref(object);
-    return status;
-  }
-  bool ok = (!languages || json_object_set_new(object, "languages", languages) == 0) &&
-            (!e->has_routes || json_object_set_new(object, "has_routes", json_true()) == 0) &&
-            (!e->language || json_object_set_new(object, "body", json_string(e->directory)) == 0) &&
-            json_object_set_new(object, "directory", json_pack("s?", e->language ? e->language : e->directory)) == 0 &&
-            json_object_set_new(object, "simd", json_string(cq_simd_level())) == 0 &&
-            json_object_set_new(object, "precision", json_string(cq_precision_name(e->precision))) == 0;
-  char *text = ok ? cq_json_dump(object, JSON_INDENT(2)) : NULL;
+  const cq_status status = e->directory && !e->language ? cq_language_list(&languages, e->directory, error) : CQ_OK;
+  if (status) return status;
+  json_t *object = describe_encoder(e);
+  if (languages) cq_json_set(&object, "languages", languages);
+  if (e->has_routes) cq_json_set(&object, "has_routes", json_true());
+  if (e->language) cq_json_set(&object, "body", json_string(e->directory));
+  cq_json_set(&object, "directory", json_pack("s?", e->language ? e->language : e->directory));
+  cq_json_set(&object, "simd", json_string(cq_simd_level()));
+  cq_json_set(&object, "precision", json_string(cq_precision_name(e->precision)));
+  char *text = object ? cq_json_dump(object, JSON_INDENT(2)) : NULL;
   *out_json = text ? cq_strdup(text) : NULL;
   cq_free(text);
   json_decref(object);
@@ -163,16 +144,14 @@ static cq_status include_tokenizer(cq_identity *id, const cq_module *text, cq_er
 }
 
 cq_status cq_encoder_fingerprint(char out[33], const cq_encoder *e, cq_error *error) {
-  json_t *object;
   cq_identity id = {0};
-  cq_status status = describe_encoder(&object, e, error);
-  if (status) return status;
-  char *text = cq_json_dump(object, JSON_COMPACT | JSON_SORT_KEYS);
+  json_t *object = describe_encoder(e);
+  char *text = object ? cq_json_dump(object, JSON_COMPACT | JSON_SORT_KEYS) : NULL;
   json_decref(object);
   if (!text) return cq_fail_memory(error, "a description");
   include_bytes(&id, text, strlen(text));
   cq_free(text);
-  status = include_tokenizer(&id, e->modules[0], error);
+  cq_status status = include_tokenizer(&id, e->modules[0], error);
   for (size_t i = 0; !status && i < e->params.n; i++) {
     const cq_param *p = e->params.items[i];
     float *made;

@@ -128,13 +128,8 @@ cq_status cq_encoder_put_vocabulary(cq_encoder *e, cq_tokenizer *tokenizer, cons
 /* Reads directory/name if it exists; it must hold an object. Otherwise *out stays NULL. */
 static cq_status read_if_there(json_t **out, char path[MAX_PATH], const char *directory, const char *name,
                                cq_error *error) {
-  cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
-  if (status || !cq_file_exists(path)) return status;
-  if ((status = cq_json_read(out, path, error))) return status;
-  if (json_is_object(*out)) return CQ_OK;
-  json_decref(*out);
-  *out = NULL;
-  return cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  const cq_status status = cq_path_join(path, MAX_PATH, directory, name, error);
+  return status || !cq_file_exists(path) ? status : cq_json_open(out, path, MAX_PATH, directory, name, error);
 }
 
 cq_status cq_unsupported_key(const char *path, const char *key, const json_t *value, cq_error *error) {
@@ -167,11 +162,10 @@ static cq_status read_sentence_config(int64_t *length, bool *lowercase, const ch
   cq_status status = CQ_OK;
   for (size_t i = 0; i < sizeof names / sizeof *names && !status && !config; i++)
     status = read_if_there(&config, path, directory, names[i], error);
-  if (status || !config) return status;
-  if ((status = cq_json_get_int(length, config, "max_seq_length", 1, INT32_MAX, path, error)) ||
-      (status = cq_json_get_bool(lowercase, config, "do_lower_case", path, error)))
-    goto done;
+  if (!status) status = cq_json_get_int(length, config, "max_seq_length", 1, INT32_MAX, path, error);
+  if (!status) status = cq_json_get_bool(lowercase, config, "do_lower_case", path, error);
   json_object_foreach(config, key, value) {
+    if (status) break;
     bool fine = is_void(value) || strcmp(key, "max_seq_length") == 0 || strcmp(key, "do_lower_case") == 0;
     if (strcmp(key, "transformer_task") == 0) fine = fine || is_text(value, "feature-extraction");
     if (strcmp(key, "module_output_name") == 0) fine = fine || is_text(value, "token_embeddings");
@@ -180,11 +174,8 @@ static cq_status read_sentence_config(int64_t *length, bool *lowercase, const ch
       fine = fine || (json_object_size(value) == 1 && is_text(json_object_get(text, "method"), "forward") &&
                       is_text(json_object_get(text, "method_output_name"), "last_hidden_state"));
     }
-    if (fine) continue;
-    status = cq_unsupported_key(path, key, value, error);
-    break;
+    if (!fine) status = cq_unsupported_key(path, key, value, error);
   }
-done:
   json_decref(config);
   return status;
 }
@@ -542,34 +533,23 @@ cq_status cq_encoder_open(cq_encoder **out, const char *name, const cq_encoder_o
   if (status || (status = cq_encoder_new(&e, error))) return status;
   e->notice = taken.notice, e->notice_context = taken.notice_context;
   const bool is_language = cq_language_model(path, sizeof path, directory);
-  if (is_language && !(e->language = cq_strdup(directory))) {
-    status = cq_fail_memory(error, "an encoder");
-    goto done;
-  }
+  if (is_language && !(e->language = cq_strdup(directory))) status = cq_fail_memory(error, "an encoder");
   if (is_language) memcpy(directory, path, strlen(path) + 1);
-  if (!(e->directory = cq_strdup(directory))) {
-    status = cq_fail_memory(error, "an encoder");
-    goto done;
-  }
-  if ((status = cq_path_join(path, sizeof path, directory, "adapter_config.json", error))) goto done;
-  if (cq_file_exists(path)) {
+  if (!status && !(e->directory = cq_strdup(directory))) status = cq_fail_memory(error, "an encoder");
+  if (!status) status = cq_path_join(path, sizeof path, directory, "adapter_config.json", error);
+  if (!status && cq_file_exists(path))
     status = cq_fail_file(error, CQ_ERR_UNSUPPORTED, path,
                           "an adapter to another model, which would have to be merged first");
-    goto done;
-  }
-  if ((status = read_model_config(e, error)) ||
-      (status = cq_path_join(path, sizeof path, directory, "modules.json", error)))
-    goto done;
-  if (!cq_file_exists(path) && !shipped) {
-    status = open_plain(e, path, &taken, error);
-  } else if (!(status = cq_json_read(&list, path, error))) {
-    status = open_listed(e, list, path, &taken, error);
-  }
+  if (!status) status = read_model_config(e, error);
+  if (!status) status = cq_path_join(path, sizeof path, directory, "modules.json", error);
+  const bool is_listed = !status && (cq_file_exists(path) || shipped);
+  if (!status && !is_listed) status = open_plain(e, path, &taken, error);
+  if (is_listed) status = cq_json_read(&list, path, error);
+  if (!status && is_listed) status = open_listed(e, list, path, &taken, error);
   if (!status && taken.task) status = choose_task(e, taken.task, error);
   if (!status) status = choose_form(e, taken.compose, error);
   if (!status) status = choose_precision(e, &taken, error);
   if (!status) status = cq_encoder_pack(e, NULL, false, error);
-done:
   json_decref(list);
   if (status && shipped) add_remedy(error, status, shipped);
   if (status)

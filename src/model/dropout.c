@@ -20,8 +20,7 @@ static cq_status dropout_open(cq_module **out, const cq_module_source *source, c
   if (!d) return cq_fail_memory(error, "a dropout module");
   *d = (dropout){.base = {.type = &cq_dropout_type, .output_dim = source->input_dim, .output_is_sentence = true},
                  .saved_rate = 0.2 /* as sentence-transformers */};
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "config.json", error);
   if (!status) status = cq_json_get_number(&d->saved_rate, config, "dropout", path, error);
   json_decref(config);
   if (status) return status;
@@ -40,9 +39,8 @@ static cq_status dropout_save(const cq_module *module, cq_dtype weights, const c
                       error);
 }
 
-static cq_status dropout_describe(const cq_module *module, json_t *object, cq_error *error) {
-  bool ok = json_object_set_new(object, "dropout", json_real(((const dropout *)module)->saved_rate)) == 0;
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void dropout_describe(const cq_module *module, json_t **object) {
+  cq_json_set(object, "dropout", json_real(((const dropout *)module)->saved_rate));
 }
 
 static void dropout_set(cq_module *module, double rate) {

@@ -31,8 +31,7 @@ static cq_status layer_norm_open(cq_module **out, const cq_module_source *source
   l->norm =
       (cq_norm){.gamma = &l->params[0], .beta = &l->params[1], .eps = 1e-5f}; /* PyTorch's eps, which no file says */
   *out = &l->base;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&config, path, error);
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "config.json", error);
   if (!status) status = cq_json_get_int(&dim, config, "dimension", 1, INT32_MAX, path, error);
   json_decref(config);
   if (status) return status;

@@ -23,13 +23,9 @@ static int64_t find_task(const json_t *tasks, const char *name) {
 
 static cq_status no_task(const json_t *tasks, const char *task, const char *path, cq_error *error) {
   char names[512] = "";
-  size_t i, n = 0;
+  size_t i;
   const json_t *name;
-  json_array_foreach(tasks, i, name) {
-    const int more = snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", json_string_value(name));
-    if (more < 0 || n + (size_t)more >= sizeof names) break;
-    n += (size_t)more;
-  }
+  json_array_foreach(tasks, i, name) cq_list_name(names, sizeof names, json_string_value(name));
   return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no LoRA adapter for the task '%s', there are %s", task, names);
 }
 
@@ -73,11 +69,11 @@ cq_status cq_lora_strip_config(json_t *config, cq_error *error) {
                                      "position_embedding_type",
                                      "use_flash_attn"};
   const json_t *theta = json_object_get(config, "rotary_emb_base");
-  const int failed = json_object_set_new(config, "rope_parameters",
-                                         json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta",
-                                                   theta ? json_number_value(theta) : 10000.0)) |
-                     json_object_set_new(config, "model_type", json_string("jina_embeddings_v3"));
-  if (failed) return cq_fail_memory(error, "config.json");
+  if (json_object_set_new(
+          config, "rope_parameters",
+          json_pack("{s:s, s:f}", "rope_type", "default", "rope_theta", theta ? json_number_value(theta) : 10000.0)) ||
+      json_object_set_new(config, "model_type", json_string("jina_embeddings_v3")))
+    return cq_fail_memory(error, "config.json");
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) json_object_del(config, keys[i]);
   return CQ_OK;
 }

@@ -39,11 +39,9 @@ static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirecti
   lstm *l = cq_arena_alloc(arena, sizeof *l);
   const int n_directions = bidirectional ? 2 : 1;
   const size_t n_params = (size_t)(4 * n_layers) * (size_t)n_directions;
-  cq_param *params = cq_arena_array(arena, n_params, sizeof *params);
-  cq_lstm *layers = cq_arena_array(arena, (size_t)n_layers, sizeof *layers);
+  cq_param *params = cq_arena_array_zeroed(arena, n_params, sizeof *params);
+  cq_lstm *layers = cq_arena_array_zeroed(arena, (size_t)n_layers, sizeof *layers);
   if (!l || !params || !layers) return NULL;
-  memset(params, 0, n_params * sizeof *params);
-  memset(layers, 0, (size_t)n_layers * sizeof *layers);
   *l = (lstm){.base = {.type = &cq_lstm_type,
                        .output_dim = n_directions * dim,
                        .params = params,
@@ -66,15 +64,15 @@ static lstm *lstm_make(int64_t in, int64_t dim, int64_t n_layers, bool bidirecti
   return l;
 }
 
-static void tensor_name(char out[64], int which, int64_t layer, int direction) {
-  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-  snprintf(out, 64, "encoder.%s_l%lld%s", kinds[which], (long long)layer, direction == 1 ? "_reverse" : "");
-}
+enum { NAME = 64 };
 
-/* The size of parameter `which` of a layer. */
-static void tensor_shape(int64_t *rows, int64_t *cols, const lstm *l, int which, int64_t layer) {
+/* The name and the size of the i-th parameter; a vector has no columns. */
+static void describe_param(char name[NAME], int64_t *rows, int64_t *cols, const lstm *l, size_t i) {
+  static const char *const kinds[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
+  const size_t kind = i % 4, direction = i / 4 % (size_t)l->n_directions, layer = i / 4 / (size_t)l->n_directions;
+  snprintf(name, NAME, "encoder.%s_l%zu%s", kinds[kind], layer, direction == 1 ? "_reverse" : "");
   *rows = 4 * l->dim;
-  *cols = which == 0 ? l->layers[layer].in : which == 1 ? l->dim : 0;
+  *cols = kind == 0 ? l->layers[layer].in : kind == 1 ? l->dim : 0;
 }
 
 cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n_layers, bool bidirectional,
@@ -82,24 +80,21 @@ cq_status cq_lstm_module_new(cq_module **out, int64_t in, int64_t dim, int64_t n
   lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, arena);
   if (!l) return cq_fail_memory(error, "an LSTM");
   l->base.path = path;
-  cq_param *p = l->base.params;
-  for (int64_t layer = 0; layer < n_layers; layer++)
-    for (int d = 0; d < l->n_directions; d++)
-      for (int which = 0; which < 4; which++, p++) {
-        char name[64];
-        int64_t rows, cols;
-        tensor_name(name, which, layer, d);
-        tensor_shape(&rows, &cols, l, which, layer);
-        *p = (cq_param){.name = cq_arena_strdup(arena, name),
-                        .rows = cols ? rows : 1,
-                        .cols = cols ? cols : rows,
-                        .n_dims = cols ? 2 : 1,
-                        .decay = cols != 0};
-        if (!p->name) return cq_fail_memory(error, "an LSTM");
-        /* PyTorch's start: all uniform in +-1 / sqrt(dim). */
-        cq_status status = cq_param_uniform(p, 1.0 / sqrt((double)dim), random, arena, error);
-        if (status) return status;
-      }
+  for (size_t i = 0; i < l->base.n_params; i++) {
+    char name[NAME];
+    int64_t rows, cols;
+    cq_param *p = &l->base.params[i];
+    describe_param(name, &rows, &cols, l, i);
+    *p = (cq_param){.name = cq_arena_strdup(arena, name),
+                    .rows = cols ? rows : 1,
+                    .cols = cols ? cols : rows,
+                    .n_dims = cols ? 2 : 1,
+                    .decay = cols != 0};
+    if (!p->name) return cq_fail_memory(error, "an LSTM");
+    /* PyTorch's start: all uniform in +-1 / sqrt(dim). */
+    cq_status status = cq_param_uniform(p, 1.0 / sqrt((double)dim), random, arena, error);
+    if (status) return status;
+  }
   *out = &l->base;
   return CQ_OK;
 }
@@ -110,60 +105,43 @@ cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module) {
 }
 
 static cq_status lstm_take_params(lstm *l, cq_arena *arena, cq_error *error) {
-  cq_param *p = l->base.params;
-  for (int64_t layer = 0; layer < l->n_layers; layer++)
-    for (int d = 0; d < l->n_directions; d++)
-      for (int which = 0; which < 4; which++, p++) {
-        char name[64];
-        int64_t rows, cols;
-        tensor_name(name, which, layer, d);
-        tensor_shape(&rows, &cols, l, which, layer);
-        cq_status status = cq_weights_take(p, l->weights, (const char *const[]){name, NULL}, rows, cols, arena, error);
-        if (status) return status;
-      }
+  for (size_t i = 0; i < l->base.n_params; i++) {
+    char name[NAME];
+    int64_t rows, cols;
+    describe_param(name, &rows, &cols, l, i);
+    cq_status status =
+        cq_weights_take(&l->base.params[i], l->weights, (const char *const[]){name, NULL}, rows, cols, arena, error);
+    if (status) return status;
+  }
   return cq_weights_all_taken(l->weights, NULL, error);
 }
 
 static cq_status lstm_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   char path[4096];
-  json_t *config = NULL;
+  json_t *config;
   int64_t in = 0, dim = 0, n_layers = 1;
   double dropout = 0;
   bool bidirectional = true;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "lstm_config.json", error);
-  if (status || (status = cq_json_read(&config, path, error))) return status;
-  if (!json_is_object(config)) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-    goto done;
-  }
-  if ((status = cq_json_get_int(&in, config, "word_embedding_dimension", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&in, config, "embedding_dimension", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&dim, config, "hidden_dim", 1, 1 << 20, path, error)) ||
-      (status = cq_json_get_int(&n_layers, config, "num_layers", 1, 1 << 10, path, error)) ||
-      (status = cq_json_get_number(&dropout, config, "dropout", path, error)) ||
-      (status = cq_json_get_bool(&bidirectional, config, "bidirectional", path, error)))
-    goto done;
-  if (in == 0 || dim == 0 || dropout < 0 || dropout >= 1) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "embedding_dimension %lld, hidden_dim %lld, dropout %g",
-                          (long long)in, (long long)dim, dropout);
-    goto done;
-  }
-  if (source->input_is_sentence || in != source->input_dim) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expects tokens of %lld dimensions, the module before gives %lld",
-                          (long long)in, (long long)source->input_dim);
-    goto done;
-  }
-  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
-  if (!l) {
-    status = cq_fail_memory(error, "an LSTM");
-    goto done;
-  }
-  *out = &l->base;
-  if (!(status = cq_weights_open(&l->weights, source->directory, error)))
-    status = lstm_take_params(l, source->arena, error);
-done:
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "lstm_config.json", error);
+  if (!status) status = cq_json_get_int(&in, config, "word_embedding_dimension", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&in, config, "embedding_dimension", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&dim, config, "hidden_dim", 1, 1 << 20, path, error);
+  if (!status) status = cq_json_get_int(&n_layers, config, "num_layers", 1, 1 << 10, path, error);
+  if (!status) status = cq_json_get_number(&dropout, config, "dropout", path, error);
+  if (!status) status = cq_json_get_bool(&bidirectional, config, "bidirectional", path, error);
   json_decref(config);
-  return status;
+  if (status) return status;
+  if (in == 0 || dim == 0 || dropout < 0 || dropout >= 1)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "embedding_dimension %lld, hidden_dim %lld, dropout %g",
+                        (long long)in, (long long)dim, dropout);
+  if (source->input_is_sentence || in != source->input_dim)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path, "expects tokens of %lld dimensions, the module before gives %lld",
+                        (long long)in, (long long)source->input_dim);
+  lstm *l = lstm_make(in, dim, n_layers, bidirectional, (float)dropout, source->arena);
+  if (!l) return cq_fail_memory(error, "an LSTM");
+  *out = &l->base;
+  status = cq_weights_open(&l->weights, source->directory, error);
+  return status ? status : lstm_take_params(l, source->arena, error);
 }
 
 static json_t *lstm_config(const lstm *l) {
@@ -178,11 +156,8 @@ static cq_status lstm_save(const cq_module *module, cq_dtype weights, const char
   return status ? status : cq_weights_save(l->base.params, l->base.n_params, weights, directory, error);
 }
 
-static cq_status lstm_describe(const cq_module *module, json_t *object, cq_error *error) {
-  json_t *config = lstm_config((const lstm *)module);
-  bool ok = config && json_object_update(object, config) == 0;
-  json_decref(config);
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void lstm_describe(const cq_module *module, json_t **object) {
+  cq_json_update(object, lstm_config((const lstm *)module));
 }
 
 static cq_status lstm_pack(cq_module *module, size_t part, const cq_packing *packing, cq_error *error) {

@@ -80,13 +80,13 @@ cq_status cq_language_list(json_t **out, const char *model, cq_error *error) {
   cq_status status = cq_path_join(path, sizeof path, model, CQ_LANGUAGE_FOLDER, error);
   if (status || !cq_is_directory(path)) return status;
   status = read_names(&names, &n, path, error);
-  if (!status && n > 0 && !(*out = json_array())) status = cq_fail_memory(error, "languages");
-  for (size_t i = 0; !status && i < n; i++)
-    if (json_array_append_new(*out, json_string(names[i]))) status = cq_fail_memory(error, "languages");
-  for (size_t i = 0; i < n; i++) cq_free(names[i]);
+  if (!status && n > 0) *out = json_array();
+  for (size_t i = 0; i < n; i++) {
+    if (!status) cq_json_push(out, json_string(names[i]));
+    cq_free(names[i]);
+  }
   cq_free(names);
-  if (status) json_decref(*out), *out = NULL;
-  return status;
+  return !status && n > 0 && !*out ? cq_fail_memory(error, "languages") : status;
 }
 
 /* --- writing --- */

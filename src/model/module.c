@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "calque/options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* One row a type. */
@@ -37,8 +36,7 @@ cq_status cq_module_type_unknown(const char *type, const char *path, cq_error *e
   const char *last = strrchr(type, '.');
   const char *near = cq_nearest_name(last ? last + 1 : type, type_name, NULL, n);
   char list[512] = "";
-  for (size_t i = 0, used = 0; i < n && used < sizeof list; i++)
-    used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", types[i]->name);
+  for (size_t i = 0; i < n; i++) cq_list_name(list, sizeof list, types[i]->name);
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "module type '%.100s' is not supported%s%s (supported: %s)",
                       type, near ? "; the closest supported one: " : "", near ? near : "", list);
 }

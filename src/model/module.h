@@ -75,8 +75,8 @@ struct cq_module_type {
   /* Writes config, weights (see cq_weights_save) and tokenizer files into the module's existing directory. NULL: there
    * are no such files. */
   CQ_MUST_USE cq_status (*save)(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error);
-  /* Adds what `calque model info` shows: sizes, modes, activation. NULL: nothing to add. */
-  CQ_MUST_USE cq_status (*describe)(const cq_module *module, json_t *object, cq_error *error);
+  /* Adds what `calque model info` shows, with cq_json_set: sizes, modes, activation. NULL: nothing to add. */
+  void (*describe)(const cq_module *module, json_t **object);
   /* Packs one of n_pack_parts weights from its parameter, after opening and after every update. Several threads pack
    * different parts at the same time. May be NULL. */
   CQ_MUST_USE cq_status (*pack)(cq_module *module, size_t part, const cq_packing *packing, cq_error *error);

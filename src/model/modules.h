@@ -37,6 +37,9 @@ cq_lstm_sizes cq_lstm_module_sizes(const cq_module *module);
 CQ_MUST_USE cq_status cq_param_uniform(cq_param *p, double bound, cq_random *random, cq_arena *arena, cq_error *error);
 CQ_MUST_USE cq_status cq_param_normal(cq_param *p, double deviation, cq_random *random, cq_arena *arena,
                                       cq_error *error);
+/* A table of word embeddings, drawn as PyTorch draws those of an Embedding and an EmbeddingBag. */
+CQ_MUST_USE cq_status cq_param_word_table(cq_param *p, const char *name, const cq_tokenizer *tokenizer, int64_t dim,
+                                          cq_random *random, cq_arena *arena, cq_error *error);
 CQ_MUST_USE cq_status cq_param_constant(cq_param *p, float value, cq_arena *arena, cq_error *error);
 
 #endif

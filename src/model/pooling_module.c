@@ -108,39 +108,29 @@ cq_status cq_pooling_new(cq_module **out, int64_t dim, cq_pooling_mode mode, con
 static cq_status pooling_open(cq_module **out, const cq_module_source *source, cq_error *error) {
   char path[4096];
   json_t *config = NULL;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (status || (status = cq_json_read(&config, path, error))) return status;
   bool include_prompt = true;
   int64_t dim = source->input_dim;
   pooling *p = pooling_make(source->arena, NULL);
-  if (!p) {
-    status = cq_fail_memory(error, "pooling");
-    goto done;
-  }
-  if (!json_is_object(config)) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-    goto done;
-  }
-  if ((status = refuse_unknown_keys(config, path, error)) || (status = read_modes(p, config, path, error)) ||
-      (status = cq_json_get_bool(&include_prompt, config, "include_prompt", path, error)) ||
-      (status = cq_json_get_int(&dim, config, "word_embedding_dimension", 1, INT32_MAX, path, error)) ||
-      (status = cq_json_get_int(&dim, config, "embedding_dimension", 1, INT32_MAX, path, error)))
-    goto done;
-  if (source->input_is_sentence || dim != source->input_dim) {
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path,
-                          source->input_is_sentence
-                              ? "pooling %lld dimensions of tokens, but the module before gives sentence vectors (%lld)"
-                              : "pooling expects %lld dimensions, the module before gives %lld",
-                          (long long)dim, (long long)source->input_dim);
-    goto done;
-  }
+  if (!p) return cq_fail_memory(error, "pooling");
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "config.json", error);
+  if (!status) status = refuse_unknown_keys(config, path, error);
+  if (!status) status = read_modes(p, config, path, error);
+  if (!status) status = cq_json_get_bool(&include_prompt, config, "include_prompt", path, error);
+  if (!status) status = cq_json_get_int(&dim, config, "word_embedding_dimension", 1, INT32_MAX, path, error);
+  if (!status) status = cq_json_get_int(&dim, config, "embedding_dimension", 1, INT32_MAX, path, error);
+  json_decref(config);
+  if (status) return status;
+  if (source->input_is_sentence || dim != source->input_dim)
+    return cq_fail_file(error, CQ_ERR_FORMAT, path,
+                        source->input_is_sentence
+                            ? "pooling %lld dimensions of tokens, but the module before gives sentence vectors (%lld)"
+                            : "pooling expects %lld dimensions, the module before gives %lld",
+                        (long long)dim, (long long)source->input_dim);
   p->dim = dim;
   p->base.output_dim = dim * (int64_t)p->n_modes;
   p->base.leaves_out_prompt = !include_prompt;
   *out = &p->base;
-done:
-  json_decref(config);
-  return status;
+  return CQ_OK;
 }
 
 static bool in_fixed_order(const pooling *p) {
@@ -158,30 +148,23 @@ static json_t *mode_list(const pooling *p) {
 static cq_status pooling_save(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
   const pooling *p = (const pooling *)module;
   (void)weights;
+  const bool is_old = in_fixed_order(p);
   json_t *config = json_object();
-  bool ok = config != NULL;
-  if (in_fixed_order(p)) {
-    ok = ok && json_object_set_new(config, "word_embedding_dimension", json_integer(p->dim)) == 0;
-    for (int mode = 0; mode < CQ_N_POOLING_MODES; mode++) {
-      bool on = false;
-      for (size_t i = 0; i < p->n_modes; i++) on = on || (int)p->modes[i] == mode;
-      ok = ok && json_object_set_new(config, mode_names[mode].old_key, json_boolean(on)) == 0;
-    }
-  } else {
-    ok = ok && json_object_set_new(config, "embedding_dimension", json_integer(p->dim)) == 0 &&
-         json_object_set_new(config, "pooling_mode", mode_list(p)) == 0;
+  cq_json_set(&config, is_old ? "word_embedding_dimension" : "embedding_dimension", json_integer(p->dim));
+  for (int mode = 0; is_old && mode < CQ_N_POOLING_MODES; mode++) {
+    bool on = false;
+    for (size_t i = 0; i < p->n_modes; i++) on = on || (int)p->modes[i] == mode;
+    cq_json_set(&config, mode_names[mode].old_key, json_boolean(on));
   }
-  ok = ok && json_object_set_new(config, "include_prompt", json_boolean(!p->base.leaves_out_prompt)) == 0;
-  if (ok) return cq_json_save(config, directory, "config.json", error);
-  json_decref(config);
-  return cq_fail_memory(error, "config.json");
+  if (!is_old) cq_json_set(&config, "pooling_mode", mode_list(p));
+  cq_json_set(&config, "include_prompt", json_boolean(!p->base.leaves_out_prompt));
+  return cq_json_save(config, directory, "config.json", error);
 }
 
-static cq_status pooling_describe(const cq_module *module, json_t *object, cq_error *error) {
+static void pooling_describe(const cq_module *module, json_t **object) {
   const pooling *p = (const pooling *)module;
-  bool ok = json_object_set_new(object, "modes", mode_list(p)) == 0 &&
-            json_object_set_new(object, "include_prompt", json_boolean(!p->base.leaves_out_prompt)) == 0;
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+  cq_json_set(object, "modes", mode_list(p));
+  cq_json_set(object, "include_prompt", json_boolean(!p->base.leaves_out_prompt));
 }
 
 /* --- running --- */

@@ -53,10 +53,7 @@ static cq_status no_route(const char *path, const char *task, const json_t *stru
   char names[512] = "";
   const char *name;
   json_t *value;
-  json_object_foreach((json_t *)(uintptr_t)structure, name, value) {
-    const size_t n = strlen(names);
-    snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", name);
-  }
+  json_object_foreach((json_t *)(uintptr_t)structure, name, value) cq_list_name(names, sizeof names, name);
   return task ? cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no route for the task '%s', there are %s", task, names)
               : cq_fail_file(error, CQ_ERR_ARGUMENT, path, "no route without a task, there are %s", names);
 }

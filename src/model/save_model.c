@@ -20,18 +20,14 @@ static void module_path(char *out, size_t size, const cq_encoder *e, size_t inde
 
 static cq_status write_modules(const cq_encoder *e, cq_dtype weights, const char *directory, cq_error *error) {
   json_t *list = json_array();
-  cq_status status = list ? CQ_OK : cq_fail_memory(error, "modules.json");
+  cq_status status = CQ_OK;
   for (size_t i = 0; !status && i < e->n_modules; i++) {
     const cq_module *m = e->modules[i];
     char name[64], number[24], path[MAX_PATH];
     module_path(name, sizeof name, e, i);
     snprintf(number, sizeof number, "%zu", i);
-    json_t *item = json_pack("{s:I, s:s, s:s, s:s}", "idx", (json_int_t)i, "name", number, "path", name, "type",
-                             m->type->type_name);
-    if (!item || json_array_append_new(list, item)) {
-      status = cq_fail_memory(error, "modules.json");
-      break;
-    }
+    cq_json_push(&list, json_pack("{s:I, s:s, s:s, s:s}", "idx", (json_int_t)i, "name", number, "path", name, "type",
+                                  m->type->type_name));
     if (name[0])
       status = cq_path_join(path, sizeof path, directory, name, error);
     else

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "format/json.h"
 #include "model/modules.h"
 #include "nn/embedding.h"
 
@@ -41,13 +42,7 @@ cq_status cq_static_new(cq_module **out, cq_tokenizer *tokenizer, int64_t dim, c
   if (!m) return cq_fail_memory(error, "a static embedding");
   m->base.path = path;
   m->base.output_dim = dim;
-  m->params[0] = (cq_param){.name = "embedding.weight",
-                            .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
-                            .cols = dim,
-                            .n_dims = 2,
-                            .decay = true,
-                            .table = true};
-  cq_status status = cq_param_normal(m->params, 1.0, random, arena, error); /* PyTorch's start of an EmbeddingBag */
+  cq_status status = cq_param_word_table(m->params, "embedding.weight", tokenizer, dim, random, arena, error);
   if (status) return status;
   m->base.tokenizer = tokenizer;
   *out = &m->base;
@@ -116,19 +111,17 @@ static cq_status static_save(const cq_module *module, cq_dtype weights, const ch
   return status ? status : cq_tokenizer_save(module->tokenizer, directory, 0, error);
 }
 
-static cq_status static_describe(const cq_module *module, json_t *object, cq_error *error) {
+static void static_describe(const cq_module *module, json_t **object) {
   const static_embedding *m = (const static_embedding *)module;
-  bool ok =
-      json_object_set_new(object, "vocab_size", json_integer(m->base.row_of ? module->n_ids : m->params[0].rows)) == 0;
+  cq_json_set(object, "vocab_size", json_integer(m->base.row_of ? module->n_ids : m->params[0].rows));
   if (m->base.row_of) { /* the fingerprint sees no more of it than this */
     char sum[CQ_IDENTITY_HEX];
     cq_identity_hex(sum,
                     cq_hash128_add((cq_identity){0}, m->base.row_of, (size_t)module->n_ids * sizeof *m->base.row_of));
-    ok = ok && json_object_set_new(object, "rows", json_integer(m->params[0].rows)) == 0 &&
-         json_object_set_new(object, "mapping_checksum", json_string(sum)) == 0;
+    cq_json_set(object, "rows", json_integer(m->params[0].rows));
+    cq_json_set(object, "mapping_checksum", json_string(sum));
   }
-  if (m->drop_unknown) ok = ok && json_object_set_new(object, "drop_unknown", json_true()) == 0;
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+  if (m->drop_unknown) cq_json_set(object, "drop_unknown", json_true());
 }
 
 static cq_status static_tokenize(cq_ids *out, const cq_module *module, cq_token_memory *memory, cq_slice sentence,

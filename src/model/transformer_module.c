@@ -37,15 +37,12 @@ void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attentio
   }
 }
 
-void cq_transformer_set_dropout(cq_transformer *t, double rate) {
+static void set_dropout(cq_module *module, double rate) {
+  cq_transformer *t = (cq_transformer *)module;
   if (rate >= 0 && t->is_stack)
     cq_transformer_set_dropouts(t, rate, rate);
   else if (rate >= 0)
     cq_bert_set_dropouts(t, (float)rate, (float)rate, bert_of(t));
-}
-
-static void set_dropout(cq_module *module, double rate) {
-  cq_transformer_set_dropout((cq_transformer *)module, rate);
 }
 
 static cq_status open_transformer(cq_module **out, const cq_module_source *source, cq_error *error) {
@@ -55,8 +52,7 @@ static cq_status open_transformer(cq_module **out, const cq_module_source *sourc
   if (!t) return cq_fail_memory(error, "transformer");
   *t = (cq_transformer){.base = {.type = &cq_transformer_type}};
   *out = &t->base; /* from here on the caller frees it */
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = cq_json_read(&t->config, path, error);
+  cq_status status = cq_json_open(&t->config, path, sizeof path, source->directory, "config.json", error);
   if (!status) status = cq_json_get_string(&model_type, t->config, "model_type", path, error);
   if (status) return status;
   if (!model_type) return cq_fail_file(error, CQ_ERR_FORMAT, path, "key 'model_type' is missing");
@@ -84,24 +80,23 @@ static cq_status describe_vocabulary(cq_transformer *t, int64_t n_rows, const cq
                                      cq_error *error) {
   const cq_tokenizer_info *info = cq_tokenizer_describe(tokenizer);
   const cq_family *family = family_of(t);
-  int failed = json_object_set_new(t->config, "vocab_size", json_integer(n_rows));
+  cq_json_set(&t->config, "vocab_size", json_integer(n_rows));
   if (family && family->causal) {
-    failed |=
-        json_object_set_new(t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
+    cq_json_set(&t->config, "pad_token_id", info->pad_id < 0 ? json_null() : json_integer(info->pad_id));
     json_object_del(t->config, "bos_token_id"); /* of the old vocabulary; needed only to write text */
     json_object_del(t->config, "eos_token_id");
-    return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  } else {
+    /* first_position stays: RoBERTa's positions begin after the pad id for which the position table was made. */
+    if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
+      cq_json_set(&t->config, "pad_token_id", json_integer(info->pad_id));
+    if (info->cls_id >= 0) cq_json_set(&t->config, "bos_token_id", json_integer(info->cls_id));
+    if (info->sep_id >= 0) cq_json_set(&t->config, "eos_token_id", json_integer(info->sep_id));
+    if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
+      cq_json_set(&t->config, "cls_token_id", json_integer(info->cls_id));
+    if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
+      cq_json_set(&t->config, "sep_token_id", json_integer(info->sep_id));
   }
-  /* first_position stays: RoBERTa's positions begin after the pad id for which the position table was made. */
-  if (t->embedding.first_position == 0 || info->pad_id + 1 == t->embedding.first_position)
-    failed |= json_object_set_new(t->config, "pad_token_id", json_integer(info->pad_id));
-  if (info->cls_id >= 0) failed |= json_object_set_new(t->config, "bos_token_id", json_integer(info->cls_id));
-  if (info->sep_id >= 0) failed |= json_object_set_new(t->config, "eos_token_id", json_integer(info->sep_id));
-  if (info->cls_id >= 0 && json_object_get(t->config, "cls_token_id"))
-    failed |= json_object_set_new(t->config, "cls_token_id", json_integer(info->cls_id));
-  if (info->sep_id >= 0 && json_object_get(t->config, "sep_token_id"))
-    failed |= json_object_set_new(t->config, "sep_token_id", json_integer(info->sep_id));
-  return failed ? cq_fail_memory(error, "config.json") : CQ_OK;
+  return t->config ? CQ_OK : cq_fail_memory(error, "config.json");
 }
 
 cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error) {
@@ -125,9 +120,8 @@ cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokenizer *tokeniz
   return CQ_OK;
 }
 
-cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dtype weights, const char *directory,
-                               cq_error *error) {
-  json_t *config = cq_json_copy(of);
+static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
+  json_t *config = cq_json_copy(((const cq_transformer *)module)->config);
   const char *torch_name = weights == CQ_BF16 ? "bfloat16" : weights == CQ_F16 ? "float16" : "float32";
   if (weights != CQ_F32 || json_object_get(config, "torch_dtype"))
     cq_json_set(&config, "torch_dtype", json_string(torch_name));
@@ -136,10 +130,6 @@ cq_status cq_transformer_write(const cq_module *module, const json_t *of, cq_dty
   if (!status) status = cq_weights_save(module->params, module->n_params, weights, directory, error);
   if (!status) status = cq_tokenizer_save(module->tokenizer, directory, module->max_seq_length, error);
   return status;
-}
-
-static cq_status save_transformer(const cq_module *module, cq_dtype weights, const char *directory, cq_error *error) {
-  return cq_transformer_write(module, ((const cq_transformer *)module)->config, weights, directory, error);
 }
 
 /* The layer that x passes at each depth. */
@@ -164,13 +154,14 @@ static void add_to_mixture(cq_worker *worker, const cq_transformer *t, cq_tensor
   worker->kernels->add(cq_f32(mixture), cq_f32(scaled), n);
 }
 
-static cq_status describe_transformer(const cq_module *module, json_t *object, cq_error *error) {
+static void describe_transformer(const cq_module *module, json_t **object) {
   const cq_transformer *t = (const cq_transformer *)module;
   const cq_family *family = family_of(t);
   const cq_bert *a = family ? NULL : bert_of(t);
   const char *key = family ? family->keys.activation : a->activation;
   const char *activation = key ? json_string_value(json_object_get(t->config, key)) : NULL;
-  json_t *more =
+  cq_json_update(
+      object,
       json_pack("{s:O?, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:I}", "architecture",
                 json_object_get(t->config, "model_type"), "vocab_size", (json_int_t)t->embedding.words->rows,
                 "n_layers", (json_int_t)(t->is_stack ? t->n_layers : cq_transformer_depth(t) / t->group_size), "dim",
@@ -179,20 +170,12 @@ static cq_status describe_transformer(const cq_module *module, json_t *object, c
                 activation ? activation
                 : family   ? family->activation
                            : cq_bert_activation(a),
-                "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position);
-  if (!more || json_object_update(object, more) != 0) {
-    json_decref(more);
-    return cq_fail_memory(error, "description");
-  }
-  json_decref(more);
-  if (t->is_stack && t->n_layers > 0) {
-    const cq_attention *attention = &t->stack.blocks[0].attention;
-    const int failed = json_object_set_new(object, "n_key_value_heads", json_integer(attention->n_kv_heads)) |
-                       json_object_set_new(object, "head_dim", json_integer(attention->head_dim)) |
-                       json_object_set_new(object, "causal", json_boolean(attention->causal));
-    if (failed) return cq_fail_memory(error, "description");
-  }
-  return CQ_OK;
+                "layer_norm_eps", (double)t->norm_eps, "first_position", (json_int_t)t->embedding.first_position));
+  if (!t->is_stack || t->n_layers == 0) return;
+  const cq_attention *attention = &t->stack.blocks[0].attention;
+  cq_json_set(object, "n_key_value_heads", json_integer(attention->n_kv_heads));
+  cq_json_set(object, "head_dim", json_integer(attention->head_dim));
+  cq_json_set(object, "causal", json_boolean(attention->causal));
 }
 
 /* Weights that are packed separately: the layers', the embedding projection, and the projections of distances. */

@@ -52,8 +52,6 @@ void cq_transformer_set_dropouts(cq_transformer *t, double rate, double attentio
 /* Replaces the model's word embeddings, once read, by those of a language's vocabulary. */
 CQ_MUST_USE cq_status cq_transformer_take_language(cq_transformer *t, const char *directory, cq_arena *arena,
                                                    cq_error *error);
-/* Sets every dropout of the stack; a negative rate keeps the config's. */
-void cq_transformer_set_dropout(cq_transformer *t, double rate);
 
 /* Replaces the vocabulary: words [vocab_size, dim] is copied; on success, the module takes ownership of the tokenizer,
  * and the config gets its pad id. Errors: CQ_ERR_MEMORY. */
@@ -61,11 +59,5 @@ CQ_MUST_USE cq_status cq_transformer_set_vocabulary(cq_transformer *t, cq_tokeni
                                                     cq_arena *arena, cq_error *error);
 /* Copies the vocabulary's properties from the module's tokenizer into the config. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_transformer_adopt_vocabulary(cq_transformer *t, cq_error *error);
-
-/* --- for the other kinds of Transformer --- */
-
-/* Writes config.json, the weights and the tokenizer. */
-CQ_MUST_USE cq_status cq_transformer_write(const cq_module *module, const json_t *config, cq_dtype weights,
-                                           const char *directory, cq_error *error);
 
 #endif

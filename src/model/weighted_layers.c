@@ -22,9 +22,10 @@ static void weighted_layers_free(cq_module *module) {
   cq_weights_close(((weighted_layers *)module)->weights);
 }
 
-static cq_status read_config(weighted_layers *l, int64_t *dim, const char *path, cq_error *error) {
+static cq_status read_config(weighted_layers *l, int64_t *dim, char *path, size_t size, const char *directory,
+                             cq_error *error) {
   json_t *config;
-  cq_status status = cq_json_read(&config, path, error);
+  cq_status status = cq_json_open(&config, path, size, directory, "config.json", error);
   if (status) return status;
   l->layer_start = 4, l->n_layers = 12; /* as sentence-transformers */
   status = cq_json_get_int(dim, config, "word_embedding_dimension", 1, INT32_MAX, path, error);
@@ -44,8 +45,7 @@ static cq_status weighted_layers_open(cq_module **out, const cq_module_source *s
   *l = (weighted_layers){.base = {.type = &cq_weighted_layers_type, .n_params = 1}};
   l->base.params = &l->param;
   *out = &l->base;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "config.json", error);
-  if (!status) status = read_config(l, &dim, path, error);
+  cq_status status = read_config(l, &dim, path, sizeof path, source->directory, error);
   if (status) return status;
   if (!source->before || !source->before->type->has_body)
     return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "WeightedLayerPooling anywhere but after a Transformer");
@@ -84,10 +84,8 @@ static cq_status weighted_layers_save(const cq_module *module, cq_dtype weights,
   return status ? status : cq_weights_save(module->params, 1, weights, directory, error);
 }
 
-static cq_status weighted_layers_describe(const cq_module *module, json_t *object, cq_error *error) {
-  bool ok =
-      json_object_set_new(object, "layer_start", json_integer(((const weighted_layers *)module)->layer_start)) == 0;
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+static void weighted_layers_describe(const cq_module *module, json_t **object) {
+  cq_json_set(object, "layer_start", json_integer(((const weighted_layers *)module)->layer_start));
 }
 
 /* The Transformer has done it. */

@@ -39,12 +39,9 @@ static cq_status read_words(cq_whitespace *w, const char *key, bool stop, const 
 
 cq_status cq_whitespace_open(cq_whitespace **out, const char *directory, cq_error *error) {
   char path[4096];
-  cq_status status = cq_path_join(path, sizeof path, directory, FILE_NAME, error);
-  if (status) return status;
   cq_whitespace *w = cq_alloc_zeroed(sizeof *w);
   if (!w) return cq_fail_memory(error, "a tokenizer");
-  if (!(status = cq_json_read(&w->config, path, error)) && !json_is_object(w->config))
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  cq_status status = cq_json_open(&w->config, path, sizeof path, directory, FILE_NAME, error);
   /* Stop words are looked up before the vocabulary, so they take precedence. */
   if (!status) status = read_words(w, "vocab", false, path, error);
   if (!status) status = read_words(w, "stop_words", true, path, error);

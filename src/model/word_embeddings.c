@@ -41,13 +41,7 @@ cq_status cq_word_embeddings_new(cq_module **out, cq_tokenizer *tokenizer, int64
   m->base.path = path;
   m->base.output_dim = dim;
   m->base.max_seq_length = max_seq_length;
-  m->table = (cq_param){.name = "emb_layer.weight",
-                        .rows = cq_tokenizer_describe(tokenizer)->vocab_size,
-                        .cols = dim,
-                        .n_dims = 2,
-                        .decay = true,
-                        .table = true};
-  cq_status status = cq_param_normal(&m->table, 1.0, random, arena, error); /* PyTorch's start of an Embedding */
+  cq_status status = cq_param_word_table(&m->table, "emb_layer.weight", tokenizer, dim, random, arena, error);
   if (status) return status;
   m->base.tokenizer = tokenizer;
   *out = &m->base;
@@ -83,9 +77,7 @@ static cq_status word_embeddings_open(cq_module **out, const cq_module_source *s
   word_embeddings *m = word_embeddings_make(source->arena);
   if (!m) return cq_fail_memory(error, "word embeddings");
   *out = &m->base;
-  cq_status status = cq_path_join(path, sizeof path, source->directory, "wordembedding_config.json", error);
-  if (status || (status = cq_json_read(&config, path, error))) return status;
-  if (!json_is_object(config)) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
+  cq_status status = cq_json_open(&config, path, sizeof path, source->directory, "wordembedding_config.json", error);
   if (!status) status = cq_json_get_string(&class, config, "tokenizer_class", path, error);
   if (!status) status = cq_json_get_bool(&update, config, "update_embeddings", path, error);
   if (!status) status = cq_json_get_int(&length, config, "max_seq_length", 1, INT32_MAX, path, error);
@@ -119,17 +111,15 @@ static cq_status word_embeddings_save(const cq_module *module, cq_dtype weights,
                   : cq_tokenizer_save(m->base.tokenizer, directory, m->base.max_seq_length, error);
 }
 
-static cq_status word_embeddings_describe(const cq_module *module, json_t *object, cq_error *error) {
+static void word_embeddings_describe(const cq_module *module, json_t **object) {
   const word_embeddings *m = (const word_embeddings *)module;
-  bool ok = json_object_set_new(object, "vocab_size", json_integer(m->table.rows)) == 0 &&
-            json_object_set_new(object, "tokenizer", json_string(m->words ? "whitespace" : "subword")) == 0 &&
-            json_object_set_new(object, "update_embeddings", json_boolean(!m->frozen)) == 0;
-  if (m->words) { /* the words have no tokenizer that could be compared */
-    char sum[CQ_IDENTITY_HEX];
-    cq_identity_hex(sum, cq_whitespace_identity(m->words));
-    ok = ok && json_object_set_new(object, "words_checksum", json_string(sum)) == 0;
-  }
-  return ok ? CQ_OK : cq_fail_memory(error, "a description");
+  cq_json_set(object, "vocab_size", json_integer(m->table.rows));
+  cq_json_set(object, "tokenizer", json_string(m->words ? "whitespace" : "subword"));
+  cq_json_set(object, "update_embeddings", json_boolean(!m->frozen));
+  if (!m->words) return;
+  char sum[CQ_IDENTITY_HEX]; /* the words have no tokenizer that could be compared */
+  cq_identity_hex(sum, cq_whitespace_identity(m->words));
+  cq_json_set(object, "words_checksum", json_string(sum));
 }
 
 static cq_status word_embeddings_tokenize(cq_ids *out, const cq_module *module, cq_token_memory *memory,

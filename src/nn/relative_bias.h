@@ -10,9 +10,6 @@ typedef struct cq_relative_bias {
   cq_param *table; /* [n_buckets, n_heads] */
 } cq_relative_bias;
 
-/* The bucket of a key `distance` positions after the query (negative: before it). */
-int64_t cq_relative_bucket(int64_t distance, int64_t n_buckets);
-
 /* One [n_heads, length, length] matrix per sequence, in the workspace. Errors: CQ_ERR_MEMORY. */
 CQ_MUST_USE cq_status cq_relative_bias_forward(cq_worker *worker, const cq_relative_bias *l, const cq_batch *batch,
                                                const float ***bias, cq_error *error);

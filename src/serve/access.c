@@ -98,24 +98,20 @@ static bool is_from_elsewhere(const serve_credentials *given) {
 }
 
 bool serve_check_access(serve_request *r, const serve_access *a, const serve_credentials *given) {
-  if (is_from_elsewhere(given)) {
-    serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server",
-               given->origin ? given->origin : "another site");
-    return false;
-  }
+  if (is_from_elsewhere(given))
+    return serve_fail(r, SERVE_FORBIDDEN, NULL, "a page from '%.200s' may not use this server",
+                      given->origin ? given->origin : "another site");
   if (a->n_keys) {
     if ((r->route && r->route->flags & SERVE_OPEN) || has_key(a, given->authorization)) return true;
-    serve_fail(r, SERVE_UNAUTHORIZED, NULL,
-               given->authorization ? "the API key is not one of this server's"
-                                    : "an API key is needed: Authorization: Bearer KEY");
-    return false;
+    return serve_fail(r, SERVE_UNAUTHORIZED, NULL,
+                      given->authorization ? "the API key is not one of this server's"
+                                           : "an API key is needed: Authorization: Bearer KEY");
   }
-  if (a->checks_host && given->host && !is_local_host(given->host)) {
-    serve_fail(r, SERVE_FORBIDDEN, NULL,
-               "the Host '%.200s' is neither an address nor localhost: behind a proxy, give the server an API key, or "
-               "--insecure",
-               given->host);
-    return false;
-  }
+  if (a->checks_host && given->host && !is_local_host(given->host))
+    return serve_fail(
+        r, SERVE_FORBIDDEN, NULL,
+        "the Host '%.200s' is neither an address nor localhost: behind a proxy, give the server an API key, or "
+        "--insecure",
+        given->host);
   return true;
 }

@@ -29,36 +29,34 @@ static void free_sides(void *state) {
   free(s);
 }
 
-/* Makes one work item for both lists of texts. NULL: the request has failed. */
-static sides *take_sides(serve_request *r, const char *const *fields, const char *const *known) {
+/* The state of a request, with its body. NULL: the request has failed. */
+static sides *begin_sides(serve_request *r, const char *const *known) {
   sides *s = calloc(1, sizeof *s);
-  const serve_input_options o = {0};
-  if (!s) {
-    serve_fail_memory(r);
-    return NULL;
-  }
   r->state = s, r->state_free = free_sides;
-  if (!(s->body = serve_body_json(r)) || !serve_check_fields(r, s->body, known)) return NULL;
-  for (int i = 0; i < 2; i++) {
-    s->of[i] = json_object_get(s->body, fields[i]);
-    if (!json_is_array(s->of[i])) {
-      serve_fail(r, SERVE_INVALID, fields[i], s->of[i] ? "'%s' is not a list of strings" : "'%s' is missing",
-                 fields[i]);
-      return NULL;
-    }
-    s->n[i] = json_array_size(s->of[i]);
-    if (s->n[i] > MAX_SIDE) {
-      serve_fail(r, SERVE_TOO_LARGE, fields[i], "'%s' has %zu texts, the limit is %d", fields[i], s->n[i], MAX_SIDE);
-      return NULL;
-    }
-    if (!serve_take_inputs(r, s->of[i], fields[i], &o)) return NULL;
-  }
-  return s;
+  const bool is_fine =
+      s ? (s->body = serve_body_json(r)) && serve_check_fields(r, s->body, known) : serve_fail_memory(r);
+  return is_fine ? s : NULL;
+}
+
+static bool take_side(sides *s, int i, serve_request *r, const char *field) {
+  s->of[i] = json_object_get(s->body, field);
+  s->n[i] = json_array_size(s->of[i]);
+  if (!json_is_array(s->of[i]))
+    return serve_fail(r, SERVE_INVALID, field, s->of[i] ? "'%s' is not a list of strings" : "'%s' is missing", field);
+  if (s->n[i] > MAX_SIDE)
+    return serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has %zu texts, the limit is %d", field, s->n[i], MAX_SIDE);
+  return serve_take_inputs(r, s->of[i], field, &(serve_input_options){0});
+}
+
+/* Makes one work item for both lists of texts, the first two fields of known. NULL: the request has failed. */
+static sides *take_sides(serve_request *r, const char *const *known) {
+  sides *s = begin_sides(r, known);
+  return s && take_side(s, 0, r, known[0]) && take_side(s, 1, r, known[1]) ? s : NULL;
 }
 
 static void prepare_similarity(serve_request *r) {
-  static const char *const fields[] = {"a", "b"}, *const known[] = {"a", "b", NULL};
-  (void)take_sides(r, fields, known);
+  static const char *const known[] = {"a", "b", NULL};
+  (void)take_sides(r, known);
 }
 
 static void answer_similarity(serve_request *r) {
@@ -79,15 +77,15 @@ static void answer_similarity(serve_request *r) {
 }
 
 static void prepare_mine(serve_request *r) {
-  static const char *const fields[] = {"source", "target"}, *const known[] = {"source", "target", "margin", NULL};
+  static const char *const known[] = {"source", "target", "margin", NULL};
   static const char *const margins[] = {"ratio", "distance", "absolute", NULL}; /* by cq_margin */
-  sides *s = take_sides(r, fields, known);
+  sides *s = take_sides(r, known);
   if (s) (void)serve_get_choice(&s->margin, r, s->body, "margin", margins);
 }
 
-static void put_item(cq_builder *b, const json_t *list, size_t i) {
+static void put_item(cq_builder *b, const char *before, const json_t *list, size_t i) {
   const json_t *text = json_array_get(list, i);
-  cq_json_text(b, json_string_value(text), json_string_length(text));
+  cq_json_member(b, before, (cq_slice){json_string_value(text), json_string_length(text)});
 }
 
 static void answer_mine(serve_request *r) {
@@ -107,12 +105,10 @@ static void answer_mine(serve_request *r) {
   } else {
     cq_builder_text(&r->answer, "{\"pairs\":[");
     for (size_t i = 0; i < n; i++) {
-      cq_builder_printf(&r->answer,
-                        "%s{\"score\":%.9g,\"cosine\":%.9g,\"source_index\":%u,\"target_index\":%u,\"source\":",
+      cq_builder_printf(&r->answer, "%s{\"score\":%.9g,\"cosine\":%.9g,\"source_index\":%u,\"target_index\":%u",
                         i ? "," : "", pairs[i].score, pairs[i].cosine, pairs[i].source, pairs[i].target);
-      put_item(&r->answer, s->of[0], pairs[i].source);
-      cq_builder_text(&r->answer, ",\"target\":");
-      put_item(&r->answer, s->of[1], pairs[i].target);
+      put_item(&r->answer, ",\"source\":", s->of[0], pairs[i].source);
+      put_item(&r->answer, ",\"target\":", s->of[1], pairs[i].target);
       cq_builder_text(&r->answer, "}");
     }
     cq_builder_printf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
@@ -127,20 +123,14 @@ static void answer_mine(serve_request *r) {
 
 static void prepare_map(serve_request *r) {
   static const char *const known[] = {"texts", NULL};
-  const serve_input_options o = {0};
-  sides *s = calloc(1, sizeof *s);
-  if (!s) {
-    serve_fail_memory(r);
-    return;
-  }
-  r->state = s, r->state_free = free_sides;
-  if (!(s->body = serve_body_json(r)) || !serve_check_fields(r, s->body, known)) return;
+  sides *s = begin_sides(r, known);
+  if (!s) return;
   s->of[0] = json_object_get(s->body, "texts");
   s->n[0] = json_array_size(s->of[0]);
   if (!json_is_array(s->of[0]) || s->n[0] == 0)
     serve_fail(r, SERVE_INVALID, "texts", "'texts' is not a list of strings");
   else
-    (void)serve_take_inputs(r, s->of[0], "texts", &o);
+    (void)serve_take_inputs(r, s->of[0], "texts", &(serve_input_options){0});
 }
 
 /* In the plane of the index, if there is one. */
@@ -160,8 +150,8 @@ static void answer_map(serve_request *r) {
   for (size_t i = 0; i < n; i++) {
     double place[2];
     serve_plane_place(place, plane, r->work->vectors + i * dim);
-    cq_builder_printf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f,\"label\":", i ? "," : "", place[0], place[1]);
-    put_item(&r->answer, s->of[0], i);
+    cq_builder_printf(&r->answer, "%s{\"x\":%.6f,\"y\":%.6f", i ? "," : "", place[0], place[1]);
+    put_item(&r->answer, ",\"label\":", s->of[0], i);
     cq_builder_text(&r->answer, "}");
   }
   cq_builder_printf(&r->answer, "],\"truncated\":%zu}", r->work->n_truncated);
@@ -172,25 +162,14 @@ static void answer_map(serve_request *r) {
 #define TEXTS "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"
 
 const serve_route serve_api_routes[] = {
-    {.method = "POST",
-     .path = "/api/similarity",
-     .prepare = prepare_similarity,
-     .answer = answer_similarity,
-     .summary = "Cosines of all texts of one list with all of another",
-     .body = "{\"a\":" TEXTS ",\"b\":" TEXTS "}",
+    {"POST", "/api/similarity", SERVE_OURS, 0, prepare_similarity, answer_similarity,
+     .summary = "Cosines of all texts of one list with all of another", .body = "{\"a\":" TEXTS ",\"b\":" TEXTS "}",
      .answer_schema = "{\"similarity\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
-    {.method = "POST",
-     .path = "/api/mine",
-     .prepare = prepare_mine,
-     .answer = answer_mine,
+    {"POST", "/api/mine", SERVE_OURS, 0, prepare_mine, answer_mine,
      .summary = "Pairs of translations in two lists of sentences, at most 2,000 on each side",
      .body = "{\"source\":" TEXTS ",\"target\":" TEXTS ",\"margin\":{\"enum\":[\"ratio\",\"distance\",\"absolute\"]}}",
      .answer_schema = "{\"pairs\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
-    {.method = "POST",
-     .path = "/api/map",
-     .prepare = prepare_map,
-     .answer = answer_map,
-     .summary = "Texts in a plane, by principal components",
+    {"POST", "/api/map", SERVE_OURS, 0, prepare_map, answer_map, .summary = "Texts in a plane, by principal components",
      .body = "{\"texts\":" TEXTS "}",
      .answer_schema = "{\"points\":{\"type\":\"array\"},\"truncated\":{\"type\":\"integer\"}}"},
     {0},

@@ -4,6 +4,7 @@
 #include "serve/route.h"
 
 #include "base/file.h"
+#include "base/memory.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -12,24 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool has_index(serve_request *r, bool writing) {
-  if (!r->model->index)
-    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
-  else if (writing && !r->shared->writable)
-    serve_fail(r, SERVE_FORBIDDEN, NULL, "the index is read-only: start the server with --writable");
-  return r->code == 0;
-}
-
-static cq_slice slice_of(const char *text) {
-  return (cq_slice){text, strlen(text)};
-}
-
 static void get_document(serve_request *r) {
   cq_document *document;
   cq_error error = {0};
   char *json = NULL;
-  if (!has_index(r, false)) return;
-  if (cq_index_get(&document, r->model->index, slice_of(r->rest), &error)) {
+  if (!serve_has_index(r, false)) return;
+  if (cq_index_get(&document, r->model->index, cq_slice_of(r->rest), &error)) {
     serve_fail_error(r, &error);
   } else if (!document) {
     serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no document '%.200s'", r->rest);
@@ -44,10 +33,10 @@ static void get_document(serve_request *r) {
 }
 
 static void delete_document(serve_request *r) {
-  const cq_slice id = slice_of(r->rest);
+  const cq_slice id = cq_slice_of(r->rest);
   cq_error error = {0};
   size_t n = 0;
-  if (!has_index(r, true)) return;
+  if (!serve_has_index(r, true)) return;
   if (cq_index_remove_commit(r->model->index, &id, 1, &n, &error)) {
     serve_fail_error(r, &error);
   } else if (n == 0) {
@@ -64,45 +53,39 @@ static void delete_document(serve_request *r) {
  * besides its bytes. */
 enum { MAX_EXPANSION = 8, DOCUMENT_BYTES = 512 };
 
+typedef struct kept {
+  cq_document *block; /* has a document's texts */
+  char *place;        /* FILE:LINE; "": a document alone */
+} kept;
+
 /* A body's documents, which are all read before any is added: a bad one adds nothing. */
 typedef struct batch {
-  cq_document *documents, **blocks; /* [n]; blocks have their texts */
-  char **places;                    /* [n] FILE:LINE; NULL: a document alone */
-  size_t n, capacity, n_blank, n_bytes;
+  cq_document *documents; /* [n] */
+  kept *kept;             /* [n] */
+  size_t n, capacity, kept_capacity, n_blank, n_bytes;
 } batch;
 
 static void free_batch(batch *b) {
-  for (size_t i = 0; i < b->n; i++) cq_free(b->blocks[i]), free(b->places[i]);
-  free(b->places);
-  free(b->documents);
-  free(b->blocks);
-}
-
-static bool grow_batch(batch *b) {
-  if (b->n < b->capacity) return true;
-  const size_t capacity = b->capacity ? 2 * b->capacity : 64;
-  cq_document *documents = realloc(b->documents, capacity * sizeof *documents);
-  if (documents) b->documents = documents;
-  cq_document **blocks = documents ? realloc(b->blocks, capacity * sizeof *blocks) : NULL;
-  if (blocks) b->blocks = blocks;
-  char **places = blocks ? realloc(b->places, capacity * sizeof *places) : NULL;
-  if (places) b->places = places, b->capacity = capacity;
-  return places != NULL;
+  for (size_t i = 0; i < b->n; i++) cq_free(b->kept[i].block), cq_free(b->kept[i].place);
+  cq_free(b->documents);
+  cq_free(b->kept);
 }
 
 /* Keeps a borrowed document of a file (NULL: none) and line. */
 static bool keep_document(batch *b, const cq_document *borrowed, const char *file, uint64_t line) {
   char place[PATH_MAX + 24] = "";
   cq_error error;
-  if (!grow_batch(b)) return false;
+  if (!cq_reserve((void **)&b->documents, &b->capacity, b->n + 1, sizeof *b->documents) ||
+      !cq_reserve((void **)&b->kept, &b->kept_capacity, b->n + 1, sizeof *b->kept))
+    return false;
   if (file) snprintf(place, sizeof place, line ? "%s:%llu" : "%s", file, (unsigned long long)line);
-  if (!(b->places[b->n] = strdup(place))) return false;
-  if (cq_document_copy(&b->blocks[b->n], borrowed, &error)) {
-    free(b->places[b->n]);
+  kept *k = &b->kept[b->n];
+  if (!(k->place = cq_strdup(place))) return false;
+  if (cq_document_copy(&k->block, borrowed, &error)) {
+    cq_free(k->place);
     return false;
   }
-  b->documents[b->n] = *b->blocks[b->n];
-  b->n++;
+  b->documents[b->n++] = *k->block;
   return true;
 }
 
@@ -122,7 +105,8 @@ static bool fail_twice(serve_request *r, const batch *b) {
   for (size_t i = 1; i < b->n && !found; i++)
     if ((found = !strcmp(sorted[i - 1]->id.data, sorted[i]->id.data)))
       serve_fail(r, SERVE_INVALID, NULL, "%s: document '%.200s' appears twice, before in %s",
-                 b->places[sorted[i] - b->documents], sorted[i]->id.data, b->places[sorted[i - 1] - b->documents]);
+                 b->kept[sorted[i] - b->documents].place, sorted[i]->id.data,
+                 b->kept[sorted[i - 1] - b->documents].place);
   free(sorted);
   return found;
 }
@@ -145,24 +129,24 @@ static void add_batch(serve_request *r, batch *b) {
 
 static void put_document(serve_request *r) {
   batch b = {0};
-  json_t *body = has_index(r, true) ? serve_body_json(r) : NULL;
+  json_t *body = serve_has_index(r, true) ? serve_body_json(r) : NULL;
   if (!body) return;
   const char *text = NULL, *title = NULL, *url = NULL, *language = NULL;
   if (!*r->rest) {
     serve_fail(r, SERVE_INVALID, NULL, "the id is empty: PUT /api/documents/ID");
   } else if (serve_get_text(&text, r, body, "text") && serve_get_text(&title, r, body, "title") &&
              serve_get_text(&url, r, body, "url") && serve_get_text(&language, r, body, "language")) {
-    cq_document d = {.id = slice_of(r->rest),
-                     .text = slice_of(text ? text : ""),
-                     .title = slice_of(title ? title : ""),
-                     .url = slice_of(url ? url : ""),
-                     .language = slice_of(language ? language : "")};
+    cq_document d = {.id = cq_slice_of(r->rest),
+                     .text = cq_slice_of(text ? text : ""),
+                     .title = cq_slice_of(title ? title : ""),
+                     .url = cq_slice_of(url ? url : ""),
+                     .language = cq_slice_of(language ? language : "")};
     static const char *const known[] = {"id", "text", "title", "url", "language"};
     json_t *others = json_copy(body);
     for (size_t i = 0; others && i < sizeof known / sizeof *known; i++) json_object_del(others, known[i]);
     char *metadata = json_object_size(others) ? json_dumps(others, JSON_COMPACT) : NULL;
     json_decref(others);
-    if (metadata) d.metadata = slice_of(metadata);
+    if (metadata) d.metadata = cq_slice_of(metadata);
     if (cq_document_is_blank(&d))
       serve_fail(r, SERVE_INVALID, "text", "'text' is missing or blank");
     else if (!keep_document(&b, &d, NULL, 0))
@@ -214,8 +198,8 @@ static bool take_format(cq_document_format *out, serve_request *r, const serve_m
     *out = rows[i].format;
     if (!strcmp(rows[i].type, type->type)) return true;
   }
-  serve_fail_media_type(r, type->type, "a format of documents: text/plain, text/html, text/csv, application/json, ...");
-  return false;
+  return serve_fail_media_type(r, type->type,
+                               "a format of documents: text/plain, text/html, text/csv, application/json, ...");
 }
 
 /* Reads the documents of a temporary file; its directory is removed from ids and messages. */
@@ -228,10 +212,7 @@ static bool read_file(serve_request *r, batch *b, const char *path, size_t n_dir
   if (u->language && *u->language) o.language = u->language;
   if (*u->type->charset) o.encoding = u->type->charset;
   cq_status status = cq_documents_open(&in, &path, 1, &o, &error);
-  if (status) {
-    serve_fail_error(r, &error);
-    return false;
-  }
+  if (status) return serve_fail_error(r, &error);
   while (!status && !(status = cq_documents_next(&d, in, &error)) && d.id.data) {
     if (d.id.n > n_directory && !memcmp(d.id.data, path, n_directory)) d.id.data += n_directory, d.id.n -= n_directory;
     b->n_bytes += DOCUMENT_BYTES + d.id.n + d.language.n + d.text.n + d.title.n + d.url.n + d.metadata.n;
@@ -268,10 +249,7 @@ static bool take_upload(serve_request *r, batch *b, const char *directory, const
   const char *name = last_component(u->name);
   snprintf(path, sizeof path, "%s/%s", directory, name);
   FILE *file = fopen(path, "wbx");
-  if (!file && errno == EEXIST) {
-    serve_fail(r, SERVE_INVALID, NULL, "two files are named '%s'", name);
-    return false;
-  }
+  if (!file && errno == EEXIST) return serve_fail(r, SERVE_INVALID, NULL, "two files are named '%s'", name);
   const bool written = file && fwrite(u->bytes.data, 1, u->bytes.n, file) == u->bytes.n;
   const bool closed = file && fclose(file) == 0;
   if (!written || !closed)
@@ -321,7 +299,7 @@ static void post_documents(serve_request *r) {
   cq_directory_writer place;
   cq_error error = {0};
   serve_media_type type;
-  if (!has_index(r, true) || !serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return;
+  if (!serve_has_index(r, true) || !serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return;
   if (cq_directory_writer_temporary(&place, "calque-upload", &error)) {
     serve_fail(r, SERVE_INTERNAL, NULL, "%s", error.message);
     return;
@@ -345,31 +323,19 @@ static void post_documents(serve_request *r) {
   "\"passages\":{\"type\":\"integer\"},\"documents\":{\"type\":\"integer\"}}"
 
 const serve_route serve_document_routes[] = {
-    {.method = "GET",
-     .path = "/api/documents/",
-     .prepare = get_document,
-     .summary = "A document by its id, all of its text",
+    {"GET", "/api/documents/", SERVE_OURS, 0, get_document, NULL, .summary = "A document by its id, all of its text",
      .answer_schema = "{\"id\":{\"type\":\"string\"},\"text\":{\"type\":\"string\"}}"},
-    {.method = "PUT",
-     .path = "/api/documents/",
-     .prepare = put_document,
+    {"PUT", "/api/documents/", SERVE_OURS, 0, put_document, NULL,
      .summary = "Add a document, in place of one with its id; fields besides these are metadata",
      .body = "{\"text\":{\"type\":\"string\"},\"title\":{\"type\":\"string\"},\"url\":{\"type\":\"string\"},"
              "\"language\":{\"type\":\"string\"}}",
      .answer_schema = ADDED},
-    {.method = "DELETE",
-     .path = "/api/documents/",
-     .prepare = delete_document,
-     .summary = "Remove a document by its id",
+    {"DELETE", "/api/documents/", SERVE_OURS, 0, delete_document, NULL, .summary = "Remove a document by its id",
      .answer_schema = "{\"removed\":{\"type\":\"integer\"}}"},
-    {.method = "POST",
-     .path = "/api/documents",
-     .flags = SERVE_FILE,
-     .prepare = post_documents,
+    {"POST", "/api/documents", SERVE_OURS, SERVE_FILE, post_documents, NULL,
      .summary = "Add the documents of a file, or of the files of a form (multipart/form-data): JSON lines, JSON, CSV, "
                 "TSV, text, Markdown, HTML, TREC. The Content-Type decides the format, else the extension (notes.md); "
                 "language is that of documents that do not state theirs",
-     .arguments = "name language",
-     .answer_schema = ADDED},
+     .arguments = "name language", .answer_schema = ADDED},
     {0},
 };

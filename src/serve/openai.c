@@ -50,16 +50,14 @@ static void answer_embeddings(serve_request *r) {
       cq_builder_text(b, "}");
     }
   }
-  cq_builder_text(b, "],\"model\":");
-  cq_json_text(b, r->model->name, strlen(r->model->name));
+  cq_json_member(b, "],\"model\":", cq_slice_of(r->model->name));
   cq_builder_printf(b, ",\"usage\":{\"prompt_tokens\":%zu,\"total_tokens\":%zu},\"calque\":{\"truncated\":%zu}}",
                     serve_work_n_tokens(w), serve_work_n_tokens(w), w->n_truncated);
   serve_answer(r);
 }
 
 static void put_model(cq_builder *b, const serve_model *m) {
-  cq_builder_text(b, "{\"id\":");
-  cq_json_text(b, m->name, strlen(m->name));
+  cq_json_member(b, "{\"id\":", cq_slice_of(m->name));
   cq_builder_printf(
       b,
       ",\"object\":\"model\",\"created\":0,\"owned_by\":\"calque\",\"calque\":{\"dim\":%zu,\"max_tokens\":%zu,"
@@ -84,11 +82,7 @@ static void prepare_model(serve_request *r) {
 }
 
 const serve_route serve_openai_routes[] = {
-    {.method = "POST",
-     .path = "/v1/embeddings",
-     .style = SERVE_OPENAI,
-     .prepare = prepare_embeddings,
-     .answer = answer_embeddings,
+    {"POST", "/v1/embeddings", SERVE_OPENAI, 0, prepare_embeddings, answer_embeddings,
      .summary = "Vectors of texts, of length 1, as OpenAI's interface gives them",
      .body = "{\"input\":{\"description\":\"a string, a list of strings, token ids, or a list of lists of them\"},"
              "\"model\":{\"type\":\"string\",\"description\":\"ignored: there is one model\"},"
@@ -98,26 +92,12 @@ const serve_route serve_openai_routes[] = {
              "\"prompt_name\":{\"type\":\"string\"}}",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"},\"model\":{\"type\":\"string\"},"
                       "\"usage\":{\"type\":\"object\"},\"calque\":{\"type\":\"object\"}}"},
-    {.method = "POST",
-     .path = "/embeddings", /* of clients whose base_url lacks /v1, as TEI has it */
-     .style = SERVE_OPENAI,
-     .flags = SERVE_HIDDEN,
-     .prepare = prepare_embeddings,
-     .answer = answer_embeddings,
+    /* Of clients whose base_url lacks /v1, as TEI has it. */
+    {"POST", "/embeddings", SERVE_OPENAI, SERVE_HIDDEN, prepare_embeddings, answer_embeddings,
      .summary = "The same as /v1/embeddings"},
-    {.method = "GET",
-     .path = "/v1/models",
-     .style = SERVE_OPENAI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_models,
-     .summary = "The model that is served",
+    {"GET", "/v1/models", SERVE_OPENAI, SERVE_INLINE, prepare_models, NULL, .summary = "The model that is served",
      .answer_schema = "{\"object\":{\"const\":\"list\"},\"data\":{\"type\":\"array\"}}"},
-    {.method = "GET",
-     .path = "/v1/models/",
-     .style = SERVE_OPENAI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_model,
-     .summary = "A model by its name",
+    {"GET", "/v1/models/", SERVE_OPENAI, SERVE_INLINE, prepare_model, NULL, .summary = "A model by its name",
      .answer_schema = "{\"id\":{\"type\":\"string\"},\"object\":{\"const\":\"model\"}}"},
     {0},
 };

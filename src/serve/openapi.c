@@ -42,12 +42,12 @@ static void put_properties(cq_builder *b, const serve_route *r) {
 }
 
 static void put_operation(cq_builder *b, const serve_route *r) {
-  cq_builder_printf(b, "\"%s\":{\"summary\":",
+  cq_builder_printf(b, "\"%s\":{",
                     !strcmp(r->method, "GET")    ? "get"
                     : !strcmp(r->method, "POST") ? "post"
                     : !strcmp(r->method, "PUT")  ? "put"
                                                  : "delete");
-  cq_json_text(b, r->summary, strlen(r->summary));
+  cq_json_member(b, "\"summary\":", cq_slice_of(r->summary));
   cq_builder_printf(b, ",\"tags\":[\"%s\"]",
                     r->style == SERVE_OPENAI ? "OpenAI"
                     : r->style == SERVE_TEI  ? "TEI"

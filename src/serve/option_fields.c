@@ -120,7 +120,6 @@ void serve_put_field_schema(cq_builder *b, const serve_field *f) {
     cq_builder_printf(b, ",\"default\":%s", row->number != 0 ? "true" : "false");
   else if (row->type == CQ_OPTION_SIZE && !row->otherwise)
     cq_builder_printf(b, ",\"default\":%.0f", row->number);
-  cq_builder_text(b, ",\"description\":");
-  cq_json_text(b, row->help, strlen(row->help));
+  cq_json_member(b, ",\"description\":", cq_slice_of(row->help));
   cq_builder_char(b, '}');
 }

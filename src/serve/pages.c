@@ -49,16 +49,8 @@ static void prepare_openapi(serve_request *r) {
 }
 
 const serve_route serve_page_routes[] = {
-    {.method = "GET",
-     .path = "/openapi.json",
-     .flags = SERVE_INLINE | SERVE_OPEN,
-     .prepare = prepare_openapi,
-     .summary = "This description",
-     .answer_schema = "{}"},
-    {.method = "GET",
-     .path = "/",
-     .flags = SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN,
-     .prepare = prepare_page,
-     .summary = "The page"},
+    {"GET", "/openapi.json", SERVE_OURS, SERVE_INLINE | SERVE_OPEN, prepare_openapi, NULL,
+     .summary = "This description", .answer_schema = "{}"},
+    {"GET", "/", SERVE_OURS, SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN, prepare_page, NULL, .summary = "The page"},
     {0},
 };

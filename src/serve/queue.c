@@ -32,17 +32,27 @@ typedef struct batch {
   size_t vectors_capacity;
 } batch;
 
+typedef struct works {
+  serve_work *first, *last;
+} works;
+
 struct serve_queue {
   serve_queue_options options;
   cq_context *ctx;
   pthread_t dispatcher;
   pthread_mutex_t mutex;
   pthread_cond_t changed;
-  serve_work *first, *last; /* waiting: work items with sequences not sent yet */
+  works waiting; /* with sequences not sent yet */
   bool is_ending;
   serve_queue_stats stats;
   batch batch; /* owned by the dispatcher; serve_queue_expire also looks at its pieces' work */
 };
+
+static void append_work(works *list, serve_work *w) {
+  w->next = NULL;
+  *(list->last ? &list->last->next : &list->first) = w;
+  list->last = w;
+}
 
 /* ---- admission ---- */
 
@@ -55,12 +65,7 @@ bool serve_queue_submit(serve_queue *q, serve_work *w, double *retry_s) {
       w->is_exempt || waiting == 0 || (waiting <= q->options.max_tokens && n_tokens <= q->options.max_tokens - waiting);
   if (is_admitted) {
     w->n_users++;
-    w->next = NULL;
-    if (q->last)
-      q->last->next = w;
-    else
-      q->first = w;
-    q->last = w;
+    append_work(&q->waiting, w);
     q->stats.n_waiting++;
     q->stats.n_waiting_tokens += n_tokens;
     pthread_cond_signal(&q->changed);
@@ -96,18 +101,18 @@ void serve_queue_expire(serve_queue *q, uint64_t now_ms) {
     __atomic_add_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL); /* until done() is called, below */
     w->next = over, over = w;
   }
-  serve_work **link = &q->first, *last = NULL;
-  for (serve_work *w; (w = *link);) {
+  works kept = {0};
+  for (serve_work *w = q->waiting.first, *next; w; w = next) {
+    next = w->next;
     if (w->deadline_ms > now_ms) {
-      last = w, link = &w->next;
+      append_work(&kept, w);
       continue;
     }
-    *link = w->next;
     end_work(q, w, SERVE_EXPIRED);
     if (is_in_batch(q, w)) __atomic_add_fetch(&w->n_users, 1, __ATOMIC_ACQ_REL); /* the batch still has it */
     w->next = over, over = w;
   }
-  q->last = last;
+  q->waiting = kept;
   pthread_mutex_unlock(&q->mutex);
   while (over) {
     serve_work *w = over;
@@ -156,31 +161,17 @@ static void make_batch(serve_queue *q) {
   batch *b = &q->batch;
   size_t n_waiting = 0;
   b->n_pieces = b->n_ids = b->n_sequences = 0;
-  for (const serve_work *w = q->first; w; w = w->next) n_waiting++;
+  for (const serve_work *w = q->waiting.first; w; w = w->next) n_waiting++;
   const size_t share = q->options.batch_tokens / n_waiting;
-  serve_work *left = NULL, *left_last = NULL, *kept = NULL, *kept_last = NULL;
-  const serve_work *model = q->first;
-  for (serve_work *w = q->first, *next; w; w = next) {
+  works left = {0}, kept = {0};
+  const serve_work *model = q->waiting.first;
+  for (serve_work *w = q->waiting.first, *next; w; w = next) {
     next = w->next, w->next = NULL;
     const bool is_taken = is_alike(model, w) && b->n_ids < q->options.batch_tokens && take_share(b, w, share);
-    if (is_taken && w->n_sent == w->ids.n) continue; /* the batch's now */
-    if (is_taken) {
-      if (left_last)
-        left_last->next = w;
-      else
-        left = w;
-      left_last = w;
-    } else {
-      if (kept_last)
-        kept_last->next = w;
-      else
-        kept = w;
-      kept_last = w;
-    }
+    if (!is_taken || w->n_sent < w->ids.n) append_work(is_taken ? &left : &kept, w); /* others are the batch's now */
   }
-  if (kept_last) kept_last->next = left;
-  q->first = kept ? kept : left;
-  q->last = left_last ? left_last : kept_last;
+  for (serve_work *w = left.first, *next; w; w = next) next = w->next, append_work(&kept, w);
+  q->waiting = kept;
 }
 
 /* JSON has no NaN: clients would get nulls, or numbers that are none in base64. */
@@ -232,14 +223,12 @@ static bool give_back(serve_queue *q, const piece *p) {
 
 /* Removes a failed work item that still has waiting sequences. */
 static void take_out(serve_queue *q, const serve_work *gone) {
-  serve_work *last = NULL;
-  for (serve_work **link = &q->first, *w; (w = *link);) {
-    if (w == gone)
-      *link = w->next;
-    else
-      last = w, link = &w->next;
+  works kept = {0};
+  for (serve_work *w = q->waiting.first, *next; w; w = next) {
+    next = w->next;
+    if (w != gone) append_work(&kept, w);
   }
-  q->last = last;
+  q->waiting = kept;
 }
 
 static void finish_batch(serve_queue *q, uint64_t took_us) {
@@ -277,13 +266,13 @@ static void *dispatch_batches(void *context) {
   for (;;) {
     serve_queue_expire(q, cq_now_ms());
     pthread_mutex_lock(&q->mutex);
-    while (!q->first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
-    const bool is_over = !q->first;
+    while (!q->waiting.first && !q->is_ending) pthread_cond_wait(&q->changed, &q->mutex);
+    const bool is_over = !q->waiting.first;
     if (!is_over) make_batch(q);
     /* If there is no memory for any batch, the first work item of the queue fails. */
     serve_work *failed = NULL;
     if (!is_over && q->batch.n_pieces == 0) {
-      failed = q->first;
+      failed = q->waiting.first;
       assert(failed); /* there is one: sequences that no batch took stay in the queue */
       take_out(q, failed);
       snprintf(failed->error.message, sizeof failed->error.message, "out of memory for a batch");

@@ -1,5 +1,6 @@
 /* A request's errors, each in its interface's format, and reading JSON fields with messages that name them. */
 #include "serve/request.h"
+#include "base/error.h"
 #include "serve/route.h"
 
 #include <stdarg.h>
@@ -48,7 +49,7 @@ static const struct {
     [SERVE_EXPIRED_WORK] = {504, 504, "overloaded", "server_error", "timeout"},
 };
 
-void serve_fail(serve_request *r, serve_mistake mistake, const char *param, const char *format, ...) {
+bool serve_fail(serve_request *r, serve_mistake mistake, const char *param, const char *format, ...) {
   char message[1536];
   va_list list;
   va_start(list, format);
@@ -72,19 +73,27 @@ void serve_fail(serve_request *r, serve_mistake mistake, const char *param, cons
   } else {
     cq_builder_printf(b, ",\"error_type\":\"%s\"}", mistakes[mistake].type);
   }
+  return false;
 }
 
-void serve_fail_error(serve_request *r, const cq_error *error) {
+bool serve_fail_error(serve_request *r, const cq_error *error) {
   const serve_mistake mistake = error->status == CQ_ERR_ARGUMENT || error->status == CQ_ERR_FORMAT ? SERVE_INVALID
                                 : error->status == CQ_ERR_LIMIT                                    ? SERVE_TOO_LONG
                                 : error->status == CQ_ERR_UNSUPPORTED                              ? SERVE_UNSUPPORTED
                                 : error->status == CQ_ERR_UNAVAILABLE                              ? SERVE_UNHEALTHY
                                                                                                    : SERVE_INTERNAL;
-  serve_fail(r, mistake, NULL, "%s", error->message);
+  return serve_fail(r, mistake, NULL, "%s", error->message);
 }
 
-void serve_fail_memory(serve_request *r) {
-  serve_fail(r, SERVE_INTERNAL, NULL, "out of memory");
+bool serve_fail_memory(serve_request *r) {
+  return serve_fail(r, SERVE_INTERNAL, NULL, "out of memory");
+}
+
+bool serve_has_index(serve_request *r, bool writing) {
+  if (!r->model->index)
+    return serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
+  return !writing || r->shared->writable ||
+         serve_fail(r, SERVE_FORBIDDEN, NULL, "the index is read-only: start the server with --writable");
 }
 
 void serve_answer(serve_request *r) {
@@ -104,10 +113,7 @@ static const json_t *field_of(const json_t *object, const char *field) {
 bool serve_get_bool(bool *out, serve_request *r, const json_t *object, const char *field) {
   const json_t *value = field_of(object, field);
   if (!value) return true;
-  if (!json_is_boolean(value)) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is not true or false", field);
-    return false;
-  }
+  if (!json_is_boolean(value)) return serve_fail(r, SERVE_INVALID, field, "'%s' is not true or false", field);
   *out = json_is_true(value);
   return true;
 }
@@ -115,11 +121,9 @@ bool serve_get_bool(bool *out, serve_request *r, const json_t *object, const cha
 bool serve_get_int(int64_t *out, serve_request *r, const json_t *object, const char *field, int64_t min, int64_t max) {
   const json_t *value = field_of(object, field);
   if (!value) return true;
-  if (!json_is_integer(value) || json_integer_value(value) < min || json_integer_value(value) > max) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is not a whole number from %lld to %lld", field, (long long)min,
-               (long long)max);
-    return false;
-  }
+  if (!json_is_integer(value) || json_integer_value(value) < min || json_integer_value(value) > max)
+    return serve_fail(r, SERVE_INVALID, field, "'%s' is not a whole number from %lld to %lld", field, (long long)min,
+                      (long long)max);
   *out = json_integer_value(value);
   return true;
 }
@@ -127,10 +131,8 @@ bool serve_get_int(int64_t *out, serve_request *r, const json_t *object, const c
 bool serve_get_text(const char **out, serve_request *r, const json_t *object, const char *field) {
   const json_t *value = field_of(object, field);
   if (!value) return true;
-  if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value)) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is not a string", field);
-    return false;
-  }
+  if (!json_is_string(value) || strlen(json_string_value(value)) != json_string_length(value))
+    return serve_fail(r, SERVE_INVALID, field, "'%s' is not a string", field);
   *out = json_string_value(value);
   return true;
 }
@@ -145,11 +147,9 @@ bool serve_get_choice(int *out, serve_request *r, const json_t *object, const ch
       *out = i;
       return true;
     }
-    const size_t n = strlen(all);
-    snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", words[i]);
+    cq_list_name(all, sizeof all, words[i]);
   }
-  serve_fail(r, SERVE_INVALID, field, "'%s' is '%.100s', expected one of %s", field, word, all);
-  return false;
+  return serve_fail(r, SERVE_INVALID, field, "'%s' is '%.100s', expected one of %s", field, word, all);
 }
 
 bool serve_check_fields(serve_request *r, const json_t *object, const char *const *known) {
@@ -158,13 +158,9 @@ bool serve_check_fields(serve_request *r, const json_t *object, const char *cons
   json_object_foreach((json_t *)(size_t)object, field, value) {
     size_t i = 0;
     char all[256] = "";
-    for (; known[i] && strcmp(field, known[i]) != 0; i++) {
-      const size_t n = strlen(all);
-      snprintf(all + n, sizeof all - n, i ? ", %s" : "%s", known[i]);
-    }
+    for (; known[i] && strcmp(field, known[i]) != 0; i++) cq_list_name(all, sizeof all, known[i]);
     if (known[i]) continue;
-    serve_fail(r, SERVE_INVALID, field, "unknown field '%.100s', expected %s", field, all);
-    return false;
+    return serve_fail(r, SERVE_INVALID, field, "unknown field '%.100s', expected %s", field, all);
   }
   return true;
 }

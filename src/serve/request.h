@@ -72,7 +72,7 @@ void serve_request_clear(serve_request *request); /* all but the struct */
 void serve_request_keep_answer(
     serve_request *request); /* releases the body, the work, and the state; the model stays */
 
-/* Sets an error as the request's response, instead of any other. */
+/* What the functions below set as the request's response, instead of any other. */
 typedef enum serve_mistake {
   SERVE_INVALID,          /* 400, of TEI's and ours 422 */
   SERVE_MALFORMED,        /* 400: no JSON */
@@ -94,12 +94,14 @@ typedef enum serve_mistake {
   SERVE_EXPIRED_WORK,     /* 504 */
 } serve_mistake;
 
-/* param: the field, or NULL. */
-void serve_fail(serve_request *request, serve_mistake mistake, const char *param, const char *format, ...)
+/* All return false. param: the field, or NULL. */
+bool serve_fail(serve_request *request, serve_mistake mistake, const char *param, const char *format, ...)
     CQ_PRINTF(4, 5);
 /* Fails with an error of the library. */
-void serve_fail_error(serve_request *request, const cq_error *error);
-void serve_fail_memory(serve_request *request);
+bool serve_fail_error(serve_request *request, const cq_error *error);
+bool serve_fail_memory(serve_request *request);
+/* Fails without an index or, for writing, with one that is read-only. */
+bool serve_has_index(serve_request *request, bool writing);
 /* Ends an answer that was written to request->answer. */
 void serve_answer(serve_request *request);
 

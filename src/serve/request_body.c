@@ -14,6 +14,15 @@
 
 enum { MAX_PARTS = 1000 };
 
+/* Unless the request has failed. */
+static void replace_body(serve_request *r, cq_builder *by) {
+  cq_builder_free(&r->body);
+  if (r->code)
+    cq_builder_free(by);
+  else
+    r->body = *by;
+}
+
 /* ---- Content-Encoding ---- */
 
 static void expand(serve_request *r, const cq_compression *compression) {
@@ -36,11 +45,7 @@ static void expand(serve_request *r, const cq_compression *compression) {
   else if (did == CQ_DECOMPRESS_MEMORY || out.failed)
     serve_fail_memory(r);
   compression->close(state);
-  cq_builder_free(&r->body);
-  if (r->code)
-    cq_builder_free(&out);
-  else
-    r->body = out;
+  replace_body(r, &out);
 }
 
 bool serve_expand_body(serve_request *r) {
@@ -56,8 +61,8 @@ bool serve_expand_body(serve_request *r) {
     expand(r, rows[i].compression);
     return !r->code;
   }
-  serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Encoding is '%.100s', expected gzip, deflate or zstd", encoding);
-  return false;
+  return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Encoding is '%.100s', expected gzip, deflate or zstd",
+                    encoding);
 }
 
 /* ---- Content-Type ---- */
@@ -140,8 +145,8 @@ bool serve_take_media_type(serve_media_type *out, serve_request *r, const char *
   return take_type_slice(out, r, cq_slice_of(header ? header : ""));
 }
 
-void serve_fail_media_type(serve_request *r, const char *type, const char *expected) {
-  serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Type is '%s', expected %s", type, expected);
+bool serve_fail_media_type(serve_request *r, const char *type, const char *expected) {
+  return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Type is '%s', expected %s", type, expected);
 }
 
 /* ---- JSON ---- */
@@ -166,21 +171,14 @@ static void decode(serve_request *r, const char *charset) {
       if (text.data[i] == '\x1A' || !strncmp(text.data + i, "\xEF\xBF\xBD", 3))
         serve_fail(r, SERVE_MALFORMED, NULL, "the body is not %s, or has U+FFFD", charset);
   }
-  cq_builder_free(&r->body);
-  if (r->code)
-    cq_builder_free(&text);
-  else
-    r->body = text;
+  replace_body(r, &text);
 }
 
 /* Makes the body UTF-8, without a byte order mark; refuses other media types. */
 static bool decode_json(serve_request *r) {
   serve_media_type type;
   if (!serve_expand_body(r) || !serve_take_media_type(&type, r, r->body_type)) return false;
-  if (!may_be_json(type.type)) {
-    serve_fail_media_type(r, type.type, "application/json");
-    return false;
-  }
+  if (!may_be_json(type.type)) return serve_fail_media_type(r, type.type, "application/json");
   const char *marked = cq_encoding_marked((cq_slice){r->body.data, r->body.n});
   const bool is_utf8 = !*type.charset || !strcasecmp(type.charset, "utf-8") || !strcasecmp(type.charset, "utf8");
   if (marked || !is_utf8) decode(r, marked ? marked : type.charset);
@@ -337,11 +335,9 @@ static bool take_part_header(serve_part *out, serve_request *r, cq_slice line) {
   if (is_fine && n == 12 && !strncasecmp(line.data, "Content-Type", n)) return take_type_slice(&out->type, r, value);
   if (is_fine && n == 19 && !strncasecmp(line.data, "Content-Disposition", n)) is_fine = take_disposition(out, value);
   if (n == 25 && !strncasecmp(line.data, "Content-Transfer-Encoding", n) && value.n && value.data[0] != '7' &&
-      value.data[0] != '8' && !(value.n == 6 && !strncasecmp(value.data, "binary", 6))) {
-    serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Transfer-Encoding is '%.*s', expected none",
-               (int)(value.n < 60 ? value.n : 60), value.data);
-    return false;
-  }
+      value.data[0] != '8' && !(value.n == 6 && !strncasecmp(value.data, "binary", 6)))
+    return serve_fail(r, SERVE_MEDIA_TYPE, NULL, "Content-Transfer-Encoding is '%.*s', expected none",
+                      (int)(value.n < 60 ? value.n : 60), value.data);
   if (!is_fine)
     serve_fail(r, SERVE_MALFORMED, NULL, "the form has a part with the header '%.*s'",
                (int)(line.n < 200 ? line.n : 200), line.data);

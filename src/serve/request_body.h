@@ -24,7 +24,7 @@ typedef struct serve_media_type {
 bool serve_expand_body(serve_request *request);
 /* Reads a Content-Type; NULL: none. A charset that is not known is refused. */
 bool serve_take_media_type(serve_media_type *out, serve_request *request, const char *header);
-void serve_fail_media_type(serve_request *request, const char *type, const char *expected);
+bool serve_fail_media_type(serve_request *request, const char *type, const char *expected);
 
 /* The body, which is released, as a JSON object, to be released with json_decref; NULL: the request has failed. */
 json_t *serve_body_json(serve_request *request);

@@ -8,15 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const serve_on_long_words[] = {"truncate", "window", "error", NULL};
-
 static bool begin_work(serve_request *r, const serve_input_options *o) {
   if (r->work) return true;
   r->work = serve_work_new(r->model);
   if (r->work && o->prompt_name && !(r->work->prompt_name = strdup(o->prompt_name)))
     serve_work_free(r->work), r->work = NULL;
-  if (!r->work) serve_fail_memory(r);
-  return r->work;
+  return r->work || serve_fail_memory(r);
 }
 
 /* Records which sequences belong to the last text; doubles the array if it is full. */
@@ -26,10 +23,7 @@ static bool end_text(serve_request *r, bool has_windows) {
   if (!has_windows) return true;
   if (n == 1 || (n & (n - 1)) == 0) {
     size_t *more = realloc(w->text_starts, (2 * n + 1) * sizeof *more);
-    if (!more) {
-      serve_fail_memory(r);
-      return false;
-    }
+    if (!more) return serve_fail_memory(r);
     w->text_starts = more;
   }
   w->text_starts[0] = 0;
@@ -41,9 +35,8 @@ static bool check_limits(serve_request *r, const char *field) {
   const serve_limits *limits = &r->shared->limits;
   const size_t n_tokens = serve_work_n_tokens(r->work);
   if (n_tokens <= limits->max_tokens) return true;
-  serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has more than %zu tokens, the limit of one request (--max-tokens)", field,
-             limits->max_tokens);
-  return false;
+  return serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has more than %zu tokens, the limit of one request (--max-tokens)",
+                    field, limits->max_tokens);
 }
 
 bool serve_add_text(serve_request *r, cq_slice text, const char *field, const char *place,
@@ -53,23 +46,17 @@ bool serve_add_text(serve_request *r, cq_slice text, const char *field, const ch
   bool is_long = false;
   if (!begin_work(r, o)) return false;
   serve_work *w = r->work;
-  if (text.n == 0) {
-    serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
-    return false;
-  }
+  if (text.n == 0) return serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
   encode.prompt_name = o->prompt_name;
   if (cq_encoder_token_ids(&w->ids, &is_long, r->model->encoder, text,
                            o->on_long == SERVE_WINDOW ? CQ_LONG_WINDOWS
                            : o->keeps_end             ? CQ_LONG_END
                                                       : CQ_LONG_TRUNCATED,
-                           &encode, r->shared->ctx, &error)) {
-    serve_fail_error(r, &error);
-    return false;
-  }
-  if (is_long && o->on_long == SERVE_REFUSE) {
-    serve_fail(r, SERVE_TOO_LONG, field, "%s is longer than the model's %zu tokens", place, r->model->max_tokens);
-    return false;
-  }
+                           &encode, r->shared->ctx, &error))
+    return serve_fail_error(r, &error);
+  if (is_long && o->on_long == SERVE_REFUSE)
+    return serve_fail(r, SERVE_TOO_LONG, field, "%s is longer than the model's %zu tokens", place,
+                      r->model->max_tokens);
   w->n_truncated += is_long && o->on_long == SERVE_TRUNCATE;
   return end_text(r, o->on_long == SERVE_WINDOW) && check_limits(r, field);
 }
@@ -86,43 +73,30 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
   const int64_t n_ids = cq_encoder_vocab_size(r->model->encoder);
   if (!begin_work(r, o)) return false;
   serve_work *w = r->work;
-  if (n == 0) {
-    serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
-    return false;
-  }
-  if (o->ids_model && strcmp(o->ids_model, r->model->name) != 0) {
-    serve_fail(r, SERVE_INVALID, field,
-               "%s has token ids of '%.100s', but the model is '%s': send texts (LangChain: "
-               "check_embedding_ctx_length=False)",
-               place, o->ids_model, r->model->name);
-    return false;
-  }
-  if (max && n > max && o->on_long == SERVE_REFUSE) {
-    serve_fail(r, SERVE_TOO_LONG, field, "%s has %zu tokens, the model takes %zu", place, n, max);
-    return false;
-  }
+  if (n == 0) return serve_fail(r, SERVE_INVALID, field, "%s is empty", place);
+  if (o->ids_model && strcmp(o->ids_model, r->model->name) != 0)
+    return serve_fail(r, SERVE_INVALID, field,
+                      "%s has token ids of '%.100s', but the model is '%s': send texts (LangChain: "
+                      "check_embedding_ctx_length=False)",
+                      place, o->ids_model, r->model->name);
+  if (max && n > max && o->on_long == SERVE_REFUSE)
+    return serve_fail(r, SERVE_TOO_LONG, field, "%s has %zu tokens, the model takes %zu", place, n, max);
   const bool is_long = max && n > max, windows = o->on_long == SERVE_WINDOW;
   const size_t room = is_long ? max : n, kept = is_long && !windows ? max : n, n_sequences = (kept - 1) / room + 1;
   const size_t first = o->keeps_end ? n - kept : 0;
   int32_t *ids = malloc(kept * sizeof *ids);
   size_t *starts = malloc((n_sequences + 1) * sizeof *starts);
-  bool is_fine = ids && starts;
-  if (!is_fine) serve_fail_memory(r);
+  bool is_fine = (ids && starts) || serve_fail_memory(r);
   for (size_t i = 0; is_fine && i < kept; i++) {
     const json_t *id = json_array_get(list, first + i);
-    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= n_ids) {
-      serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64, first + i, place,
-                 n_ids - 1);
-      is_fine = false;
-    } else {
-      ids[i] = (int32_t)json_integer_value(id);
-    }
+    ids[i] = (int32_t)json_integer_value(id);
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= n_ids)
+      is_fine = serve_fail(r, SERVE_INVALID, field, "token %zu of %s is not a whole number from 0 to %" PRId64,
+                           first + i, place, n_ids - 1);
   }
   for (size_t s = 0; is_fine && s <= n_sequences; s++) starts[s] = s * room < kept ? s * room : kept;
-  if (is_fine) {
-    cq_error error = {0};
-    if (cq_token_ids_append(&w->ids, ids, starts, n_sequences, &error)) serve_fail_error(r, &error), is_fine = false;
-  }
+  cq_error error = {0};
+  if (is_fine && cq_token_ids_append(&w->ids, ids, starts, n_sequences, &error)) is_fine = serve_fail_error(r, &error);
   free(ids);
   free(starts);
   if (is_fine) w->n_truncated += is_long && !windows;
@@ -131,10 +105,8 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
 
 bool serve_take_text(serve_request *r, const json_t *value, const char *field, const serve_input_options *o) {
   char place[80];
-  if (!json_is_string(value)) {
-    serve_fail(r, SERVE_INVALID, field, value ? "'%s' is not a string" : "'%s' is missing", field);
-    return false;
-  }
+  if (!json_is_string(value))
+    return serve_fail(r, SERVE_INVALID, field, value ? "'%s' is not a string" : "'%s' is missing", field);
   snprintf(place, sizeof place, "'%s'", field);
   return add_string(r, value, field, place, o);
 }
@@ -144,22 +116,16 @@ bool serve_take_inputs(serve_request *r, const json_t *value, const char *field,
   if (json_is_string(value)) return serve_take_text(r, value, field, o);
   const char *expected = o->takes_ids ? "a string, a list of strings, or a list of token ids or of lists of them"
                                       : "a string or a list of strings";
-  if (!json_is_array(value)) {
-    serve_fail(r, SERVE_INVALID, field, value ? "'%s' is not %s" : "'%s' is missing, expected %s", field, expected);
-    return false;
-  }
+  if (!json_is_array(value))
+    return serve_fail(r, SERVE_INVALID, field, value ? "'%s' is not %s" : "'%s' is missing, expected %s", field,
+                      expected);
   const size_t n = json_array_size(value);
-  if (n == 0) {
-    serve_fail(r, SERVE_INVALID, field, "'%s' is an empty list", field);
-    return false;
-  }
+  if (n == 0) return serve_fail(r, SERVE_INVALID, field, "'%s' is an empty list", field);
   snprintf(place, sizeof place, "'%s'", field);
   if (o->takes_ids && json_is_integer(json_array_get(value, 0))) return add_ids(r, value, field, place, o);
-  if (n > r->shared->limits.max_texts) {
-    serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has %zu texts, the limit of one request is %zu", field, n,
-               r->shared->limits.max_texts);
-    return false;
-  }
+  if (n > r->shared->limits.max_texts)
+    return serve_fail(r, SERVE_TOO_LARGE, field, "'%s' has %zu texts, the limit of one request is %zu", field, n,
+                      r->shared->limits.max_texts);
   for (size_t i = 0; i < n; i++) {
     const json_t *item = json_array_get(value, i);
     snprintf(place, sizeof place, "'%s[%zu]'", field, i);
@@ -168,20 +134,19 @@ bool serve_take_inputs(serve_request *r, const json_t *value, const char *field,
     } else if (o->takes_ids && json_is_array(item)) {
       if (!add_ids(r, item, field, place, o)) return false;
     } else {
-      serve_fail(r, SERVE_INVALID, field, "%s is not %s", place,
-                 o->takes_ids ? "a string or a list of token ids" : "a string");
-      return false;
+      return serve_fail(r, SERVE_INVALID, field, "%s is not %s", place,
+                        o->takes_ids ? "a string or a list of token ids" : "a string");
     }
   }
   return true;
 }
 
 bool serve_get_on_long(serve_on_long *out, serve_request *r, const json_t *object) {
+  static const char *const words[] = {"truncate", "window", "error", NULL}; /* by serve_on_long */
   int word = -1;
   const json_t *truncate = json_object_get(object, "truncate");
   bool is_truncated = true;
-  if (!serve_get_bool(&is_truncated, r, object, "truncate") ||
-      !serve_get_choice(&word, r, object, "on_long", serve_on_long_words))
+  if (!serve_get_bool(&is_truncated, r, object, "truncate") || !serve_get_choice(&word, r, object, "on_long", words))
     return false;
   if (word >= 0)
     *out = (serve_on_long)word;

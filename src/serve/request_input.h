@@ -5,7 +5,6 @@
 #include "serve/request.h"
 
 typedef enum serve_on_long { SERVE_TRUNCATE, SERVE_WINDOW, SERVE_REFUSE } serve_on_long;
-extern const char *const serve_on_long_words[]; /* by serve_on_long */
 
 typedef struct serve_input_options {
   serve_on_long on_long;

@@ -9,22 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_slice(cq_builder *b, cq_slice s) {
-  cq_json_text(b, s.data ? s.data : "", s.n);
-}
-
 static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
   const cq_document *d = &hit->document;
-  cq_builder_text(b, "{\"id\":");
-  put_slice(b, d->id);
-  cq_builder_text(b, ",\"title\":");
-  put_slice(b, d->title);
-  cq_builder_text(b, ",\"url\":");
-  put_slice(b, d->url);
-  cq_builder_text(b, ",\"language\":");
-  put_slice(b, d->language);
-  const size_t before = (size_t)(hit->best.data - d->text.data);
-  const size_t after = before + hit->best.n;
+  cq_json_member(b, "{\"id\":", d->id);
+  cq_json_member(b, ",\"title\":", d->title);
+  cq_json_member(b, ",\"url\":", d->url);
+  cq_json_member(b, ",\"language\":", d->language);
+  const size_t before = (size_t)(hit->best.data - d->text.data), after = before + hit->best.n;
   cq_builder_printf(b, ",\"score\":%.9g,\"cosine\":", hit->score);
   cq_builder_printf(b, mode == CQ_RANK_WORDS ? "null" : "%.9g", hit->cosine);
   cq_builder_printf(b, hit->by_words ? ",\"words\":%.9g" : ",\"words\":null", hit->words);
@@ -34,12 +25,9 @@ static void put_hit(cq_builder *b, const cq_hit *hit, cq_ranking mode) {
                                                     : "dense",
                     hit->passage, hit->begin, hit->end);
   cq_builder_printf(b, ",\"good\":%s", hit->is_good ? "true" : "false");
-  cq_builder_text(b, ",\"snippet\":{\"before\":");
-  cq_json_text(b, d->text.data, before);
-  cq_builder_text(b, ",\"best\":");
-  put_slice(b, hit->best);
-  cq_builder_text(b, ",\"after\":");
-  cq_json_text(b, d->text.data + after, d->text.n - after);
+  cq_json_member(b, ",\"snippet\":{\"before\":", (cq_slice){d->text.data, before});
+  cq_json_member(b, ",\"best\":", hit->best);
+  cq_json_member(b, ",\"after\":", (cq_slice){d->text.data + after, d->text.n - after});
   cq_builder_text(b, "},\"metadata\":");
   if (d->metadata.n)
     cq_builder_bytes(b, d->metadata.data, d->metadata.n);
@@ -78,17 +66,13 @@ static void free_asked(void *state) {
 /* NULL: the request has failed. */
 static asked *begin_search(serve_request *r) {
   asked *a = calloc(1, sizeof *a);
-  if (!a) {
-    serve_fail_memory(r);
-    return NULL;
+  if (a) r->state = a, r->state_free = free_asked;
+  if (a && !cq_options_new(&a->options, &cq_group_search, NULL)) {
+    a->begun_us = cq_now_us();
+    return a;
   }
-  r->state = a, r->state_free = free_asked;
-  a->begun_us = cq_now_us();
-  if (cq_options_new(&a->options, &cq_group_search, NULL)) {
-    serve_fail_memory(r);
-    return NULL;
-  }
-  return a;
+  serve_fail_memory(r);
+  return NULL;
 }
 
 /* The queue has already encoded the query, except for lexical searches and models with a separate query route. */
@@ -108,8 +92,7 @@ static void answer_search(serve_request *r) {
   }
   const cq_hit *hit = cq_hits_of(hits, 0, &n);
   r->is_embedding = true;
-  cq_builder_text(&r->answer, "{\"query\":");
-  put_slice(&r->answer, query);
+  cq_json_member(&r->answer, "{\"query\":", query);
   cq_builder_printf(&r->answer, ",\"mode\":\"%s\",\"took_ms\":%.3f,\"truncated\":%s,\"hits\":[", modes[o.ranking],
                     (double)(cq_now_us() - a->begun_us) * 1e-3, r->n_truncated ? "true" : "false");
   for (size_t i = 0; i < n; i++) {
@@ -126,10 +109,7 @@ static void prepare_search(serve_request *r, cq_slice query, serve_on_long on_lo
   asked *a = r->state;
   const cq_search_options *o = cq_options_struct(a->options);
   const char *prompt;
-  if (!r->model->index) {
-    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
-    return;
-  }
+  if (!serve_has_index(r, false)) return;
   if (query.n == 0) {
     serve_fail(r, SERVE_INVALID, "query", "'query' is empty");
     return;
@@ -179,8 +159,8 @@ static void prepare_info(serve_request *r) {
     serve_fail_error(r, &error);
     return;
   }
-  cq_builder_printf(&r->answer, "{\"version\":\"%s\",\"model\":", cq_version());
-  cq_json_text(&r->answer, r->model->name, strlen(r->model->name));
+  cq_builder_printf(&r->answer, "{\"version\":\"%s\"", cq_version());
+  cq_json_member(&r->answer, ",\"model\":", cq_slice_of(r->model->name));
   cq_builder_printf(&r->answer, ",\"dim\":%zu,\"max_tokens\":%zu,\"writable\":%s,\"index\":", r->model->dim,
                     r->model->max_tokens, index && r->shared->writable ? "true" : "false");
   if (index)
@@ -189,8 +169,7 @@ static void prepare_info(serve_request *r) {
   else
     cq_builder_text(&r->answer, "null");
   for (size_t i = 0; i < n; i++) {
-    if (i) cq_builder_text(&r->answer, ",");
-    put_slice(&r->answer, languages[i].code);
+    cq_json_member(&r->answer, i ? "," : "", languages[i].code);
     cq_builder_printf(&r->answer, ":%zu", languages[i].n_documents);
   }
   cq_builder_text(&r->answer, index ? "}}}" : "}");
@@ -227,11 +206,9 @@ static void put_points(cq_builder *b, const cq_hit *hit, const float *vectors, s
   for (size_t i = 0; i < n; i++) {
     double place[2];
     serve_plane_place(place, plane, vectors + i * plane->dim);
-    cq_builder_printf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu,\"id\":", i ? "," : "", place[0], place[1],
-                      hit[i].passage);
-    put_slice(b, hit[i].document.id);
-    cq_builder_text(b, ",\"language\":");
-    put_slice(b, hit[i].document.language);
+    cq_builder_printf(b, "%s{\"x\":%.5f,\"y\":%.5f,\"passage\":%zu", i ? "," : "", place[0], place[1], hit[i].passage);
+    cq_json_member(b, ",\"id\":", hit[i].document.id);
+    cq_json_member(b, ",\"language\":", hit[i].document.language);
     cq_builder_text(b, ",\"label\":");
     put_label(b, hit[i].document.text);
     cq_builder_text(b, "}");
@@ -250,9 +227,8 @@ static void prepare_index_map(serve_request *r) {
   serve_plane *plane = NULL;
   cq_error error = {0};
   size_t n = 0;
-  if (!r->model->index) {
-    serve_fail(r, SERVE_NOT_FOUND, NULL, "there is no index: start the server as 'calque serve INDEX'");
-  } else if (given && (!*given || *end || wanted < 1 || wanted > MAX_POINTS)) {
+  if (!serve_has_index(r, false)) return;
+  if (given && (!*given || *end || wanted < 1 || wanted > MAX_POINTS)) {
     serve_fail(r, SERVE_INVALID, "n", "'n' is '%.50s', expected 1 to %d", given, MAX_POINTS);
   } else if (cq_index_refresh(r->model->index, NULL, &error) ||
              serve_plane_of_index(&plane, r->model, r->shared->ctx, &error) ||
@@ -273,33 +249,15 @@ static void prepare_index_map(serve_request *r) {
   "\"type\":\"array\"}}"
 
 const serve_route serve_search_routes[] = {
-    {.method = "GET",
-     .path = "/api/info",
-     .prepare = prepare_info,
-     .summary = "The model, and what is in the index",
+    {"GET", "/api/info", SERVE_OURS, 0, prepare_info, NULL, .summary = "The model, and what is in the index",
      .answer_schema = "{\"version\":{\"type\":\"string\"},\"model\":{\"type\":\"string\"},\"index\":{}}"},
-    {.method = "GET",
-     .path = "/api/search",
-     .flags = SERVE_LONG_ANSWER,
-     .prepare = prepare_get_search,
-     .answer = answer_search,
-     .summary = "Documents near to a query",
-     .fields = search_fields,
-     .arguments = "q*",
-     .answer_schema = HITS},
-    {.method = "GET",
-     .path = "/api/map",
-     .prepare = prepare_index_map,
-     .summary = "Passages of the index in a plane, by principal components, at most n",
-     .arguments = "n",
+    {"GET", "/api/search", SERVE_OURS, SERVE_LONG_ANSWER, prepare_get_search, answer_search,
+     .summary = "Documents near to a query", .fields = search_fields, .arguments = "q*", .answer_schema = HITS},
+    {"GET", "/api/map", SERVE_OURS, 0, prepare_index_map, NULL,
+     .summary = "Passages of the index in a plane, by principal components, at most n", .arguments = "n",
      .answer_schema = "{\"points\":{\"type\":\"array\"}}"},
-    {.method = "POST",
-     .path = "/api/search",
-     .flags = SERVE_LONG_ANSWER,
-     .prepare = prepare_post_search,
-     .answer = answer_search,
-     .summary = "Documents near to a query",
-     .fields = search_fields,
+    {"POST", "/api/search", SERVE_OURS, SERVE_LONG_ANSWER, prepare_post_search, answer_search,
+     .summary = "Documents near to a query", .fields = search_fields,
      .body = "{\"query\":{\"type\":\"string\"},\"on_long\":{\"enum\":[\"truncate\",\"window\",\"error\"]}}",
      .answer_schema = HITS},
     {0},

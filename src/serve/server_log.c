@@ -63,11 +63,9 @@ void serve_log_write(serve_log *log, const serve_log_line *line) {
   char time_text[32] = "";
   clock_gettime(CLOCK_REALTIME, &now);
   if (gmtime_r(&now.tv_sec, &day)) strftime(time_text, sizeof time_text, "%Y-%m-%dT%H:%M:%S", &day);
-  cq_builder_printf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\",\"method\":", time_text, now.tv_nsec / 1000000,
-                    line->client);
-  cq_json_text(&b, line->method, strlen(line->method));
-  cq_builder_text(&b, ",\"path\":");
-  cq_json_text(&b, line->path, strlen(line->path));
+  cq_builder_printf(&b, "{\"time\":\"%s.%03ldZ\",\"client\":\"%s\"", time_text, now.tv_nsec / 1000000, line->client);
+  cq_json_member(&b, ",\"method\":", cq_slice_of(line->method));
+  cq_json_member(&b, ",\"path\":", cq_slice_of(line->path));
   cq_builder_printf(&b,
                     ",\"status\":%d,\"ms\":%.3f,\"bytes_in\":%zu,\"bytes_out\":%zu,\"tokens\":%" PRIu64
                     ",\"truncated\":%" PRIu64 "}\n",

@@ -79,8 +79,8 @@ static void put_token(cq_builder *b, const cq_encoder *encoder, int32_t id) {
   cq_slice text = {"", 0};
   bool special = false;
   if (!cq_encoder_token(&text, &special, encoder, id)) text = (cq_slice){"", 0};
-  cq_builder_printf(b, "{\"id\":%d,\"text\":", (int)id);
-  cq_json_text(b, text.data, text.n);
+  cq_builder_printf(b, "{\"id\":%d", (int)id);
+  cq_json_member(b, ",\"text\":", text);
   cq_builder_printf(b, ",\"special\":%s,\"start\":null,\"stop\":null}", special ? "true" : "false");
 }
 
@@ -121,8 +121,7 @@ static void prepare_info(serve_request *r) {
   const serve_model *m = r->model;
   const serve_limits *limits = &r->shared->limits;
   cq_builder *b = &r->answer;
-  cq_builder_text(b, "{\"model_id\":");
-  cq_json_text(b, m->name, strlen(m->name));
+  cq_json_member(b, "{\"model_id\":", cq_slice_of(m->name));
   cq_builder_printf(
       b, ",\"model_sha\":\"%s\",\"model_dtype\":\"%s\",\"model_type\":{\"embedding\":{\"pooling\":\"model\"}}",
       m->fingerprint, m->precision);
@@ -176,66 +175,27 @@ static void prepare_metrics(serve_request *r) {
   "\"normalize\":{\"type\":\"boolean\",\"default\":true},\"dimensions\":{\"type\":\"integer\"}," ON_LONG "}"
 
 const serve_route serve_tei_routes[] = {
-    {.method = "POST",
-     .path = "/embed",
-     .style = SERVE_TEI,
-     .prepare = prepare_embed,
-     .answer = answer_embed,
-     .summary = "Vectors of texts, as text-embeddings-inference gives them",
-     .body = EMBED_BODY,
-     .answer_schema = "[]"},
-    {.method = "POST",
-     .path = "/", /* huggingface_hub's client sends requests here if it has only the server's address */
-     .style = SERVE_TEI,
-     .flags = SERVE_HIDDEN,
-     .prepare = prepare_embed,
-     .answer = answer_embed,
-     .summary = "The same as /embed",
+    {"POST", "/embed", SERVE_TEI, 0, prepare_embed, answer_embed,
+     .summary = "Vectors of texts, as text-embeddings-inference gives them", .body = EMBED_BODY, .answer_schema = "[]"},
+    /* huggingface_hub's client sends requests here if it has only the server's address. */
+    {"POST", "/", SERVE_TEI, SERVE_HIDDEN, prepare_embed, answer_embed, .summary = "The same as /embed",
      .body = EMBED_BODY},
-    {.method = "POST",
-     .path = "/similarity",
-     .style = SERVE_TEI,
-     .prepare = prepare_similarity,
-     .answer = answer_similarity,
+    {"POST", "/similarity", SERVE_TEI, 0, prepare_similarity, answer_similarity,
      .summary = "Cosines of one sentence with others",
      .body = "{\"inputs\":{\"type\":\"object\",\"properties\":{\"source_sentence\":{\"type\":\"string\"},\"sentences\":"
              "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}}},\"parameters\":{\"type\":\"object\"}}",
      .answer_schema = "[]"},
-    {.method = "POST",
-     .path = "/tokenize",
-     .style = SERVE_TEI,
-     .prepare = prepare_tokenize,
+    {"POST", "/tokenize", SERVE_TEI, 0, prepare_tokenize, NULL,
      .summary = "Token ids of texts, as the model reads them",
      .body = "{\"inputs\":{\"description\":\"a string or a list of strings\"},"
              "\"add_special_tokens\":{\"type\":\"boolean\",\"default\":true}," ON_LONG "}",
      .answer_schema = "[]"},
-    {.method = "GET",
-     .path = "/info",
-     .style = SERVE_TEI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_info,
-     .summary = "The model and the limits",
+    {"GET", "/info", SERVE_TEI, SERVE_INLINE, prepare_info, NULL, .summary = "The model and the limits",
      .answer_schema = "{\"model_id\":{\"type\":\"string\"},\"max_input_length\":{},\"version\":{\"type\":\"string\"}}"},
-    {.method = "GET",
-     .path = "/health",
-     .style = SERVE_TEI,
-     .flags = SERVE_INLINE | SERVE_OPEN,
-     .prepare = prepare_health,
-     .answer = answer_health,
-     .summary = "Whether a text can be encoded now",
-     .answer_schema = "{\"status\":{\"const\":\"ok\"}}"},
-    {.method = "GET",
-     .path = "/ping",
-     .style = SERVE_TEI,
-     .flags = SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN,
-     .prepare = prepare_health,
-     .answer = answer_health,
+    {"GET", "/health", SERVE_TEI, SERVE_INLINE | SERVE_OPEN, prepare_health, answer_health,
+     .summary = "Whether a text can be encoded now", .answer_schema = "{\"status\":{\"const\":\"ok\"}}"},
+    {"GET", "/ping", SERVE_TEI, SERVE_INLINE | SERVE_OPEN | SERVE_HIDDEN, prepare_health, answer_health,
      .summary = "The same as /health"},
-    {.method = "GET",
-     .path = "/metrics",
-     .style = SERVE_TEI,
-     .flags = SERVE_INLINE,
-     .prepare = prepare_metrics,
-     .summary = "Counters for Prometheus"},
+    {"GET", "/metrics", SERVE_TEI, SERVE_INLINE, prepare_metrics, NULL, .summary = "Counters for Prometheus"},
     {0},
 };

@@ -16,7 +16,7 @@ static cq_status add_token(cq_tokenizer *t, const cq_added_token *token, cq_slic
   if (known.data && !cq_slice_equal(known, content))
     return cq_fail_file(error, CQ_ERR_FORMAT, path, "added_tokens: '%.*s' has the id %d of the vocabulary's '%.*s'",
                         (int)content.n, content.data, token->id, (int)known.n, known.data);
-  if (!known.data && cq_vocab_put_added(&t->vocab, content, token->id) != CQ_VOCAB_OK)
+  if (!known.data && cq_vocab_put(&t->vocab, &t->vocab.added, content, token->id) != CQ_VOCAB_OK)
     return cq_fail_memory(error, "added tokens");
   if (!cq_reserve((void **)&t->added.tokens, &t->added.capacity, t->added.n + 1, sizeof *t->added.tokens))
     return cq_fail_memory(error, "added tokens");
@@ -69,20 +69,21 @@ cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, 
   return CQ_OK;
 }
 
-static bool is_word_before(cq_slice text, size_t at) {
-  if (at == 0) return false;
-  size_t i = at - 1;
-  while (i > 0 && ((unsigned char)text.data[i] & 0xC0) == 0x80) i--;
-  uint32_t c;
-  cq_utf8_decode(&c, text.data + i, text.n - i);
-  return cq_char_is_word(c);
+/* Where the character before at begins, but not before from. */
+static size_t char_before(cq_slice text, size_t from, size_t at) {
+  do at--;
+  while (at > from && ((unsigned char)text.data[at] & 0xC0) == 0x80);
+  return at;
 }
 
-static bool is_word_after(cq_slice text, size_t at) {
-  if (at >= text.n) return false;
+static bool is_word_at(cq_slice text, size_t at) {
   uint32_t c;
   cq_utf8_decode(&c, text.data + at, text.n - at);
   return cq_char_is_word(c);
+}
+
+static bool is_beside_word(cq_slice text, size_t start, size_t end) {
+  return (start > 0 && is_word_at(text, char_before(text, 0, start))) || (end < text.n && is_word_at(text, end));
 }
 
 bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, const cq_added *added, bool normalized,
@@ -106,8 +107,7 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     }
     if (found < 0) continue;
     const cq_added_token *match = &added->tokens[found];
-    if ((match->special && added->splits_special) ||
-        (match->single_word && (is_word_before(text, at) || is_word_after(text, stop)))) {
+    if ((match->special && added->splits_special) || (match->single_word && is_beside_word(text, at, stop))) {
       at = stop - 1; /* the match is used: the search continues after it */
       continue;
     }
@@ -115,8 +115,7 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     *start = at;
     *end = stop;
     while (match->lstrip && *start > from) {
-      size_t i = *start - 1;
-      while (i > from && ((unsigned char)text.data[i] & 0xC0) == 0x80) i--;
+      const size_t i = char_before(text, from, *start);
       uint32_t c;
       cq_utf8_decode(&c, text.data + i, text.n - i);
       if (!cq_char_is_whitespace(c)) break;

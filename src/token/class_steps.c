@@ -24,22 +24,18 @@ static const char *const blank = "\xE2\x96\x81"; /* U+2581 */
 
 const char *const cq_named_tokens[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                        "pad_token", "cls_token", "mask_token"};
-static const char *const
-    bert[] = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
-    *const mpnet[] = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}, *const funnel[] = {"<s>",   "</s>",
-                                                                                                    "<unk>", "<sep>",
-                                                                                                    "<pad>", "<cls>",
-                                                                                                    "<mask>"},
-    *const roberta[] = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}, *const herbert[] = {NULL,    NULL,
-                                                                                                       "<unk>", "</s>",
-                                                                                                       "<pad>", "<s>",
-                                                                                                       "<mask>"},
-    *const t5[] = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, NULL}, *const albert[] = {"[CLS]", "[SEP]", "<unk>",
-                                                                                         "[SEP]", "<pad>", "[CLS]",
-                                                                                         "[MASK]"},
-    *const deberta[] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
-    *const llama[] = {"<s>", "</s>", "<unk>", NULL, NULL, NULL, NULL},
-    *const gemma[] = {"<bos>", "<eos>", "<unk>", NULL, "<pad>", NULL, "<mask>"}, *const none[CQ_N_NAMED];
+/* By cq_named_token. */
+static const char *const bert[] = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+static const char *const mpnet[] = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"};
+static const char *const funnel[] = {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"};
+static const char *const roberta[] = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+static const char *const herbert[] = {NULL, NULL, "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+static const char *const t5[] = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, NULL};
+static const char *const albert[] = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
+static const char *const deberta[] = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+static const char *const llama[] = {"<s>", "</s>", "<unk>", NULL, NULL, NULL, NULL};
+static const char *const gemma[] = {"<bos>", "<eos>", "<unk>", NULL, "<pad>", NULL, "<mask>"};
+static const char *const none[CQ_N_NAMED];
 static const struct {
   cq_class_kind first, last;
   const char *model; /* the kind that it makes of a vocabulary */

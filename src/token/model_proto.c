@@ -10,6 +10,7 @@ typedef struct reader {
   size_t at, end; /* the message being read */
   const char *path;
   cq_error *error;
+  cq_status status;
 } reader;
 
 typedef struct field {
@@ -32,13 +33,12 @@ static bool read_varint(uint64_t *out, reader *r) {
   return false;
 }
 
-/* The next field of the message; *more false at its end. */
-static cq_status read_field(field *out, bool *more, reader *r) {
+/* The next field of the message; false at its end, and after an error, which is r's status. */
+static bool read_field(field *out, reader *r) {
   size_t start = r->at;
   uint64_t key, n;
   *out = (field){0};
-  *more = r->at < r->end;
-  if (!*more) return CQ_OK;
+  if (r->status || r->at >= r->end) return false;
   bool ok = read_varint(&key, r);
   if (ok) {
     out->number = key >> 3;
@@ -68,9 +68,10 @@ static cq_status read_field(field *out, bool *more, reader *r) {
     default: ok = false;
     }
   }
-  if (ok && out->number) return CQ_OK;
-  return cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, start,
-                      "not a SentencePiece model: a field that does not end, or of no known kind");
+  if (ok && out->number) return true;
+  r->status = cq_fail_byte(r->error, CQ_ERR_FORMAT, r->path, start,
+                           "not a SentencePiece model: a field that does not end, or of no known kind");
+  return false;
 }
 
 /* Passes the fields of the message to f, one by one. */
@@ -79,13 +80,9 @@ static cq_status read_message(void *out, const reader *parent, const field *f,
   reader r = *parent;
   r.at = f->start;
   r.end = f->start + f->n;
-  for (;;) {
-    field g;
-    bool more;
-    cq_status status = read_field(&g, &more, &r);
-    if (status || !more) return status;
-    take(out, r.bytes.data, &g);
-  }
+  field g;
+  while (read_field(&g, &r)) take(out, r.bytes.data, &g);
+  return r.status;
 }
 
 static void take_piece_field(void *out, const char *bytes, const field *f) {
@@ -134,21 +131,17 @@ cq_status cq_sp_model_read(cq_sp_model *out, cq_slice bytes, const char *path, c
                        .add_dummy_prefix = true,
                        .remove_extra_whitespaces = true,
                        .escape_whitespaces = true};
-  reader r = {bytes, 0, bytes.n, path, error};
-  cq_status status;
-  for (;;) {
-    field f;
-    bool more;
-    status = read_field(&f, &more, &r);
-    if (status || !more) break;
-    if (f.wire == 2 && f.number == 1) status = read_sp_piece(out, &r, &f);
-    if (f.wire == 2 && f.number == 2) status = read_message(out, &r, &f, take_trainer_field);
-    if (f.wire == 2 && f.number == 3) status = read_message(out, &r, &f, take_normalizer_field);
-    if (status) break;
+  reader r = {bytes, 0, bytes.n, path, error, CQ_OK};
+  field f;
+  while (read_field(&f, &r)) {
+    if (f.wire == 2 && f.number == 1) r.status = read_sp_piece(out, &r, &f);
+    if (f.wire == 2 && f.number == 2) r.status = read_message(out, &r, &f, take_trainer_field);
+    if (f.wire == 2 && f.number == 3) r.status = read_message(out, &r, &f, take_normalizer_field);
   }
-  if (!status && out->n == 0) status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not a SentencePiece model: no pieces");
-  if (status) cq_sp_model_free(out);
-  return status;
+  if (!r.status && out->n == 0)
+    r.status = cq_fail_file(error, CQ_ERR_FORMAT, path, "not a SentencePiece model: no pieces");
+  if (r.status) cq_sp_model_free(out);
+  return r.status;
 }
 
 void cq_sp_model_free(cq_sp_model *model) {
@@ -180,22 +173,18 @@ void cq_sp_model_append_piece(cq_builder *bytes, cq_slice text, float score) {
 }
 
 cq_status cq_sp_model_drop_piece(char *bytes, size_t *n, cq_slice text, cq_error *error) {
-  reader r = {{bytes, *n}, 0, *n, "vocabulary", error};
-  for (;;) {
-    field f;
-    bool more;
-    const size_t start = r.at;
-    cq_status status = read_field(&f, &more, &r);
-    if (status || !more) return status;
+  reader r = {{bytes, *n}, 0, *n, "vocabulary", error, CQ_OK};
+  field f;
+  for (size_t start = 0; read_field(&f, &r); start = r.at) {
     if (f.wire != 2 || f.number != 1) continue;
     cq_sp_piece piece = {{"", 0}, 0, CQ_SP_NORMAL};
-    status = read_message(&piece, &r, &f, take_piece_field);
-    if (status) return status;
-    if (!cq_slice_equal(piece.text, text)) continue;
+    r.status = read_message(&piece, &r, &f, take_piece_field);
+    if (r.status || !cq_slice_equal(piece.text, text)) continue;
     memmove(bytes + start, bytes + r.at, *n - r.at);
     *n -= r.at - start;
-    return CQ_OK;
+    break;
   }
+  return r.status;
 }
 
 /* Removes the bytes [from, to) of a message, whose key begins at start, and updates its length. */
@@ -212,20 +201,18 @@ static void cut_message(char *bytes, size_t *n, size_t start, const field *messa
 }
 
 cq_status cq_sp_model_drop_rules_name(char *bytes, size_t *n, cq_error *error) {
-  reader r = {{bytes, *n}, 0, *n, "vocabulary", error};
-  for (;;) {
-    field f, g;
-    bool more;
-    const size_t start = r.at;
-    cq_status status = read_field(&f, &more, &r);
-    if (status || !more) return status;
+  reader r = {{bytes, *n}, 0, *n, "vocabulary", error, CQ_OK};
+  field f, g;
+  for (size_t start = 0; read_field(&f, &r); start = r.at) {
     if (f.wire != 2 || f.number != 3) continue;
-    reader normalizer = {{bytes, *n}, f.start, f.start + f.n, "vocabulary", error};
-    for (size_t from = normalizer.at; !(status = read_field(&g, &more, &normalizer)) && more; from = normalizer.at)
+    r.at = f.start;
+    r.end = f.start + f.n;
+    for (size_t from = r.at; read_field(&g, &r); from = r.at)
       if (g.wire == 2 && g.number == 6) {
-        cut_message(bytes, n, start, &f, from, normalizer.at);
+        cut_message(bytes, n, start, &f, from, r.at);
         break;
       }
-    return status;
+    break;
   }
+  return r.status;
 }

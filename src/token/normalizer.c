@@ -311,16 +311,15 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
     cq_normalizer step = {.run = kinds[k].run, .form = kinds[k].form};
     cq_status status = kinds[k].parse ? kinds[k].parse(&step, p) : CQ_OK;
     if (status || !step.run) return status;
-    if (out->n >= CQ_MAX_STEPS) {
+    if (out->n >= CQ_MAX_STEPS)
+      status = cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
+                            CQ_MAX_STEPS);
+    else if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps))
+      status = cq_fail_memory(p->error, "normalizers");
+    if (status) {
       cq_charsmap_free(step.charsmap);
       cq_regex_free(step.regex);
-      return cq_fail_file(p->error, CQ_ERR_UNSUPPORTED, p->place->path, "%s: more than %d steps", p->place->where,
-                          CQ_MAX_STEPS);
-    }
-    if (!cq_reserve((void **)&out->steps, &out->capacity, out->n + 3, sizeof *out->steps)) {
-      cq_charsmap_free(step.charsmap);
-      cq_regex_free(step.regex);
-      return cq_fail_memory(p->error, "normalizers");
+      return status;
     }
     out->steps[out->n++] = step;
     if (step.run == run_bert_normalizer && bert_rules(&step).strip_accents) {
@@ -335,7 +334,7 @@ static cq_status parse_normalizer(void *context, const char *type, const cq_step
 
 cq_status cq_normalizers_parse(cq_normalizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                cq_error *error) {
-  const cq_step_parser p = {arena, json, place, error};
+  const cq_step_parser p = {arena, json, place, error, 0};
   return cq_steps_parse(out, &p, "normalizers", parse_normalizer);
 }
 

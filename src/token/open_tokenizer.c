@@ -38,13 +38,7 @@ static cq_status read_beside(cq_tokenizer *t, json_t **out, char path[PATH_MAX],
   *out = NULL;
   cq_status status = keep_file(t, path, &found, directory, name, error);
   if (status || !found) return status;
-  status = cq_json_read(out, path, error);
-  if (!status && !json_is_object(*out)) {
-    json_decref(*out);
-    *out = NULL;
-    status = cq_fail_file(error, CQ_ERR_FORMAT, path, "expected an object");
-  }
-  return status;
+  return cq_json_open(out, path, PATH_MAX, directory, name, error);
 }
 
 /* --- the choice --- */

@@ -110,7 +110,8 @@ static bool run_metaspace(cq_words *out, const cq_words *in, const cq_pre_tokeni
   return true;
 }
 
-uint32_t cq_byte_level_char(unsigned char byte) {
+/* The character for a byte in byte-level vocabularies: itself if printable, otherwise one from U+0100 on. */
+static uint32_t byte_level_char(unsigned char byte) {
   if ((byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE) return byte;
   /* The 68 others, in order: 0-32, 127-160, 173. */
   uint32_t rank = byte <= 32 ? byte : byte <= 0xA0 ? byte - 127u + 33u : 67u;
@@ -118,7 +119,7 @@ uint32_t cq_byte_level_char(unsigned char byte) {
 }
 
 int cq_byte_level_byte(uint32_t c) {
-  if (c < 256) return cq_byte_level_char((unsigned char)c) == c ? (int)c : -1;
+  if (c < 256) return byte_level_char((unsigned char)c) == c ? (int)c : -1;
   if (c < 256 + 33) return (int)(c - 256);
   if (c < 256 + 67) return (int)(c - 256 - 33 + 127);
   return c == 256 + 67 ? 173 : -1;
@@ -180,7 +181,7 @@ static bool run_byte_level(cq_words *out, const cq_words *in, const cq_pre_token
     for (size_t i = 0; i < text.n && ok;) {
       size_t n = step->flags[1] ? gpt2_word(text.data + i, text.n - i) : text.n;
       size_t start = out->text.n;
-      for (size_t k = i; k < i + n; k++) cq_builder_code(&out->text, cq_byte_level_char((unsigned char)text.data[k]));
+      for (size_t k = i; k < i + n; k++) cq_builder_code(&out->text, byte_level_char((unsigned char)text.data[k]));
       ok = !out->text.failed && cq_words_put(out, start, out->text.n - start, word->at_start && i == 0);
       i += n;
     }
@@ -265,7 +266,7 @@ static cq_status parse_pre_tokenizer(void *context, const char *type, const cq_s
 
 cq_status cq_pre_tokenizers_parse(cq_pre_tokenizers *out, cq_arena *arena, const json_t *json, const cq_place *place,
                                   cq_error *error) {
-  const cq_step_parser p = {arena, json, place, error};
+  const cq_step_parser p = {arena, json, place, error, 0};
   return cq_steps_parse(out, &p, "pretokenizers", parse_pre_tokenizer);
 }
 

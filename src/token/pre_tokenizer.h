@@ -47,8 +47,6 @@ CQ_MUST_USE cq_status cq_pre_tokenizers_run(cq_words **out, cq_words words[2], c
 /* The regular expression by which our own tokenizers split: punctuation or a symbol, with a U+2581 before it. */
 #define CQ_SPLIT_PUNCTUATION "\xE2\x96\x81?(?!\xE2\x96\x81)[\\p{P}\\p{S}]"
 
-/* The character for a byte in byte-level vocabularies: itself if printable, otherwise one from U+0100 on. */
-uint32_t cq_byte_level_char(unsigned char byte);
 /* The byte that a character represents, or -1. */
 int cq_byte_level_byte(uint32_t c);
 

@@ -78,23 +78,14 @@ json_t *cq_complete_document(const cq_tokenizer *t) {
   return document;
 }
 
-static void set_piece(json_t **object, const char *key, const cq_tokenizer *t, int32_t id) {
-  if (id >= 0) cq_json_set(object, key, piece_string(t, id));
-}
-
 /* The names of the special tokens, for special_tokens_map.json and tokenizer_config.json. */
 static json_t *special_names(const cq_tokenizer *t) {
+  const cq_tokenizer_info *info = &t->info;
+  const int32_t ids[CQ_N_NAMED] = {info->cls_id, info->sep_id, info->unk_id, info->sep_id,
+                                   info->pad_id, info->cls_id, info->mask_id};
   json_t *names = json_object();
-  bool sentencepiece = t->model.kind != &cq_wordpiece_kind;
-  if (sentencepiece) {
-    set_piece(&names, "bos_token", t, t->info.cls_id);
-    set_piece(&names, "eos_token", t, t->info.sep_id);
-  }
-  set_piece(&names, "unk_token", t, t->info.unk_id);
-  set_piece(&names, "sep_token", t, t->info.sep_id);
-  set_piece(&names, "pad_token", t, t->info.pad_id);
-  set_piece(&names, "cls_token", t, t->info.cls_id);
-  set_piece(&names, "mask_token", t, t->info.mask_id);
+  for (cq_named_token i = t->model.kind == &cq_wordpiece_kind ? CQ_UNK : CQ_BOS; i < CQ_N_NAMED; i++)
+    if (ids[i] >= 0) cq_json_set(&names, cq_named_tokens[i], piece_string(t, ids[i]));
   return names;
 }
 

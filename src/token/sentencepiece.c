@@ -21,7 +21,7 @@
 /* --- the vocabulary --- */
 
 static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, int32_t id, cq_error *error) {
-  if (cq_vocab_put(&t->vocab, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
+  if (cq_vocab_put(&t->vocab, &t->vocab.index, text, id) != CQ_VOCAB_OK) return cq_fail_memory(error, "vocabulary");
   t->model.scores[id] = score;
   return CQ_OK;
 }
@@ -252,17 +252,16 @@ cq_status cq_sentencepiece_assemble(cq_tokenizer *t, cq_slice bytes, const cq_na
                         unknown.data ? json_stringn(unknown.data, unknown.n) : json_null(), "continuing_subword_prefix",
                         "end_of_word_suffix", "fuse_unk", 1, "byte_fallback", fallback, "ignore_merges", isolates)
             : json_pack("{s:s, s:i, s:b}", "type", "Unigram", "unk_id", unk, "byte_fallback", fallback);
-    json_t *steps = kind == CQ_CLASS_NONE ? sp_steps_json(&m, !json_is_false(json_object_get(config, "legacy")))
-                                          : cq_class_steps_json(config, kind, rules);
     t->document =
         json_pack("{s:s, s:n, s:n, s:[], s:o, s:o}", "version", "1.0", "truncation", "padding", "added_tokens",
                   "decoder", cq_metaspace_json(m.add_dummy_prefix ? "always" : "never", true), "model", model);
     /* XLM-R's class treats any model as a Unigram. */
     t->config_class = kind == CQ_CLASS_XLMR && !bpe ? "XLMRobertaTokenizer" : "PreTrainedTokenizerFast";
-    status = t->document && steps && json_object_update(t->document, steps) == 0
-                 ? cq_tokenizer_assemble(t, t->document, &naming, path, error)
-                 : cq_fail_memory(error, "tokenizer document");
-    json_decref(steps);
+    cq_json_update(&t->document, kind == CQ_CLASS_NONE
+                                     ? sp_steps_json(&m, !json_is_false(json_object_get(config, "legacy")))
+                                     : cq_class_steps_json(config, kind, rules));
+    status = t->document ? cq_tokenizer_assemble(t, t->document, &naming, path, error)
+                         : cq_fail_memory(error, "tokenizer document");
   }
   json_decref(rules);
   json_decref(config);

@@ -7,11 +7,10 @@
 
 enum { MAX_DEPTH = 8 }; /* of Sequences in one another */
 
-static cq_status parse_steps(void *out, const cq_step_parser *p, const char *list_key, cq_step_parse_fn parse,
-                             int depth) {
+cq_status cq_steps_parse(void *out, const cq_step_parser *p, const char *list_key, cq_step_parse_fn parse) {
   const char *type = json_string_value(json_object_get(p->json, "type"));
   if (!p->json || json_is_null(p->json)) return CQ_OK;
-  if (!type || depth > MAX_DEPTH)
+  if (!type || p->depth > MAX_DEPTH)
     return cq_fail_file(p->error, CQ_ERR_FORMAT, p->place->path, "%s: expected an object with a 'type'",
                         p->place->where);
   if (strcmp(type, "Sequence") != 0) return parse(out, type, p);
@@ -23,13 +22,10 @@ static cq_status parse_steps(void *out, const cq_step_parser *p, const char *lis
   for (size_t i = 0; i < json_array_size(list) && !status; i++) {
     cq_step_parser step = *p;
     step.json = json_array_get(list, i);
-    status = parse_steps(out, &step, list_key, parse, depth + 1);
+    step.depth++;
+    status = cq_steps_parse(out, &step, list_key, parse);
   }
   return status;
-}
-
-cq_status cq_steps_parse(void *out, const cq_step_parser *component, const char *list_key, cq_step_parse_fn parse) {
-  return parse_steps(out, component, list_key, parse, 0);
 }
 
 cq_status cq_step_text(cq_slice *out, const cq_step_parser *p, const char *text, size_t n) {

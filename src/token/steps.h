@@ -30,6 +30,7 @@ typedef struct cq_step_parser {
   const json_t *json;
   const cq_place *place;
   cq_error *error;
+  int depth; /* of Sequences around it */
 } cq_step_parser;
 typedef cq_status (*cq_step_parse_fn)(void *out, const char *type, const cq_step_parser *step);
 /* Calls parse for each step of a component in order; list_key: the key of a Sequence's steps. No JSON or null: no

@@ -34,7 +34,7 @@ cq_status cq_vocab_parse(cq_tokenizer *t, const json_t *vocab, const char *path,
     if (id < 0 || id >= limit)
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: '%s' has the id %lld of %zu pieces", piece,
                           (long long)id, json_object_size(vocab));
-    cq_vocab_result result = cq_vocab_put(&t->vocab, cq_slice_of(piece), (int32_t)id);
+    cq_vocab_result result = cq_vocab_put(&t->vocab, &t->vocab.index, cq_slice_of(piece), (int32_t)id);
     if (result == CQ_VOCAB_MEMORY) return cq_fail_memory(error, "vocabulary");
     if (result == CQ_VOCAB_TAKEN) {
       cq_slice other = cq_vocab_piece(&t->vocab, (int32_t)id);
@@ -70,7 +70,7 @@ static cq_status put_piece(void *context, const char *text, size_t n, int64_t id
     t->model.scores[id] = score;
   else if (memchr(text, 0, n))
     return CQ_ERR_FORMAT;
-  const cq_vocab_result result = cq_vocab_put_later(&t->vocab, piece, (int32_t)id);
+  const cq_vocab_result result = cq_vocab_put(&t->vocab, NULL, piece, (int32_t)id);
   return result == CQ_VOCAB_OK ? CQ_OK : result == CQ_VOCAB_TAKEN ? CQ_ERR_FORMAT : CQ_ERR_MEMORY;
 }
 

@@ -88,7 +88,7 @@ static cq_status put_words(cq_tokenizer *t, const cq_word_counts *c, const cq_wo
         (unsigned long long)o->min_count, (int)words[0].word.n, words[0].word.data, (unsigned long long)words[0].count);
   const uint32_t room = (uint32_t)(o->vocab_size - N_SPECIAL), n = c->words.n < room ? c->words.n : room;
   for (uint32_t i = 0; i < n && !status && words[i].count >= o->min_count; i++) {
-    if (cq_vocab_put(&t->vocab, words[i].word, (int32_t)(N_SPECIAL + i)) != CQ_VOCAB_OK)
+    if (cq_vocab_put(&t->vocab, &t->vocab.index, words[i].word, (int32_t)(N_SPECIAL + i)) != CQ_VOCAB_OK)
       status = cq_fail_memory(error, "vocabulary");
   }
   t->n_model_pieces = t->vocab.n;
@@ -133,7 +133,7 @@ static json_t *document_json(bool lowercase) {
 
 static cq_status assemble_words(cq_tokenizer *t, bool lowercase, cq_error *error) {
   for (int32_t id = 0; id < N_SPECIAL; id++) {
-    if (cq_vocab_put(&t->vocab, cq_slice_of(specials[id]), id) != CQ_VOCAB_OK)
+    if (cq_vocab_put(&t->vocab, &t->vocab.index, cq_slice_of(specials[id]), id) != CQ_VOCAB_OK)
       return cq_fail_memory(error, "vocabulary");
   }
   t->document = document_json(lowercase);

@@ -25,8 +25,8 @@ static cq_status parse_vocab(cq_tokenizer *t, const json_t *vocab, const char *p
     if (!json_is_string(piece) || !json_is_number(score) || i > INT32_MAX)
       return cq_fail_file(error, CQ_ERR_FORMAT, path, "model.vocab: entry %zu is not [piece, score]", i);
     t->model.scores[i] = json_number_value(score);
-    if (cq_vocab_put(&t->vocab, (cq_slice){json_string_value(piece), json_string_length(piece)}, (int32_t)i) !=
-        CQ_VOCAB_OK)
+    if (cq_vocab_put(&t->vocab, &t->vocab.index, (cq_slice){json_string_value(piece), json_string_length(piece)},
+                     (int32_t)i) != CQ_VOCAB_OK)
       return cq_fail_memory(error, "vocabulary");
   }
   return CQ_OK;

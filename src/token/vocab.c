@@ -7,10 +7,10 @@ bool cq_vocab_reserve(cq_vocab *vocab, size_t n) {
   return cq_reserve((void **)&vocab->pieces, &vocab->capacity, n, sizeof *vocab->pieces);
 }
 
-static cq_vocab_result put_in_vocab(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
+cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id) {
   size_t at = (size_t)id;
   if (at >= vocab->n) {
-    if (!cq_reserve((void **)&vocab->pieces, &vocab->capacity, at + 1, sizeof *vocab->pieces)) return CQ_VOCAB_MEMORY;
+    if (!cq_vocab_reserve(vocab, at + 1)) return CQ_VOCAB_MEMORY;
     memset(vocab->pieces + vocab->n, 0, (at + 1 - vocab->n) * sizeof *vocab->pieces);
     vocab->n = at + 1;
   }
@@ -22,18 +22,6 @@ static cq_vocab_result put_in_vocab(cq_vocab *vocab, cq_trie *index, cq_slice pi
   if (index && !cq_trie_put(index, piece, id)) return CQ_VOCAB_MEMORY;
   vocab->pieces[at] = (cq_piece_text){start, (uint32_t)piece.n, true};
   return CQ_VOCAB_OK;
-}
-
-cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id) {
-  return put_in_vocab(vocab, &vocab->index, piece, id);
-}
-
-cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id) {
-  return put_in_vocab(vocab, &vocab->added, piece, id);
-}
-
-cq_vocab_result cq_vocab_put_later(cq_vocab *vocab, cq_slice piece, int32_t id) {
-  return put_in_vocab(vocab, NULL, piece, id);
 }
 
 static cq_slice piece_at(const void *vocab, size_t id) {

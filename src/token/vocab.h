@@ -22,12 +22,10 @@ typedef enum cq_vocab_result { CQ_VOCAB_OK, CQ_VOCAB_TAKEN, CQ_VOCAB_MEMORY } cq
 
 /* Room for n pieces; false: out of memory. */
 bool cq_vocab_reserve(cq_vocab *vocab, size_t n);
-/* Sets id's piece; CQ_VOCAB_TAKEN if the id already has one. A repeated piece is found under its later id. */
-cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_slice piece, int32_t id);
-cq_vocab_result cq_vocab_put_added(cq_vocab *vocab, cq_slice piece, int32_t id);
-/* Like cq_vocab_put, but pieces can be found only after cq_vocab_index, which indexes all pieces several times faster
- * (false: out of memory). */
-cq_vocab_result cq_vocab_put_later(cq_vocab *vocab, cq_slice piece, int32_t id);
+/* Sets id's piece; CQ_VOCAB_TAKEN if the id already has one. index: the vocabulary's index or added, where a repeated
+ * piece is found under its later id; NULL: found only after cq_vocab_index. */
+cq_vocab_result cq_vocab_put(cq_vocab *vocab, cq_trie *index, cq_slice piece, int32_t id);
+/* Indexes all pieces, several times faster than one by one; false: out of memory. */
 bool cq_vocab_index(cq_vocab *vocab);
 cq_slice cq_vocab_piece(const cq_vocab *vocab, int32_t id); /* data NULL: no such id */
 int32_t cq_vocab_id(const cq_vocab *vocab, cq_slice piece); /* -1: no such piece */

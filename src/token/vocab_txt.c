@@ -18,7 +18,7 @@ static cq_status read_pieces(cq_vocab *vocab, const char *path, cq_error *error)
     if (n && line[n - 1] == '\r') n--;
     if (cq_utf8_invalid_at(line, n) != n) {
       status = cq_fail_line(error, CQ_ERR_FORMAT, path, (uint64_t)id + 1, "not UTF-8");
-    } else if (cq_vocab_put(vocab, (cq_slice){line, n}, id) != CQ_VOCAB_OK) {
+    } else if (cq_vocab_put(vocab, &vocab->index, (cq_slice){line, n}, id) != CQ_VOCAB_OK) {
       status = cq_fail_memory(error, "vocabulary");
     }
   }
@@ -52,10 +52,9 @@ cq_status cq_open_vocab_txt(cq_tokenizer *t, const char *directory, const char *
   } else {
     steps = cq_class_steps_json(config, kind, NULL);
   }
-  if (!status && (!steps || json_object_update(t->document, steps)))
-    status = cq_fail_memory(error, "tokenizer document");
-  json_decref(steps);
   if (status) return status;
+  cq_json_update(&t->document, steps);
+  if (!t->document) return cq_fail_memory(error, "tokenizer document");
   t->config_class = kind == CQ_CLASS_MPNET    ? "MPNetTokenizer"
                     : kind == CQ_CLASS_FUNNEL ? "FunnelTokenizer"
                                               : "BertTokenizer";

@@ -11,10 +11,7 @@ struct check_args {
 };
 
 #define CACHE_ROW(owner)                                                                                               \
-  {                                                                                                                    \
-    .name = "cache", .type = CQ_OPTION_TEXT, .argument = "DIR", .offset = offsetof(owner, cache),                      \
-    .otherwise = "~/.cache/calque", .help = "the cache"                                                                \
-  }
+  { CQ_TEXT(owner, "cache", cache, CHANGES, "DIR", "the cache"), .otherwise = "~/.cache/calque" }
 static const cq_option check_options[] = {CACHE_ROW(struct check_args)};
 
 typedef struct totals {
@@ -79,22 +76,24 @@ static void print_size(void *context, const cq_cache_part *part) {
   printf("%" PRIu64 "\t%s\t%s\n", part->n_bytes, date, part->path);
 }
 
+static int report_sizes(const sizes *s, const char *what, cq_status status, const cq_error *error) {
+  if (status) return cli_fail_error(error);
+  cli_note("%" PRIu64 " %s, %.1f MB", s->n_parts, what, (double)s->n_bytes / 1e6);
+  return CLI_OK;
+}
+
 static int run_cache_info(const cli_call *call) {
   const struct check_args *args = call->options;
   cq_error error = {0};
   sizes s = {0};
-  if (cq_cache_info(args->cache, print_size, &s, &error)) return cli_fail_error(&error);
-  cli_note("%" PRIu64 " parts, %.1f MB", s.n_parts, (double)s.n_bytes / 1e6);
-  return CLI_OK;
+  return report_sizes(&s, "parts", cq_cache_info(args->cache, print_size, &s, &error), &error);
 }
 
 static int run_cache_clear(const cli_call *call) {
   const struct clear_args *args = call->options;
   cq_error error = {0};
   sizes s = {0};
-  if (cq_cache_clear(args->cache, args->days, print_size, &s, &error)) return cli_fail_error(&error);
-  cli_note("%" PRIu64 " parts removed, %.1f MB", s.n_parts, (double)s.n_bytes / 1e6);
-  return CLI_OK;
+  return report_sizes(&s, "parts removed", cq_cache_clear(args->cache, args->days, print_size, &s, &error), &error);
 }
 
 static const cli_command cache_info = {

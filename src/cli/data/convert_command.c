@@ -7,21 +7,12 @@ static bool list_corpus_format(cli_list_item *out, size_t i) {
   return format;
 }
 
-static int run_convert(const cli_call *call) {
-  cq_corpus_convert_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_convert(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(convert, "rows read", "written")
 
 const cli_command cli_data_convert = {
     .name = "convert",
     .summary = "Moses, Parquet, TMX, OPUS, TED2020, Tatoeba, WikiMatrix, MUSE ... to tab-separated columns",
-    .arguments = "FILE...",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("FILE...", 0, -1),
     .description = "Reads parallel text as it is published, and writes one row per line: a sentence, a tab, its "
                    "translation. Reports how many rows were dropped, and why. Files may be compressed (gzip, xz, "
                    "Zstandard); for --columns, see the format's line below.",

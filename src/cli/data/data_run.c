@@ -14,9 +14,9 @@ bool cli_data_watch(void *context, uint64_t n_read) {
   return !cli_stop_asked();
 }
 
-cli_data_run cli_data_start(void) {
+cli_data_run cli_data_start(const char *read, const char *written) {
   cli_stop_catch();
-  return (cli_data_run){.progress = cli_progress_start(), .read = "rows read", .written = "written"};
+  return (cli_data_run){.progress = cli_progress_start(), .read = read, .written = written};
 }
 
 int cli_data_report(cli_data_run *run, cq_status status) {

@@ -1,21 +1,12 @@
 /* calque data dedup: removes repeated rows and rows of a test set. */
 #include "cli/data/data_command.h"
 
-static int run_dedup(const cli_call *call) {
-  cq_corpus_dedup_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_dedup(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(dedup, "rows read", "written")
 
 const cli_command cli_data_dedup = {
     .name = "dedup",
     .summary = "drop rows that repeat earlier ones, or share a sentence with a test set",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Drops repeated rows, and keeps the first of each. Files are read one after the other; without "
                    "files, standard input is read. Memory grows by about 20 bytes a row.",
     .example = "calque data dedup train-*.tsv.gz --against test.tsv.gz --against dev.tsv.gz -o train.tsv.gz",

@@ -49,9 +49,7 @@ static int run_documents(const cli_call *call) {
 const cli_command cli_data_documents = {
     .name = "documents",
     .summary = "JSON, CSV, TSV, text, Markdown, HTML, TREC or Parquet documents, or a folder of them, to JSON lines",
-    .arguments = "[FILE|FOLDER...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE|FOLDER...]", 0, -1),
     .description = "Prints each document as a JSON object on a line: id, title, text, url, language, and its metadata. "
                    "This is what 'calque index add' would add. Files may be compressed (gzip, xz, Zstandard); without "
                    "one, or for \"-\", standard "

@@ -1,21 +1,12 @@
 /* calque data filter: drops rows that cannot be translations. */
 #include "cli/data/data_command.h"
 
-static int run_filter(const cli_call *call) {
-  cq_corpus_filter_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_filter(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(filter, "rows read", "written")
 
 const cli_command cli_data_filter = {
     .name = "filter",
     .summary = "drop rows that cannot be translations: by length, script, language, identical sides",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Drops rows that are unlikely to be translations. Files are read one after the other; without "
                    "files, standard input is read. A side's script is that of most of its letters; a side without "
                    "letters passes. --other-language identifies languages, as calque data language does.",

@@ -5,7 +5,7 @@
 
 static int run_get(const cli_call *call) {
   cq_dataset_options *o = call->library;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   cli_hub_watch watch = {.line = run.progress};
   CLI_DATA_WATCH(o, &run);
   o->hub_progress = cli_hub_progress, o->hub_progress_context = &watch;
@@ -16,9 +16,7 @@ static int run_get(const cli_call *call) {
 const cli_command cli_data_get = {
     .name = "get",
     .summary = "fetch parallel text from the Hugging Face hub",
-    .arguments = "NAME[@REVISION]",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("NAME[@REVISION]", 1, 1),
     .description =
         "Fetches the Parquet files of a data set into huggingface_hub's cache, and writes two of their "
         "columns, or those of --columns, as data convert does. Only the files of the config and the split are "

@@ -1,21 +1,12 @@
 /* calque data gloss: translates sentences word by word. */
 #include "cli/data/data_command.h"
 
-static int run_gloss(const cli_call *call) {
-  cq_corpus_gloss_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_gloss(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(gloss, "rows read", "written")
 
 const cli_command cli_data_gloss = {
     .name = "gloss",
     .summary = "translate sentences word by word, for languages with a dictionary but no parallel text",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Writes each sentence and its word-by-word translation from a dictionary; unknown words stay as "
                    "they are. A student learns a language's words from that far better than from the dictionary's "
                    "rows. Files are read one after the other; without files, standard input is read.",

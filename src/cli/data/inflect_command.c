@@ -1,22 +1,12 @@
 /* calque data inflect: finds inflected forms of a dictionary's words in text. */
 #include "cli/data/data_command.h"
 
-static int run_inflect(const cli_call *call) {
-  cq_corpus_inflect_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  run.read = "words without a translation", run.written = "rows written";
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_inflect(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(inflect, "words without a translation", "rows written")
 
 const cli_command cli_data_inflect = {
     .name = "inflect",
     .summary = "complete a dictionary by the inflected forms that untranslated text has",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Writes rows for words of the text that a dictionary lacks and that are forms of its words: \"houses\" has the "
         "translations of \"house\". The endings and beginnings that words exchange are learned from the text, in any "

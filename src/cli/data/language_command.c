@@ -48,9 +48,7 @@ static int run_language(const cli_call *call) {
 const cli_command cli_data_language = {
     .name = "language",
     .summary = "language identification: which language each line is in, and how probable it is",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "For each line, prints a code, a tab and a probability; \"und\" and 0 for a line without letters, "
                    "or one whose language is undetermined. Letters in a script other than that of most of the line do "
                    "not count. A language that is not in --list is identified as the most similar one.",

@@ -5,7 +5,7 @@ static const char *const taken[] = {"first", "second", NULL};
 
 static int run_pivot(const cli_call *call) {
   cq_corpus_pivot_options *o = call->library;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   o->first = call->arguments[0], o->second = call->arguments[1];
   CLI_DATA_WATCH(o, &run);
   const int code = cli_check_options(call);
@@ -15,9 +15,7 @@ static int run_pivot(const cli_call *call) {
 const cli_command cli_data_pivot = {
     .name = "pivot",
     .summary = "join two corpora that have a language in common",
-    .arguments = "FIRST SECOND",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("FIRST SECOND", 2, 2),
     .description = "English-French and English-Italian give French-Italian: rows with the same English are joined, and "
                    "their other columns are written, first the first file's, then the second's. Every row of one file "
                    "is paired with every row of the other that has the sentence.",

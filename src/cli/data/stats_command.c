@@ -69,7 +69,7 @@ static int run_stats(const cli_call *call) {
   const struct stats_args *args = call->options;
   cq_corpus_stats_options *o = call->library;
   cq_corpus_figures figures;
-  cli_data_run run = cli_data_start();
+  cli_data_run run = cli_data_start("rows read", "written");
   cli_table_format format;
   if (cli_tables_format(&format, call, &args->as)) return CLI_USAGE;
   CLI_DATA_INPUTS(o, call);
@@ -92,9 +92,7 @@ static int run_stats(const cli_call *call) {
 const cli_command cli_data_stats = {
     .name = "stats",
     .summary = "count rows, lengths, scripts and distinct sentences of each column",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Prints a line for each column: rows, empty sentences, distinct sentences; for non-empty sentences, "
                    "mean, median, 95th percentile and maximum of their characters, mean words (separated by blanks), "
                    "and their scripts. Files are read one after the other; without files, standard input is read.",

@@ -1,22 +1,12 @@
 /* calque data transliterate: writes a text's names in the script of a dictionary's other language. */
 #include "cli/data/data_command.h"
 
-static int run_transliterate(const cli_call *call) {
-  cq_corpus_transliterate_options *o = call->library;
-  cli_data_run run = cli_data_start();
-  run.read = "names", run.written = "rows written";
-  CLI_DATA_INPUTS(o, call);
-  CLI_DATA_WATCH(o, &run);
-  const int code = cli_check_options(call);
-  return code ? code : cli_data_report(&run, cq_corpus_transliterate(&run.counts, o, &run.error));
-}
+CLI_DATA_RUN(transliterate, "names", "rows written")
 
 const cli_command cli_data_transliterate = {
     .name = "transliterate",
     .summary = "complete a dictionary by names of untranslated text, in the other language's letters",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Writes rows for words that a dictionary lacks and that the text writes only with a capital letter: names, "
         "which a dictionary of English and Bulgarian may have as \"Obama\" and \"Обама\". How letters are written is "

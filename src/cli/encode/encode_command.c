@@ -186,8 +186,7 @@ done:
 const cli_command cli_encode = {
     .name = "encode",
     .summary = "turn sentences into vectors (embeddings)",
-    .arguments = "[FILE...]",
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Turns sentences, one per line, into vectors. Files may be compressed (gzip, xz, Zstandard); without one, or "
         "for \"-\", standard input is read. On standard output each sentence becomes a line {\"text\": ..., "

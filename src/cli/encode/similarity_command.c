@@ -153,8 +153,7 @@ done:
 const cli_command cli_similarity = {
     .name = "similarity",
     .summary = "cosine similarity of two sentences, or of two columns of a file",
-    .arguments = "[A B]",
-    .max_arguments = 2,
+    CLI_ARGUMENTS("[A B]", 0, 2),
     .description = "Prints the cosine similarity of two sentences: 1 for the same meaning, near 0 for unrelated ones. "
                    "With --tsv, prints a line of cosine, first and second sentence for each line of a file, separated "
                    "by tabs.",

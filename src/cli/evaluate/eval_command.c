@@ -363,7 +363,7 @@ static const cq_option_part classify_parts[] = {
     {.group = &cq_group_logistic, .offset = offsetof(struct args, logistic)},
     {0}};
 
-#define OF_FILES .arguments = "[LABEL=]FILE...", .min_arguments = 1, .max_arguments = -1, .run = run_measure
+#define OF_FILES CLI_ARGUMENTS("[LABEL=]FILE...", 1, -1), .run = run_measure
 
 static const cli_command eval_mse = {
     .name = "mse",

@@ -99,6 +99,8 @@ struct cli_command {
       0                                                                                                                \
     }                                                                                                                  \
   }
+/* The arguments of the usage line, how many there must be, and how many there may be (-1: any number). */
+#define CLI_ARGUMENTS(text, min, max) .arguments = (text), .min_arguments = (min), .max_arguments = (max)
 #define CLI_OPTIONS(owner, table)                                                                                      \
   .options = (table), .n_options = sizeof(table) / sizeof *(table), .options_size = sizeof(owner)
 

@@ -1,5 +1,6 @@
 /* Fills chunks of sentences from files or standard input, by rows and by bytes, so that memory stays bounded. */
 #include "cli/frame/input_sentences.h"
+#include "base/error.h"
 #include "cli/frame/report.h"
 
 #include <inttypes.h>
@@ -10,27 +11,10 @@
 /* A chunk ends early when it holds this much text, so that long lines do not fill memory. */
 enum { MAX_CHUNK_BYTES = 4 << 20 };
 
-static cq_status fail_sentence(cq_error *error, cq_status status, const char *path, uint64_t line, const char *text) {
-  error->status = status, error->line = line, error->byte = 0;
-  snprintf(error->file, sizeof error->file, "%s", path);
-  if (line)
-    snprintf(error->message, sizeof error->message, "%s:%" PRIu64 ": %s", path, line, text);
-  else
-    snprintf(error->message, sizeof error->message, "%s: %s", path, text);
-  return status;
-}
-
 static cq_status append_sentence(cli_sentences *in, cq_slice text, size_t index, cq_error *error) {
-  if (in->text_capacity - in->n_text < text.n) {
-    size_t capacity = 2 * in->text_capacity + text.n + 4096;
-    char *grown = realloc(in->text, capacity);
-    if (!grown) return fail_sentence(error, CQ_ERR_MEMORY, cq_lines_path(in->lines), 0, "out of memory");
-    in->text = grown, in->text_capacity = capacity;
-  }
-  if (text.n) memcpy(in->text + in->n_text, text.data, text.n);
+  cq_builder_bytes(&in->text, text.data, text.n);
   in->slices[index] = (cq_slice){NULL, text.n}; /* set when the text no longer moves */
-  in->n_text += text.n;
-  return CQ_OK;
+  return in->text.failed ? cq_fail_file(error, CQ_ERR_MEMORY, cq_lines_path(in->lines), "out of memory") : CQ_OK;
 }
 
 /* Adds a line's sentences to the chunk. */
@@ -42,11 +26,9 @@ static cq_status take_input_line(cli_sentences *in, cq_slice line, cq_error *err
   if (in->columns[0]) n_columns = cq_tsv_split(columns, MAX_COLUMNS, line);
   for (int i = 0; i < in->n_columns; i++) {
     size_t wanted = (size_t)in->columns[i];
-    if (wanted > n_columns || wanted > MAX_COLUMNS) {
-      char text[96];
-      snprintf(text, sizeof text, "expected a column %zu, the line has %zu", wanted, n_columns);
-      return fail_sentence(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), number, text);
-    }
+    if (wanted > n_columns || wanted > MAX_COLUMNS)
+      return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), number,
+                          "expected a column %zu, the line has %zu", wanted, n_columns);
   }
   for (int i = 0; i < in->n_columns; i++) {
     cq_status status = append_sentence(in, in->columns[i] ? columns[in->columns[i] - 1] : line,
@@ -73,7 +55,7 @@ static bool is_standard_input(const cli_sentences *in) {
 
 static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
   size_t n_paths = in->n_paths ? in->n_paths : 1;
-  while (in->n < in->rows && in->n_text < MAX_CHUNK_BYTES) {
+  while (in->n < in->rows && in->text.n < MAX_CHUNK_BYTES) {
     cq_slice line;
     cq_status status;
     if (!in->lines) {
@@ -85,21 +67,21 @@ static cq_status fill_chunk(cli_sentences *in, cq_error *error) {
     status = cq_lines_next(&line, in->lines, error);
     if (!status && !line.data) {
       if (in->n_in_file == 0 && !in->range)
-        return fail_sentence(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), 0, "the file is empty");
+        return cq_fail_file(error, CQ_ERR_FORMAT, cq_lines_path(in->lines), "the file is empty");
       cq_lines_close(in->lines);
       in->lines = NULL;
       continue;
     }
     in->n_in_file++;
-    size_t n_text = in->n_text;
+    const size_t n_text = in->text.n;
     if (!status) status = take_input_line(in, line, error);
     if (status == CQ_ERR_FORMAT && in->skip_bad && !cq_lines_broken(in->lines)) {
-      in->n_text = n_text;
+      in->text.n = n_text;
       in->n_skipped++;
       continue;
     }
     if (status && in->n > 0 && is_standard_input(in)) {
-      in->n_text = n_text;
+      in->text.n = n_text;
       in->failure = *error;
       return CQ_OK;
     }
@@ -112,14 +94,14 @@ cq_status cli_sentences_next(cli_sentences *in, cq_error *error) {
   size_t n_columns = (size_t)in->n_columns;
   if (!in->slices) in->slices = calloc(in->rows * n_columns, sizeof *in->slices);
   if (!in->places) in->places = calloc(in->rows, sizeof *in->places);
-  if (!in->slices || !in->places) return fail_sentence(error, CQ_ERR_MEMORY, "sentences", 0, "out of memory");
-  in->n = 0, in->n_text = 0;
+  if (!in->slices || !in->places) return cq_fail_memory(error, "sentences");
+  in->n = 0, in->text.n = 0;
   if (in->failure.status) *error = in->failure;
   cq_status status = in->failure.status ? in->failure.status : fill_chunk(in, error);
   if (status) return status;
   size_t at = 0;
   for (size_t i = 0; i < in->n * n_columns; i++) {
-    in->slices[i].data = in->slices[i].n ? in->text + at : "";
+    in->slices[i].data = in->slices[i].n ? in->text.data + at : "";
     at += in->slices[i].n;
   }
   in->n_read += in->n;
@@ -137,8 +119,8 @@ void cli_sentences_close(cli_sentences *in) {
   cli_sentences_rewind(in);
   free(in->slices);
   free(in->places);
-  free(in->text);
-  in->slices = NULL, in->places = NULL, in->text = NULL, in->text_capacity = 0;
+  cq_builder_free(&in->text);
+  in->slices = NULL, in->places = NULL;
 }
 
 bool cli_sentences_can_repeat(const cli_sentences *in) {

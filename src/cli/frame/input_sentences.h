@@ -8,6 +8,7 @@
 #ifndef CLI_FRAME_INPUT_SENTENCES_H
 #define CLI_FRAME_INPUT_SENTENCES_H
 
+#include "base/slice.h"
 #include "calque/calque.h"
 #include "calque/extra/divided.h"
 
@@ -38,8 +39,7 @@ typedef struct cli_sentences {
   size_t next_path;
   uint64_t n_in_file;
   cq_error failure; /* the error of the line after the chunk, reported with the next chunk */
-  char *text;
-  size_t n_text, text_capacity;
+  cq_builder text;
 } cli_sentences;
 
 /* Reads the next chunk; n is 0 at the end. Errors: those of reading; CQ_ERR_FORMAT for a missing column (with file and

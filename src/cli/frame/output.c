@@ -1,6 +1,7 @@
 /* A regular file is written by base/file.h's writer, which renames it when committed: a failed command leaves
  * nothing. */
 #include "cli/frame/output.h"
+#include "base/error.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -8,37 +9,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static cq_status fail_output(cq_error *error, const char *path, const char *verb, int number) {
-  *error = (cq_error){.status = CQ_ERR_IO};
-  snprintf(error->file, sizeof error->file, "%s", path);
-  snprintf(error->message, sizeof error->message, "%s: %s: %s", path, verb, strerror(number));
-  return CQ_ERR_IO;
-}
-
 cq_status cli_output_fail(const cli_output *out, cq_error *error) {
-  return fail_output(error, out->path, "cannot write", errno);
+  return cq_fail_errno(error, out->path, "cannot write");
 }
 
 cq_status cli_output_check(const char *path, bool replace, cq_error *error) {
   struct stat info;
   if (replace || !path || stat(path, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0) return CQ_OK;
-  *error = (cq_error){.status = CQ_ERR_ARGUMENT};
-  snprintf(error->file, sizeof error->file, "%s", path);
-  snprintf(error->message, sizeof error->message, "%s: already exists (--replace overwrites it)", path);
-  return CQ_ERR_ARGUMENT;
+  return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "already exists (--replace overwrites it)");
 }
 
 cq_status cli_output_open(cli_output *out, const char *path, cq_error *error) {
   struct stat info;
   *out = (cli_output){.path = strdup(path)};
-  if (!out->path) return fail_output(error, path, "cannot create", ENOMEM);
+  if (!out->path) return cq_fail_memory(error, path);
   /* A symbolic link, such as /dev/stdout, is followed, not replaced; it may point nowhere yet. */
   const bool direct = (stat(path, &info) == 0 || lstat(path, &info) == 0) && !S_ISREG(info.st_mode);
   cq_status status = CQ_OK;
   if (!direct)
     status = cq_writer_open_output(&out->writer, path, error);
   else if (!(out->stream = fopen(path, "wb")))
-    status = fail_output(error, path, "cannot create", errno);
+    status = cq_fail_errno(error, path, "cannot create");
   if (!direct) out->stream = out->writer.stream;
   if (status) cli_output_abort(out);
   return status;
@@ -49,9 +40,11 @@ cq_status cli_output_commit(cli_output *out, cq_error *error) {
   if (out->writer.stream) {
     status = cq_writer_commit(&out->writer, error);
   } else {
-    if (fflush(out->stream) != 0 || ferror(out->stream))
-      status = fail_output(error, out->path, "cannot write", errno ? errno : EIO);
-    if (fclose(out->stream) != 0 && !status) status = fail_output(error, out->path, "cannot write", errno);
+    if (fflush(out->stream) != 0 || ferror(out->stream)) {
+      if (!errno) errno = EIO;
+      status = cli_output_fail(out, error);
+    }
+    if (fclose(out->stream) != 0 && !status) status = cli_output_fail(out, error);
   }
   out->stream = NULL;
   cli_output_abort(out);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/json_writer.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 
 #include <errno.h>
@@ -141,27 +142,13 @@ void cli_json_number(FILE *stream, const char *before, double x, int n_decimals)
 void cli_table_cell(cli_table *table, const char *format, ...) {
   va_list list;
   char *cell = NULL;
-  if (table->n_cells == table->capacity) {
-    size_t capacity = table->capacity ? 2 * table->capacity : 64;
-    char **cells = realloc(table->cells, capacity * sizeof *cells);
-    if (!cells) {
-      table->failed = true;
-      return;
-    }
-    table->cells = cells, table->capacity = capacity;
-  }
   va_start(list, format);
-  int n = vsnprintf(NULL, 0, format, list);
+  if (vasprintf(&cell, format, list) < 0) cell = NULL;
   va_end(list);
-  if (n >= 0) cell = malloc((size_t)n + 1);
-  if (!cell) {
-    table->failed = true;
-    return;
-  }
-  va_start(list, format);
-  vsnprintf(cell, (size_t)n + 1, format, list);
-  va_end(list);
-  table->cells[table->n_cells++] = cell;
+  if (cell && cq_reserve((void **)&table->cells, &table->capacity, table->n_cells + 1, sizeof *table->cells))
+    table->cells[table->n_cells++] = cell;
+  else
+    free(cell), table->failed = true;
 }
 
 /* Characters, not bytes: good enough for labels, wrong only for double-width ones. */
@@ -282,7 +269,7 @@ void cli_table_print(const cli_table *table, FILE *stream, cli_table_format form
 
 void cli_table_free(cli_table *table) {
   for (size_t i = 0; i < table->n_cells; i++) free(table->cells[i]);
-  free(table->cells);
+  cq_free(table->cells);
   *table = (cli_table){0};
 }
 

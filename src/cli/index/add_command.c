@@ -23,18 +23,10 @@ static const cq_option_part parts[] = {{.group = &cq_group_documents, .offset = 
                                        {0}};
 
 static const cq_option options[] = {
-    {.name = "model",
-     .letter = 'm',
-     .type = CQ_OPTION_TEXT,
-     .argument = "MODEL",
-     .offset = offsetof(struct args, model),
-     .otherwise = "the name it was made with",
-     .help = "where the index's model is now"},
+    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL", "where the index's model is now"), .letter = 'm',
+     .otherwise = "the name it was made with"},
     CLI_PRECISION(struct args, precision),
-    {.name = "ids",
-     .type = CQ_OPTION_FLAG,
-     .offset = offsetof(struct args, ids),
-     .help = "lines are an id, a tab and a text: --format tsv"},
+    {CQ_FLAG(struct args, "ids", ids, CHANGES, "lines are an id, a tab and a text: --format tsv")},
     CQ_PASSAGE_ROWS(struct args),
     CLI_THREADS(struct args, threads),
 };
@@ -145,9 +137,7 @@ static int run_index_add(const cli_call *call) {
 const cli_command cli_index_add = {
     .name = "add",
     .summary = "add documents: JSON, CSV, TSV, lines, Markdown, HTML, TREC, Parquet, folders of them",
-    .arguments = "INDEX [FILE|FOLDER...]",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX [FILE|FOLDER...]", 1, -1),
     .description = "Adds the documents of files and folders, plain or compressed (gzip, xz, Zstandard), or of standard "
                    "input, to an index that 'calque index new' made. 'calque data documents' shows how they are read. "
                    "A document with many tokens is split into passages. A document replaces an earlier one with the "

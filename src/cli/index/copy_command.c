@@ -46,9 +46,7 @@ static int run_index_copy(const cli_call *call) {
 const cli_command cli_index_copy = {
     .name = "copy",
     .summary = "copy an index into PostgreSQL with pgvector",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description =
         "Copies documents, passages, metadata and vectors into a PostgreSQL database with pgvector 0.8 or later, one "
         "transaction per batch, and makes an HNSW index of the vectors at the end. A document with an existing id is "

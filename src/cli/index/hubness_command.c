@@ -1,10 +1,8 @@
 /* calque index hubness: computes how near each passage is to queries in general, for 'calque search --csls'. */
+#include "base/memory.h"
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 #include "cli/index/index_command.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 struct args {
   size_t size;
@@ -34,27 +32,17 @@ static const cq_option options[] = {
 
 /* Lines of a file, one text after the other. */
 typedef struct lines {
-  cq_slice *items; /* [n]; offsets into `bytes` until all are read */
+  cq_slice *items; /* [n]; without data until all are read */
   size_t n, capacity;
-  char *bytes;
-  size_t n_bytes, bytes_capacity;
+  cq_builder bytes;
 } lines;
-
-static bool grow(void **block, size_t *capacity, size_t n, size_t size) {
-  if (n <= *capacity) return true;
-  void *grown = realloc(*block, 2 * n * size);
-  if (grown) *block = grown, *capacity = 2 * n;
-  return grown != NULL;
-}
 
 static int keep_line(lines *all, cq_slice line) {
   if (line.n == 0) return CLI_OK;
-  if (!grow((void **)&all->items, &all->capacity, all->n + 1, sizeof *all->items) ||
-      !grow((void **)&all->bytes, &all->bytes_capacity, all->n_bytes + line.n, 1))
+  cq_builder_bytes(&all->bytes, line.data, line.n);
+  if (all->bytes.failed || !cq_reserve((void **)&all->items, &all->capacity, all->n + 1, sizeof *all->items))
     return cli_fail("out of memory");
-  memcpy(all->bytes + all->n_bytes, line.data, line.n);
   all->items[all->n++].n = line.n;
-  all->n_bytes += line.n;
   return CLI_OK;
 }
 
@@ -69,7 +57,7 @@ static int read_lines(lines *all, const char *path) {
     code = keep_line(all, line);
   }
   cq_lines_close(in);
-  const char *at = all->bytes;
+  const char *at = all->bytes.data;
   for (size_t i = 0; i < all->n; i++) all->items[i].data = at, at += all->items[i].n;
   return code == CLI_OK && all->n == 0 ? cli_fail("%s: there are no queries", path) : code;
 }
@@ -112,8 +100,8 @@ static int run_index_hubness(const cli_call *call) {
   }
   if (code == CLI_OK && args->remove) cli_note("the index has no hubness any more");
   if (code == CLI_OK && !args->remove) note_hubness(index, args);
-  free(queries.items);
-  free(queries.bytes);
+  cq_free(queries.items);
+  cq_builder_free(&queries.bytes);
   cq_index_free(index);
   cq_context_free(ctx);
   return code;
@@ -122,9 +110,7 @@ static int run_index_hubness(const cli_call *call) {
 const cli_command cli_index_hubness = {
     .name = "hubness",
     .summary = "measure hubness, for search --csls",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Hubs are documents that are near many queries, whatever they ask. This computes the hubness of "
                    "each passage, the mean cosine of its nearest queries, which 'calque search --csls' subtracts from "
                    "the score (CSLS). The queries are kept in the index for passages that are added later.",

@@ -34,51 +34,63 @@ static int run_index_new(const cli_call *call) {
 static const cli_command index_new = {
     .name = "new",
     .summary = "make an empty index for a model",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Makes an empty index. It belongs to its model: documents and queries are encoded with it.",
     .example = "calque index new --model multilingual news.index",
     CLI_OPTIONS(struct new_args, new_options),
     .run = run_index_new,
 };
 
+/* What a command works with; {0}: nothing is open. */
+typedef struct opened {
+  cq_index *index;
+  cq_context *ctx;
+  cq_error error;
+} opened;
+
 /* Opens the index named by the first argument, without its model. */
-static cq_status open_index(cq_index **out, const cli_call *call, bool writing, cq_error *error) {
-  cq_index_options o = cq_index_default_options();
-  o.writing = writing, o.notice = cli_notice;
-  return cq_index_open(out, call->arguments[0], &o, error);
+static int open_index(opened *o, const cli_call *call, bool writing) {
+  cq_index_options how = cq_index_default_options();
+  how.writing = writing, how.notice = cli_notice;
+  return cq_index_open(&o->index, call->arguments[0], &how, &o->error) ? cli_fail_error(&o->error) : CLI_OK;
+}
+
+static int open_with_threads(opened *o, const cli_call *call, bool writing, int n_threads) {
+  const int code = cli_open_context(&o->ctx, n_threads);
+  return code ? code : open_index(o, call, writing);
+}
+
+static int close_index(opened *o, int code) {
+  cq_index_free(o->index);
+  cq_context_free(o->ctx);
+  return code;
 }
 
 /* --- remove --- */
 
 static int run_index_remove(const cli_call *call) {
   const size_t n = call->n_arguments - 1;
-  cq_error error = {0};
-  cq_index *index = NULL;
+  opened o = {0};
   size_t n_removed = 0;
-  int code = CLI_OK;
-  if (open_index(&index, call, true, &error)) code = cli_fail_error(&error);
+  int code = open_index(&o, call, true);
   for (size_t i = 0; i < n && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i + 1], strlen(call->arguments[i + 1])};
     size_t is_removed = 0;
-    if (cq_index_remove(index, &id, 1, &is_removed, &error)) code = cli_fail_error(&error);
+    if (cq_index_remove(o.index, &id, 1, &is_removed, &o.error)) code = cli_fail_error(&o.error);
     if (code == CLI_OK && !is_removed) cli_note("there is no document '%s'", call->arguments[i + 1]);
     n_removed += is_removed;
   }
-  if (code == CLI_OK && cq_index_commit(index, &error)) code = cli_fail_error(&error);
+  if (code == CLI_OK && cq_index_commit(o.index, &o.error)) code = cli_fail_error(&o.error);
   if (code == CLI_OK)
-    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s", cq_index_size(index));
-  cq_index_free(index);
-  return code;
+    cli_note("removed %zu of %zu document%s, the index has %zu", n_removed, n, n == 1 ? "" : "s",
+             cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_remove = {
     .name = "remove",
     .summary = "remove documents by id",
-    .arguments = "INDEX ID...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX ID...", 2, -1),
     .description = "Removes documents by their ids, which 'calque search' prints.",
     .example = "calque index remove news.index news.de.gz:17",
     .run = run_index_remove,
@@ -94,40 +106,28 @@ struct approximate_args {
 static const char *const methods[] = {"none", "ivf", "hnsw", NULL}; /* in cq_approximation's order */
 
 static const cq_option approximate_options[] = {
-    {.name = "method",
-     .type = CQ_OPTION_CHOICE,
-     .argument = "METHOD",
-     .choices = methods,
-     .number = CQ_APPROXIMATE_HNSW,
-     .offset = offsetof(struct approximate_args, method),
-     .help = "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again"},
+    {CQ_CHOICE(struct approximate_args, "method", method, CHANGES, CQ_APPROXIMATE_HNSW, methods, "METHOD",
+               "hnsw: graph, fast to search; ivf: inverted lists, fast to build; none: exact search again")},
     CLI_THREADS(struct approximate_args, threads),
 };
 
 static int run_index_approximate(const cli_call *call) {
   const struct approximate_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK &&
-      (open_index(&index, call, true, &error) ||
-       cq_index_approximate(index, (cq_approximation)args->method, ctx, &error) || cq_index_commit(index, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK && cq_index_approximated(index) == 0) cli_note("search is exact");
-  if (code == CLI_OK && cq_index_approximated(index) > 0)
-    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  opened o = {0};
+  int code = open_with_threads(&o, call, true, args->threads);
+  if (code == CLI_OK && (cq_index_approximate(o.index, (cq_approximation)args->method, o.ctx, &o.error) ||
+                         cq_index_commit(o.index, &o.error)))
+    code = cli_fail_error(&o.error);
+  if (code == CLI_OK && cq_index_approximated(o.index) == 0) cli_note("search is exact");
+  if (code == CLI_OK && cq_index_approximated(o.index) > 0)
+    cli_note("approximate search (ANN) over %zu vectors", cq_index_approximated(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_approximate = {
     .name = "approximate",
     .summary = "approximate nearest neighbors (ANN: HNSW, IVF), for millions of documents",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Builds a FAISS index for approximate nearest neighbors (ANN). ANN finds candidates without "
                    "comparing every vector, and calque computes their cosines exactly: scores are right, but some "
                    "neighbors may be missed (recall). Documents that are added later are searched exactly until the "
@@ -153,13 +153,13 @@ static void print_languages(const cq_index_language *languages, size_t n) {
 }
 
 static int run_index_info(const cli_call *call) {
-  cq_error error = {0};
-  cq_index *index;
+  opened o = {0};
   cq_index_language *languages = NULL;
   size_t n_languages;
-  int code = CLI_OK;
-  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
-  if (cq_index_languages(&languages, &n_languages, index, &error)) code = cli_fail_error(&error);
+  int code = open_index(&o, call, false);
+  const cq_index *index = o.index;
+  if (code == CLI_OK && cq_index_languages(&languages, &n_languages, o.index, &o.error))
+    code = cli_fail_error(&o.error);
   if (code == CLI_OK) {
     printf("documents   %zu\npassages    %zu\ndimensions  %d\nmodel       %s\napproximate %zu\n", cq_index_size(index),
            cq_index_n_passages(index), cq_index_dim(index), cq_index_model(index), cq_index_approximated(index));
@@ -167,16 +167,13 @@ static int run_index_info(const cli_call *call) {
     if (cq_index_n_hubness_queries(index)) printf("hubness     by %zu queries\n", cq_index_n_hubness_queries(index));
   }
   cq_free(languages);
-  cq_index_free(index);
-  return code;
+  return close_index(&o, code);
 }
 
 static const cli_command index_info = {
     .name = "info",
     .summary = "show how much is in an index, and of which model",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Prints how many documents and passages an index has, the dimension of their vectors, its model, "
                    "how many vectors its approximation (ANN) covers (removed documents included), and the number of "
                    "documents in each language.",
@@ -186,72 +183,53 @@ static const cli_command index_info = {
 
 /* --- check --- */
 
-struct check_args {
-  size_t size;
-  int threads;
-};
-
-static const cq_option check_options[] = {CLI_THREADS(struct check_args, threads)};
-
 static int run_index_check(const cli_call *call) {
-  const struct check_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (open_index(&index, call, false, &error) || cq_index_check(index, ctx, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  const cli_threads_args *args = call->options;
+  opened o = {0};
+  int code = open_with_threads(&o, call, false, args->threads);
+  if (code == CLI_OK && cq_index_check(o.index, o.ctx, &o.error)) code = cli_fail_error(&o.error);
+  if (code == CLI_OK) printf("%s: %zu documents, nothing is damaged\n", call->arguments[0], cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_check = {
     .name = "check",
     .summary = "verify the checksums of an index",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Compares documents, vectors, deletions, hubness and the approximation with their checksums. If "
                    "something is damaged, exits with 1 and names file and document. A search verifies what it reads, "
                    "so damage never changes results unnoticed.",
     .example = "calque index check news.index",
-    CLI_OPTIONS(struct check_args, check_options),
+    CLI_THREADS_ONLY,
     .run = run_index_check,
 };
 
 /* --- get --- */
 
 static int run_index_get(const cli_call *call) {
-  cq_error error = {0};
-  cq_index *index;
-  int code = CLI_OK;
-  if (open_index(&index, call, false, &error)) return cli_fail_error(&error);
+  opened o = {0};
+  int code = open_index(&o, call, false);
   for (size_t i = 1; i < call->n_arguments && code == CLI_OK; i++) {
     const cq_slice id = {call->arguments[i], strlen(call->arguments[i])};
     cq_document *document = NULL;
     char *json = NULL;
-    if (cq_index_get(&document, index, id, &error))
-      code = cli_fail_error(&error);
+    if (cq_index_get(&document, o.index, id, &o.error))
+      code = cli_fail_error(&o.error);
     else if (!document)
       code = cli_fail("there is no document '%s'", call->arguments[i]);
-    else if (cq_document_json(&json, document, &error))
-      code = cli_fail_error(&error);
+    else if (cq_document_json(&json, document, &o.error))
+      code = cli_fail_error(&o.error);
     if (json) cq_print_text(stdout, cq_slice_of(json)), putchar('\n');
     cq_free(json);
     cq_free(document);
   }
-  cq_index_free(index);
-  return code;
+  return close_index(&o, code);
 }
 
 static const cli_command index_get = {
     .name = "get",
     .summary = "print documents by id, as JSON",
-    .arguments = "INDEX ID...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX ID...", 2, -1),
     .description = "Prints documents as they were added, one JSON object per line: the whole text, title, url, "
                    "language and metadata.",
     .example = "calque index get news.index news.de.gz:17",
@@ -262,24 +240,18 @@ static const cli_command index_get = {
 
 static int run_index_compact(const cli_call *call) {
   const cli_threads_args *args = call->options;
-  cq_error error = {0};
-  cq_index *index = NULL;
-  cq_context *ctx = NULL;
-  int code = cli_open_context(&ctx, args->threads);
-  if (code == CLI_OK && (open_index(&index, call, true, &error) || cq_index_compact(index, ctx, &error)))
-    code = cli_fail_error(&error);
-  if (code == CLI_OK) cli_note("%s holds its %zu documents and nothing else", call->arguments[0], cq_index_size(index));
-  cq_index_free(index);
-  cq_context_free(ctx);
-  return code;
+  opened o = {0};
+  int code = open_with_threads(&o, call, true, args->threads);
+  if (code == CLI_OK && cq_index_compact(o.index, o.ctx, &o.error)) code = cli_fail_error(&o.error);
+  if (code == CLI_OK)
+    cli_note("%s holds its %zu documents and nothing else", call->arguments[0], cq_index_size(o.index));
+  return close_index(&o, code);
 }
 
 static const cli_command index_compact = {
     .name = "compact",
     .summary = "give back the room of documents that were removed or replaced",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .description = "Rewrites the index without documents that were removed or replaced. Running searches keep the old "
                    "state. An approximation (ANN) is dropped: build it again afterwards.",
     .example = "calque index compact news.index",

@@ -189,9 +189,7 @@ static int run_index_search(const cli_call *call) {
 const cli_command cli_search = {
     .name = "search",
     .summary = "semantic search in an index, exact or approximate (ANN)",
-    .arguments = "INDEX|FOLDER [QUERY...]",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX|FOLDER [QUERY...]", 1, -1),
     .description = "Semantic search: prints the documents with the highest scores, as lines of score, id, language and "
                    "text, separated by tabs. The score is that of --ranking. If a document was "
                    "split, the text is that of its best passage. Query and documents may be in different "

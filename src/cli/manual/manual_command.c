@@ -70,9 +70,7 @@ static bool list_manual_format(cli_list_item *out, size_t i) {
 const cli_command cli_manual = {
     .name = "manual",
     .summary = "man pages and completions for bash, zsh and fish",
-    .arguments = "FORMAT [DIRECTORY]",
-    .min_arguments = 1,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("FORMAT [DIRECTORY]", 1, 2),
     .description =
         "Writes the manual of all commands into files of DIRECTORY or, without one, to standard output. 'make "
         "install' has put them where man and the shells look for them. The date is today's, or that of "

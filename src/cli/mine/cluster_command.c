@@ -52,9 +52,7 @@ static int run_cluster(const cli_call *call) {
 const cli_command cli_cluster = {
     .name = "cluster",
     .summary = "group similar sentences of a file (community detection)",
-    .arguments = "FILE",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("FILE", 1, 1),
     .description =
         "Community detection, as in sentence-transformers: a cluster is a central sentence and all sentences near it "
         "that are in no larger cluster. Prints lines of cluster, cosine to the center and sentence; the largest "

@@ -145,9 +145,7 @@ static int run_mine(const cli_call *call) {
 const cli_command cli_mine = {
     .name = "mine",
     .summary = "bitext mining: find translations in two corpora, or paraphrases in one",
-    .arguments = "SOURCE [TARGET]",
-    .min_arguments = 1,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("SOURCE [TARGET]", 1, 2),
     .description =
         "Bitext mining: finds sentences of two files that are translations of one another, by margin-based scoring "
         "(Artetxe & Schwenk 2019): the cosine relative to those of the nearest neighbors, which corrects for hubs. "

@@ -59,9 +59,7 @@ static int run_model_center(const cli_call *call) {
 const cli_command cli_model_center = {
     .name = "center",
     .summary = "make vectors depend on the meaning, not on the language",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Takes out of a multilingual model's vectors what they say about the language. In most models, "
                    "unrelated sentences of one language are nearer to each other than those of two, so that search "
                    "prefers documents in the query's own language. Some hundred pairs a language suffice, and nothing "

@@ -168,9 +168,7 @@ done:
 const cli_command cli_model_check = {
     .name = "check",
     .summary = "compare the vectors of two models",
-    .arguments = "A B [FILE]",
-    .min_arguments = 2,
-    .max_arguments = 3,
+    CLI_ARGUMENTS("A B [FILE]", 2, 3),
     .description = "Encodes the same sentences with two models and compares the vectors, for example after a "
                    "conversion. The sentences are the lines of a file (\"-\": standard input), or a dozen built-in "
                    "ones in several scripts.",

@@ -42,9 +42,7 @@ static const char *const taken[] = {"type", NULL};
 const cli_command cli_model_get = {
     .name = "get",
     .summary = "fetch a model from the Hugging Face hub",
-    .arguments = "NAME[@REVISION]",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("NAME[@REVISION]", 1, 1),
     .description =
         "Fetches a model into the cache that huggingface_hub and sentence-transformers use, and prints its directory. "
         "From then on all commands find it by its name, without a network. Cached files are not fetched again; an "

@@ -89,9 +89,7 @@ done:
 static const cli_command model_info = {
     .name = "info",
     .summary = "show a model: modules, pooling, dimensions, tokenizer, prompts",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Shows a model's modules (transformer, pooling and others), dimensions, tokenizer and prompts. Two "
                    "models have the same fingerprint if and only if configuration, vocabulary and weights are equal.",
     .example = "calque model info all-MiniLM-L6-v2",

@@ -2,15 +2,8 @@
 #include "cli/frame/command.h"
 #include "cli/frame/report.h"
 
-struct args {
-  size_t size;
-  int threads;
-};
-
-static const cq_option options[] = {CLI_THREADS(struct args, threads)};
-
 static int run_model_new(const cli_call *call) {
-  const struct args *args = call->options;
+  const cli_threads_args *args = call->options;
   cq_student_options *o = call->library;
   cq_error error = {0};
   cq_context *ctx = NULL;
@@ -31,9 +24,7 @@ static int run_model_new(const cli_call *call) {
 const cli_command cli_model_new = {
     .name = "new",
     .summary = "make a student for distillation: new vocabulary, copy, or a fresh model",
-    .arguments = "DIRECTORY",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("DIRECTORY", 1, 1),
     .description =
         "Makes a model to train with 'calque distill'. The best student for new languages is the teacher's own layers "
         "under a vocabulary of these languages (--kind new-vocabulary). The embedding of a new piece starts as the "
@@ -41,6 +32,6 @@ const cli_command cli_model_new = {
         "are aligned together, a file without a language by itself. So do not mix languages in a file.",
     .example = "calque model new --kind new-vocabulary --from all-MiniLM-L6-v2 --text train/en-de.tsv.gz student",
     CLI_GROUP(&cq_group_student),
-    CLI_OPTIONS(struct args, options),
+    CLI_THREADS_ONLY,
     .run = run_model_new,
 };

@@ -35,9 +35,7 @@ static int run_model_put(const cli_call *call) {
 const cli_command cli_model_put = {
     .name = "put",
     .summary = "send a model to the Hugging Face hub",
-    .arguments = "DIRECTORY ORGANIZATION/NAME[@BRANCH]",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("DIRECTORY ORGANIZATION/NAME[@BRANCH]", 2, 2),
     .description =
         "Sends a model's directory to the hub as one commit, and prints its address. A repository that does not exist "
         "yet is created. README.md becomes the model's page: --license, --language, --base-model and --dataset "

@@ -42,9 +42,7 @@ static int run_model_quantize(const cli_call *call) {
 const cli_command cli_model_quantize = {
     .name = "quantize",
     .summary = "store a model in bf16, f16 or int8, and report what that loses",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Writes a model with its weights in fewer bits: half the size in bf16 and f16, which "
                    "sentence-transformers also reads, a quarter in int8, which calque also computes in. Given text, "
                    "pairs or scored pairs, it reports cosines, translation accuracy and STS of both models, in points "

@@ -39,9 +39,7 @@ static int run_model_trim(const cli_call *call) {
 const cli_command cli_model_trim = {
     .name = "trim",
     .summary = "drop the vocabulary that a text never uses, or dimensions",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Writes a model without the pieces of its vocabulary, and their embeddings, that the text never "
                    "uses. Multilingual models are mostly vocabulary, so a model for one or two languages has a "
                    "fraction of the size. The vectors of the text are the same to the last bit; other text is split "

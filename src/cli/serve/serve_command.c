@@ -13,49 +13,51 @@
 
 struct args {
   size_t size;
-  const char *model, *task, *store, *host, *api_key_file, *access_log, *encoding;
-  int port, threads, precision, deadline_ms, receive_s, max_connections;
-  size_t max_body, max_tokens, queue_tokens;
-  bool insecure, writable, health, compose;
+  serve_options serve;
+  const char *store, *encoding;
+  int threads, deadline_ms, receive_s, max_connections;
+  bool health, compose;
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(struct args, "model", model, CHANGES, "MODEL",
+    {CQ_TEXT(struct args, "model", serve.model.model, CHANGES, "MODEL",
              "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"),
      .letter = 'm', .otherwise = "the index's; without one, calque-base"},
-    {CQ_TEXT(struct args, "task", task, CHANGES, "NAME",
+    {CQ_TEXT(struct args, "task", serve.model.task, CHANGES, "NAME",
              "encode for this task: 'query', 'document' or one of the model's own; an INDEX chooses by itself")},
     {CQ_TEXT(
          struct args, "store", store, CHANGES, "ADDRESS",
          "postgresql://USER@HOST/DATABASE?schema=NAME: the index is in this database; several servers may share it"),
      .otherwise = "the INDEX"},
-    {CQ_TEXT(struct args, "host", host, KEEPS, "HOST",
+    {CQ_TEXT(struct args, "host", serve.host, KEEPS, "HOST",
              "listen on this address; an address that other machines can reach needs an API key or --insecure"),
      .text = "127.0.0.1"},
-    {CQ_INT(struct args, "port", port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any free port"),
+    {CQ_INT(struct args, "port", serve.port, KEEPS, 8080, 0, 65535, "PORT", "listen on this port; 0: any free port"),
      .letter = 'p'},
-    {CQ_TEXT(struct args, "api-key-file", api_key_file, KEEPS, "FILE",
+    {CQ_TEXT(struct args, "api-key-file", serve.key_file, KEEPS, "FILE",
              "API keys, one per line; a request must send one (Authorization: Bearer KEY)"),
      .otherwise = "CALQUE_API_KEY, else none"},
-    {CQ_FLAG(struct args, "insecure", insecure, KEEPS, "without a key, answer everybody who can reach the address")},
-    {CQ_SIZE(struct args, "max-body", max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES",
+    {CQ_FLAG(struct args, "insecure", serve.insecure, KEEPS,
+             "without a key, answer everybody who can reach the address")},
+    {CQ_SIZE(struct args, "max-body", serve.max_body, KEEPS, 8 << 20, 1024, 1 << 30, "BYTES",
              "maximum body of a request; a larger one is answered with 413")},
-    {CQ_SIZE(struct args, "max-tokens", max_tokens, KEEPS, 300000, 1, 1e9, "N",
+    {CQ_SIZE(struct args, "max-tokens", serve.max_tokens, KEEPS, 300000, 1, 1e9, "N",
              "maximum tokens of a request; more are answered with 413")},
-    {CQ_SIZE(struct args, "queue-tokens", queue_tokens, KEEPS, 600000, 1, 1e9, "N",
+    {CQ_SIZE(struct args, "queue-tokens", serve.queue_tokens, KEEPS, 600000, 1, 1e9, "N",
              "maximum tokens waiting to be encoded; requests beyond are answered with 429 and Retry-After")},
     {CQ_INT(struct args, "deadline-ms", deadline_ms, KEEPS, 60000, 1, 86400000, "MS",
             "answer with 504 if a request's texts are not encoded within this time")},
     {CQ_INT(struct args, "receive-s", receive_s, KEEPS, 75, 1, 86400, "S",
             "close a connection if no complete request arrives in this time")},
     {CQ_INT(struct args, "max-connections", max_connections, KEEPS, 4096, 1, 1000000, "N", "maximum open connections")},
-    {CQ_TEXT(struct args, "access-log", access_log, KEEPS, "FILE",
+    {CQ_TEXT(struct args, "access-log", serve.access_log, KEEPS, "FILE",
              "append a line of JSON for each request; -: standard output")},
-    {CQ_FLAG(struct args, "writable", writable, KEEPS, "let clients add, replace and remove documents of the INDEX")},
+    {CQ_FLAG(struct args, "writable", serve.model.writable, KEEPS,
+             "let clients add, replace and remove documents of the INDEX")},
     {CQ_FLAG(struct args, "health", health, KEEPS,
              "only ask the server at --host and --port whether it is ready: exit code 0 if so, else 1")},
     CLI_FOLDER_ENCODING(struct args),
-    CLI_PRECISION(struct args, precision),
+    CLI_PRECISION(struct args, serve.model.precision),
     CQ_COMPOSE_ROW(struct args),
     CLI_THREADS(struct args, threads),
 };
@@ -71,34 +73,15 @@ static void tell(const char *text) {
 }
 
 static int serve(const struct args *args, const char *index, cq_context *ctx) {
-  const char *key = getenv("CALQUE_API_KEY");
-  const serve_options o = {
-      .routes = serve_all_routes,
-      .model = {.model = args->model,
-                .task = args->task,
-                .index = index,
-                .precision = (cq_precision)args->precision,
-                .writable = args->writable,
-                .compose = args->compose,
-                .notice = cli_notice},
-      .host = args->host,
-      .port = args->port,
-      .key_file = args->api_key_file,
-      .key = key,
-      .insecure = args->insecure,
-      .max_body = args->max_body,
-      .max_tokens = args->max_tokens,
-      .queue_tokens = args->queue_tokens,
-      .deadline_ms = (unsigned)args->deadline_ms,
-      .receive_s = (unsigned)args->receive_s,
-      .max_connections = (unsigned)args->max_connections,
-      .access_log = args->access_log,
-      .note = tell,
-  };
+  serve_options o = args->serve;
+  o.routes = serve_all_routes, o.model.index = index, o.model.notice = cli_notice;
+  o.model.compose = args->compose, o.key = getenv("CALQUE_API_KEY"), o.note = tell;
+  o.deadline_ms = (unsigned)args->deadline_ms, o.receive_s = (unsigned)args->receive_s;
+  o.max_connections = (unsigned)args->max_connections;
   cq_error error = {0};
   if (serve_open(&running, &o, ctx, &error)) return cli_fail_error(&error);
   cli_stop_call(told_of_signal);
-  const bool logs_to_stdout = args->access_log && !strcmp(args->access_log, "-");
+  const bool logs_to_stdout = o.access_log && !strcmp(o.access_log, "-");
   fprintf(logs_to_stdout ? stderr : stdout, "listening on %s\n", serve_address(running));
   if (!logs_to_stdout) cli_flush_output();
   serve_run(running);
@@ -115,22 +98,23 @@ static int run(const cli_call *call) {
   cq_context *ctx;
   if (args.health) {
     cq_error error = {0};
-    return serve_health(args.host, args.port, &error) ? cli_fail_error(&error) : CLI_OK;
+    return serve_health(args.serve.host, args.serve.port, &error) ? cli_fail_error(&error) : CLI_OK;
   }
   if (args.store && call->n_arguments) return cli_usage(call->path, "--store stands in place of an INDEX");
   if (args.store && !cq_index_is_address(args.store))
     return cli_usage(call->path, "--store takes an address, postgresql://...");
-  if (args.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
-  if (args.writable && is_folder)
+  if (args.serve.model.writable && !index) return cli_usage(call->path, "--writable needs an INDEX");
+  if (args.serve.model.writable && is_folder)
     return cli_usage(call->path, "--writable is for an INDEX: the documents of a FOLDER change in the folder");
   if (args.encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
-  if (args.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
-  if (!args.model && !index) args.model = CQ_DEFAULT_MODEL;
+  if (args.serve.model.task && index) return cli_usage(call->path, "--task is for a model: an INDEX has its own tasks");
+  if (!args.serve.model.model && !index) args.serve.model.model = CQ_DEFAULT_MODEL;
   int code = cli_open_context(&ctx, args.threads);
   if (code != CLI_OK) return code;
   if (is_folder) {
     cq_index_options o = cq_index_default_options();
-    o.model = args.model, o.precision = (cq_precision)args.precision, o.compose = args.compose, o.notice = cli_notice;
+    o.model = args.serve.model.model, o.precision = args.serve.model.precision, o.compose = args.compose;
+    o.notice = cli_notice;
     code = cli_index_folder(own, sizeof own, index, &o, args.encoding, ctx);
     index = own;
   }
@@ -142,8 +126,7 @@ static int run(const cli_call *call) {
 const cli_command cli_serve = {
     .name = "serve",
     .summary = "a search page and an HTTP service for documents, or for a model",
-    .arguments = "[INDEX|FOLDER]",
-    .max_arguments = 1,
+    CLI_ARGUMENTS("[INDEX|FOLDER]", 0, 1),
     .description =
         "Prints an address: browsers get a search page there, and programs use the same over HTTP, through the "
         "interfaces of OpenAI (/v1/embeddings) and of text-embeddings-inference (/embed), and calque's own (/api); "

@@ -26,6 +26,18 @@ cq_status cq_config_activation(cq_activation *out, const json_t *config, const c
   return cq_fail_file(error, CQ_ERR_UNSUPPORTED, path, "activation '%s' of key '%s' is not supported", name, key);
 }
 
+cq_status cq_config_integers(const cq_config_integer *wanted, size_t n, const json_t *config, const char *path,
+                             cq_error *error) {
+  for (const cq_config_integer *w = wanted; w < wanted + n; w++) {
+    if (!w->key) continue;
+    const cq_status status = cq_json_get_int(w->value, config, w->key, w->min, w->max, path, error);
+    if (status) return status;
+    if (w->required && !cq_json_has(config, w->key))
+      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", w->key);
+  }
+  return CQ_OK;
+}
+
 cq_status cq_config_rate(double *out, const json_t *config, const char *key, const char *path, cq_error *error) {
   if (!key) return CQ_OK;
   const cq_status status = cq_json_get_number(out, config, key, path, error);

@@ -4,7 +4,6 @@
 #include "base/error.h"
 #include "format/json.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* One line per family; families with a condition come before those of the same model_type without one. */
@@ -63,14 +62,11 @@ cq_status cq_family_unknown(const char *model_type, const char *const *others, s
                             cq_error *error) {
   char list[512] = "";
   const char *closest = NULL;
-  size_t used = 0, longest = 2; /* three letters at least */
+  size_t longest = 2; /* three letters at least */
   for (size_t i = 0; i < n + N_FAMILIES; i++) {
     const char *known = i < n ? others[i] : families[i - n]->model_type;
     if (i >= n && families[i - n]->when[0]) continue; /* another's model_type */
-    if (used < sizeof list) {
-      const int more = snprintf(list + used, sizeof list - used, "%s%s", used > 0 ? ", " : "", known);
-      used += more > 0 ? (size_t)more : 0;
-    }
+    cq_list_name(list, sizeof list, known);
     const size_t run = common_run(model_type, known);
     if (run > longest) longest = run, closest = known;
   }

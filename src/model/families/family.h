@@ -14,7 +14,6 @@ typedef struct cq_family_keys {
   const char *dim, *n_layers, *n_heads, *feed_forward, *vocab;
   const char *n_kv_heads, *head_dim, *n_positions, *n_types, *activation, *norm_eps;
   const char *dropout, *attention_dropout;
-  const char *theta, *rope_scaling; /* one rotation for all layers; several: plan() */
 } cq_family_keys;
 
 /* BERT's, which many later families share. */
@@ -23,6 +22,24 @@ typedef struct cq_family_keys {
   .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_positions = "max_position_embeddings",                \
   .n_types = "type_vocab_size", .norm_eps = "layer_norm_eps", .dropout = "hidden_dropout_prob",                        \
   .attention_dropout = "attention_probs_dropout_prob"
+
+#define CQ_NAMES_OF_BERT                                                                                               \
+  .words = "embeddings.word_embeddings", .types = "embeddings.token_type_embeddings", .layer = "encoder.layer.%d."
+/* Attention's. */
+#define CQ_ATTENTION_OF_BERT                                                                                           \
+  .query = "attention.self.query", .key = "attention.self.key", .value = "attention.self.value",                       \
+  .attention_output = "attention.output.dense"
+
+/* Llama's. */
+#define CQ_KEYS_OF_LLAMA                                                                                               \
+  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
+  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_kv_heads = "num_key_value_heads",                     \
+  .head_dim = "head_dim", .n_positions = "max_position_embeddings", .norm_eps = "rms_norm_eps",                        \
+  .attention_dropout = "attention_dropout"
+#define CQ_NAMES_OF_LLAMA                                                                                              \
+  .words = "embed_tokens", .layer = "layers.%d.", .query = "self_attn.q_proj", .key = "self_attn.k_proj",              \
+  .value = "self_attn.v_proj", .attention_output = "self_attn.o_proj", .before_attention = "input_layernorm",          \
+  .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj", .last_norm = "norm"
 
 /* Names of tensors without ".weight" and ".bias". NULL: none. */
 typedef struct cq_family_names {
@@ -90,6 +107,14 @@ typedef struct cq_config_source {
   const cq_module_source *module;
 } cq_config_source;
 
+/* The keys of a rotation in config.json, in the old format and the new one (see rotary_config.c). */
+typedef struct cq_rotary_keys {
+  const char *layer_type; /* picks one of the objects of rope_parameters; NULL: all layers are the same */
+  const char *theta;      /* key of the base in config.json itself */
+  double otherwise;       /* the base if there is none */
+  bool is_scaled;         /* rope_scaling is of these layers */
+} cq_rotary_keys;
+
 typedef struct cq_family cq_family;
 struct cq_family {
   const char *model_type;
@@ -101,8 +126,9 @@ struct cq_family {
   bool stays_narrow;            /* as cq_linear's */
   float norm_offset;            /* RMSNorm multiplies by this + weight */
   bool up_first;                /* as cq_feed_forward's */
-  double norm_eps, theta;       /* when the config says nothing */
+  double norm_eps;              /* when the config says nothing */
   int64_t n_kv_heads, head_dim; /* the same; 0: n_heads, dim / n_heads */
+  cq_rotary_keys rotary;        /* one rotation for all layers; theta NULL: none, or several by plan() */
   const char *activation;
   unsigned biases;          /* parts that always have them */
   cq_bias_key bias_keys[3]; /* parts that have biases if config.json says so; key NULL ends the list */
@@ -137,14 +163,6 @@ CQ_MUST_USE cq_status cq_family_open(cq_transformer *t, const cq_family *family,
  * unknown scaling. */
 CQ_MUST_USE cq_status cq_plan_rotary(cq_plan *plan, const cq_config_source *config, double theta, const json_t *scaling,
                                      cq_error *error);
-
-/* The keys of a rotation in config.json, in the old format and the new one (see rotary_config.c). */
-typedef struct cq_rotary_keys {
-  const char *layer_type; /* picks one of the objects of rope_parameters; NULL: all layers are the same */
-  const char *theta;      /* key of the base in config.json itself */
-  double otherwise;       /* the base if there is none */
-  bool is_scaled;         /* rope_scaling is of these layers */
-} cq_rotary_keys;
 
 /* Adds the rotation, as cq_plan_rotary does. All columns of a head are rotated. */
 CQ_MUST_USE cq_status cq_plan_rotary_read(cq_plan *plan, const cq_config_source *config, const cq_rotary_keys *keys,

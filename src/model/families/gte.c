@@ -2,20 +2,6 @@
  * feed-forward layer; its first half is not activated. model_type is "new" as published, "gte" from transformers. */
 #include "model/families/family.h"
 
-static cq_status plan_of_theta(cq_plan *plan, const cq_config_source *config, double theta, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", theta, true};
-  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
-  return cq_plan_rotary_read(plan, config, &keys, error);
-}
-
-static cq_status plan_gte(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  return plan_of_theta(plan, config, 10000, error);
-}
-
-static cq_status plan_gte_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  return plan_of_theta(plan, config, 160000, error);
-}
-
 static const char *const fixed[][2] = {{"position_embedding_type", "\"rope\""},
                                        {"layer_norm_type", "\"layer_norm\""},
                                        {"logn_attention_scale", "false"},
@@ -29,10 +15,8 @@ static const char *const ignored[] = {
   .prefixes = {"new."}, .post = true, .up_first = true, .biases = CQ_BIAS_ATTENTION | CQ_BIAS_DOWN | CQ_BIAS_NORMS,    \
   .norm_eps = 1e-12, .activation = "gelu", .max_positions = 8192, .fixed = fixed, .ignored = ignored,                  \
   .keys = {CQ_KEYS_OF_BERT, .activation = "hidden_act"},                                                               \
-  .names = {.words = "embeddings.word_embeddings",                                                                     \
-            .types = "embeddings.token_type_embeddings",                                                               \
+  .names = {CQ_NAMES_OF_BERT,                                                                                          \
             .embedding_norm = "embeddings.LayerNorm",                                                                  \
-            .layer = "encoder.layer.%d.",                                                                              \
             .fused_qkv = "attention.qkv_proj",                                                                         \
             .attention_output = "attention.o_proj",                                                                    \
             .after_attention = "attn_ln",                                                                              \
@@ -40,5 +24,5 @@ static const char *const ignored[] = {
             .down = "mlp.down_proj",                                                                                   \
             .after_ffn = "mlp_ln"}
 
-const cq_family cq_family_gte = {.model_type = "new", .plan = plan_gte, GTE};
-const cq_family cq_family_gte_transformers = {.model_type = "gte", .plan = plan_gte_transformers, GTE};
+const cq_family cq_family_gte = {.model_type = "new", .rotary = {NULL, "rope_theta", 10000, true}, GTE};
+const cq_family cq_family_gte_transformers = {.model_type = "gte", .rotary = {NULL, "rope_theta", 160000, true}, GTE};

@@ -3,22 +3,6 @@
  * version saved by transformers, without adapters, has its own. */
 #include "model/families/family.h"
 
-#include "format/json.h"
-
-static cq_status plan_jina_v3(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rotary_emb_base", 10000, false};
-  plan->ungated = true;
-  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
-  return cq_plan_rotary_read(plan, config, &keys, error);
-}
-
-static cq_status plan_jina_v3_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", 20000, true};
-  plan->ungated = true;
-  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
-  return cq_plan_rotary_read(plan, config, &keys, error);
-}
-
 static const char *const fixed[][2] = {{"use_reg_tokens", "false"}, {"rotary_emb_interleaved", "false"}, {NULL, NULL}};
 static const char *const ignored[] = {"pooler.", "roberta.pooler.", "lm_head.", NULL};
 
@@ -32,19 +16,19 @@ static const char *const ignored[] = {"pooler.", "roberta.pooler.", "lm_head.", 
             .fused_qkv = "mixer.Wqkv",                                                                                 \
             .attention_output = "mixer.out_proj",                                                                      \
             .after_attention = "norm1",                                                                                \
-            .plain_up = "mlp.fc1",                                                                                     \
+            .up = "mlp.fc1",                                                                                           \
             .down = "mlp.fc2",                                                                                         \
             .after_ffn = "norm2"}
 
 const cq_family cq_family_jina_v3 = {
     .model_type = "xlm-roberta",
     .when = {"position_embedding_type", "rotary"},
-    .plan = plan_jina_v3,
+    .rotary = {NULL, "rotary_emb_base", 10000, false},
     JINA_V3,
 };
 
 const cq_family cq_family_jina_v3_transformers = {
     .model_type = "jina_embeddings_v3",
-    .plan = plan_jina_v3_transformers,
+    .rotary = {NULL, "rope_theta", 20000, true},
     JINA_V3,
 };

@@ -14,17 +14,11 @@
 #include "base/error.h"
 #include "format/json.h"
 
-static cq_status plan_rotary(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {.theta = "rope_theta", .otherwise = 1e4, .is_scaled = true};
-  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
-  return cq_plan_rotary_read(plan, config, &keys, error);
-}
-
 static cq_status plan_mistral(cq_plan *plan, const cq_config_source *config, cq_error *error) {
   int64_t window;
   const cq_status status = cq_plan_window(&window, config, error);
   for (int64_t i = 0; !status && i < plan->n_layers; i++) plan->layers[i].window = window;
-  return status ? status : plan_rotary(plan, config, error);
+  return status;
 }
 
 static cq_status plan_qwen(cq_plan *plan, const cq_config_source *config, cq_error *error) {
@@ -34,56 +28,37 @@ static cq_status plan_qwen(cq_plan *plan, const cq_config_source *config, cq_err
   if (!status) status = cq_json_get_int(&first, config->json, "max_window_layers", 0, INT32_MAX, config->path, error);
   if (!status) status = cq_json_get_bool(&used, config->json, "use_sliding_window", config->path, error);
   for (int64_t i = first; !status && i < plan->n_layers; i++) plan->layers[i].window = used ? window : 0;
-  if (!status) status = cq_plan_layer_types(plan, config, used ? window : 0, error);
-  return status ? status : plan_rotary(plan, config, error);
+  return status ? status : cq_plan_layer_types(plan, config, used ? window : 0, error);
 }
 
 static const char *const fixed[][2] = {{"is_causal", "true"}, {"attn_logit_softcapping", "null"}, {NULL, NULL}};
 static const char *const ignored[] = {"lm_head.", "model.lm_head.", NULL};
 
-#define LLAMA_KEYS                                                                                                     \
-  .dim = "hidden_size", .n_layers = "num_hidden_layers", .n_heads = "num_attention_heads",                             \
-  .feed_forward = "intermediate_size", .vocab = "vocab_size", .n_kv_heads = "num_key_value_heads",                     \
-  .head_dim = "head_dim", .n_positions = "max_position_embeddings", .activation = "hidden_act",                        \
-  .norm_eps = "rms_norm_eps", .attention_dropout = "attention_dropout"
-#define LLAMA_NAMES                                                                                                    \
-  .words = "embed_tokens", .layer = "layers.%d.", .query = "self_attn.q_proj", .key = "self_attn.k_proj",              \
-  .value = "self_attn.v_proj", .attention_output = "self_attn.o_proj", .before_attention = "input_layernorm",          \
-  .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj", .before_ffn = "post_attention_layernorm",     \
-  .last_norm = "norm"
+#define LLAMA_KEYS  CQ_KEYS_OF_LLAMA, .activation = "hidden_act"
+#define LLAMA_NAMES CQ_NAMES_OF_LLAMA, .before_ffn = "post_attention_layernorm"
 #define LLAMA_LIKE                                                                                                     \
-  .prefixes = {"model."}, .keys = {LLAMA_KEYS}, .rms = true, .causal = true, .stays_narrow = true, .norm_eps = 1e-6,   \
-  .activation = "silu", .max_positions = 2048, .fixed = fixed, .ignored = ignored
+  .prefixes = {"model."}, .keys = {LLAMA_KEYS}, .rms = true, .stays_narrow = true, .activation = "silu",               \
+  .ignored = ignored, .rotary = {.theta = "rope_theta", .otherwise = 1e4, .is_scaled = true}
+#define DECODER LLAMA_LIKE, .causal = true, .norm_eps = 1e-6, .max_positions = 2048, .fixed = fixed
 
 const cq_family cq_family_llama = {
     .model_type = "llama",
+    DECODER,
+    .names = {LLAMA_NAMES},
+    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}}};
+const cq_family cq_family_eurobert = {
+    .model_type = "eurobert",
     LLAMA_LIKE,
     .names = {LLAMA_NAMES},
     .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}},
-    .plan = plan_rotary};
-const cq_family cq_family_eurobert = {
-    .model_type = "eurobert",
-    .prefixes = {"model."},
-    .keys = {LLAMA_KEYS},
-    .names = {LLAMA_NAMES},
-    .rms = true,
-    .stays_narrow = true,
-    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}, {"mlp_bias", CQ_BIAS_FEED_FORWARD, false}},
     .norm_eps = 1e-5,
-    .activation = "silu",
-    .max_positions = 8192,
-    .ignored = ignored,
-    .plan = plan_rotary};
+    .max_positions = 8192};
 const cq_family cq_family_mistral = {
-    .model_type = "mistral", LLAMA_LIKE, .names = {LLAMA_NAMES}, .n_kv_heads = 8, .plan = plan_mistral};
-const cq_family cq_family_qwen2 = {.model_type = "qwen2",
-                                   LLAMA_LIKE,
-                                   .names = {LLAMA_NAMES},
-                                   .biases = CQ_BIAS_QKV,
-                                   .n_kv_heads = 32,
-                                   .plan = plan_qwen};
+    .model_type = "mistral", DECODER, .names = {LLAMA_NAMES}, .n_kv_heads = 8, .plan = plan_mistral};
+const cq_family cq_family_qwen2 = {
+    .model_type = "qwen2", DECODER, .names = {LLAMA_NAMES}, .biases = CQ_BIAS_QKV, .n_kv_heads = 32, .plan = plan_qwen};
 const cq_family cq_family_qwen3 = {.model_type = "qwen3",
-                                   LLAMA_LIKE,
+                                   DECODER,
                                    .names = {LLAMA_NAMES, .q_norm = "self_attn.q_norm", .k_norm = "self_attn.k_norm"},
                                    .bias_keys = {{"attention_bias", CQ_BIAS_ATTENTION, false}},
                                    .n_kv_heads = 32,

@@ -49,12 +49,6 @@ static const char *const ignored[] = {"cls.", "bert.cls.", "pooler.", "bert.pool
 
 static const char *const fixed_transformers[][2] = {{"hidden_act", "\"silu\""}, {NULL, NULL}};
 
-static cq_status plan_nomic_transformers(cq_plan *plan, const cq_config_source *config, cq_error *error) {
-  const cq_rotary_keys keys = {NULL, "rope_theta", 1000, true};
-  for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
-  return cq_plan_rotary_read(plan, config, &keys, error);
-}
-
 #define NOMIC                                                                                                          \
   .model_type = "nomic_bert", .prefixes = {"bert."}, .post = true, .norm_eps = 1e-12, .activation = "silu",            \
   .max_positions = 2048, .ignored = ignored,                                                                           \
@@ -95,6 +89,6 @@ const cq_family cq_family_nomic_transformers = {
     .keys = {CQ_KEYS_OF_BERT, .head_dim = "head_dim"},
     .biases = CQ_BIAS_NORMS,
     .fixed = fixed_transformers,
-    .plan = plan_nomic_transformers,
+    .rotary = {NULL, "rope_theta", 1000, true},
     NOMIC,
 };

@@ -33,30 +33,17 @@ static cq_status read_keys(cq_plan *plan, const cq_family *f, const cq_config_so
   const char *path = config->path;
   const cq_family_keys *k = &f->keys;
   const int64_t max = INT32_MAX;
-  const struct {
-    int64_t *value;
-    const char *key;
-    int64_t min, max;
-    bool required;
-  } wanted[] = {{&plan->dim, k->dim, 1, 65536, true},
-                {&plan->n_layers, k->n_layers, 0, 1024, true},
-                {&plan->n_heads, k->n_heads, 1, 4096, true},
-                {&plan->feed_forward, k->feed_forward, 1, 1 << 20, true},
-                {&plan->vocab, k->vocab, 1, max, true},
-                {&plan->n_kv_heads, k->n_kv_heads, 1, 4096, false},
-                {&plan->head_dim, k->head_dim, 1, 65536, false},
-                {&plan->n_positions, k->n_positions, 1, max, false},
-                {&plan->n_types, k->n_types, 0, 1024, false}};
-  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
-    if (!wanted[i].key) continue;
-    const cq_status status =
-        cq_json_get_int(wanted[i].value, json, wanted[i].key, wanted[i].min, wanted[i].max, path, error);
-    if (status) return status;
-    if (wanted[i].required && !cq_json_has(json, wanted[i].key))
-      return cq_fail_file(error, CQ_ERR_FORMAT, path, "key '%s' is missing", wanted[i].key);
-  }
-  cq_status status = CQ_OK;
-  if (f->names.positions) status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
+  const cq_config_integer wanted[] = {{&plan->dim, k->dim, 1, 65536, true},
+                                      {&plan->n_layers, k->n_layers, 0, 1024, true},
+                                      {&plan->n_heads, k->n_heads, 1, 4096, true},
+                                      {&plan->feed_forward, k->feed_forward, 1, 1 << 20, true},
+                                      {&plan->vocab, k->vocab, 1, max, true},
+                                      {&plan->n_kv_heads, k->n_kv_heads, 1, 4096, false},
+                                      {&plan->head_dim, k->head_dim, 1, 65536, false},
+                                      {&plan->n_positions, k->n_positions, 1, max, false},
+                                      {&plan->n_types, k->n_types, 0, 1024, false}};
+  cq_status status = cq_config_integers(wanted, sizeof wanted / sizeof *wanted, json, path, error);
+  if (!status && f->names.positions) status = cq_json_get_int(&plan->pad_id, json, "pad_token_id", 0, max, path, error);
   if (!status && k->norm_eps) status = cq_json_get_number(&plan->norm_eps, json, k->norm_eps, path, error);
   if (!status) status = cq_config_rate(&plan->dropout, json, k->dropout, path, error);
   if (!status) status = cq_config_rate(&plan->attention_dropout, json, k->attention_dropout, path, error);
@@ -101,15 +88,11 @@ static cq_status make_plan(cq_plan *plan, const cq_family *f, const cq_config_so
   plan->max_length = plan->n_positions;
   plan->any_length = !f->names.positions;
   plan->n_turned = plan->head_dim;
-  plan->layers = cq_arena_array(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
+  plan->layers = cq_arena_array_zeroed(config->arena, (size_t)plan->n_layers, sizeof *plan->layers);
   if (!plan->layers) return cq_fail_memory(error, "a plan of layers");
-  memset(plan->layers, 0, (size_t)plan->n_layers * sizeof *plan->layers);
-  if (f->keys.theta) {
-    double theta = f->theta;
-    status = cq_json_get_number(&theta, config->json, f->keys.theta, config->path, error);
-    const json_t *scaling = f->keys.rope_scaling ? json_object_get(config->json, f->keys.rope_scaling) : NULL;
-    if (!status) status = cq_plan_rotary(plan, config, theta, scaling, error);
-    for (int64_t i = 0; !status && i < plan->n_layers; i++) plan->layers[i].rotary = 1;
+  if (f->rotary.theta) {
+    status = cq_plan_rotary_read(plan, config, &f->rotary, error);
+    for (int64_t i = 0; i < plan->n_layers; i++) plan->layers[i].rotary = 1;
   }
   return status || !f->plan ? status : f->plan(plan, config, error);
 }
@@ -263,11 +246,9 @@ cq_status cq_family_open(cq_transformer *t, const cq_family *family, const cq_mo
   t->n_positions = plan.n_positions;
   t->any_length = plan.any_length;
   t->norm_eps = plan.norm_eps;
-  t->stack.blocks = cq_arena_array(source->arena, (size_t)plan.n_layers, sizeof *t->stack.blocks);
-  if (t->stack.blocks) memset(t->stack.blocks, 0, (size_t)plan.n_layers * sizeof *t->stack.blocks);
-  t->base.params = cq_arena_array(source->arena, max_params, sizeof *t->base.params);
+  t->stack.blocks = cq_arena_array_zeroed(source->arena, (size_t)plan.n_layers, sizeof *t->stack.blocks);
+  t->base.params = cq_arena_array_zeroed(source->arena, max_params, sizeof *t->base.params);
   if (!t->stack.blocks || !t->base.params) return cq_fail_memory(error, "transformer");
-  memset(t->base.params, 0, max_params * sizeof *t->base.params);
   t->stack.n_blocks = plan.n_layers;
   memcpy(t->stack.rotary, plan.rotary, sizeof plan.rotary);
   t->stack.n_rotary = plan.n_rotary;
