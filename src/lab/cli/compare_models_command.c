@@ -51,8 +51,15 @@ static const char *heading_of(const char *figure) {
   return headings[i][1];
 }
 
+static void empty_cell(cli_table *table) {
+  cli_table_cell(table, "%s", "");
+}
+
 static void csv_cell(cli_table *table, double x) {
-  cli_table_cell(table, isnan(x) ? "" : "%.9g", x);
+  if (isnan(x))
+    empty_cell(table);
+  else
+    cli_table_cell(table, "%.9g", x);
 }
 
 static void difference_cells(cli_table *table, const char *label, const cq_model_difference *d, bool csv) {
@@ -63,10 +70,13 @@ static void difference_cells(cli_table *table, const char *label, const cq_model
   for (size_t i = 0; csv && i < sizeof numbers / sizeof *numbers; i++) csv_cell(table, numbers[i]);
   if (csv) return;
   for (size_t i = 0; i < 2; i++) cli_table_cell(table, isnan(numbers[i]) ? "undefined" : "%.2f", 100 * numbers[i]);
-  const bool undefined = isnan(d->difference);
-  cli_table_cell(table, undefined ? "" : "%+.2f", 100 * d->difference);
-  cli_table_cell(table, undefined ? "" : "[%+.2f, %+.2f]", 100 * d->low, 100 * d->high);
-  cli_table_cell(table, undefined ? "" : "%.4f", d->p);
+  if (isnan(d->difference)) {
+    for (int i = 0; i < 3; i++) empty_cell(table);
+    return;
+  }
+  cli_table_cell(table, "%+.2f", 100 * d->difference);
+  cli_table_cell(table, "[%+.2f, %+.2f]", 100 * d->low, 100 * d->high);
+  cli_table_cell(table, "%.4f", d->p);
 }
 
 /* Figure by figure, so that the files of one stand together. */
