@@ -460,7 +460,7 @@ cq_status cq_analyze(cq_slice **out, size_t *n, cq_slice text, const cq_analysis
   for (size_t i = 0; !status && i < n_terms; i++) n_bytes += terms[i].n;
   if (!status && !(*out = cq_alloc(n_terms * sizeof **out + n_bytes))) /* one block: the slices, then their bytes */
     status = cq_fail_memory(error, "the terms of a text");
-  char *bytes = (char *)(*out + n_terms);
+  char *bytes = status ? NULL : (char *)(*out + n_terms);
   for (; !status && *n < n_terms; bytes += terms[(*n)++].n) {
     memcpy(bytes, terms[*n].data, terms[*n].n);
     (*out)[*n] = (cq_slice){bytes, terms[*n].n};
