@@ -86,7 +86,8 @@ static bool add_ids(serve_request *r, const json_t *list, const char *field, con
   const size_t first = o->keeps_end ? n - kept : 0;
   int32_t *ids = malloc(kept * sizeof *ids);
   size_t *starts = malloc((n_sequences + 1) * sizeof *starts);
-  bool is_fine = (ids && starts) || serve_fail_memory(r);
+  bool is_fine = ids && starts;
+  if (!is_fine) serve_fail_memory(r);
   for (size_t i = 0; is_fine && i < kept; i++) {
     const json_t *id = json_array_get(list, first + i);
     ids[i] = (int32_t)json_integer_value(id);
