@@ -77,11 +77,10 @@ typedef struct cq_student_options {
   bool keep_words;    /**< NEW_VOCABULARY, UNIGRAM: keep the words of `from`, besides vocab_size pieces */
   /** STATIC with `from`: a piece with share p of the text has weight smoothing / (smoothing + p); 0: 1 */
   double smoothing;
-  int n_components; /**< STATIC with `from`: principal components removed, max dim / 8 */
-  /** May be NULL; called on the calling thread */
-  cq_student_progress_fn progress;
+  int n_components;                /**< STATIC with `from`: principal components removed, max dim / 8 */
+  int embedding_dim;               /**< of factorized word embeddings: BERT becomes ELECTRA; 0: the hidden size */
+  cq_student_progress_fn progress; /**< may be NULL; called on the calling thread */
   void *progress_context;
-  int embedding_dim; /**< of factorized word embeddings: BERT becomes ELECTRA; 0: the hidden size */
 } cq_student_options;
 /** A new vocabulary of 32,000 pieces, placed by alignment: group "student". */
 CQ_DEFAULT_OPTIONS(cq_student_options, cq_student_default_options, student)

@@ -26,7 +26,7 @@ static cq_status put_vocab_piece(cq_tokenizer *t, cq_slice text, double score, i
   return CQ_OK;
 }
 
-/* Pieces of a class in front of the file's, which count from n_left_out on, and behind them: <mask>, or T5's extra
+/* Pieces of a class in front of the file's, which count from n_left_out on, and after them: <mask>, or T5's extra
  * ones. */
 typedef struct layout {
   const char *own[5]; /* [n_own]; <unk> is the fourth */

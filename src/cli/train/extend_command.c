@@ -20,9 +20,7 @@ static int run_extend(const cli_call *call) {
 const cli_command cli_extend = {
     .name = "extend",
     .summary = "extend a model to new languages with one command",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "Makes a model that gives sentences of new languages the vectors that MODEL gives their "
                    "translations. It holds out pairs of each file, makes a student with a new vocabulary ('calque "
                    "model new'), and trains it for the time given ('calque distill'). Each choice is printed with the "

@@ -28,17 +28,14 @@ static bool watch_training(void *context, const cq_training_progress *p) {
     cq_print_text(stderr, (cq_slice){p->text, n});
     if (n == 0 || p->text[n - 1] != '\n') fputc('\n', stderr);
   }
-  if (training) {
-    cli_duration(left, p->seconds_left);
+  cli_duration(left, p->seconds_left);
+  if (training)
     snprintf(remark, sizeof remark, "epoch %.2f  loss %.6f  %.0f sentences/s  %s left", p->epoch, p->loss,
              p->sentences_per_second, left);
-  } else if (p->sentences_per_second > 0) {
-    cli_duration(left, p->seconds_left);
+  else if (p->sentences_per_second > 0)
     snprintf(remark, sizeof remark, "%.0f sentences/s  %s left", p->sentences_per_second, left);
-  } else if (p->seconds_left > 0) {
-    cli_duration(left, p->seconds_left);
+  else if (p->seconds_left > 0)
     snprintf(remark, sizeof remark, "%s left", left);
-  }
   if (!p->text && (training || p->n_steps)) {
     bool last = p->n_steps && p->step >= p->n_steps;
     cli_progress_draw(&w->line, p->phase, p->step, p->n_steps, remark,

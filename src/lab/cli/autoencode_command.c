@@ -83,9 +83,7 @@ static int run_translate(const cli_call *call) {
 static const cli_command autoencode_translate = {
     .name = "translate",
     .summary = "translate sentences",
-    .arguments = "[FILE...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description =
         "Translates sentences, one per line, from files or standard input. Each is encoded into one vector, which is "
         "all that the decoder of the other language gets, unless it was trained to start from the encoder's states.",

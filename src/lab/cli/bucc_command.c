@@ -209,9 +209,7 @@ static int run_bucc(const cli_call *call) {
 const cli_command cli_eval_bucc = {
     .name = "bucc",
     .summary = "precision, recall and F1 of mined pairs",
-    .arguments = "GOLD PAIRS [GOLD PAIRS]",
-    .min_arguments = 2,
-    .max_arguments = 4,
+    CLI_ARGUMENTS("GOLD PAIRS [GOLD PAIRS]", 2, 4),
     .description = "Compares mined pairs with a gold standard. Pairs are lines of score, source id and target id, as "
                    "'calque mine' prints for files with ids; gold is lines of source id and target id. The threshold "
                    "is the one with the highest F1 on the first two files; the second two are a test set. Pairs that "

@@ -70,9 +70,7 @@ static int run_clir_build(const cli_call *call) {
 static const cli_command clir_build = {
     .name = "build",
     .summary = "train cross-lingual word vectors on comparable test collections",
-    .arguments = "VECTORS",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("VECTORS", 1, 1),
     .description = "For each topic, shuffles the words of relevant documents in all languages into one text, trains "
                    "word vectors on it (skip-gram or CBOW), and writes them in word2vec's text format.",
     .example = "calque clir build vectors.txt" CLI_CLIR_EXAMPLE,
@@ -149,9 +147,7 @@ static int run_clir_expand(const cli_call *call) {
 static const cli_command clir_expand = {
     .name = "expand",
     .summary = "show how a query is translated to another language",
-    .arguments = "[VECTORS] QUERY...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[VECTORS] QUERY...", 1, -1),
     .description = "Prints lines of query word (* for the sum of all), cosine and word of the other language, "
                    "separated by tabs. With --method cognates the figure is the probability that both are the same "
                    "word.",
@@ -226,9 +222,7 @@ static int run_clir_run(const cli_call *call) {
 static const cli_command clir_run = {
     .name = "run",
     .summary = "search for topics in another language, as a TREC run",
-    .arguments = "[VECTORS]",
-    .min_arguments = 0,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("[VECTORS]", 0, 1),
     .description = "Searches for each topic in documents of another language. Prints a TREC run: lines of topic, Q0, "
                    "document, rank, score and tag. If --from and --to are the same language, the run is "
                    "monolingual; with --method cognates it uses the same feedback. Without --hold-out it includes "

@@ -144,9 +144,7 @@ static int run_compare(const cli_call *call) {
 const cli_command cli_compare = {
     .name = "compare",
     .summary = "significance tests between ranked runs",
-    .arguments = "QRELS RUN RUN...",
-    .min_arguments = 3,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("QRELS RUN RUN...", 3, -1),
     .description =
         "Evaluates TREC runs against relevance judgments and compares each to the first: means, their difference, on "
         "how many topics it won, lost and tied, and the p-value of a paired two-sided test, uncorrected and corrected "

@@ -181,9 +181,7 @@ static int run_compare_models(const cli_call *call) {
 const cli_command cli_eval_compare = {
     .name = "compare",
     .summary = "do two models differ significantly on the same files? (paired bootstrap)",
-    .arguments = "[LABEL=]FILE...",
-    .min_arguments = 1,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[LABEL=]FILE...", 1, -1),
     .description =
         "Measures two models on the same files as 'eval translation', 'eval sts' or 'eval search' do, and tests each "
         "difference by the paired bootstrap: rows are drawn with replacement, the same ones for both models, and the "

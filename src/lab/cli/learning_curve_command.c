@@ -201,9 +201,7 @@ static int run_losses(const cli_call *call) {
 const cli_command cli_plot_losses = {
     .name = "losses",
     .summary = "plot a run's losses and its BLEU on the dev set (learning curve)",
-    .arguments = "MODEL",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("MODEL", 1, 1),
     .description = "MODEL is what `calque autoencode train` has written or is writing: if MODEL.work exists, its "
                    "current run is drawn. It may also be the log of such a run, log.jsonl in these directories.",
     .example = "calque autoencode plot losses fr-it -o losses.svg",
@@ -341,9 +339,7 @@ static int run_plot(const cli_call *call) {
 const cli_command cli_plot = {
     .name = "plot",
     .summary = "learning curves of training runs, as SVG",
-    .arguments = "[LABEL=]RUN...",
-    .min_arguments = 1,
-    .max_arguments = MAX_RUNS,
+    CLI_ARGUMENTS("[LABEL=]RUN...", 1, MAX_RUNS),
     .description =
         "Draws the learning curves of a run of distill, extend, finetune or autoencode train, from its log: the loss, "
         "and translation accuracy, Spearman's correlation (STS) and MSE on the dev sets. RUN is the model that a run "

@@ -42,9 +42,7 @@ static int run_lexical_build(const cli_call *call) {
 static const cli_command lexical_build = {
     .name = "build",
     .summary = "index documents by their words",
-    .arguments = "INDEX FILE...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX FILE...", 2, -1),
     .description = "Reads files and directories, plain or compressed: TREC documents (<DOC><DOCNO>...), JSON lines "
                    "with \"id\" and \"text\", or lines of id, tab and text; the format is recognized by how a file "
                    "begins. Words are split at Unicode's word boundaries, with dictionaries for Chinese, Japanese and "
@@ -85,9 +83,7 @@ static int run_lexical_search(const cli_call *call) {
 static const cli_command lexical_search = {
     .name = "search",
     .summary = "search an index of words by BM25 or query likelihood",
-    .arguments = "INDEX QUERY...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("INDEX QUERY...", 2, -1),
     .description = "Ranks documents by query likelihood or BM25. Prints lines of score and id, separated by a tab, "
                    "best first.",
     .example = "calque lexical search news.lexical \"steigende Mieten in der Hauptstadt\"",
@@ -132,9 +128,7 @@ static int run_lexical_run(const cli_call *call) {
 static const cli_command lexical_run = {
     .name = "run",
     .summary = "search for all topics of a test collection, as a TREC run",
-    .arguments = "INDEX TOPICS",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("INDEX TOPICS", 2, 2),
     .description = "Searches for each topic of a test collection. Topics are TREC's, FIRE's or CLEF's (<top>), JSON "
                    "lines, or lines of id, tab and query. Prints a TREC run, lines of topic, Q0, document, rank, score "
                    "and tag, which 'calque eval retrieval' compares with relevance judgments.",
@@ -184,9 +178,7 @@ static int run_lexical_terms(const cli_call *call) {
 static const cli_command lexical_terms = {
     .name = "terms",
     .summary = "show the terms that a text is indexed under",
-    .arguments = "[TEXT...]",
-    .min_arguments = 0,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("[TEXT...]", 0, -1),
     .description = "Prints the terms of each text, or of each line of standard input, separated by blanks.",
     .example = "calque lexical terms --language en \"The houses' roofs were leaking\"",
     CLI_GROUP(&cq_group_analysis),
@@ -211,9 +203,7 @@ static int run_lexical_info(const cli_call *call) {
 static const cli_command lexical_info = {
     .name = "info",
     .summary = "show the size of an index, and how its text was analyzed",
-    .arguments = "INDEX",
-    .min_arguments = 1,
-    .max_arguments = 1,
+    CLI_ARGUMENTS("INDEX", 1, 1),
     .example = "calque lexical info news.lexical",
     .run = run_lexical_info,
 };

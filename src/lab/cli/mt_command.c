@@ -243,9 +243,7 @@ static int run_mt(const cli_call *call) {
 const cli_command cli_eval_mt = {
     .name = "mt",
     .summary = "BLEU, chrF and METEOR of translations against references",
-    .arguments = "HYPOTHESES REFERENCES...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("HYPOTHESES REFERENCES...", 2, -1),
     .description =
         "Compares translations, one sentence per line, with one or more files of reference translations, plain or "
         "compressed, all with the same number of lines. BLEU, chrF and chrF++ are sacreBLEU's figures and have its "

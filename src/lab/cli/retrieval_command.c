@@ -86,9 +86,7 @@ static int run_retrieval(const cli_call *call) {
 const cli_command cli_eval_retrieval = {
     .name = "retrieval",
     .summary = "MAP, nDCG, precision, recall of ranked documents",
-    .arguments = "QRELS RUN",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("QRELS RUN", 2, 2),
     .description = "Compares a run with relevance judgments, both plain or compressed. A run has lines of topic, Q0, "
                    "document, rank, score and tag; judgments have lines of topic, iteration, document and relevance. "
                    "Prints lines of measure, topic and figure, the same as trec_eval's.",

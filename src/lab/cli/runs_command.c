@@ -35,9 +35,7 @@ static int run_clir_dense(const cli_call *call) {
 const cli_command cli_clir_dense = {
     .name = "dense",
     .summary = "rank documents by a multilingual model's vectors, as a TREC run",
-    .arguments = "DOCS TOPICS",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("DOCS TOPICS", 2, 2),
     .description = "Dense retrieval with a bi-encoder, for example a distilled student: ranks the documents of a test "
                    "collection by cosine. Compare the run with lexical ones by 'calque eval retrieval', or fuse them.",
     .example = "calque clir dense --model multilingual docs.hi.trec topics.en.xml >dense.txt",
@@ -70,9 +68,7 @@ static int run_clir_fuse(const cli_call *call) {
 const cli_command cli_clir_fuse = {
     .name = "fuse",
     .summary = "fuse several runs into one (reciprocal rank fusion)",
-    .arguments = "RUN RUN...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("RUN RUN...", 2, -1),
     .description = "Reciprocal rank fusion, for example of a lexical and a dense run (hybrid search): a document's "
                    "score is the sum of 1 / (rank constant + its rank) over the runs that have it.",
     .example = "calque clir fuse lexical.txt dense.txt >fused.txt",

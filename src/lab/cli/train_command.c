@@ -28,9 +28,7 @@ static const cq_option options[] = {CLI_AUTOENCODE_OPTIONS};
 const cli_command cli_autoencode_train = {
     .name = "train",
     .summary = "train an encoder and a decoder of each language around one space",
-    .arguments = "MODEL PAIRS...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("MODEL PAIRS...", 2, -1),
     .description =
         "PAIRS are files of two tab-separated columns, plain or compressed, each with its languages before it: "
         "fr,it=FILE. Text in one language is it=FILE, or ,it=FILE if it is the second column. Any number of languages "

@@ -57,9 +57,7 @@ static int run_words_train(const cli_call *call) {
 static const cli_command words_train = {
     .name = "train",
     .summary = "train word vectors on text",
-    .arguments = "CORPUS VECTORS",
-    .min_arguments = 2,
-    .max_arguments = 2,
+    CLI_ARGUMENTS("CORPUS VECTORS", 2, 2),
     .description = "CORPUS has one document per line, words separated by blanks (`calque lexical terms` makes such "
                    "lines); plain or compressed. VECTORS is written in word2vec's text format. Skip-gram with negative "
                    "sampling as in gensim, or CBOW; with subwords as in fastText.",
@@ -124,9 +122,7 @@ static int run_words_nearest(const cli_call *call) {
 static const cli_command words_nearest = {
     .name = "nearest",
     .summary = "show a word's nearest neighbors",
-    .arguments = "VECTORS WORD...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("VECTORS WORD...", 2, -1),
     .description = "Prints lines of word, cosine and neighbor, separated by tabs, best first.",
     .example = "calque words nearest vectors.txt river --top 5",
     CLI_OPTIONS(struct nearest_args, nearest_options),
@@ -158,9 +154,7 @@ static int run_words_loss(const cli_call *call) {
 static const cli_command words_loss = {
     .name = "loss",
     .summary = "measure how well trained vectors predict a text's words",
-    .arguments = "CORPUS PREFIX...",
-    .min_arguments = 2,
-    .max_arguments = -1,
+    CLI_ARGUMENTS("CORPUS PREFIX...", 2, -1),
     .description = "Prints the mean loss per pair of word and neighbor for each state PREFIX.in.npy, PREFIX.out.npy, "
                    "PREFIX.vocab. "
                    "Windows and negatives are drawn from the seed, the same for every state.",

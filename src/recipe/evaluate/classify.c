@@ -30,13 +30,11 @@ static void vectors_free(labeled_vectors *v) {
 /* Numbers the class names in the order of the training data; writes the numbers to v. */
 static cq_status number_classes(labeled_vectors *v, cq_intern *classes, const char *file, const cq_eval_options *o,
                                 cq_error *error) {
-  char text[400];
   for (size_t i = 0; i < v->rows.n; i++)
     if ((v->classes[i] = cq_intern_put(classes, v->rows.column[1][i])) == CQ_INTERN_NONE)
       return cq_fail_memory(error, "classes");
-  snprintf(text, sizeof text, "%.250s: %u classes in %zu rows: are these labels, in column 2?", file, classes->n,
-           v->rows.n);
-  if (classes->n > 2 && 2 * classes->n > v->rows.n && o->notice) o->notice(o->notice_context, text);
+  if (classes->n > 2 && 2 * classes->n > v->rows.n)
+    CQ_NOTIFY(o, "%s: %u classes in %zu rows: are these labels, in column 2?", file, classes->n, v->rows.n);
   return CQ_OK;
 }
 
@@ -62,10 +60,9 @@ static cq_status keep_labeled(cq_rows *rows, const char *file, const cq_eval_opt
     if (kind) continue;
     rows->column[0][n] = columns[0], rows->column[1][n++] = cq_slice_trimmed(columns[1]);
   }
-  char text[400];
-  snprintf(text, sizeof text, "%.250s: left out: %zu rows without a label (-1 or -)%s", file, n_missing,
-           rows->n - n > n_missing ? ", the names of the columns" : "");
-  if (n < rows->n && o->notice) o->notice(o->notice_context, text);
+  if (n < rows->n)
+    CQ_NOTIFY(o, "%s: left out: %zu rows without a label (-1 or -)%s", file, n_missing,
+              rows->n - n > n_missing ? ", the names of the columns" : "");
   rows->n = n;
   return n ? CQ_OK : cq_fail_file(error, CQ_ERR_ARGUMENT, file, "no row has a label");
 }

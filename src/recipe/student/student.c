@@ -190,8 +190,11 @@ static cq_status make_vocabulary(cq_tokenizer **out, const char *kept, const cq_
                                  const cq_tokenizer *old, cq_error *error) {
   if (!kept || o->vocabulary == CQ_VOCABULARY_WORDS) return train_vocabulary(out, o, lowercase, old, error);
   if (cq_file_exists(kept)) return cq_tokenizer_open(out, kept, false, error);
-  const cq_status status = train_vocabulary(out, o, lowercase, old, error);
-  return status ? status : keep_vocabulary(*out, kept, error);
+  cq_status status = train_vocabulary(out, o, lowercase, old, error);
+  if (status || !(status = keep_vocabulary(*out, kept, error))) return status;
+  cq_tokenizer_free(*out);
+  *out = NULL;
+  return status;
 }
 
 /* --- a new vocabulary under an old body --- */
@@ -227,10 +230,7 @@ static cq_status change_vocabulary(cq_encoder *e, const char *kept, const cq_stu
   const bool folds = cq_tokenizer_describe(m->tokenizer)->lowercase || m->lowercase;
   if (folds && o->keep_case) tell_notice(o, "the model knows lower-case text only: the new vocabulary folds case");
   cq_status status = make_vocabulary(&tokenizer, kept, o, !o->keep_case || folds, m->tokenizer, error);
-  if (status) {
-    cq_tokenizer_free(tokenizer);
-    return status;
-  }
+  if (status) return status;
   const int64_t n = cq_tokenizer_describe(tokenizer)->vocab_size;
   float *made, *rows = cq_alloc_array((size_t)n, (size_t)table->cols * sizeof *rows);
   const float *old_rows = cq_param_f32(&made, table);
@@ -411,10 +411,7 @@ static cq_status make_fresh(cq_encoder **out, const char *directory, const char 
   const int length = o->max_seq_length > 0 ? o->max_seq_length : 128;
   cq_tokenizer *tokenizer = NULL;
   cq_status status = make_vocabulary(&tokenizer, kept, o, !o->keep_case, NULL, error);
-  if (status) {
-    cq_tokenizer_free(tokenizer);
-    return status;
-  }
+  if (status) return status;
   if (o->kind == CQ_STUDENT_TRANSFORMER) {
     status = fresh_transformer(out, directory, o, length, tokenizer, random, error);
   } else if (!(status = cq_encoder_new(out, error))) {
