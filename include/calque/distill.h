@@ -20,9 +20,12 @@ extern "C" {
 #endif
 
 typedef enum cq_dim_match {
-  CQ_DIM_EQUAL,   /**< student and teacher have the same dimension (otherwise CQ_ERR_ARGUMENT) */
-  CQ_DIM_PROJECT, /**< a learned Dense module is appended to the student */
-  CQ_DIM_TRUNCATE /**< the teacher's first dimensions are the target */
+  CQ_DIM_EQUAL, /**< student and teacher have the same dimension (otherwise CQ_ERR_ARGUMENT) */
+  /** a learned Dense module is appended to the student if they differ; it begins as the linear map from the student's
+   * vectors to the teacher's (ridge regression) */
+  CQ_DIM_PROJECT,
+  CQ_DIM_TRUNCATE, /**< the teacher's first dimensions are the target */
+  CQ_DIM_FIT       /**< as CQ_DIM_PROJECT, also if they agree: for a student from another vector space */
 } cq_dim_match;
 typedef struct cq_distill_options {
   size_t size;

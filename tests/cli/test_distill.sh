@@ -175,23 +175,34 @@ stderr_has "no sentences (150 lines, 150 malformed, 0 too long)"
 expect 2 ${alone/--source-text plain.txt/} --output none
 stderr_has "at least one file to train on is needed (train, source-text)"
 
-# Averaged weights are a candidate: at a rate that stays high their mean is better than the last of them.
-average="distill --teacher $TEACHER --student student --dim-match project --cache cache --train de=de.tsv
-  --dev de=dev.tsv --batch 4 --steps 305 --evaluate-every 5 --lr 0.05 --schedule constant --best-by mse"
-expect 0 $average --output weights --threads 2
-stderr_has "wrote weights (the model after step"
-expect 0 $average --average 20 --output mean --threads 2
-stderr_has "step 305, mean of the last 20 evaluations' weights"
-stderr_has "wrote mean (the model after step 305, the mean of 20 evaluations' weights)"
-expect 0 $average --average 20 --output mean1 --threads 1 --json
-stdout_has '"best_step": 305'
-stdout_has '"averaged": 20'
-grep -q "the mean of the weights at 20 evaluations up to step 305" mean/README.md || fail "the card does not tell"
-[ "$(grep -c '"type": *"average"' mean/log.jsonl)" -eq 19 ] || fail "not 19 evaluations of means in the log"
-for file in $(cd mean && find . -name '*.safetensors'); do same "mean/$file" "mean1/$file"; done
 dev_mse() { # MODEL
   "$PROGRAM" eval mse --model "$1" --teacher "$TEACHER" --csv dev.tsv 2>stderr | tail -n 1 | cut -d , -f 3
 }
+
+# A student begins as the linear map to the teacher's space, also where the dimensions agree.
+expect 0 model new --kind static --text de.tsv --vocab-size 80 --dim 24 other
+for how in equal fit; do
+  expect 0 distill --teacher "$TEACHER" --student other --dim-match $how --cache cache --train de=de.tsv --steps 1 --lr 1e-9 \
+    --output start-$how
+done
+[ -d start-fit/1_Dense ] && [ ! -d start-equal/1_Dense ] || fail "not the one Dense that was asked for"
+awk -v fit="$(dev_mse start-fit)" -v equal="$(dev_mse start-equal)" 'BEGIN { exit !(fit != "" && fit < 0.5 * equal) }' ||
+  fail "no better start: $(dev_mse start-equal), then $(dev_mse start-fit)"
+
+# Averaged weights are a candidate: at a rate that stays high their mean is better than the last of them.
+average="distill --teacher $TEACHER --student other --cache cache --train de=de.tsv
+  --dev de=dev.tsv --batch 4 --steps 605 --evaluate-every 5 --lr 0.2 --schedule constant --best-by mse"
+expect 0 $average --output weights --threads 2
+stderr_has "wrote weights (the model after step"
+expect 0 $average --average 20 --output mean --threads 2
+stderr_has "step 605, mean of the last 20 evaluations' weights"
+stderr_has "wrote mean (the model after step 605, the mean of 20 evaluations' weights)"
+expect 0 $average --average 20 --output mean1 --threads 1 --json
+stdout_has '"best_step": 605'
+stdout_has '"averaged": 20'
+grep -q "the mean of the weights at 20 evaluations up to step 605" mean/README.md || fail "the card does not tell"
+[ "$(grep -c '"type": *"average"' mean/log.jsonl)" -eq 19 ] || fail "not 19 evaluations of means in the log"
+for file in $(cd mean && find . -name '*.safetensors'); do same "mean/$file" "mean1/$file"; done
 awk -v is="$(dev_mse mean)" -v of="$(dev_mse weights)" 'BEGIN { exit !(is != "" && is < 0.8 * of) }' ||
   fail "the mean is no better: $(dev_mse weights), then $(dev_mse mean)"
 

@@ -22,12 +22,13 @@
 #include "recipe/train/columns.h"
 #include "recipe/train/distillation.h"
 #include "recipe/train/hard_negatives.h"
+#include "recipe/train/projection.h"
 #include "text/typed.h"
 #include "train/soft_contrast.h"
 
 #include <math.h>
 
-static const char *const dim_matches[] = {"equal", "project", "truncate", NULL};
+static const char *const dim_matches[] = {"equal", "project", "truncate", "fit", NULL};
 
 #define TEMPERATURE 0.05
 
@@ -48,7 +49,8 @@ static const cq_option option_rows[] = {
              "teacher's vectors of it. Use it with --train, or alone to make a smaller model with the same vectors")},
     {CQ_CHOICE(O, "dim-match", dim_match, CHANGES, CQ_DIM_EQUAL, dim_matches, "HOW",
                "if student and teacher differ in dimension: refuse (equal), learn a projection (project), "
-               "or use the teacher's first dimensions (truncate)")},
+               "or use the teacher's first dimensions (truncate); fit: learn a projection in any case, which begins "
+               "as the linear map from the student's vectors to the teacher's")},
     {CQ_NUMBER(
         O, "contrast", contrast, CHANGES, 0, 0, 1e6, "WEIGHT",
         "weight of a contrastive loss with the teacher's similarities as soft labels, added to the squared distance "
@@ -183,27 +185,37 @@ static cq_status prepare_teacher(run *r, cq_error *error) {
 
 /* ---- the student ---- */
 
-/* Appends a Dense from the student's width to the teacher's; a normalizing student still normalizes. */
+/* Whether a linear map to the teacher's space is appended. */
+static bool is_projected(const run *r) {
+  return r->o.dim_match == CQ_DIM_FIT ||
+         (r->o.dim_match == CQ_DIM_PROJECT && cq_encoder_full_dim(r->training.encoder) != r->teacher.dim);
+}
+
+/* Fits it to the texts of the first batches. */
 static cq_status append_projection(run *r, cq_error *error) {
-  cq_encoder *e = r->training.encoder;
-  cq_module *dense, *normalize = NULL;
-  cq_random random = cq_random_seeded(r->training.o->seed, 0x0de15e);
-  const bool normalized = e->modules[e->n_modules - 1]->type->has_unit_length;
-  if (normalized) e->n_modules--; /* it has no parameters; a wider one follows */
-  char *path = cq_arena_printf(&e->arena, "%zu_Dense", e->n_modules);
-  char *end = cq_arena_printf(&e->arena, "%zu_Normalize", e->n_modules + 1);
-  if (!path || !end) return cq_fail_memory(error, "projection");
-  cq_status status =
-      cq_dense_new(&dense, cq_encoder_full_dim(e), r->teacher.dim, CQ_IDENTITY, path, &random, &e->arena, error);
-  if (!status) status = cq_encoder_append(e, dense, error);
-  if (!status && normalized) status = cq_normalize_new(&normalize, r->teacher.dim, end, &e->arena, error);
-  if (!status && normalized) status = cq_encoder_append(e, normalize, error);
-  return status ? status : cq_encoder_pack(e, r->training.ctx, false, error);
+  enum { MAX_TEXTS = 8192 };
+  const size_t n = (size_t)r->training.o->batch_pairs;
+  const uint64_t n_batches = cq_min(r->n_batches ? r->n_batches : UINT64_MAX, (MAX_TEXTS + n - 1) / n);
+  cq_slice *texts = cq_alloc_array(n_batches * n, sizeof *texts);
+  const float **targets = cq_alloc_array(n_batches * n, sizeof *targets);
+  for (uint64_t b = 0; texts && targets && b < n_batches; b++) {
+    cq_sampler_draw(r->pairs, &r->sampler, b, n);
+    for (size_t i = 0; i < n; i++) {
+      texts[b * n + i] = r->data.targets[r->pairs[i].target];
+      targets[b * n + i] = cq_cached_encoder_vector(&r->teacher, r->data.sources[r->pairs[i].source]);
+    }
+  }
+  const cq_status status = texts && targets ? cq_projection_append(r->training.encoder, texts, targets, n_batches * n,
+                                                                   (size_t)r->teacher.dim, r->training.ctx, error)
+                                            : cq_fail_memory(error, "a projection");
+  cq_free(texts);
+  cq_free(targets);
+  return status;
 }
 
 /* Checks prefixes against the student's final dimensions. */
 static cq_status check_prefixes(const run *r, cq_error *error) {
-  const int dim = cq_encoder_full_dim(r->training.encoder);
+  const int dim = is_projected(r) ? (int)r->teacher.dim : cq_encoder_full_dim(r->training.encoder);
   for (size_t i = 0; i < r->o.n_matryoshka; i++)
     if (r->o.matryoshka[i] >= dim)
       return cq_fail(error, CQ_ERR_ARGUMENT, "matryoshka is %d, expected fewer dimensions than the student's %d",
@@ -221,7 +233,8 @@ static cq_status open_student(run *r, cq_error *error) {
                    t ? cq_tokenizer_describe(t)->type : "one of whole words");
   const int dim = cq_encoder_full_dim(r->training.encoder);
   switch (o->dim_match) {
-  case CQ_DIM_PROJECT: return dim == r->teacher.dim ? CQ_OK : append_projection(r, error);
+  case CQ_DIM_FIT:
+  case CQ_DIM_PROJECT: return CQ_OK; /* by append_projection, once the teacher's vectors are there */
   case CQ_DIM_TRUNCATE:
     if (dim <= r->teacher.dim) return CQ_OK;
     break;
@@ -451,6 +464,7 @@ cq_status cq_distill_part(cq_training_result *result, const cq_distill_options *
   if (!status) status = check_prefixes(r, error);
   if (!status) status = make_batches(r, error);
   if (!status) status = prepare_teacher(r, error);
+  if (!status && is_projected(r)) status = append_projection(r, error);
   if (!status) status = cq_training_run(t, cq_parallel_pairs(&r->data), result, error);
   cq_training_close(t);
   cq_sampler_free(&r->sampler);
