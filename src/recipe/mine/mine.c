@@ -17,8 +17,8 @@
 #include "recipe/mine/gold_pairs.h"
 #include "recipe/mine/mining.h"
 #include "recipe/mine/pair_features.h"
-#include "search/mined_filter.h"
 #include "search/search_options.h"
+#include "text/pair_filter.h"
 
 #include <limits.h>
 #include <stdlib.h>

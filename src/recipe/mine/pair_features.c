@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "recipe/mine/mining.h"
-#include "search/mined_filter.h"
+#include "text/pair_filter.h"
 
 #include <math.h>
 #include <stdlib.h>

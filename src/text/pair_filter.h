@@ -1,6 +1,6 @@
-/* Filters for pairs that have a high margin without being translations. */
-#ifndef SEARCH_MINED_FILTER_H
-#define SEARCH_MINED_FILTER_H
+/* Filters for pairs of sentences that are no translations, although their vectors may be similar. */
+#ifndef TEXT_PAIR_FILTER_H
+#define TEXT_PAIR_FILTER_H
 
 #include "calque/mine.h"
 #include "calque/slice.h"

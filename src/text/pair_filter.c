@@ -1,5 +1,5 @@
-/* Filters for mined pairs: near copies, different numbers, texts that are mostly links. See mined_filter.h. */
-#include "search/mined_filter.h"
+/* Filters for pairs: near copies, different numbers, texts that are mostly links. See pair_filter.h. */
+#include "text/pair_filter.h"
 
 #include "base/slice.h"
 #include "base/utf8.h"

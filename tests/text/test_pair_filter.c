@@ -8,7 +8,7 @@
 
 #include "base/memory.h"
 #include "base/slice.h"
-#include "search/mined_filter.h"
+#include "text/pair_filter.h"
 
 static const struct {
   const char *source, *target;
