@@ -28,7 +28,7 @@ static void read_format(const cq_format *format, const char *const inputs[2], bo
   cq_row row;
   uint64_t n = 0;
   cq_format_reader *reader = cq_alloc_zeroed(format->size);
-  *reader = (cq_format_reader){format, &o, {.skip_bad = skip_bad}, &counts};
+  *reader = (cq_format_reader){.format = format, .o = &o, .flow = {.skip_bad = skip_bad}, .counts = &counts};
   cq_status status = format->open(reader, &error);
   while (!status) {
     status = format->next(&row, reader, &error);
@@ -56,11 +56,13 @@ static void check_rewritten(const cq_corpus_counts *counts, cq_status status, co
 
 /* Both files as columns, by what makes rows from rows. */
 static void dedup(const char *const inputs[2], bool odd) {
+  static const char *const languages[] = {"en", "de"};
   cq_corpus_dedup_options o = cq_corpus_dedup_default_options();
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 1, o.held_out = &inputs[1], o.n_held_out = odd;
-  o.match = odd ? CQ_CORPUS_NORMALIZED : CQ_CORPUS_EXACT, o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.match = odd ? CQ_CORPUS_NORMALIZED : CQ_CORPUS_EXACT, o.skip_bad = odd;
+  o.output = fuzz_path(odd ? "written.tmx" : "written.po"), o.languages = languages, o.n_languages = 2;
   for (o.repeats = CQ_REPEATS_ROW; o.repeats <= CQ_REPEATS_SECOND; o.repeats++) {
     counts = (cq_corpus_counts){0};
     const cq_status status = cq_corpus_dedup(&counts, &o, &error);
@@ -76,7 +78,7 @@ static void filter(const char *const inputs[2], bool odd) {
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 2, o.max_characters = 40, o.max_ratio = 1.5;
   o.languages = languages, o.n_languages = odd ? 2 : 0, o.clean = cleanings, o.n_clean = odd ? 4 : 0,
-  o.rejected = fuzz_path("rejected"), o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.rejected = fuzz_path("rejected.csv"), o.drop = odd ? 7 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_filter(&counts, &o, &error);
   check_rewritten(&counts, status, &error);
 }

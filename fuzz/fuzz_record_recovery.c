@@ -183,7 +183,7 @@ static cq_status read_pairs(int *expected, int damaged, const form *f, const cha
   o.inputs = &path, o.n_inputs = 1;
   o.columns = f->columns, o.n_columns = f->columns[0] ? 2 : 0;
   cq_format_reader *reader = cq_alloc_zeroed(f->pairs->size);
-  *reader = (cq_format_reader){f->pairs, &o, {.skip_bad = true}, &counts};
+  *reader = (cq_format_reader){.format = f->pairs, .o = &o, .flow = {.skip_bad = true}, .counts = &counts};
   cq_status status = f->pairs->open(reader, error);
   while (!status && !(status = f->pairs->next(&row, reader, error)) && row.n)
     take_text(expected, damaged, row.columns[0]);

@@ -24,6 +24,7 @@
 #define CALQUE_CORPUS_H
 
 #include "calque/options.h"
+#include "calque/slice.h"
 #include "calque/status.h"
 
 #include <stdbool.h>
@@ -36,7 +37,7 @@ extern "C" {
 
 /** @name What became of the rows */
 
-enum { CQ_CORPUS_MAX_REASONS = 12 };
+enum { CQ_CORPUS_MAX_REASONS = 32 };
 
 typedef struct cq_corpus_counts {
   uint64_t n_read, n_written; /**< rows */
@@ -77,6 +78,8 @@ typedef struct cq_corpus_convert_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_convert_options;
 /** Group "corpus-convert". */
 CQ_DEFAULT_OPTIONS(cq_corpus_convert_options, cq_corpus_convert_default_options, corpus_convert)
@@ -103,6 +106,8 @@ typedef struct cq_corpus_pivot_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_pivot_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_pivot_options, cq_corpus_pivot_default_options, corpus_pivot) /**< group "corpus-pivot" */
 
@@ -124,6 +129,8 @@ typedef struct cq_corpus_sample_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_sample_options;
 /** Group "corpus-sample". */
 CQ_DEFAULT_OPTIONS(cq_corpus_sample_options, cq_corpus_sample_default_options, corpus_sample)
@@ -154,6 +161,8 @@ typedef struct cq_corpus_dedup_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_dedup_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup) /**< group "corpus-dedup" */
 
@@ -162,6 +171,17 @@ CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, cor
  * any collision among them is 1 in 10,000. */
 CQ_API CQ_MUST_USE cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options,
                                              cq_error *error);
+
+/** Rows to drop although both sides look like text. */
+enum {
+  CQ_FILTER_NUMBERS = 1, /**< digits of one side that the other lacks */
+  CQ_FILTER_LINKS = 2,   /**< a URL or an address on one side only, or little else on either side */
+  CQ_FILTER_INCONSISTENT =
+      4, /**< a first side whose first translation was another one; up to 42 bytes of memory a row */
+};
+
+/** Computes the cosines of pairs of sentences: sides [2n], out [n]. */
+typedef cq_status (*cq_corpus_cosines_fn)(void *context, double *out, const cq_slice *sides, size_t n, cq_error *error);
 
 typedef struct cq_corpus_filter_options {
   size_t size;
@@ -184,6 +204,11 @@ typedef struct cq_corpus_filter_options {
   /** What is removed from every side, before it is checked: "markup", "accelerators", "placeholders", "ellipses" */
   const char *const *clean;
   size_t n_clean;
+  unsigned drop; /**< CQ_FILTER_*: of the first two columns */
+  /** Drop rows whose first two columns have a lower cosine, by `cosines`; -1: keep them */
+  double min_cosine;
+  cq_corpus_cosines_fn cosines;
+  void *cosines_context;
 } cq_corpus_filter_options;
 /** Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)
@@ -209,6 +234,8 @@ typedef struct cq_corpus_gloss_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_gloss_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_gloss_options, cq_corpus_gloss_default_options, corpus_gloss) /**< group "corpus-gloss" */
 
@@ -229,6 +256,8 @@ typedef struct cq_corpus_inflect_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_inflect_options;
 /** Group "corpus-inflect". */
 CQ_DEFAULT_OPTIONS(cq_corpus_inflect_options, cq_corpus_inflect_default_options, corpus_inflect)
@@ -253,6 +282,8 @@ typedef struct cq_corpus_transliterate_options {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
+  const char *const *languages; /**< codes of the columns, for an output that names them */
+  size_t n_languages;
 } cq_corpus_transliterate_options;
 /** Group "corpus-transliterate". */
 CQ_DEFAULT_OPTIONS(cq_corpus_transliterate_options, cq_corpus_transliterate_default_options, corpus_transliterate)

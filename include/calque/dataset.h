@@ -33,6 +33,8 @@ typedef struct cq_dataset_options {
   void *progress_context;
   cq_hub_progress_fn hub_progress;
   void *hub_progress_context;
+  const char *const *languages; /**< as in cq_corpus_convert_options */
+  size_t n_languages;
 } cq_dataset_options;
 CQ_DEFAULT_OPTIONS(cq_dataset_options, cq_dataset_default_options, dataset) /**< group "dataset" */
 

@@ -160,16 +160,19 @@ typedef enum cq_pair_format {
   CQ_PAIRS_JSONL, /**< a line per pair: score, cosine, source, target, and source_id, target_id if lines have ids */
   CQ_PAIRS_TMX,   /**< a translation memory (TMX 1.4b) with the scores; only for sentences */
   CQ_PAIRS_MOSES, /**< two files whose n-th lines are translations of each other; only for sentences */
+  CQ_PAIRS_XLIFF, /**< XLIFF 1.2 with the scores as notes; only for sentences */
+  CQ_PAIRS_PO,    /**< a catalog of gettext with the scores as comments; only for sentences */
+  CQ_PAIRS_CSV,   /**< score, source, target; only for sentences */
 } cq_pair_format;
 
 typedef struct cq_pair_writing {
   cq_pair_format format;
   bool with_text;                                /**< TSV: cosine and sentences after the three columns */
-  const char *source_language, *target_language; /**< TMX, Moses: codes */
+  const char *source_language, *target_language; /**< TMX, Moses, XLIFF, .po, CSV: codes */
 } cq_pair_writing;
 
-/** The format by a file's name: .jsonl, .tmx, .moses, or TSV (.tsv, .txt, .pairs, no ending), each also with .gz or
- * .zst; path NULL: TSV. @errors CQ_ERR_ARGUMENT for all other names, such as .csv and .xz. */
+/** The format by a file's name: .jsonl, .tmx, .moses, .csv, .po, .xlf, .xliff, or TSV (.tsv, .txt, .pairs, no ending),
+ * each also with .gz or .zst; path NULL: TSV. @errors CQ_ERR_ARGUMENT for all other names, such as .json and .xz. */
 CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *error);
 /** The file with a side's sentences: the path itself, except for Moses: news.en.gz and news.de.gz for news.moses.gz.
  * @errors CQ_ERR_ARGUMENT for a Moses path that does not end in .moses, for an invalid code, for equal codes, and for a
@@ -177,7 +180,7 @@ CQ_API CQ_MUST_USE cq_status cq_pair_format_of(cq_pair_format *out, const char *
 CQ_API CQ_MUST_USE cq_status cq_pair_path(char *out, size_t size, const char *path, cq_side side,
                                           const cq_pair_writing *how, cq_error *error);
 /** Writes the pairs, compressed if the name ends in .gz or .zst; NULL or "-": standard output. Each file is written
- * atomically. @errors CQ_ERR_ARGUMENT for TMX or Moses of vectors, and as for cq_pair_path(); CQ_ERR_IO;
+ * atomically. @errors CQ_ERR_ARGUMENT for vectors in a format of sentences, and as for cq_pair_path(); CQ_ERR_IO;
  * CQ_ERR_MEMORY. */
 CQ_API CQ_MUST_USE cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how,
                                              cq_error *error);

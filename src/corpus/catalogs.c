@@ -41,12 +41,6 @@ static size_t find_candidates(cq_slice out[MAX_CANDIDATES], const char *path) {
   return n;
 }
 
-/* Whether a name looks like a language's: two lower letters, perhaps with a region. */
-static bool is_code(cq_slice name) {
-  return name.n >= 2 && name.data[0] >= 'a' && name.data[0] <= 'z' && name.data[1] >= 'a' && name.data[1] <= 'z' &&
-         cq_is_region((cq_slice){name.data + 2, name.n - 2});
-}
-
 /* The column whose language a path names; n_columns: none. *language: where, or what may be another language. A file
  * that the user names need not tell, if there is only one column that it can be. */
 static size_t column_of(cq_slice *language, bool *is_exact, const cq_catalogs *c, const cq_walked *file) {
@@ -62,11 +56,11 @@ static size_t column_of(cq_slice *language, bool *is_exact, const cq_catalogs *c
         return k;
       }
   for (size_t i = n; i-- > 0;)
-    if (is_sure || is_code(candidates[i])) *language = candidates[i];
+    if (is_sure || cq_is_code(candidates[i])) *language = candidates[i];
   for (size_t k = 0; k < c->n_columns; k++)
     if (k != c->source) last = k, n_files++;
   *is_exact = true;
-  if (file->is_inside || n_files != 1 || is_sure || n == 0 || is_code(candidates[0])) return c->n_columns;
+  if (file->is_inside || n_files != 1 || is_sure || n == 0 || cq_is_code(candidates[0])) return c->n_columns;
   *language = (cq_slice){0};
   return last;
 }

@@ -1,4 +1,5 @@
-/* Converts parallel text from any file format to tab-separated columns: formats, cleaning, counts of dropped rows. */
+/* Rows of files of any format: reads them, chooses among them, writes them in any format, and counts those that are
+ * dropped. */
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
@@ -6,10 +7,13 @@
 #include <string.h>
 
 const cq_format *const cq_formats[] = {
-    &cq_format_moses,      &cq_format_europarl,      &cq_format_tsv,   &cq_format_ted2020, &cq_format_wikimatrix,
-    &cq_format_muse,       &cq_format_tmx,           &cq_format_opus,  &cq_format_ids,     &cq_format_tatoeba,
-    &cq_format_wikititles, &cq_format_xquad,         &cq_format_dictd, &cq_format_tei,     &cq_format_parquet,
-    &cq_format_gettext,    &cq_format_json_messages, &cq_format_xliff, &cq_format_qt_ts,   NULL,
+    &cq_format_moses,   &cq_format_europarl,      &cq_format_tsv,
+    &cq_format_ted2020, &cq_format_wikimatrix,    &cq_format_muse,
+    &cq_format_tmx,     &cq_format_opus,          &cq_format_ids,
+    &cq_format_tatoeba, &cq_format_wikititles,    &cq_format_xquad,
+    &cq_format_dictd,   &cq_format_tei,           &cq_format_parquet,
+    &cq_format_gettext, &cq_format_json_messages, &cq_format_xliff,
+    &cq_format_qt_ts,   &cq_format_csv,           NULL,
 };
 enum { N_FORMATS = sizeof cq_formats / sizeof *cq_formats - 1 };
 
@@ -17,18 +21,199 @@ const cq_corpus_format *cq_corpus_format_at(size_t i) {
   return i < N_FORMATS ? &cq_formats[i]->about : NULL;
 }
 
-/* The format of a name; without a name, the only one that all files' endings name. NULL: none. */
-static const cq_format *find_format(const cq_corpus_convert_options *o) {
+/* The format of a name; NULL: the only one that all files' endings name. NULL: none. */
+static const cq_format *find_format(const char *name, const char *const *paths, size_t n_paths) {
   const cq_format *found = NULL;
   for (size_t i = 0; i < N_FORMATS; i++) {
     size_t n = 0;
-    while (!o->format && n < o->n_inputs && cq_format_ends(cq_formats[i], o->inputs[n])) n++;
-    if (o->format ? strcmp(cq_formats[i]->about.name, o->format) != 0 : n == 0 || n < o->n_inputs) continue;
+    while (!name && n < n_paths && cq_format_ends(cq_formats[i], paths[n])) n++;
+    if (name ? strcmp(cq_formats[i]->about.name, name) != 0 : n == 0 || n < n_paths) continue;
     if (found) return NULL;
     found = cq_formats[i];
   }
   return found;
 }
+
+/* --- rows of files of any format --- */
+
+static cq_status open_reader(cq_source *s, const cq_format *format, cq_error *error) {
+  s->reader = cq_alloc_zeroed(format->size);
+  if (!s->reader) return cq_fail_memory(error, format->about.name);
+  *s->reader = (cq_format_reader){.format = format, .o = &s->o, .flow = *s->files.flow, .counts = s->files.counts};
+  return format->open(s->reader, error);
+}
+
+void cq_source_close(cq_source *s) {
+  if (s->reader) s->reader->format->close(s->reader);
+  cq_free(s->reader);
+  s->reader = NULL;
+  cq_row_reader_close(&s->files);
+}
+
+/* Opens the next file if it has a format of its own. */
+static cq_status open_next(cq_source *s, cq_error *error) {
+  const char *const *path = &s->files.paths[s->files.next_path];
+  const cq_format *format = find_format(NULL, path, 1);
+  if (!format || format == &cq_format_tsv) return CQ_OK;
+  s->files.next_path++;
+  s->o = cq_corpus_convert_default_options();
+  s->o.inputs = path, s->o.n_inputs = 1;
+  s->o.columns = s->files.flow->languages, s->o.n_columns = s->files.flow->n_languages;
+  return open_reader(s, format, error);
+}
+
+cq_status cq_source_next(cq_row *out, cq_source *s, cq_error *error) {
+  cq_row_reader *files = &s->files;
+  const size_t n_paths = files->n_paths;
+  for (;;) {
+    cq_status status = CQ_OK;
+    out->n = 0;
+    if (!s->reader && !files->lines && files->next_path < n_paths) status = open_next(s, error);
+    if (status) return status;
+    if (s->reader) {
+      *out = (cq_row){.n = 0};
+      status = s->reader->format->next(out, s->reader, error);
+      out->line = (cq_slice){0}; /* of the file, not of the row */
+    } else {
+      files->n_paths = files->lines ? files->next_path : cq_min(files->next_path + 1, n_paths); /* to the file's end */
+      status = cq_row_reader_next(out, files, error);
+      files->n_paths = n_paths;
+    }
+    if (status || out->n > 0) return status;
+    cq_source_close(s);
+    if (files->next_path == n_paths) return CQ_OK;
+  }
+}
+
+void cq_source_name(cq_pairs *w, const cq_source *s) {
+  const cq_corpus_flow *flow = s->files.flow;
+  const bool is_named = flow->n_languages || !s->reader;
+  w->languages = is_named ? flow->languages : s->reader->languages;
+  w->n_languages = is_named ? flow->n_languages : s->reader->n_languages;
+}
+
+/* Reports that no rows were written; an existing output is then left unchanged. */
+static cq_status fail_empty(const char *path, const cq_corpus_counts *counts, cq_error *error) {
+  size_t most = 0;
+  for (size_t i = 1; i < counts->n_reasons; i++)
+    if (counts->dropped[i].n > counts->dropped[most].n) most = i;
+  return cq_fail_file(error, CQ_ERR_FORMAT, path, "none of %llu rows can be written: %llu %s",
+                      (unsigned long long)counts->n_read, (unsigned long long)counts->dropped[most].n,
+                      counts->dropped[most].reason);
+}
+
+/* Rows whose last check is outstanding, as they will be written to either file. */
+enum { BATCH = 512 };
+typedef struct choice {
+  const cq_corpus_flow *flow;
+  cq_corpus_counts *counts;
+  cq_row_writer writer;
+  cq_pairs rejected;
+  cq_builder kept_text, rejected_text, sides;
+  struct {
+    const char *why;                 /* NULL: not yet dropped */
+    size_t kept, rejected, sides[2]; /* where its texts end */
+  } rows[BATCH];
+  size_t n;
+} choice;
+
+static const char unlike[] = "lower cosine";
+
+/* The cosines of the rows that are not dropped, and what follows from them. */
+static cq_status check_cosines(choice *c, cq_error *error) {
+  double cosines[BATCH];
+  cq_slice sides[2 * BATCH];
+  size_t begin = 0, n = 0;
+  if (!c->flow->cosines) return CQ_OK;
+  for (size_t i = 0; i < c->n; i++) {
+    if (c->rows[i].why) continue;
+    for (size_t s = 0; s < 2; begin = c->rows[i].sides[s++])
+      sides[n++] = (cq_slice){cq_built(&c->sides).data + begin, c->rows[i].sides[s] - begin};
+  }
+  const cq_status status = n ? c->flow->cosines(c->flow->cosines_context, cosines, sides, n / 2, error) : CQ_OK;
+  n = 0;
+  for (size_t i = 0; !status && i < c->n; i++)
+    if (!c->rows[i].why && !(cosines[n++] >= c->flow->min_cosine)) c->rows[i].why = unlike;
+  return status;
+}
+
+static cq_status write_choice(choice *c, cq_error *error) {
+  size_t begins[2] = {0, 0};
+  cq_status status = c->kept_text.failed || c->rejected_text.failed || c->sides.failed ? cq_fail_memory(error, "rows")
+                                                                                       : check_cosines(c, error);
+  for (size_t i = 0; i < c->n && !status; i++) {
+    const char *why = c->rows[i].why;
+    const size_t ends[2] = {c->rows[i].kept, c->rows[i].rejected};
+    if (!why && ends[0] > begins[0]) {
+      c->counts->n_written++;
+      status = cq_pairs_put_rendered(&c->writer.pairs,
+                                     (cq_slice){cq_built(&c->kept_text).data + begins[0], ends[0] - begins[0]}, error);
+    } else if (why) {
+      cq_corpus_drop(c->counts, why);
+      if (c->flow->rejected)
+        status = cq_pairs_put_rendered(
+            &c->rejected, (cq_slice){cq_built(&c->rejected_text).data + begins[1], ends[1] - begins[1]}, error);
+    }
+    memcpy(begins, ends, sizeof begins);
+  }
+  cq_builder_clear(&c->kept_text), cq_builder_clear(&c->rejected_text), cq_builder_clear(&c->sides);
+  c->n = 0;
+  return status;
+}
+
+/* Notes what becomes of a row. original: as it was before the check, for the file of dropped rows. */
+static cq_status note_row(choice *c, const char *why, const cq_row *row, const cq_row *original, cq_error *error) {
+  cq_status status = CQ_OK;
+  if (!why) status = cq_row_writer_render(&c->kept_text, &c->writer, row, error);
+  if (!status && c->flow->rejected && (why || c->flow->cosines)) {
+    const cq_slice reason = cq_slice_of(why ? why : unlike);
+    if (c->rejected.kind == CQ_PAIRS_AS_TSV && original->line.data)
+      cq_builder_printf(&c->rejected_text, "%s\t", reason.data), cq_builder_slice(&c->rejected_text, original->line),
+          cq_builder_char(&c->rejected_text, '\n');
+    else
+      status = cq_pairs_render(&c->rejected_text, &c->rejected, reason, original->columns, original->n, original->unit,
+                               error);
+  }
+  for (size_t s = 0; s < 2; s++) {
+    if (!why && c->flow->cosines) cq_builder_slice(&c->sides, row->columns[s]);
+    c->rows[c->n].sides[s] = c->sides.n;
+  }
+  c->rows[c->n].why = why, c->rows[c->n].kept = c->kept_text.n, c->rows[c->n].rejected = c->rejected_text.n;
+  return ++c->n < (c->flow->cosines ? BATCH : 1) || status ? status : write_choice(c, error);
+}
+
+cq_status cq_corpus_choose(cq_source *source, cq_row_check check, void *context, cq_error *error) {
+  const cq_corpus_flow *flow = source->files.flow;
+  choice c = {.flow = flow, .counts = source->files.counts};
+  const char *path = flow->rejected;
+  cq_pairs_kind kind;
+  cq_row row, original;
+  if (path && flow->output && !strcmp(path, flow->output))
+    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
+  cq_status status = cq_row_writer_open(&c.writer, flow, c.counts, error);
+  if (status) return status;
+  if (path) status = cq_pairs_kind_of(&kind, path, error);
+  if (path && !status) status = cq_pairs_open(&c.rejected, kind, path, "reason", error);
+  while (cq_source_more(&status, &row, source, error)) {
+    const char *why = NULL;
+    if (path) original = row;
+    const bool has_line = row.line.data;
+    if (check) status = check(&why, context, &row, error);
+    if (!has_line) row.line.data = NULL;
+    cq_source_name(&c.writer.pairs, source), cq_source_name(&c.rejected, source);
+    if (!status) status = note_row(&c, why, &row, &original, error);
+  }
+  if (!status) status = write_choice(&c, error);
+  if (!status && !check && c.counts->n_written == 0 && c.counts->n_reasons)
+    status = fail_empty(source->files.paths[0], c.counts, error);
+  cq_source_close(source);
+  cq_source_name(&c.writer.pairs, source), cq_source_name(&c.rejected, source);
+  if (path) status = cq_pairs_finish(&c.rejected, status, error);
+  cq_builder_free(&c.kept_text), cq_builder_free(&c.rejected_text), cq_builder_free(&c.sides);
+  return cq_row_writer_finish(&c.writer, status, error);
+}
+
+/* --- converting --- */
 
 #define O cq_corpus_convert_options
 static const cq_option option_rows[] = {
@@ -44,7 +229,7 @@ static const cq_option option_rows[] = {
 #undef O
 static cq_status check_convert_options(const void *options, cq_error *error) {
   const cq_corpus_convert_options *o = options;
-  const cq_format *format = find_format(o);
+  const cq_format *format = find_format(o->format, o->inputs, o->n_inputs);
   if (!format && o->format) return cq_fail(error, CQ_ERR_ARGUMENT, "there is no format '%s'", o->format);
   if (!format)
     return cq_fail(error, CQ_ERR_ARGUMENT, "%s: which format? The name does not tell: --from FORMAT", o->inputs[0]);
@@ -64,37 +249,24 @@ static cq_status check_convert_options(const void *options, cq_error *error) {
 const cq_option_group cq_group_corpus_convert =
     CQ_CORPUS_GROUP("corpus-convert", cq_corpus_convert_options, check_convert_options);
 
-/* Reports that no rows were written; an existing output is then left unchanged. */
-static cq_status fail_empty(const cq_corpus_convert_options *o, const cq_corpus_counts *counts, cq_error *error) {
-  size_t most = 0;
-  for (size_t i = 1; i < counts->n_reasons; i++)
-    if (counts->dropped[i].n > counts->dropped[most].n) most = i;
-  return cq_fail_file(error, CQ_ERR_FORMAT, o->inputs[0], "none of %llu rows can be written: %llu %s",
-                      (unsigned long long)counts->n_read, (unsigned long long)counts->dropped[most].n,
-                      counts->dropped[most].reason);
-}
-
 cq_status cq_corpus_convert(cq_corpus_counts *counts, const cq_corpus_convert_options *options, cq_error *error) {
-  cq_corpus_convert_options o;
-  cq_row_writer writer;
-  cq_row row;
+  cq_source source = {0};
+  cq_corpus_convert_options *o = &source.o;
+  double number;
   *counts = (cq_corpus_counts){0};
-  cq_status status = cq_options_take(&o, &cq_group_corpus_convert, options, error);
-  if (!status) status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
+  cq_status status = cq_options_take(o, &cq_group_corpus_convert, options, error);
+  if (!status) status = cq_corpus_check_inputs(o->inputs, o->n_inputs, NULL, 0, error);
   if (status) return status;
-  const cq_format *format = find_format(&o);
-  cq_format_reader *reader = cq_alloc_zeroed(format->size);
-  if (!reader) return cq_fail_memory(error, format->about.name);
-  *reader = (cq_format_reader){format, &o, CQ_CORPUS_FLOW(&o), counts};
-  status = format->open(reader, error);
-  if (!status) status = cq_row_writer_open(&writer, &reader->flow, counts, error);
-  if (!status) {
-    while (!status && !(status = format->next(&row, reader, error)) && row.n > 0)
-      status = cq_row_writer_put(&writer, &row, error);
-    if (!status && counts->n_written == 0 && counts->n_reasons) status = fail_empty(&o, counts, error);
-    status = cq_row_writer_finish(&writer, status, error);
-  }
-  format->close(reader);
-  cq_free(reader);
+  const cq_format *format = find_format(o->format, o->inputs, o->n_inputs);
+  cq_corpus_flow flow = CQ_CORPUS_FLOW(o);
+  if (!o->n_columns && format->endings && format != &cq_format_tsv)
+    o->columns = o->languages, o->n_columns = o->n_languages;
+  if (!o->n_languages && o->n_columns && !cq_slice_number(&number, cq_slice_of(o->columns[0])))
+    flow.languages = o->columns, flow.n_languages = o->n_columns;
+  source.files = (cq_row_reader){
+      .paths = o->inputs, .n_paths = o->n_inputs, .next_path = o->n_inputs, .flow = &flow, .counts = counts};
+  status = open_reader(&source, format, error);
+  if (!status) return cq_corpus_choose(&source, NULL, NULL, error);
+  cq_source_close(&source);
   return status;
 }

@@ -2,8 +2,8 @@
 #include "base/error.h"
 #include "base/key_set.h"
 #include "base/random.h"
+#include "corpus/format.h"
 #include "corpus/key.h"
-#include "corpus/rows.h"
 
 static const char *const repeats_names[] = {"row", "any", "first", "second", NULL};
 
@@ -38,11 +38,10 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
   cq_corpus_counts uncounted = {0};
   cq_corpus_flow flow = CQ_CORPUS_FLOW(d->o);
   flow.skip_bad = false; /* what is not read is not held out */
-  cq_row_reader rows = {
-      .paths = d->o->held_out, .n_paths = d->o->n_held_out, .min_columns = 1, .flow = &flow, .counts = &uncounted};
+  cq_source rows = CQ_SOURCE(d->o->held_out, d->o->n_held_out, 1, &flow, &uncounted);
   cq_row row;
   cq_status status = CQ_OK;
-  while (cq_row_reader_more(&status, &row, &rows, error)) {
+  while (cq_source_more(&status, &row, &rows, error)) {
     status = find_keys(d, &row, error);
     for (size_t c = 0; !status && c < row.n; c++) {
       bool is_new;
@@ -50,7 +49,7 @@ static cq_status read_held_out(dedup *d, cq_error *error) {
         status = cq_fail_memory(error, "held-out sentences");
     }
   }
-  cq_row_reader_close(&rows);
+  cq_source_close(&rows);
   return status;
 }
 
@@ -101,7 +100,7 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
   if (status) return status;
   dedup d = {.o = &o};
   const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
-  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 2, .flow = &flow, .counts = counts};
+  cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, 2, &flow, counts);
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.held_out, o.n_held_out, error);
   if (!status) status = read_held_out(&d, error);
   if (!status) status = cq_corpus_choose(&rows, check_repetition, &d, error);

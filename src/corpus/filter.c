@@ -1,14 +1,19 @@
 /* Drops rows that are unlikely to be translations, and counts each under its reason. */
 #include "base/error.h"
+#include "base/hash.h"
+#include "base/key_set.h"
 #include "base/utf8.h"
 #include "calque/language.h"
 #include "corpus/clean.h"
+#include "corpus/format.h"
 #include "corpus/key.h"
-#include "corpus/rows.h"
 #include "text/identify.h"
+#include "text/pair_filter.h"
 #include "text/script.h"
 
 #include <string.h>
+
+static const char *const drops[] = {"numbers", "links", "inconsistent", NULL}; /* CQ_FILTER_ */
 
 #define O cq_corpus_filter_options
 static const cq_option option_rows[] = {
@@ -21,7 +26,7 @@ static const cq_option option_rows[] = {
               "language codes of the columns: drop rows in another script"),
      .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "any"},
     {CQ_FLAG(O, "keep-identical", keep_identical, CHANGES, "keep rows with two sides of the same letters and digits")},
-    CQ_CORPUS_OUTPUT_ROWS(O),
+    CQ_CORPUS_FILE_ROWS(O),
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
                "drop rows if a side is identified, with a probability of P or more, as a language other than in "
                "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
@@ -32,6 +37,13 @@ static const cq_option option_rows[] = {
          "first remove from text of user interfaces: markup, accelerators (_File, &File), placeholders (%s, {name}, "
          "$1), ellipses at the end"),
      .flags = CQ_OPTION_COMMAS, .otherwise = "nothing"},
+    {CQ_CHOICES(
+        O, "drop", drop, CHANGES, drops, "KIND",
+        "drop rows whose sides have different digits (numbers); a URL or an address on one side only, or little "
+        "else (links); a source that was translated otherwise before (inconsistent)")},
+    {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -1, -1, 1, "X",
+               "with a model: drop rows whose sides have a lower cosine"),
+     .otherwise = "any"},
 };
 #undef O
 /* The bit of a name of cq_cleanings; 0: unknown. */
@@ -48,6 +60,7 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
     if (!cleaning_bit(o->clean[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "clean: '%s', expected markup, accelerators, placeholders, or ellipses",
                      o->clean[i]);
+  if (o->min_cosine > -1 && !o->cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "min-cosine needs a model");
   if (o->other_language > 0 && !o->n_languages)
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)
@@ -56,8 +69,11 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
                      o->languages[i]);
   return CQ_OK;
 }
-const cq_option_group cq_group_corpus_filter =
-    CQ_CORPUS_GROUP("corpus-filter", cq_corpus_filter_options, check_filter_options);
+const cq_option_group cq_group_corpus_filter = {
+    .name = "corpus-filter",
+    CQ_ROWS(cq_corpus_filter_options, option_rows),
+    .check = check_filter_options,
+    CQ_FIELDS(CQ_CALLBACK(cq_corpus_filter_options, progress), CQ_CALLBACK(cq_corpus_filter_options, cosines))};
 
 typedef struct filter {
   const cq_corpus_filter_options *o;
@@ -67,6 +83,7 @@ typedef struct filter {
   cq_builder keys;
   unsigned cleaning; /* bits of cq_cleaning */
   cq_builder line, room[2];
+  cq_key_set sources, pairs; /* that are kept */
 } filter;
 
 /* Cleans a row's columns, and makes its line of them. */
@@ -115,10 +132,20 @@ static bool is_other_language(const filter *f, const cq_row *row) {
   return false;
 }
 
+/* *is: the source has another translation already, which is the one that counts. */
+static bool find_inconsistent(bool *is, filter *f, cq_slice source, cq_slice target) {
+  uint64_t key = cq_hash64(source.data, source.n, 0);
+  bool is_new;
+  if (!cq_key_set_put(&is_new, &f->sources, key)) return false;
+  key = cq_hash64(target.data, target.n, key);
+  *is = !is_new && !cq_key_set_has(&f->pairs, key);
+  return *is || cq_key_set_put(&is_new, &f->pairs, key);
+}
+
 static cq_status check_translation(const char **why, void *context, cq_row *row, cq_error *error) {
   filter *f = context;
   const cq_corpus_filter_options *o = f->o;
-  bool identical = false;
+  bool identical = false, failed = false;
   *why = NULL;
   if (f->cleaning && !clean_row(f, row)) return cq_fail_memory(error, "sentences");
   for (size_t c = 0; c < row->n; c++) {
@@ -134,10 +161,15 @@ static cq_status check_translation(const char **why, void *context, cq_row *row,
   if (!*why && o->max_ratio > 0 && is_lopsided(f, row->n)) *why = "lengths too different";
   if (!*why && is_foreign(f, row)) *why = "another script";
   if (!*why && o->other_language > 0 && is_other_language(f, row)) *why = "another language";
-  if (*why || o->keep_identical) return CQ_OK;
-  if (!cq_key_some_equal(&identical, row->columns, row->n, &f->keys)) return cq_fail_memory(error, "sentences");
+  if (!*why && !o->keep_identical) failed = !cq_key_some_equal(&identical, row->columns, row->n, &f->keys);
   if (identical) *why = "identical sides";
-  return CQ_OK;
+  const cq_slice source = cq_slice_trimmed(row->columns[0]), target = cq_slice_trimmed(row->columns[1]);
+  if (!*why && (o->drop & CQ_FILTER_NUMBERS) && cq_filter_pair(source, target, CQ_DROP_NUMBERS, &failed))
+    *why = "different numbers";
+  if (!*why && (o->drop & CQ_FILTER_LINKS) && cq_filter_pair(source, target, CQ_DROP_LINKS, &failed)) *why = "links";
+  if (!*why && (o->drop & CQ_FILTER_INCONSISTENT)) failed |= !find_inconsistent(&identical, f, source, target);
+  if (!*why && (o->drop & CQ_FILTER_INCONSISTENT) && identical) *why = "another translation of the source";
+  return failed ? cq_fail_memory(error, "sentences") : CQ_OK;
 }
 
 cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_options *options, cq_error *error) {
@@ -153,15 +185,14 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   for (size_t i = 0; i < o.n_clean; i++) f.cleaning |= cleaning_bit(o.clean[i]);
   cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
   flow.rejected = o.rejected;
-  cq_row_reader rows = {.paths = o.inputs,
-                        .n_paths = o.n_inputs,
-                        .min_columns = o.n_languages > 2 ? o.n_languages : 2,
-                        .flow = &flow,
-                        .counts = counts};
+  flow.min_cosine = o.min_cosine, flow.cosines = o.cosines, flow.cosines_context = o.cosines_context;
+  cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, o.n_languages > 2 ? o.n_languages : 2, &flow, counts);
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (!status) status = cq_corpus_choose(&rows, check_translation, &f, error);
   cq_builder_free(&f.keys);
   cq_builder_free(&f.line);
+  cq_key_set_free(&f.sources);
+  cq_key_set_free(&f.pairs);
   for (size_t i = 0; i < 2; i++) cq_builder_free(&f.room[i]);
   return status;
 }

@@ -32,6 +32,11 @@ bool cq_is_region(cq_slice rest) {
   return true;
 }
 
+bool cq_is_code(cq_slice name) {
+  return name.n >= 2 && name.data[0] >= 'a' && name.data[0] <= 'z' && name.data[1] >= 'a' && name.data[1] <= 'z' &&
+         cq_is_region((cq_slice){name.data + 2, name.n - 2});
+}
+
 bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name) {
   const size_t n = strlen(wanted);
   if (n == 0 || name.n < n) return false;

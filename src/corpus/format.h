@@ -1,4 +1,5 @@
-/* The file formats of parallel text: each has a source file and a row of the table in convert.c.
+/* The file formats of parallel text: each has a source file and a row of the table in convert.c. Commands that read rows
+ * of any format use a cq_source.
  *
  * A format's reader begins with a cq_format_reader, so that the common part is at a known place:
  *
@@ -36,12 +37,14 @@ struct cq_format_reader {
   const cq_corpus_convert_options *o;
   cq_corpus_flow flow;
   cq_corpus_counts *counts;
+  const char *const *languages; /* [n_languages], of the columns of the last row, if they were not chosen */
+  size_t n_languages;
 };
 
 extern const cq_format cq_format_moses, cq_format_europarl, cq_format_tsv, cq_format_ted2020, cq_format_wikimatrix,
     cq_format_muse, cq_format_tmx, cq_format_opus, cq_format_ids, cq_format_tatoeba, cq_format_wikititles,
     cq_format_xquad, cq_format_dictd, cq_format_tei, cq_format_parquet, cq_format_gettext, cq_format_json_messages,
-    cq_format_xliff, cq_format_qt_ts;
+    cq_format_xliff, cq_format_qt_ts, cq_format_csv;
 /* All of them, then NULL. */
 extern const cq_format *const cq_formats[];
 
@@ -49,9 +52,42 @@ extern const cq_format *const cq_formats[];
 bool cq_format_ends(const cq_format *format, const char *path);
 /* Whether the rest of a language's name is parts of a region or script ("_BR", "-Hant-TW"), or an encoding. */
 bool cq_is_region(cq_slice rest);
+/* Whether a name looks like a language's: two lower letters, perhaps with a region. */
+bool cq_is_code(cq_slice name);
 /* CQ_ERR_ARGUMENT: no text is of a language; lists those that are there. */
 cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error);
 /* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */
 bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
+
+/* --- rows of files of any format --- */
+
+/* Files one after the other, each in the format of its ending, without one as tab-separated columns. */
+typedef struct cq_source {
+  cq_row_reader files;      /* which to read; .flow->languages are the columns */
+  cq_format_reader *reader; /* from here on private: of the open file; NULL: it has tab-separated columns, or none is */
+  cq_corpus_convert_options o;
+} cq_source;
+#define CQ_SOURCE(these, n, least, of, counted)                                                                        \
+  {                                                                                                                    \
+    .files = {.paths = these, .n_paths = n, .min_columns = least, .flow = of, .counts = counted }                      \
+  }
+
+/* As cq_row_reader_next() and its relatives. */
+CQ_MUST_USE cq_status cq_source_next(cq_row *out, cq_source *source, cq_error *error);
+static inline bool cq_source_more(cq_status *status, cq_row *out, cq_source *source, cq_error *error) {
+  if (!*status) *status = cq_source_next(out, source, error);
+  return !*status && out->n > 0;
+}
+void cq_source_close(cq_source *source);
+/* Tells a writer the languages of a source's last row. */
+void cq_source_name(cq_pairs *pairs, const cq_source *source);
+
+/* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. The check may replace
+ * the row's columns and its line. */
+typedef cq_status (*cq_row_check)(const char **why, void *context, cq_row *row, cq_error *error);
+
+/* Writes the rows of a source that pass a check to the flow's output and counts the others; closes the source. The
+ * flow's file of rejected rows gets each with its reason before it. check NULL: all rows are kept; none is an error. */
+CQ_MUST_USE cq_status cq_corpus_choose(cq_source *source, cq_row_check check, void *context, cq_error *error);
 
 #endif

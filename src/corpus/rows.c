@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <string.h>
-#include <strings.h>
 
 const char *const cq_corpus_matches[] = {"exact", "normalized", NULL};
 
@@ -88,7 +87,7 @@ static bool is_quoted(cq_slice field) {
 }
 
 cq_status cq_row_reader_next(cq_row *out, cq_row_reader *r, cq_error *error) {
-  out->n = 0;
+  out->n = 0, out->unit = NULL;
   for (;;) {
     cq_status status = CQ_OK;
     if (!r->lines) {
@@ -138,107 +137,38 @@ cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_paths, size_t 
 
 /* --- writing --- */
 
-static bool ends_in(const char *path, size_t n, const char *end) {
-  return n > strlen(end) && !strncasecmp(path + n - strlen(end), end, strlen(end));
-}
-
-/* The extension of another format in a file's name, also before that of a compression; NULL: there is none. */
-static const char *other_format(const char *path) {
-  static const char *const formats[] = {".tmx",     ".xlf", ".xliff", ".xml",  ".json", ".jsonl", ".csv",
-                                        ".parquet", ".npy", ".moses", ".html", ".md",   ".xlsx",  ".ods"};
-  const size_t n = strlen(path) - cq_text_writer_ending(path);
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-    if (ends_in(path, n, formats[i])) return formats[i];
-  return NULL;
-}
-
 cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                              cq_error *error) {
-  const char *other = flow->output ? other_format(flow->output) : NULL;
+  cq_pairs_kind kind;
   *out = (cq_row_writer){.counts = counts};
-  if (other)
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, flow->output,
-                        "rows are written as tab-separated text, not as %s: give the file another name", other + 1);
-  return cq_text_writer_open(&out->text, flow->output, error);
-}
-
-cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error) {
-  w->counts->n_written++;
-  const cq_status status = cq_text_writer_put(&w->text, line.data, line.n, error);
-  return status ? status : cq_text_writer_put(&w->text, "\n", 1, error);
-}
-
-/* A column without tabs and line breaks. */
-static cq_status put_column(cq_row_writer *w, cq_slice text, cq_error *error) {
-  cq_status status = CQ_OK;
-  while (!status && text.n) {
-    size_t n = 0;
-    while (n < text.n && text.data[n] != '\t' && text.data[n] != '\n' && text.data[n] != '\r') n++;
-    status = cq_text_writer_put(&w->text, text.data, n, error);
-    if (n == text.n) break;
-    while (n < text.n && cq_is_blank(text.data[n])) n++; /* not at the end: it is trimmed */
-    text.data += n, text.n -= n;
-    if (!status) status = cq_text_writer_put(&w->text, " ", 1, error);
-  }
+  cq_status status = cq_pairs_kind_of(&kind, flow->output, error);
+  if (!status) status = cq_pairs_open(&out->pairs, kind, flow->output, NULL, error);
+  out->pairs.languages = flow->languages, out->pairs.n_languages = flow->n_languages;
   return status;
+}
+
+cq_status cq_row_writer_render(cq_builder *out, cq_row_writer *w, const cq_row *row, cq_error *error) {
+  bool any = false;
+  if (row->line.data && w->pairs.kind == CQ_PAIRS_AS_TSV) {
+    cq_builder_slice(out, row->line);
+    cq_builder_char(out, '\n');
+    return out->failed ? cq_fail_memory(error, w->pairs.path) : CQ_OK;
+  }
+  for (size_t c = 1; c < row->n; c++) any |= cq_slice_trimmed(row->columns[c]).n > 0;
+  if (any && cq_slice_trimmed(row->columns[0]).n > 0)
+    return cq_pairs_render(out, &w->pairs, (cq_slice){0}, row->columns, row->n, row->unit, error);
+  cq_corpus_drop(w->counts, "empty");
+  return CQ_OK;
 }
 
 cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error) {
-  cq_slice columns[CQ_ROW_MAX];
-  bool any = false;
-  for (size_t c = 0; c < row->n; c++) {
-    columns[c] = cq_slice_trimmed(row->columns[c]);
-    any |= c > 0 && columns[c].n > 0;
-  }
-  if (!any || columns[0].n == 0) {
-    cq_corpus_drop(w->counts, "empty");
-    return CQ_OK;
-  }
-  cq_status status = CQ_OK;
-  for (size_t c = 0; !status && c < row->n; c++) {
-    status = put_column(w, columns[c], error);
-    if (!status) status = cq_text_writer_put(&w->text, c + 1 < row->n ? "\t" : "\n", 1, error);
-  }
-  w->counts->n_written++;
-  return status;
+  cq_builder *room = &w->pairs.row;
+  cq_builder_clear(room);
+  const cq_status status = cq_row_writer_render(room, w, row, error);
+  w->counts->n_written += room->n > 0;
+  return status ? status : cq_pairs_put_rendered(&w->pairs, cq_built(room), error);
 }
 
 cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error) {
-  if (!status) status = cq_text_writer_commit(&w->text, error);
-  cq_text_writer_abort(&w->text);
-  return status;
-}
-
-/* --- choosing --- */
-
-static cq_status put_rejected(cq_text_writer *w, const char *why, cq_slice line, cq_error *error) {
-  cq_status status = cq_text_writer_put(w, why, strlen(why), error);
-  if (!status) status = cq_text_writer_put(w, "\t", 1, error);
-  if (!status) status = cq_text_writer_put(w, line.data, line.n, error);
-  return status ? status : cq_text_writer_put(w, "\n", 1, error);
-}
-
-cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error) {
-  const char *path = rows->flow->rejected;
-  cq_row_writer writer;
-  cq_text_writer rejected = {0};
-  cq_row row;
-  if (path && rows->flow->output && !strcmp(path, rows->flow->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
-  cq_status status = cq_row_writer_open(&writer, rows->flow, rows->counts, error);
-  if (status) return status;
-  if (path) status = cq_text_writer_open(&rejected, path, error);
-  while (cq_row_reader_more(&status, &row, rows, error)) {
-    const char *why;
-    const cq_slice line = row.line;
-    status = check(&why, context, &row, error);
-    if (!status && !why) status = cq_row_writer_line(&writer, row.line, error);
-    if (status || !why) continue;
-    cq_corpus_drop(rows->counts, why);
-    if (path) status = put_rejected(&rejected, why, line, error);
-  }
-  cq_row_reader_close(rows);
-  if (path && !status) status = cq_text_writer_commit(&rejected, error);
-  cq_text_writer_abort(&rejected);
-  return cq_row_writer_finish(&writer, status, error);
+  return cq_pairs_finish(&w->pairs, status, error);
 }

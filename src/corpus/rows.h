@@ -3,9 +3,9 @@
 #define CORPUS_ROWS_H
 
 #include "base/options.h"
-#include "base/text_writer.h"
 #include "calque/corpus.h"
 #include "calque/lines.h"
+#include "format/pairs.h"
 
 enum { CQ_ROW_MAX = 256 };
 
@@ -13,6 +13,7 @@ typedef struct cq_row {
   cq_slice line; /* all of it, of what is read from tab-separated files */
   cq_slice columns[CQ_ROW_MAX];
   size_t n;
+  const cq_pairs_unit *unit; /* of a translation memory; NULL: none */
 } cq_row;
 
 /* --- options --- */
@@ -29,10 +30,18 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
         .flags = CQ_OPTION_REQUIRED                                                                                    \
   }
 #define CQ_CORPUS_SKIP_BAD_ROW(owner) CQ_SKIP_BAD_ROW(owner, CHANGES)
-#define CQ_CORPUS_OUTPUT_ROWS(owner)                                                                                   \
-  {CQ_TEXT(owner, "output", output, KEEPS, "FILE", "write the rows here, compressed if the name ends in .gz or .zst"), \
+#define CQ_CORPUS_FILE_ROWS(owner)                                                                                     \
+  {CQ_TEXT(owner, "output", output, KEEPS, "FILE",                                                                     \
+           "write the rows here, as the name's ending says: .csv, .tmx, .xlf, .po, otherwise tab-separated; "          \
+           "compressed if .gz or .zst follows"),                                                                       \
    .letter = 'o', .otherwise = "standard output"},                                                                     \
       CQ_CORPUS_SKIP_BAD_ROW(owner)
+#define CQ_CORPUS_OUTPUT_ROWS(owner)                                                                                   \
+  CQ_CORPUS_FILE_ROWS(owner), {                                                                                        \
+    CQ_TEXTS(owner, "languages", languages, n_languages, KEEPS, "A,B,...",                                             \
+             "language codes of the columns, for .tmx, .xlf, .po, and the first line of .csv"),                        \
+        .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "as the input names them"                               \
+  }
 #define CQ_CORPUS_MATCH_ROW(owner, value)                                                                              \
   {                                                                                                                    \
     CQ_CHOICE(owner, "match", match, CHANGES, value, cq_corpus_matches, "HOW",                                         \
@@ -49,10 +58,21 @@ typedef struct cq_corpus_flow {
   bool skip_bad;
   cq_corpus_progress_fn progress;
   void *progress_context;
-  const char *rejected; /* for cq_corpus_choose: the dropped rows' file; NULL: none */
+  const char *const *languages; /* of the columns */
+  size_t n_languages;
+  /* for cq_corpus_choose: the dropped rows' file; NULL: none. The last check, of many rows at once; NULL: none */
+  const char *rejected;
+  double min_cosine;
+  cq_corpus_cosines_fn cosines;
+  void *cosines_context;
 } cq_corpus_flow;
 #define CQ_CORPUS_FLOW(options)                                                                                        \
-  ((cq_corpus_flow){(options)->output, (options)->skip_bad, (options)->progress, (options)->progress_context, NULL})
+  ((cq_corpus_flow){.output = (options)->output,                                                                       \
+                    .skip_bad = (options)->skip_bad,                                                                   \
+                    .progress = (options)->progress,                                                                   \
+                    .progress_context = (options)->progress_context,                                                   \
+                    .languages = (options)->languages,                                                                 \
+                    .n_languages = (options)->n_languages})
 
 /* --- counts --- */
 
@@ -106,28 +126,18 @@ CQ_MUST_USE cq_status cq_corpus_visit_rows(const char *const *paths, size_t n_pa
 /* --- writing --- */
 
 typedef struct cq_row_writer {
-  cq_text_writer text;
+  cq_pairs pairs;
   cq_corpus_counts *counts;
 } cq_row_writer;
 
 CQ_MUST_USE cq_status cq_row_writer_open(cq_row_writer *out, const cq_corpus_flow *flow, cq_corpus_counts *counts,
                                          cq_error *error);
-/* A line as it is. */
-CQ_MUST_USE cq_status cq_row_writer_line(cq_row_writer *w, cq_slice line, cq_error *error);
 /* Writes columns with white space trimmed and inner tabs and line breaks replaced by blanks; a row whose first side or
- * all other sides are empty is counted as dropped. */
+ * all other sides are empty is counted as dropped. A row with a line is written to a tab-separated file as it is. */
 CQ_MUST_USE cq_status cq_row_writer_put(cq_row_writer *w, const cq_row *row, cq_error *error);
+/* Appends what would be written; nothing for an empty row, which is counted as dropped. */
+CQ_MUST_USE cq_status cq_row_writer_render(cq_builder *out, cq_row_writer *w, const cq_row *row, cq_error *error);
 /* Commits unless `status`, the result of the work, is an error; always closes. Returns the first error. */
 CQ_MUST_USE cq_status cq_row_writer_finish(cq_row_writer *w, cq_status status, cq_error *error);
-
-/* --- choosing --- */
-
-/* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. The check may replace
- * row->line, which is what is written then. */
-typedef cq_status (*cq_row_check)(const char **why, void *context, cq_row *row, cq_error *error);
-
-/* Writes the rows of a reader that pass a check to the flow's output and counts the others; closes the reader. The
- * flow's file of rejected rows gets the reason, a tab, and the row as it was. */
-CQ_MUST_USE cq_status cq_corpus_choose(cq_row_reader *rows, cq_row_check check, void *context, cq_error *error);
 
 #endif

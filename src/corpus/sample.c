@@ -2,7 +2,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "corpus/rows.h"
+#include "corpus/format.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ const cq_option_group cq_group_corpus_sample =
 /* A kept row and its number. */
 typedef struct kept {
   uint64_t number;
-  char *line; /* owned */
+  char *line; /* owned: as it will be written */
   size_t n;
 } kept;
 
@@ -48,17 +48,22 @@ static cq_status keep_row(kept *place, uint64_t number, cq_slice line, cq_error 
 }
 
 /* Row i replaces a random kept row with probability n / (i + 1). */
-static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpus_sample_options *o, cq_error *error) {
+static cq_status take_some(cq_row_writer *w, cq_source *rows, const cq_corpus_sample_options *o, cq_error *error) {
   cq_row row;
   kept *items = NULL;
   size_t n = 0, capacity = 0;
   cq_random random = cq_random_seeded(o->seed, 0);
   cq_status status = CQ_OK;
-  for (uint64_t number = 0; cq_row_reader_more(&status, &row, rows, error); number++) {
+  for (uint64_t number = 0; cq_source_more(&status, &row, rows, error);) {
     uint64_t place = n;
+    cq_source_name(&w->pairs, rows);
+    cq_builder_clear(&w->pairs.row);
+    status = cq_row_writer_render(&w->pairs.row, w, &row, error);
+    if (status || w->pairs.row.n == 0) continue;
+    number++;
     if (n == o->n) {
-      place = cq_random_below(&random, number + 1);
-      cq_corpus_drop(rows->counts, not_drawn);
+      place = cq_random_below(&random, number);
+      cq_corpus_drop(w->counts, not_drawn);
       if (place >= n) continue;
     } else if (!cq_reserve((void **)&items, &capacity, n + 1, sizeof *items)) {
       status = cq_fail_memory(error, "sampled rows");
@@ -66,14 +71,15 @@ static cq_status take_some(cq_row_writer *w, cq_row_reader *rows, const cq_corpu
     } else {
       items[n++] = (kept){0};
     }
-    status = keep_row(&items[place], number, row.line, error);
+    status = keep_row(&items[place], number, cq_built(&w->pairs.row), error);
   }
   if (n) qsort(items, n, sizeof *items, by_number);
   for (size_t i = 0; i < n; i++) {
-    if (!status) status = cq_row_writer_line(w, (cq_slice){items[i].line, items[i].n}, error);
+    if (!status) status = cq_pairs_put_rendered(&w->pairs, (cq_slice){items[i].line, items[i].n}, error);
     cq_free(items[i].line);
   }
   cq_free(items);
+  if (!status) w->counts->n_written = n;
   return status;
 }
 
@@ -97,13 +103,13 @@ cq_status cq_corpus_sample(cq_corpus_counts *counts, const cq_corpus_sample_opti
   if (status) return status;
   coin c = {.o = &o};
   const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
-  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 1, .flow = &flow, .counts = counts};
+  cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, 1, &flow, counts);
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
   if (!status && o.n == 0) return cq_corpus_choose(&rows, throw_coin, &c, error);
   cq_row_writer writer;
   if (!status) status = cq_row_writer_open(&writer, &flow, counts, error);
   if (status) return status;
   status = take_some(&writer, &rows, &o, error);
-  cq_row_reader_close(&rows);
+  cq_source_close(&rows);
   return cq_row_writer_finish(&writer, status, error);
 }

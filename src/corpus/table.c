@@ -138,8 +138,8 @@ static cq_status next_words(cq_row *out, cq_format_reader *reader, cq_error *err
 }
 
 const cq_format cq_format_tsv =
-    CQ_FORMAT("tsv", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, table, open_table, next_table_row, close_table,
-              "tab-separated columns: the first two, or those of --columns 3,1");
+    CQ_FORMAT_OF(".tsv", "tsv", "FILE...", 1, CQ_MANY_FILES, .has_columns = true, table, open_table, next_table_row,
+                 close_table, "tab-separated columns: the first two, or those of --columns 3,1");
 const cq_format cq_format_ted2020 =
     CQ_FORMAT("ted2020", "FILE", 1, 1, .has_columns = true, table, open_table, next_table_row, close_table,
               "tab-separated columns that the first line names, as TED2020's; --columns en,de");

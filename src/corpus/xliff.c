@@ -23,7 +23,10 @@ enum { LANGUAGE = 64 };
 typedef struct xliff {
   cq_format_reader base;
   cq_xml *xml;
-  bool is_ts, is_version_2;
+  bool is_ts;
+  bool is_resuming;         /* after a damaged unit: what precedes the first one is read again */
+  char unit[LANGUAGE + 16]; /* "trans-unit", "x:segment": what reading resumes at */
+  const char *known[2];     /* the languages */
   cq_builder texts[2];
   bool is_there[2];
   char languages[2][LANGUAGE]; /* "": not known */
@@ -45,6 +48,7 @@ static void take_language(xliff *x, int side, const char *language) {
 }
 
 static void begin_unit(xliff *x) {
+  x->is_resuming = false;
   if (x->in_unit) {
     cq_xml_refuse(x->xml, "a unit in a unit");
     return;
@@ -107,10 +111,19 @@ static void open_ts(xliff *x, const char *name, const char **attributes) {
   }
 }
 
+/* The element that a unit is, with the prefix of the root. */
+static void set_unit(xliff *x, int n_prefix, const char *prefix, const char **attributes) {
+  const char *version = cq_xml_attribute(attributes, "version");
+  snprintf(x->unit, sizeof x->unit, "%.*s%s", n_prefix, prefix, version && *version == '2' ? "segment" : "trans-unit");
+  cq_xml_set_unit(x->xml, x->unit);
+}
+
 static void open_xliff_tag(xliff *x, const char *name, const char **attributes) {
   static const char *const asides[] = {"alt-trans", "matches", "notes", "seg-source", "ignorable", NULL};
   if (x->aside > 0 || is_one_of(name, asides)) {
     x->aside++;
+  } else if (x->is_resuming && (!strcmp(name, "xliff") || !strcmp(name, "file"))) {
+    return; /* the languages may be those of a later <file> */
   } else if (!strcmp(name, "xliff")) {
     x->languages[0][0] = x->languages[1][0] = '\0';
     take_language(x, 0, cq_xml_attribute(attributes, "srcLang"));
@@ -120,7 +133,6 @@ static void open_xliff_tag(xliff *x, const char *name, const char **attributes) 
     take_language(x, 1, cq_xml_attribute(attributes, "target-language"));
   } else if (!strcmp(name, "trans-unit") || !strcmp(name, "segment")) {
     begin_unit(x);
-    x->is_version_2 = *name == 's';
     const char *state = cq_xml_attribute(attributes, "state"), *kind = cq_xml_attribute(attributes, "restype");
     if (state && !strcmp(state, "initial")) x->why = "untranslated";
     if (kind && !strcmp(kind, "x-gettext-domain-header")) x->why = "header"; /* of a catalog that was converted */
@@ -134,7 +146,11 @@ static void open_xliff_tag(xliff *x, const char *name, const char **attributes) 
 static void open_tag(void *context, const char *qualified, const char **attributes) {
   xliff *x = context;
   const char *prefix = strchr(qualified, ':'), *name = prefix ? prefix + 1 : qualified;
-  if (x->side >= 0)
+  if (!x->is_ts && !x->is_resuming && !strcmp(name, "xliff"))
+    set_unit(x, (int)(prefix ? cq_min((size_t)(name - qualified), LANGUAGE) : 0), qualified, attributes);
+  if (x->in_unit && !strcmp(qualified, x->is_ts ? "message" : x->unit))
+    begin_unit(x); /* in a target that does not end, say */
+  else if (x->side >= 0)
     open_inline(x, name);
   else if (x->is_ts)
     open_ts(x, name, attributes);
@@ -163,6 +179,7 @@ static cq_status open_xliff(cq_format_reader *reader, cq_error *error) {
   xliff *x = (xliff *)reader;
   x->is_ts = reader->format == &cq_format_qt_ts;
   x->side = -1;
+  reader->languages = x->known;
   const cq_xml_handler handler = {open_tag,
                                   close_tag,
                                   take_text,
@@ -199,12 +216,12 @@ static cq_status next_xliff_row(cq_row *out, cq_format_reader *reader, cq_error 
   for (;;) {
     bool more, is_swapped;
     cq_status status = cq_xml_read(&more, x->xml, error);
-    const bool is_bad = status == CQ_ERR_FORMAT && reader->flow.skip_bad && !x->is_version_2 && cq_xml_skip(x->xml);
+    const bool is_bad = status == CQ_ERR_FORMAT && reader->flow.skip_bad && cq_xml_skip(x->xml);
     if (!status && !more) return CQ_OK;
     if (!status || is_bad) status = cq_corpus_count_row(reader->counts, &reader->flow, error);
     if (status) return status;
     if (is_bad) {
-      x->in_unit = false, x->side = -1, x->hidden = x->aside = 0;
+      x->in_unit = false, x->side = -1, x->hidden = x->aside = 0, x->is_resuming = true;
       cq_corpus_drop(reader->counts, "malformed");
       continue;
     }
@@ -222,6 +239,8 @@ static cq_status next_xliff_row(cq_row *out, cq_format_reader *reader, cq_error 
       const cq_builder *text = &x->texts[c ^ is_swapped];
       out->columns[c] = (cq_slice){text->data ? text->data : "", text->n};
     }
+    for (int i = 0; i < 2; i++) x->known[i] = x->languages[i];
+    reader->n_languages = *x->known[0] && *x->known[1] ? 2 : 0;
     out->n = 2;
     return CQ_OK;
   }

@@ -300,6 +300,10 @@ void cq_xml_pause(cq_xml *x) {
   x->paused = x->had_pause = true;
 }
 
+void cq_xml_set_unit(cq_xml *x, const char *unit) {
+  x->handler.unit = unit;
+}
+
 bool cq_xml_skip(cq_xml *x) {
   if (x->is_broken || !x->handler.unit) return false;
   x->refusal = (cq_error){0};

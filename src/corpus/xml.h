@@ -30,6 +30,8 @@ CQ_MUST_USE cq_status cq_xml_open(cq_xml **out, const char *const *paths, size_t
 /* Reads to the next pause or the end of the last file (then *more is false). Text is decoded by its byte order mark, or
  * as it declares. Errors: CQ_ERR_FORMAT (line), also for an unknown encoding; CQ_ERR_IO. */
 CQ_MUST_USE cq_status cq_xml_read(bool *more, cq_xml *xml, cq_error *error);
+/* For the handler, before the first unit: the element that is a record; the name must remain. */
+void cq_xml_set_unit(cq_xml *xml, const char *unit);
 /* After CQ_ERR_FORMAT: the next cq_xml_read begins at the next unit. false: nothing can be read after this error. */
 bool cq_xml_skip(cq_xml *xml);
 /* For the handler: cq_xml_read returns after this tag, possibly including the text after it. */

@@ -361,13 +361,3 @@ expect 1 data dedup nowhere.tsv
 expect 2 data
 
 finish
-
-# Rows are tab-separated text: no file gets the name of another format.
-printf 'A cat.\tUn chat.\n' >pair.tsv
-for name in x.tmx x.TMX.gz x.csv.zst deep.json x.jsonl x.xml x.xliff x.parquet x.npy x.moses x.html; do
-  expect 1 data filter pair.tsv -o "$name"
-  stderr_has "$name: rows are written as tab-separated text"
-  [ ! -e "$name" ] || fail "there is a $name"
-done
-expect 1 data dedup pair.tsv -o x.tmx
-for name in tmx .tmx x.tmx.tsv x.gz plain; do expect 0 data filter pair.tsv -o "$name"; done

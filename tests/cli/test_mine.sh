@@ -158,9 +158,14 @@ gzip -dc odd.jsonl.gz | grep -qF '"source": "A \"quoted\" \\ sentence & <b>."' |
 expect 0 $mine odd.txt odd.txt --languages en,de -o odd.tmx
 expect 0 data convert --from tmx --columns en,de odd.tmx
 grep -qxF 'A "quoted" \ sentence & <b>.	A "quoted" \ sentence & <b>.' stdout || fail "a memory does not come back: $(cat stdout)"
+for ending in csv po xlf xliff; do
+  expect 0 $mine odd.txt odd.txt --languages en,de -o odd.$ending.gz
+  expect 0 data convert --columns en,de odd.$ending.gz
+  grep -qxF 'A "quoted" \ sentence & <b>.	A "quoted" \ sentence & <b>.' stdout || fail "$ending does not come back: $(cat stdout)"
+done
 expect 2 $mine odd.txt odd.txt --languages en -o odd.tmx
 stderr_has "--languages needs two codes"
-for name in p.tsv.bz2 p.csv p.xz p.moses.xz; do
+for name in p.tsv.bz2 p.json p.xz p.moses.xz; do
   expect 1 $mine source.txt target.txt -o $name
   stderr_has "$name: pairs are not written as .${name##*.}; names that are: .tsv, .jsonl, .tmx, .moses"
   absent $name

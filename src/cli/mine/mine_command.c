@@ -19,13 +19,12 @@ struct args {
 };
 
 static const cq_option options[] = {
-    {CQ_TEXT(
-         struct args, "output", output, CHANGES, "FILE",
-         "write the pairs here, in the format of the extension: tab-separated (.tsv, .txt or none), .jsonl, .tmx, or "
-         ".moses (one file per language); compressed if .gz or .zst follows"),
+    {CQ_TEXT(struct args, "output", output, CHANGES, "FILE",
+             "write the pairs here, in the format of the extension: tab-separated (.tsv, .txt or none), .jsonl, .tmx, "
+             ".csv, .po, .xlf, or .moses (one file per language); compressed if .gz or .zst follows"),
      .letter = 'o', .otherwise = "standard output"},
     {CQ_TEXTS(struct args, "languages", languages, n_languages, CHANGES, "A,B",
-              "codes of the languages, for .tmx and .moses"),
+              "codes of the languages, for all but .tsv and .jsonl"),
      .flags = CQ_OPTION_COMMAS, .otherwise = "x-source,x-target"},
     {CQ_FLAG(struct args, "text", text, CHANGES, "files of ids: add cosine and sentences to each line")},
     CLI_REPLACE(struct args, replace),

@@ -114,6 +114,7 @@ static cq_status convert_files(cq_corpus_counts *counts, const char *directory, 
   }
   c.format = "parquet", c.inputs = inputs, c.n_inputs = r->n;
   c.columns = o->columns, c.n_columns = o->n_columns;
+  c.languages = o->languages, c.n_languages = o->n_languages;
   c.output = o->output, c.skip_bad = o->skip_bad;
   c.progress = o->progress, c.progress_context = o->progress_context;
   if (!status) status = cq_corpus_convert(counts, &c, error);

@@ -1,11 +1,10 @@
-/* Writes mined pairs: lines of tab-separated columns or of JSON, a translation memory, or one file per side. */
+/* Writes mined pairs: lines of tab-separated columns or of JSON, one file per side, or a format of format/pairs.h. */
 #include "base/error.h"
 #include "base/json_writer.h"
 #include "base/number.h"
 #include "base/slice.h"
-#include "base/text_writer.h"
 #include "calque/mine.h"
-#include "calque/version.h"
+#include "format/pairs.h"
 
 #include <string.h>
 
@@ -29,8 +28,9 @@ cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *err
   static const struct {
     const char *ending;
     cq_pair_format format;
-  } names[] = {{"", CQ_PAIRS_TSV},        {"tsv", CQ_PAIRS_TSV}, {"txt", CQ_PAIRS_TSV},    {"pairs", CQ_PAIRS_TSV},
-               {"jsonl", CQ_PAIRS_JSONL}, {"tmx", CQ_PAIRS_TMX}, {"moses", CQ_PAIRS_MOSES}};
+  } names[] = {{"", CQ_PAIRS_TSV},        {"tsv", CQ_PAIRS_TSV},   {"txt", CQ_PAIRS_TSV},     {"pairs", CQ_PAIRS_TSV},
+               {"jsonl", CQ_PAIRS_JSONL}, {"tmx", CQ_PAIRS_TMX},   {"moses", CQ_PAIRS_MOSES}, {"csv", CQ_PAIRS_CSV},
+               {"po", CQ_PAIRS_PO},       {"xlf", CQ_PAIRS_XLIFF}, {"xliff", CQ_PAIRS_XLIFF}};
   const cq_slice ending = path ? ending_of(path) : (cq_slice){"", 0};
   *out = CQ_PAIRS_TSV;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -38,8 +38,8 @@ cq_status cq_pair_format_of(cq_pair_format *out, const char *path, cq_error *err
     if (cq_slice_equal(ending, cq_slice_of(names[i].ending))) return CQ_OK;
   }
   return cq_fail_file(error, CQ_ERR_ARGUMENT, path,
-                      "pairs are not written as .%.*s; names that are: .tsv, .jsonl, .tmx, .moses, each also with .gz "
-                      "or .zst",
+                      "pairs are not written as .%.*s; names that are: .tsv, .jsonl, .tmx, .moses, .csv, .po, .xlf, "
+                      "each also with .gz or .zst",
                       (int)ending.n, ending.data);
 }
 
@@ -70,21 +70,6 @@ static void put_field(cq_builder *b, cq_slice text) {
 
 static void put_json(cq_builder *b, cq_slice text) {
   cq_json_string(b, text.data, text.n, "");
-}
-
-/* Control characters are none of XML's. */
-static void put_xml(cq_builder *b, cq_slice text) {
-  for (size_t i = 0; i < text.n; i++) {
-    const char c = text.data[i];
-    if (c == '&')
-      cq_builder_text(b, "&amp;");
-    else if (c == '<')
-      cq_builder_text(b, "&lt;");
-    else if (c == '>')
-      cq_builder_text(b, "&gt;");
-    else
-      cq_builder_char(b, (unsigned char)c < 0x20 ? ' ' : c);
-  }
 }
 
 /* --- pairs --- */
@@ -128,21 +113,6 @@ static void put_jsonl(writer *w, const cq_mined_pair *p, cq_slice source, cq_sli
   cq_builder_text(&w->text, "}\n");
 }
 
-static void put_variant(cq_builder *b, const char *language, cq_slice text) {
-  cq_builder_text(b, "<tuv xml:lang=\"");
-  put_xml(b, cq_slice_of(language));
-  cq_builder_text(b, "\"><seg>");
-  put_xml(b, text);
-  cq_builder_text(b, "</seg></tuv>");
-}
-
-static void put_tmx(writer *w, const cq_mined_pair *p) {
-  cq_builder_printf(&w->text, "<tu><prop type=\"score\">%.9g</prop>", p->score);
-  put_variant(&w->text, w->how->source_language, cq_mining_sentence(w->mining, CQ_SOURCE, p->source));
-  put_variant(&w->text, w->how->target_language, cq_mining_sentence(w->mining, CQ_TARGET, p->target));
-  cq_builder_text(&w->text, "</tu>\n");
-}
-
 static cq_status put_out(writer *w, cq_text_writer *out, cq_error *error) {
   if (w->text.failed) return cq_fail_memory(error, "a pair");
   const cq_status status = cq_text_writer_put(out, w->text.data, w->text.n, error);
@@ -173,9 +143,7 @@ static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) 
       const cq_slice source = name_of_row(numbers[0], m, CQ_SOURCE, p->source, i);
       const cq_slice target = name_of_row(numbers[1], m, CQ_TARGET, p->target, j);
       if (w->how->format == CQ_PAIRS_MOSES) return put_moses(w, p, error);
-      if (w->how->format == CQ_PAIRS_TMX)
-        put_tmx(w, p);
-      else if (w->how->format == CQ_PAIRS_JSONL)
+      if (w->how->format == CQ_PAIRS_JSONL)
         put_jsonl(w, p, source, target);
       else
         put_tsv(w, p, source, target);
@@ -186,29 +154,40 @@ static cq_status write_pair(writer *w, const cq_mined_pair *p, cq_error *error) 
   return CQ_OK;
 }
 
-static cq_status write_all(writer *w, cq_error *error) {
+/* The formats of rows: the sentences, and the score as a remark. */
+static cq_status write_rows(const cq_mining *m, const char *path, cq_pairs_kind kind, const cq_pair_writing *how,
+                            cq_error *error) {
+  const char *const languages[] = {how->source_language, how->target_language};
   size_t n;
-  const cq_mined_pair *pairs = cq_mining_pairs(&n, w->mining);
-  const bool memory = w->how->format == CQ_PAIRS_TMX;
-  cq_status status = CQ_OK;
-  if (memory)
-    cq_builder_text(&w->text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tmx version=\"1.4\"><header creationtool="
-                              "\"calque\" creationtoolversion=\"" CQ_VERSION "\" segtype=\"sentence\" o-tmf=\"calque\" "
-                              "adminlang=\"en\" srclang=\"*all*\" datatype=\"plaintext\"/><body>\n");
-  for (size_t i = 0; !status && i < n; i++) status = write_pair(w, &pairs[i], error);
-  if (!status && memory) {
-    cq_builder_text(&w->text, "</body></tmx>\n");
-    status = put_out(w, w->out, error);
+  const cq_mined_pair *pairs = cq_mining_pairs(&n, m);
+  cq_pairs out;
+  cq_status status = cq_pairs_open(&out, kind, path, "score", error);
+  out.languages = languages, out.n_languages = 2;
+  for (size_t i = 0; i < n && !status; i++) {
+    char score[32];
+    const cq_slice sides[] = {cq_mining_sentence(m, CQ_SOURCE, pairs[i].source),
+                              cq_mining_sentence(m, CQ_TARGET, pairs[i].target)};
+    cq_snprintf(score, sizeof score, "%.9g", pairs[i].score);
+    status = cq_pairs_put(&out, cq_slice_of(score), sides, 2, NULL, error);
   }
-  return status;
+  return cq_pairs_finish(&out, status, error);
 }
 
 cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pair_writing *how, cq_error *error) {
+  static const struct {
+    const char *what;
+    cq_pairs_kind kind;
+  } rows[] = {[CQ_PAIRS_TMX] = {"a translation memory", CQ_PAIRS_AS_TMX},
+              [CQ_PAIRS_MOSES] = {"Moses's format", CQ_PAIRS_AS_TSV},
+              [CQ_PAIRS_XLIFF] = {"XLIFF", CQ_PAIRS_AS_XLIFF},
+              [CQ_PAIRS_PO] = {"a catalog", CQ_PAIRS_AS_PO},
+              [CQ_PAIRS_CSV] = {"CSV", CQ_PAIRS_AS_CSV}};
   size_t n;
   const cq_mined_pair *pairs = cq_mining_pairs(&n, mining);
   if (how->format >= CQ_PAIRS_TMX && n && !cq_mining_sentence(mining, CQ_SOURCE, pairs[0].source).data)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "%s needs sentences, not vectors alone",
-                   how->format == CQ_PAIRS_TMX ? "a translation memory" : "Moses's format");
+    return cq_fail(error, CQ_ERR_ARGUMENT, "%s needs sentences, not vectors alone", rows[how->format].what);
+  if (how->format >= CQ_PAIRS_TMX && how->format != CQ_PAIRS_MOSES)
+    return write_rows(mining, path, rows[how->format].kind, how, error);
   writer w = {.mining = mining, .how = how};
   if (how->format == CQ_PAIRS_MOSES && (!path || strcmp(path, "-") == 0))
     return cq_fail(error, CQ_ERR_ARGUMENT, "Moses's format is two files: it needs a name");
@@ -219,7 +198,7 @@ cq_status cq_mining_write(const cq_mining *mining, const char *path, const cq_pa
     if (path) status = cq_pair_path(name, sizeof name, path, (cq_side)i, how, error);
     if (!status) status = cq_text_writer_open(&w.out[i], path ? name : NULL, error);
   }
-  if (!status) status = write_all(&w, error);
+  for (size_t i = 0; !status && i < n; i++) status = write_pair(&w, &pairs[i], error);
   for (int i = 0; !status && i < n_files; i++) status = cq_text_writer_commit(&w.out[i], error);
   for (int i = 0; i < n_files; i++) cq_text_writer_abort(&w.out[i]);
   cq_builder_free(&w.text);
