@@ -65,6 +65,7 @@ row "Blue paper" "Mavi kâğıt"
 row "3 lamps" "3 lambalar"
 row "Two lines of text" "İki satır metin"
 row "set_my_name now" "set_my_name şimdi"
+cp files/locale/tr_TR/LC_MESSAGES/a.mo .
 
 # Help: the same id, and of text for several systems the usual one.
 rm -r files && mkdir -p files/help/en-US/text files/help/tr/text
@@ -173,6 +174,74 @@ while read -r _ format _; do
   grep -q "^    \"$format\": (" "$SOURCE/scripts/text-pairs" || fail "no format $format"
 done <list
 ! bash "$SOURCE/scripts/fetch-text" 2>stderr || fail "expected to fail"
-stderr_has "scripts/fetch-text [--copyleft] WORK"
+stderr_has "scripts/fetch-text [--copyleft] [--sources NAME,...] WORK [LANGUAGE...]"
+
+# An archive of two sources. libreoffice-l10n-tr breaks off while it is fetched, then while it is unpacked.
+mkdir bin
+cat >bin/apt-cache <<'END'
+case $1 in
+pkgnames) printf 'libreoffice-l10n-%s\n' tr de en-gb ;;
+show) shift 2 && for name in "$@"; do printf 'Package: %s\nSize: 1200000\n\n' "$name"; done ;;
+esac
+END
+cat >bin/apt-get <<'END'
+shift 2
+echo "$*" >>"$LOG"
+for name in "$@"; do
+  file=${name}_1%3a2.0-1_all.deb
+  if [ "$name" = libreoffice-l10n-tr ] && [ ! -e "$file" ]; then head -c 700000 /dev/zero >"$file" && exit 9; fi
+  echo "$name" >"$file"
+done
+END
+cat >bin/dpkg-deb <<'END'
+package=$(cat "$2") language=de
+case $package in libreoffice-*) language=${package##*-l10n-} ;; esac
+[ "$package" != libreoffice-l10n-tr ] || [ -e "$LOG.broken" ] || { touch "$LOG.broken" && exit 9; }
+mkdir -p "$3/locale/$language/LC_MESSAGES" "$3/usr/share/doc/$package"
+cp "$CATALOG" "$3/locale/$language/LC_MESSAGES/$package.mo"
+printf 'Files: debian/*\nLicense: other\n\nFiles: *\nLicense: GPL-2+\n' >"$3/usr/share/doc/$package/copyright"
+END
+sed -i '1i #!/usr/bin/env bash' bin/*
+chmod +x bin/*
+fetch_text() { # EXIT ARGUMENT...
+  last="fetch-text ${*:2}"
+  LOG=$tmp/log CATALOG=$tmp/a.mo PATH=$tmp/bin:$PATH bash "$SOURCE/scripts/fetch-text" "${@:2}" >stdout 2>stderr
+  local got=$?
+  [ "$got" -eq "$1" ] || fail "exit code $got, expected $1"
+}
+fetch_text 2 --sources nowhere work
+stderr_has "no source 'nowhere'"
+fetch_text 2 work nowhere
+stderr_has "'nowhere' is no language's code"
+fetch_text 9 --sources libreoffice work tr
+stdout_has "libreoffice: packages to fetch: 2, MB: 3"
+fetch_text 9 --sources libreoffice work tr # what has arrived is not counted again
+stdout_has "in all, MB: 2"
+fetch_text 0 --sources libreoffice work tr
+stdout_has "packages to fetch: 1, MB: 2"
+stdout_has "libreoffice: 5 pairs (messages) tr 5"
+fetch_text 0 --sources libreoffice work tr
+stdout_has "in all, MB: 0"
+fetch_text 0 --sources libreoffice work
+stdout_has "libreoffice: 10 pairs (messages) de 5 tr 5"
+stdout_has "de	5	0	0	5"
+fetch_text 0 --copyleft --sources iso-codes work de
+cat >wanted <<'END'
+libreoffice-l10n-en-gb libreoffice-l10n-tr
+libreoffice-l10n-en-gb libreoffice-l10n-tr
+libreoffice-l10n-tr
+libreoffice-l10n-de
+iso-codes
+END
+diff log wanted >stderr || fail "other packages were fetched"
+cat >wanted <<'END'
+file	language	kind	rows	license	source
+iso-codes/en-de.tsv.gz	de	messages	5	GPL-2+	iso-codes
+libreoffice/en-de.tsv.gz	de	messages	5	MPL-2.0	libreoffice
+libreoffice/en-tr.tsv.gz	tr	messages	5	MPL-2.0	libreoffice
+END
+diff work/text/FILES.tsv wanted >stderr || fail "another manifest"
+grep -qx "libreoffice	libreoffice-l10n-en-gb libreoffice-l10n-tr libreoffice-l10n-de	1:2.0-1	MPL-2.0	2	10" \
+  work/text/SOURCES.tsv || fail "other sources: $(cat work/text/SOURCES.tsv)"
 
 finish
