@@ -24,7 +24,7 @@
  * - recipe: the options of `distill` and of the run, by kind of student: cq_extend_recipe()
  * - steps: as many as fit into the time, planned by the speeds of teacher and student in a few trial steps, then
  *   following the clock: the learning rate falls to zero when the time is over. No more epochs than have been useful in
- *   tests. Evaluations take at most a tenth of the time
+ *   tests. Evaluations take at most a tenth of the time. A resumed run may have more time, or less
  *
  * With own_vocabulary, `to`, `dictionaries` and labeled `text` are in one language, and only its word embeddings are
  * trained. `replace` is required if the model already has that language.

@@ -339,12 +339,46 @@ static void extending(void **state) {
   cq_options_free(o);
 }
 
+static cq_error refusal;
+
+/* The steps of an extension by the clock; 0: it was stopped or refused. time NULL: none is given. */
+static uint64_t timed_steps(const char *name, int stops_at, const char *time, bool resumes) {
+  cq_error error = {0};
+  cq_training_result result = {0};
+  watch w = {0, stops_at};
+  cq_options *options = options_of(&kinds[3], name, "steps");
+  set(options, "epochs", "10");
+  if (time) set(options, "time", time);
+  set(options, "resume", resumes ? "yes" : "no");
+  cq_extend_options *o = cq_options_struct(options);
+  cq_training_options *of_run = (cq_training_options *)(uintptr_t)o->run;
+  o->model = TINY_MODEL, of_run->progress = stop_training, of_run->progress_context = &w;
+  const cq_status status = cq_extend(&result, o, NULL, &error);
+  cq_options_free(options);
+  refusal = error;
+  return status ? 0 : result.steps;
+}
+
+/* A resumed run whose number of steps follows the clock has the time that it is given then. */
+static void another_time(void **state) {
+  (void)state;
+  make_files();
+  const uint64_t most = timed_steps("enough", NEVER, "1h", false);
+  assert_int_equal(most, 30); /* ten epochs of 12 pairs; the fewest that are planned are 20 */
+  assert_int_equal(timed_steps("more", 1, "0.01s", false), 0);
+  assert_int_equal(timed_steps("more", NEVER, "1h", true), most);
+  assert_int_equal(timed_steps("less", 1, "1h", false), 0);
+  assert_int_equal(timed_steps("less", NEVER, NULL, true), 0); /* the time counts, where it was given */
+  assert_non_null(strstr(refusal.message, "the run under way has time 1h, not nothing"));
+  assert_int_equal(timed_steps("less", NEVER, "0.01s", true), 1);
+  assert_int_equal(timed_steps("twice", 1, NULL, false), 0);
+  assert_int_equal(timed_steps("twice", 1, "0.01s", true), 1);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(distillation),
-      cmocka_unit_test(fine_tuning),
-      cmocka_unit_test(autoencoders),
-      cmocka_unit_test(extending),
+      cmocka_unit_test(distillation), cmocka_unit_test(fine_tuning),  cmocka_unit_test(autoencoders),
+      cmocka_unit_test(extending),    cmocka_unit_test(another_time),
   };
   return cmocka_run_group_tests(tests, make_test_directory, remove_test_directory);
 }

@@ -18,7 +18,7 @@ typedef struct outcome {
 
 /* A run that was planned for n steps. */
 static outcome run(uint64_t n, double step, double pause, uint64_t most, load *is) {
-  cq_run_clock c = {.deadline = BUDGET, .most = most};
+  cq_run_clock c = {.time = {BUDGET, BUDGET}, .most = most};
   cq_schedule_plan plan = {.decay = CQ_SCHEDULE_LINEAR, .n_steps = n, .n_warmup = WARMUP};
   outcome out = {0};
   double now = pause, before = 1;

@@ -170,7 +170,7 @@ static cq_status train(cq_training_result *result, const cq_extending *e, bool r
   if (run.n_dev == 0) run.dev = e->texts.dev, run.n_dev = e->texts.n_dev;
   cq_status status = cq_extend_card_end(&card, e, error);
   const cq_distillation_end end = {
-      .deadline = e->steps.given ? 0 : e->started + e->budget, .card = {card.data, card.n}, .done = e->done};
+      .time = {e->steps.given ? 0 : e->started + e->budget, e->budget}, .card = {card.data, card.n}, .done = e->done};
   const cq_distill_options d = cq_extend_distillation(e, &run);
   if (!status) status = cq_distill_part(result, &d, &end, e->ctx, error);
   cq_builder_free(&card);
@@ -221,7 +221,7 @@ static cq_status open_plan(cq_extending *e, bool under_way, bool planned, cq_err
   cq_status status = cq_extend_inputs_open(&e->inputs, &e->o, &e->parts, e->work, error);
   if (!status) status = cq_extend_texts_open(&e->texts, error);
   if (!status && under_way) status = cq_extend_identity_compare(e->identity, &e->texts, error);
-  if (!status && !under_way && leads) status = cq_extend_identity_write(e->identity, &e->o, error);
+  if (!status && leads) status = cq_extend_identity_write(e->identity, &e->o, error);
   if (status) return status;
   if (!planned)
     return leads ? make_plan(e, error)

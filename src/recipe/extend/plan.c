@@ -84,6 +84,7 @@ cq_status cq_extend_identity_compare(const char *path, const cq_extend_texts *te
   cq_slice then;
   cq_status status = cq_file_read(&then, path, error);
   if (status) return status;
+  if (texts->o->time && !texts->o->run->steps) id.free = "time"; /* the schedule follows the clock */
   status = identify(&id, texts->o, error);
   if (!status) status = cq_run_identity_compare(&id, then.data, then.n, texts->work, error);
   cq_run_identity_free(&id);

@@ -509,8 +509,8 @@ cq_status cq_training_run(cq_training *r, uint64_t n_pairs, cq_training_result *
   r->n_pairs = n_pairs;
   r->n_steps = cq_training_steps(r, n_pairs);
   cq_status status = identify_training(&identity, r, error);
-  r->run.o.deadline = r->o->average > 1 ? 0 : r->task.deadline; /* which evaluations are the last must be known */
-  r->spreads = r->run.o.deadline > 0 && r->o->evaluate_every < 0;
+  if (r->o->average <= 1) r->run.o.time = r->task.time; /* else it must be known which evaluations are the last */
+  r->spreads = r->run.o.time.deadline > 0 && r->o->evaluate_every < 0;
   if (r->o->evaluate_every < 0) r->options.evaluate_every = a_tenth(r->n_steps);
   if (r->o->checkpoint_every < 0) r->run.o.checkpoint_every = r->spreads ? 0 : a_tenth(r->n_steps);
   /* Evaluates the untrained encoder for the card's "before", also on resuming, before weights are restored. */

@@ -30,8 +30,8 @@ typedef struct cq_training_task {
   const char *base_model;
   const cq_parallel *labeled;
   cq_slice card_end; /* the last part of the model card */
-  double deadline;   /* seconds, CLOCK_MONOTONIC: the number of steps follows the clock; 0: it is fixed */
-  const char *done;  /* a file that gets the result, as a memory image, once the model is in place; NULL: none */
+  cq_run_time time;
+  const char *done; /* a file that gets the result, as a memory image, once the model is in place; NULL: none */
   void *context;
 } cq_training_task;
 

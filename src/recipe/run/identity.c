@@ -111,8 +111,10 @@ static bool is_sum(line l) {
   return l.value.n > 0 && l.value.data[0] == '#';
 }
 
-static bool is_same_line(line a, line b) {
-  return cq_slice_equal(a.value, b.value) && (is_sum(a) || cq_slice_equal(a.name, b.name));
+static bool is_same_line(line a, line b, const char *free) {
+  const bool same = cq_slice_equal(a.name, b.name);
+  return cq_slice_equal(a.value, b.value) ? same || is_sum(a)
+                                          : same && free && cq_slice_equal(a.name, cq_slice_of(free));
 }
 
 /* A value as people read it: "nothing" and the like for an empty one. */
@@ -128,7 +130,7 @@ cq_status cq_run_identity_compare(const cq_run_identity *now, const char *then, 
   do {
     a = next_identity_line(&texts[0]), b = next_identity_line(&texts[1]);
     if (!a.name.data && !b.name.data) return CQ_OK;
-  } while (a.name.data && b.name.data && is_same_line(a, b));
+  } while (a.name.data && b.name.data && is_same_line(a, b, now->free));
 #define SHOW(slice) (int)(slice).n, (slice).data
   if (a.name.data && b.name.data && is_sum(a) && is_sum(b))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, work, "the run under way has another %.*s", SHOW(a.name));

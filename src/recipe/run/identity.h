@@ -16,6 +16,7 @@
 /* {0} is empty. The comparison reports out-of-memory errors. */
 typedef struct cq_run_identity {
   cq_builder lines;
+  const char *free; /* an option that may have another value; NULL: none */
 } cq_run_identity;
 
 /* Adds the command, the SIMD level, and the command's options as in cq_run_identity_options. */

@@ -24,7 +24,7 @@ void cq_run_clock_pause(cq_run_clock *c, uint64_t step, double seconds) {
 }
 
 bool cq_run_clock_is_due(const cq_run_clock *c, uint64_t step) {
-  return c->deadline > 0 && step % EVERY == 0;
+  return c->time.deadline > 0 && step % EVERY == 0;
 }
 
 void cq_run_clock_plan(cq_run_clock *c, uint64_t step, uint64_t n_steps, double now) {
@@ -33,7 +33,7 @@ void cq_run_clock_plan(cq_run_clock *c, uint64_t step, uint64_t n_steps, double 
   const double n_left = c->n_pauses + 1 < CQ_RUN_PAUSES ? (double)(CQ_RUN_PAUSES - c->n_pauses) : 1;
   double end = (double)n_steps, least = 0;
   if (step > 0) {
-    const double left = c->deadline - now - AT_THE_END * pause;
+    const double left = c->time.deadline - now - AT_THE_END * pause;
     end = (double)step + floor((left - fmin((n_left - 1) * pause, MOST_OF_TIME * left)) / c->pace);
     end = fmin(fmax(end, (double)step), (double)c->most);
     least = pause / c->pace * (1 / MOST_OF_TIME - 1);

@@ -9,9 +9,15 @@
  * take more than a tenth of the time. */
 enum { CQ_RUN_PAUSES = 10 };
 
+/* In seconds. */
+typedef struct cq_run_time {
+  double deadline; /* CLOCK_MONOTONIC: the number of steps follows the clock; 0: it is fixed */
+  double budget;   /* the whole time; a resumed run gets the difference to its earlier one */
+} cq_run_time;
+
 /* Times are in seconds. Stored as a memory image in a checkpoint. */
 typedef struct cq_run_clock {
-  double deadline;  /* CLOCK_MONOTONIC; 0: there is none, and the number of steps is fixed */
+  cq_run_time time;
   double left;      /* until the deadline, when the checkpoint was written */
   double pace;      /* of a step, the mean of the last ones since the last pause */
   double pause;     /* of the last pause */

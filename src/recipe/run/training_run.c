@@ -56,7 +56,7 @@ double cq_run_learning_rate(const void *run, uint64_t step, bool table) {
 /* --- state --- */
 
 static cq_status save_clock(cq_run *r, cq_checkpoint_writer *w, cq_error *error) {
-  r->clock.left = r->clock.deadline - cq_seconds(CLOCK_MONOTONIC);
+  r->clock.left = r->clock.time.deadline - cq_seconds(CLOCK_MONOTONIC);
   const cq_status status = cq_checkpoint_writer_section(w, "clock", &r->clock, sizeof r->clock, error);
   return status ? status : cq_checkpoint_writer_section(w, "schedule", &r->plan, sizeof r->plan, error);
 }
@@ -64,7 +64,8 @@ static cq_status save_clock(cq_run *r, cq_checkpoint_writer *w, cq_error *error)
 static cq_status restore_clock(cq_run *r, cq_error *error) {
   cq_status status = cq_checkpoint_read(&r->clock, sizeof r->clock, r->resumed, "clock", error);
   if (!status) status = cq_checkpoint_read(&r->plan, sizeof r->plan, r->resumed, "schedule", error);
-  r->clock.deadline = cq_seconds(CLOCK_MONOTONIC) + r->clock.left;
+  const double more = r->o.time.budget - r->clock.time.budget;
+  r->clock.time = (cq_run_time){cq_seconds(CLOCK_MONOTONIC) + r->clock.left + more, r->o.time.budget};
   r->stage.n_steps = r->plan.n_steps;
   return status;
 }
@@ -80,7 +81,7 @@ static cq_status save_run(cq_run *r, const cq_run_identity *identity, cq_error *
   if (status) return status;
   status = cq_checkpoint_writer_section(w, "identity", lines.data, lines.n, error);
   if (!status) status = cq_checkpoint_writer_section(w, "run", &r->state, sizeof r->state, error);
-  if (!status && r->clock.deadline > 0) status = save_clock(r, w, error);
+  if (!status && r->clock.time.deadline > 0) status = save_clock(r, w, error);
   if (!status) status = r->task.save(r->task.context, w, error);
   if (!status)
     status = cq_checkpoint_writer_commit(w, error);
@@ -231,7 +232,7 @@ static cq_status follow_clock(cq_run *r, cq_error *error) {
 
 /* Enters a pause that has begun at this time. */
 static cq_status note_pause(cq_run *r, double begun, cq_error *error) {
-  if (r->clock.deadline == 0) return CQ_OK;
+  if (r->clock.time.deadline == 0) return CQ_OK;
   cq_run_clock_pause(&r->clock, r->state.step, cq_seconds(CLOCK_MONOTONIC) - begun + r->saving);
   return follow_clock(r, error);
 }
@@ -249,11 +250,18 @@ static cq_status pause_run(cq_run *r, const cq_run_identity *identity, cq_error 
   return status || !(saves || r->stopped || is_over(r)) ? status : save_run(r, identity, error);
 }
 
+/* A resumed run may have another time. If it is over, the weights are evaluated as after a last step. */
+static cq_status resume_clock(cq_run *r, const cq_run_identity *identity, cq_error *error) {
+  if (r->clock.time.deadline == 0 || is_over(r)) return CQ_OK;
+  const cq_status status = follow_clock(r, error);
+  return status || !is_over(r) ? status : pause_run(r, identity, error);
+}
+
 static cq_status do_steps(cq_run *r, const cq_run_identity *identity, cq_error *error) {
   const double begun = cq_seconds(CLOCK_MONOTONIC);
   cq_status status = check_weights(r, error);
   if (!status && r->stage.evaluates_first && r->state.step == 0) status = evaluate_and_meet(r, error);
-  if (!status && r->state.step == 0) status = note_pause(r, begun, error);
+  if (!status) status = r->state.step == 0 ? note_pause(r, begun, error) : resume_clock(r, identity, error);
   while (!status && !r->stopped && !is_over(r)) {
     status = update_run(r, error);
     if (!status) status = cq_ranks_meet(r->o.ranks, &r->stopped, error);
@@ -275,8 +283,8 @@ static cq_status begin_run_stage(cq_run *r, int number, cq_error *error) {
   if (!r->resumed) r->state.stage = (uint64_t)number, r->state.step = r->state.n_waited = 0;
   cq_status status = r->task.begin(&r->stage, r->task.context, number, r->resumed, error);
   r->plan = (cq_schedule_plan){.decay = r->o.schedule, .n_steps = r->stage.n_steps, .n_warmup = r->stage.n_warmup};
-  r->clock = (cq_run_clock){.deadline = r->o.deadline, .most = r->stage.most_steps};
-  if (!status && r->resumed && r->clock.deadline > 0) status = restore_clock(r, error);
+  r->clock = (cq_run_clock){.time = r->o.time, .most = r->stage.most_steps};
+  if (!status && r->resumed && r->clock.time.deadline > 0) status = restore_clock(r, error);
   r->started = cq_seconds(CLOCK_MONOTONIC);
   r->first_step = r->state.step;
   if (!r->resumed && r->stage.n_steps > 0) r->state.loss = 0; /* a stage without steps has no loss */

@@ -65,7 +65,7 @@ typedef struct cq_run_options {
   cq_ranks *ranks;                           /* the processes of the run; rank 0 writes; NULL: only this process */
   bool narrow_exchange;                      /* gradients are exchanged as bf16 (train/tree_exchange.h) */
   bool shard_tables;                         /* each keeps a part of them (train/table_parts.h) */
-  double deadline;                           /* seconds, CLOCK_MONOTONIC: the stage ends then; 0: after its steps */
+  cq_run_time time;
 } cq_run_options;
 
 /* The run's own section of a checkpoint. Only fixed-size numbers, since it is stored as a memory image. */

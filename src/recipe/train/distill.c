@@ -448,7 +448,7 @@ cq_status cq_distill_part(cq_training_result *result, const cq_distill_options *
   if (!status) status = cq_options_take_part(&training, &parts[0], o, error);
   if (!status) status = cq_training_open(t, &training, &task, ctx, error);
   t->task.base_model = o->teacher, t->task.labeled = &r->data;
-  if (end) t->task.card_end = end->card, t->task.done = end->done, t->task.deadline = end->deadline;
+  if (end) t->task.card_end = end->card, t->task.done = end->done, t->task.time = end->time;
   if (!status) status = read_files(r, error);
   /* Rank 0 runs the teacher; the others wait until it has released the cache, and read the vectors from there. */
   if (!status && cq_ranks_rank(training.ranks) > 0) status = cq_ranks_meet(training.ranks, NULL, error);

@@ -4,10 +4,11 @@
 
 #include "base/slice.h"
 #include "calque/distill.h"
+#include "recipe/run/run_clock.h"
 
 /* What a larger task adds to the run's end. */
 typedef struct cq_distillation_end {
-  double deadline;  /* seconds, CLOCK_MONOTONIC: as many steps as fit until then; 0: as the options say */
+  cq_run_time time;
   cq_slice card;    /* the last part of the model card */
   const char *done; /* a file that gets the result, as a memory image, once the model is in place; NULL: none */
 } cq_distillation_end;
