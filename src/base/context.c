@@ -176,6 +176,37 @@ void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context,
   pthread_cond_destroy(&job.left);
 }
 
+struct attempt {
+  cq_status (*work)(void *, size_t, int, cq_error *);
+  void *context;
+  pthread_mutex_t mutex; /* guards what follows */
+  _Atomic size_t failed; /* the first item that has */
+  cq_status status;
+  cq_error *error;
+};
+
+static void try_item(void *context, size_t item, int worker) {
+  struct attempt *a = context;
+  cq_error error = {0};
+  if (item > atomic_load(&a->failed)) return;
+  const cq_status status = a->work(a->context, item, worker, &error);
+  if (!status) return;
+  pthread_mutex_lock(&a->mutex);
+  if (item < atomic_load(&a->failed)) {
+    atomic_store(&a->failed, item), a->status = status;
+    if (a->error) *a->error = error;
+  }
+  pthread_mutex_unlock(&a->mutex);
+}
+
+cq_status cq_context_try(cq_context *ctx, size_t n_items,
+                         cq_status (*work)(void *context, size_t item, int worker, cq_error *error), void *context,
+                         cq_error *error) {
+  struct attempt a = {work, context, PTHREAD_MUTEX_INITIALIZER, SIZE_MAX, CQ_OK, error};
+  cq_context_run(ctx, n_items, try_item, &a);
+  return a.status;
+}
+
 /* --- spares --- */
 
 static _Thread_local char this_thread; /* its address names the thread */

@@ -14,6 +14,12 @@
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
+/* The same for work that may fail. Returns the first failure in order of the items, whichever thread had it first; items
+ * after one that has failed need not run. */
+CQ_MUST_USE cq_status cq_context_try(cq_context *ctx, size_t n_items,
+                                     cq_status (*work)(void *context, size_t item, int worker, cq_error *error),
+                                     void *context, cq_error *error);
+
 /* --- spares: objects that a call makes, such as a worker's memory, and that are kept for later calls --- */
 
 /* A kind of interchangeable objects, identified by its address. */

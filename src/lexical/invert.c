@@ -252,7 +252,6 @@ typedef struct writing {
   cq_builder postings[N_RANGES];
   cq_term_record *records[N_RANGES];
   size_t n_records[N_RANGES];
-  bool failed[N_RANGES];
 } writing;
 
 static uint64_t prefix_of(cq_slice term) {
@@ -346,7 +345,7 @@ static void cut_ranges(writing *w) {
   while (range <= N_RANGES) w->ranges[range++] = w->n_terms;
 }
 
-static void write_range(void *context, size_t range, int worker_number) {
+static cq_status write_range(void *context, size_t range, int worker_number, cq_error *error) {
   (void)worker_number;
   writing *w = context;
   cq_builder *out = &w->postings[range];
@@ -372,7 +371,7 @@ static void write_range(void *context, size_t range, int worker_number) {
     if (ok) w->records[range][w->n_records[range]++] = record;
   }
   cq_free(postings);
-  w->failed[range] = !ok;
+  return ok ? CQ_OK : cq_fail_memory(error, "a segment");
 }
 
 static cq_slice id_to_write(const void *context, uint32_t document) {
@@ -394,10 +393,7 @@ cq_status cq_inverter_write(const char *path, cq_inverter *inverter, cq_batch *c
   if (!status) {
     sort_terms(w->sorted, w->n_terms, inverter->terms.items);
     cut_ranges(w);
-    cq_context_run(ctx, N_RANGES, write_range, w);
-    bool failed = false;
-    for (int i = 0; i < N_RANGES; i++) failed |= w->failed[i];
-    if (failed) status = cq_fail_memory(error, "a segment");
+    status = cq_context_try(ctx, N_RANGES, write_range, w, error);
   }
   if (!status) {
     cq_segment_part parts[N_RANGES];

@@ -12,8 +12,6 @@ typedef struct inverting {
   cq_inverter *inverter;
   cq_batch **batches;
   uint32_t *begins; /* [n_batches + 1] */
-  cq_status *status;
-  cq_error *errors; /* both [n_batches] */
 } inverting;
 
 /* How many texts a batch takes from `begin` on. */
@@ -27,9 +25,7 @@ static cq_status cut_batches(inverting *v, cq_error *error) {
   for (size_t at = 0; at < v->n; at += batch_length(v, at)) v->n_batches++;
   v->batches = cq_alloc_array_zeroed(v->n_batches, sizeof *v->batches);
   v->begins = cq_alloc_array_zeroed(v->n_batches + 1, sizeof *v->begins);
-  v->status = cq_alloc_array_zeroed(v->n_batches, sizeof *v->status);
-  v->errors = cq_alloc_array_zeroed(v->n_batches, sizeof *v->errors);
-  if (!v->batches || !v->begins || !v->status || !v->errors) return cq_fail_memory(error, "documents");
+  if (!v->batches || !v->begins) return cq_fail_memory(error, "documents");
   for (size_t b = 0; b < v->n_batches; b++) {
     v->begins[b + 1] = v->begins[b] + (uint32_t)batch_length(v, v->begins[b]);
     v->batches[b] = cq_alloc_zeroed(sizeof **v->batches);
@@ -39,12 +35,11 @@ static cq_status cut_batches(inverting *v, cq_error *error) {
   return CQ_OK;
 }
 
-static void invert_batch(void *context, size_t b, int worker) {
+static cq_status invert_batch(void *context, size_t b, int worker, cq_error *error) {
   inverting *v = context;
   const uint32_t begin = v->begins[b];
-  v->status[b] =
-      cq_batch_invert_texts(v->batches[b], v->inverter, worker, v->texts + begin,
-                            v->languages ? v->languages + begin : NULL, v->begins[b + 1] - begin, &v->errors[b]);
+  return cq_batch_invert_texts(v->batches[b], v->inverter, worker, v->texts + begin,
+                               v->languages ? v->languages + begin : NULL, v->begins[b + 1] - begin, error);
 }
 
 cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analyzer, const cq_slice *texts,
@@ -54,17 +49,11 @@ cq_status cq_lexical_segment_of_texts(const char *path, const cq_analyzer *analy
     return cq_fail(error, CQ_ERR_ARGUMENT, "%zu texts in a segment, expected at most %d", n, CQ_MAX_SEGMENT_TEXTS);
   cq_status status = cut_batches(&v, error);
   if (!status) status = cq_inverter_open(&v.inverter, analyzer, cq_context_n_threads(ctx), error);
-  if (!status) cq_context_run(ctx, v.n_batches, invert_batch, &v);
-  for (size_t b = 0; !status && b < v.n_batches; b++) {
-    status = v.status[b];
-    if (status && error) *error = v.errors[b];
-  }
+  if (!status) status = cq_context_try(ctx, v.n_batches, invert_batch, &v, error);
   if (!status) status = cq_inverter_write(path, v.inverter, v.batches, v.n_batches, ctx, error);
   for (size_t b = 0; v.batches && b < v.n_batches; b++) cq_batch_free(v.batches[b]);
   cq_inverter_free(v.inverter);
   cq_free(v.batches);
   cq_free(v.begins);
-  cq_free(v.status);
-  cq_free(v.errors);
   return status;
 }

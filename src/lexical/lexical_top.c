@@ -342,13 +342,11 @@ typedef struct all_queries {
   cq_lexical_hit *hits;
   searching **workers;
   size_t k;
-  cq_status *status; /* [n_queries] */
-  cq_error *errors;
 } all_queries;
 
-static void search_one(void *context, size_t item, int worker) {
+static cq_status search_one(void *context, size_t item, int worker, cq_error *error) {
   all_queries *a = context;
-  a->status[item] = search_query(a->hits + item * a->k, a->workers[worker], &a->queries[item], &a->errors[item]);
+  return search_query(a->hits + item * a->k, a->workers[worker], &a->queries[item], error);
 }
 
 cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set, const cq_lexical_query *queries,
@@ -367,10 +365,8 @@ cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
   status = cq_scoring_open(&scoring, &o, counts, set->max_length, error);
   all.hits =
       cq_checked_mul(&n_hits, n_queries, o.k) ? cq_alloc_array_zeroed(n_hits ? n_hits : 1, sizeof *all.hits) : NULL;
-  all.status = cq_alloc_array_zeroed(n_queries, sizeof *all.status);
-  all.errors = cq_alloc_array_zeroed(n_queries, sizeof *all.errors);
   all.workers = cq_alloc_array_zeroed(n_workers, sizeof *all.workers);
-  bool ok = all.hits && all.status && all.errors && all.workers;
+  bool ok = all.hits && all.workers;
   for (size_t w = 0; ok && w < n_workers; w++) {
     all.workers[w] = cq_alloc_zeroed(sizeof **all.workers);
     ok = all.workers[w] != NULL;
@@ -379,11 +375,7 @@ cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
     for (int i = 0; i < WINDOW; i++) all.workers[w]->scores[i] = -0.0;
   }
   if (!status && !ok) status = cq_fail_memory(error, "a search");
-  if (!status) cq_context_run(ctx, n_queries, search_one, &all);
-  for (size_t i = 0; !status && i < n_queries; i++) {
-    status = all.status[i];
-    if (status && error) *error = all.errors[i];
-  }
+  if (!status) status = cq_context_try(ctx, n_queries, search_one, &all, error);
   for (size_t w = 0; all.workers && w < n_workers; w++) {
     if (!all.workers[w]) continue;
     cq_free(all.workers[w]->cursors);
@@ -392,8 +384,6 @@ cq_status cq_lexical_set_search(cq_lexical_hit **out, const cq_lexical_set *set,
     cq_free(all.workers[w]);
   }
   cq_free(all.workers);
-  cq_free(all.status);
-  cq_free(all.errors);
   cq_scoring_free(&scoring);
   if (status) cq_free(all.hits);
   *out = status ? NULL : all.hits;

@@ -62,48 +62,24 @@ typedef struct encoding {
   float *out;
   cq_tensor states; /* data NULL: not wanted */
   int64_t dim;
-
-  cq_status *status; /* one per item: the first failure in item order is reported, whichever thread hit it */
-  cq_error *errors;  /* one a worker */
-  size_t *error_items;
 } encoding;
 
 enum { RUN = 64 }; /* sentences tokenized in one go */
 
-static void fail_item(encoding *e, size_t item, int worker, cq_status status, const cq_error *error) {
-  e->status[item] = status;
-  if (item < e->error_items[worker]) {
-    e->error_items[worker] = item;
-    e->errors[worker] = *error;
-  }
-}
-
-static cq_status first_failure(const encoding *e, size_t n_items, int n_workers, cq_error *error) {
-  for (size_t i = 0; i < n_items; i++) {
-    if (!e->status[i]) continue;
-    for (int w = 0; w < n_workers; w++) {
-      if (e->error_items[w] == i && error) *error = e->errors[w];
-    }
-    return e->status[i];
-  }
-  return CQ_OK;
-}
-
-static void tokenize_run(void *context, size_t item, int worker) {
+static cq_status tokenize_run(void *context, size_t item, int worker, cq_error *error) {
   encoding *e = context;
   cq_text_memory *m = worker ? cq_text_memory_take(e->ctx) : e->text;
-  cq_error error = {0};
-  cq_status status = m ? CQ_OK : cq_fail_memory(&error, "token ids");
+  cq_status status = m ? CQ_OK : cq_fail_memory(error, "token ids");
   const size_t last = (item + 1) * RUN < e->n ? (item + 1) * RUN : e->n;
   for (size_t s = item * RUN; !status && s < last; s++) {
     cq_slice text = e->sentences[s];
     const size_t before = e->ids[item].n;
-    status = cq_prepend_prompt(&text, m, e->prompt, &error);
-    if (!status) status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], &error);
+    status = cq_prepend_prompt(&text, m, e->prompt, error);
+    if (!status) status = cq_encoder_tokenize(&e->ids[item], e->encoder, m->tokens, text, &e->truncated[s], error);
     e->lengths[s] = (int64_t)(e->ids[item].n - before);
   }
   if (worker) cq_text_memory_put(e->ctx, m);
-  if (status) fail_item(e, item, worker, status, &error);
+  return status;
 }
 
 /* The vectors of a block's sentences. */
@@ -131,20 +107,19 @@ static cq_status encode_block(encoding *e, cq_worker *worker, size_t block, cq_e
   return CQ_OK;
 }
 
-static void run_block(void *context, size_t item, int worker) {
+static cq_status run_block(void *context, size_t item, int worker, cq_error *error) {
   encoding *e = context;
   cq_worker *w = worker ? take_worker(e->ctx, e->encoder) : e->worker;
-  cq_error error = {0};
   cq_status status;
   if (w) {
     const cq_mark mark = cq_workspace_mark(&w->workspace);
-    status = encode_block(e, w, item, &error);
+    status = encode_block(e, w, item, error);
     cq_workspace_release(&w->workspace, mark);
   } else {
-    status = cq_fail_memory(&error, "batch");
+    status = cq_fail_memory(error, "batch");
   }
   if (worker) put_worker(e->ctx, w);
-  if (status) fail_item(e, item, worker, status, &error);
+  return status;
 }
 
 /* A small number of blocks is a multiple of the threads; otherwise, all would wait for one thread's last block. */
@@ -209,40 +184,31 @@ cq_status cq_encoder_encode(float *out, cq_encode_stats *stats, const cq_encoder
   return cq_encoder_encode_states(out, (cq_tensor){0}, stats, encoder, sentences, n, options, ctx, error);
 }
 
-/* Arrays by sentence, run, item and worker. */
-static cq_status take_arrays(encoding *e, size_t n_runs, int n_workers, cq_error *error) {
+/* Arrays by sentence, run and block. */
+static cq_status take_arrays(encoding *e, size_t n_runs, cq_error *error) {
   cq_workspace *w = &e->worker->workspace;
   e->ids = cq_workspace_take(w, n_runs * sizeof *e->ids);
   e->lengths = cq_workspace_take(w, e->n * sizeof *e->lengths);
   e->truncated = cq_workspace_take(w, e->n * sizeof *e->truncated);
   e->starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->starts);
   e->block_starts = cq_workspace_take(w, (e->n + 1) * sizeof *e->block_starts);
-  e->status = cq_workspace_take(w, e->n * sizeof *e->status);
-  e->errors = cq_workspace_take(w, (size_t)n_workers * sizeof *e->errors);
-  e->error_items = cq_workspace_take(w, (size_t)n_workers * sizeof *e->error_items);
-  if (!e->ids || !e->lengths || !e->truncated || !e->starts || !e->block_starts || !e->status || !e->errors ||
-      !e->error_items)
+  if (!e->ids || !e->lengths || !e->truncated || !e->starts || !e->block_starts)
     return cq_fail_memory(error, "encoding");
   memset(e->ids, 0, n_runs * sizeof *e->ids);
-  memset(e->status, 0, e->n * sizeof *e->status);
-  for (int i = 0; i < n_workers; i++) e->error_items[i] = SIZE_MAX;
   return CQ_OK;
 }
 
-static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, int n_workers, cq_error *error) {
+static cq_status encode_sentences(encoding *e, cq_encode_stats *stats, cq_error *error) {
   const size_t n_runs = (e->n + RUN - 1) / RUN;
-  cq_status status = take_arrays(e, n_runs, n_workers, error);
+  cq_status status = take_arrays(e, n_runs, error);
   if (status) return status;
   e->ids[0] = e->text->ids, e->ids[0].n = 0;
-  cq_context_run(e->ctx, n_runs, tokenize_run, e);
-  status = first_failure(e, n_runs, n_workers, error);
+  status = cq_context_try(e->ctx, n_runs, tokenize_run, e, error);
   if (!status) status = make_blocks(e, n_runs, error);
   e->text->ids = e->ids[0];
   for (size_t r = 1; r < n_runs; r++) cq_free(e->ids[r].ids);
   if (!status) status = count_truncated(e, stats, error);
-  if (status) return status;
-  cq_context_run(e->ctx, e->n_blocks, run_block, e);
-  return first_failure(e, e->n_blocks, n_workers, error);
+  return status ? status : cq_context_try(e->ctx, e->n_blocks, run_block, e, error);
 }
 
 int cq_encoder_encode_dim(const cq_encoder *encoder, const cq_encode_options *options) {
@@ -272,7 +238,7 @@ cq_status cq_encoder_encode_states(float *out, cq_tensor states, cq_encode_stats
                                    cq_context *ctx, cq_error *error) {
   encoding e = {.encoder = encoder, .sentences = sentences, .n = n, .ctx = ctx, .out = out, .states = states};
   cq_status status = begin_encoding(&e, options, error);
-  if (!status && n > 0) status = encode_sentences(&e, stats, cq_context_n_threads(ctx), error);
+  if (!status && n > 0) status = encode_sentences(&e, stats, error);
   end_encoding(&e);
   cq_encoder_tell_decomposed(encoder);
   return status;
@@ -306,16 +272,14 @@ cq_status cq_encoder_encode_ids(float *out, const cq_encoder *encoder, const int
                                 size_t n, const cq_encode_options *options, cq_context *ctx, cq_error *error) {
   static const int32_t none; /* the texts may all be without tokens */
   encoding e = {.encoder = encoder, .n = n, .ctx = ctx, .out = out};
-  const int n_workers = cq_context_n_threads(ctx);
   cq_status status = begin_encoding(&e, options, error);
   if (!status && n > 0) status = check_ids(&e, ids, starts, error);
-  if (!status && n > 0) status = take_arrays(&e, 1, n_workers, error);
+  if (!status && n > 0) status = take_arrays(&e, 1, error);
   if (!status && n > 0) {
     for (size_t s = 0; s <= n; s++) e.starts[s] = (int64_t)(starts[s] - starts[0]);
     e.flat = (ids ? ids : &none) + starts[0];
     divide_blocks(&e);
-    cq_context_run(ctx, e.n_blocks, run_block, &e);
-    status = first_failure(&e, e.n_blocks, n_workers, error);
+    status = cq_context_try(ctx, e.n_blocks, run_block, &e, error);
   }
   end_encoding(&e);
   return status;

@@ -49,45 +49,29 @@ cq_status cq_encoder_backward(cq_worker *worker, const cq_encoder *encoder, cons
 
 /* ---- weights ---- */
 
-/* All parts of all modules, numbered consecutively; each has its own slot for a failure. */
+/* All parts of all modules, numbered consecutively. */
 typedef struct packing {
   cq_encoder *encoder;
   cq_packing how;
-  cq_status *status;
-  cq_error *errors; /* one a worker: the only failure is out of memory */
 } packing;
 
-static void pack_part(void *context, size_t item, int worker) {
+static cq_status pack_part(void *context, size_t item, int worker, cq_error *error) {
+  (void)worker;
   packing *p = context;
   size_t part = item, m = 0;
   while (part >= p->encoder->modules[m]->n_pack_parts) part -= p->encoder->modules[m++]->n_pack_parts;
   cq_module *module = p->encoder->modules[m];
-  const cq_status status = module->type->pack(module, part, &p->how, &p->errors[worker]);
-  if (status) p->status[worker] = status;
+  return module->type->pack(module, part, &p->how, error);
 }
 
 cq_status cq_encoder_pack(cq_encoder *encoder, cq_context *ctx, bool training, cq_error *error) {
-  const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   packing p = {.encoder = encoder,
                .how = {encoder->kernels,
                        training && encoder->precision == CQ_PRECISION_INT8 ? CQ_PRECISION_F32 : encoder->precision,
-                       training},
-               .status = cq_alloc_array_zeroed(n_workers, sizeof *p.status),
-               .errors = cq_alloc_array_zeroed(n_workers, sizeof *p.errors)};
+                       training}};
   size_t n_parts = 0;
-  cq_status status = CQ_OK;
   for (size_t i = 0; i < encoder->n_modules; i++) n_parts += encoder->modules[i]->n_pack_parts;
-  if (!p.status || !p.errors)
-    status = cq_fail_memory(error, "packed weights");
-  else
-    cq_context_run(ctx, n_parts, pack_part, &p);
-  for (size_t w = 0; !status && w < n_workers; w++) {
-    status = p.status[w];
-    if (status && error) *error = p.errors[w];
-  }
-  cq_free(p.status);
-  cq_free(p.errors);
-  return status;
+  return cq_context_try(ctx, n_parts, pack_part, &p, error);
 }
 
 void cq_encoder_freeze_body(cq_encoder *encoder) {

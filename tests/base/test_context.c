@@ -1,6 +1,7 @@
 /* A context runs every item once, whatever the number of threads and of callers, and keeps what is put into it. */
 #define _GNU_SOURCE /* sched_setaffinity */
 #include "base/context.h"
+#include "base/error.h"
 #include "base/memory.h"
 
 #include <pthread.h>
@@ -56,6 +57,47 @@ static void all_threads_help(void **state) {
       for (int round = 0; round < 20; round++) cq_context_run(ctx, n_items, wait_for_all, &all);
       pthread_barrier_destroy(&all);
     }
+    cq_context_free(ctx);
+  }
+}
+
+/* --- work that fails --- */
+
+typedef struct attempt {
+  size_t slow, first, every; /* items that fail: `slow`, and from `first` on `every`-th; slow waits for others */
+  _Atomic int seen[N];
+} attempt;
+
+static cq_status attempt_item(void *context, size_t item, int worker, cq_error *error) {
+  attempt *a = context;
+  (void)worker;
+  atomic_fetch_add(&a->seen[item], 1);
+  if (item == a->slow) usleep(2000);
+  if (item != a->slow && (item < a->first || item % a->every != 0)) return CQ_OK;
+  return cq_fail(error, item == a->slow ? CQ_ERR_FORMAT : CQ_ERR_LIMIT, "item %zu failed", item);
+}
+
+/* Of all failures the first item's is reported, even if another thread failed before it. */
+static void the_first_failure_is_reported(void **state) {
+  (void)state;
+  for (int threads = 1; threads <= 4; threads += 3) {
+    cq_context *ctx;
+    cq_error error = {0};
+    assert_int_equal(cq_context_open(&ctx, threads, NULL), CQ_OK);
+    static attempt none, slow, later;
+    none = (attempt){.slow = N, .first = N, .every = 1}, slow = (attempt){.slow = 10, .first = 11, .every = 1};
+    later = (attempt){.slow = N, .first = 500, .every = 3};
+    assert_int_equal(cq_context_try(ctx, N, attempt_item, &none, &error), CQ_OK);
+    assert_string_equal(error.message, "");
+    for (int i = 0; i < N; i++) assert_int_equal(none.seen[i], 1);
+    assert_int_equal(cq_context_try(ctx, N, attempt_item, &slow, &error), CQ_ERR_FORMAT);
+    assert_string_equal(error.message, "item 10 failed");
+    for (int i = 0; i <= 10; i++) assert_int_equal(slow.seen[i], 1);
+    assert_int_equal(slow.seen[N - 1], 0);
+    assert_int_equal(cq_context_try(ctx, N, attempt_item, &later, &error), CQ_ERR_LIMIT);
+    assert_string_equal(error.message, "item 501 failed");
+    assert_int_equal(cq_context_try(ctx, N, attempt_item, &later, NULL), CQ_ERR_LIMIT);
+    assert_int_equal(cq_context_try(ctx, 0, attempt_item, &slow, &error), CQ_OK);
     cq_context_free(ctx);
   }
 }
@@ -309,6 +351,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_item_runs_once),
       cmocka_unit_test(all_threads_help),
+      cmocka_unit_test(the_first_failure_is_reported),
       cmocka_unit_test(many_threads_share_a_context),
       cmocka_unit_test(work_may_call_the_context),
       cmocka_unit_test(spares_are_kept),

@@ -220,45 +220,36 @@ typedef struct translating {
   cq_beam_options o;
   char **out;
   cq_worker *workers; /* [threads] */
-  cq_status *status;  /* [threads] */
-  cq_error *errors;
 } translating;
 
-static void translate_run(void *context, size_t item, int worker) {
+static cq_status translate_run(void *context, size_t item, int worker, cq_error *error) {
   translating *t = context;
   const size_t first = item * AT_ONCE, n = cq_min(t->n - first, AT_ONCE);
   cq_ids ids[AT_ONCE] = {{0}};
-  if (t->status[worker]) return;
   const cq_tensor latent = cq_tensor_rows(t->vectors, (int64_t)first, (int64_t)n),
                   states = t->states.data ? cq_tensor_rows(t->states, (int64_t)first, (int64_t)n) : t->states;
-  cq_status status = cq_decoder_write(ids, &t->workers[worker], t->decoder, latent, states, &t->o, &t->errors[worker]);
+  cq_status status = cq_decoder_write(ids, &t->workers[worker], t->decoder, latent, states, &t->o, error);
   for (size_t i = 0; i < n; i++) {
     cq_builder text = {0};
     if (!status) {
       cq_tokenizer_text(&text, cq_decoder_tokenizer(t->decoder), ids[i].ids, ids[i].n);
       t->out[first + i] = text.failed ? NULL : cq_strdup(text.data ? text.data : "");
-      if (!t->out[first + i]) status = cq_fail_memory(&t->errors[worker], "a translation");
+      if (!t->out[first + i]) status = cq_fail_memory(error, "a translation");
     }
     cq_builder_free(&text);
     cq_free(ids[i].ids);
   }
-  t->status[worker] = status;
+  return status;
 }
 
 static cq_status write_translations(translating *t, cq_context *ctx, cq_error *error) {
   const size_t n_workers = (size_t)cq_context_n_threads(ctx);
   t->workers = cq_alloc_array_zeroed(n_workers, sizeof *t->workers);
-  t->status = cq_alloc_array_zeroed(n_workers, sizeof *t->status);
-  t->errors = cq_alloc_array_zeroed(n_workers, sizeof *t->errors);
-  cq_status status = t->workers && t->status && t->errors ? CQ_OK : cq_fail_memory(error, "translations");
+  cq_status status = t->workers ? CQ_OK : cq_fail_memory(error, "translations");
   for (size_t i = 0; !status && i < n_workers; i++) t->workers[i].kernels = cq_kernels_best();
-  if (!status) cq_context_run(ctx, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t);
-  for (size_t i = 0; !status && i < n_workers; i++)
-    if ((status = t->status[i]) && error) *error = t->errors[i];
+  if (!status) status = cq_context_try(ctx, (t->n + AT_ONCE - 1) / AT_ONCE, translate_run, t, error);
   for (size_t i = 0; t->workers && i < n_workers; i++) cq_workspace_free(&t->workers[i].workspace);
   cq_free(t->workers);
-  cq_free(t->status);
-  cq_free(t->errors);
   return status;
 }
 

@@ -14,8 +14,6 @@
 typedef struct trial {
   int fold, kappa, window;
   double *maps; /* [n_taus] */
-  cq_status status;
-  cq_error error;
 } trial;
 
 typedef struct validation {
@@ -30,8 +28,6 @@ typedef struct validation {
   double *maps;
   cq_clir_fold *folds;
   cq_lexical_hit *hits;
-  cq_status *status; /* [n_folds] of the tests */
-  cq_error *errors;
 } validation;
 
 #define O cq_clir_folds
@@ -127,7 +123,7 @@ static void set_point(cq_clir_settings *out, const validation *v, int kappa, int
   out->o.kappa = kappa, out->words.window = window, out->o.tau = tau;
 }
 
-static void run_trial(void *context, size_t item, int worker) {
+static cq_status run_trial(void *context, size_t item, int worker, cq_error *error) {
   (void)worker;
   validation *v = context;
   trial *t = &v->trials[item];
@@ -136,18 +132,19 @@ static void run_trial(void *context, size_t item, int worker) {
   cq_clir_model *model = NULL;
   cq_clir_settings s;
   set_point(&s, v, t->kappa, t->window, v->how.taus[0]);
-  t->status = held_out && asked ? CQ_OK : cq_fail_memory(&t->error, "topics");
-  if (!t->status) t->status = cq_clir_train(&model, v->clir, held_out, v->from, &s.o, NULL, &t->error);
-  for (size_t i = 0; !t->status && i < v->how.n_taus; i++) {
+  cq_status status = held_out && asked ? CQ_OK : cq_fail_memory(error, "topics");
+  if (!status) status = cq_clir_train(&model, v->clir, held_out, v->from, &s.o, NULL, error);
+  for (size_t i = 0; !status && i < v->how.n_taus; i++) {
     cq_lexical_hit *hits = NULL;
     s.o.tau = v->how.taus[i];
-    t->status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &s.o, NULL, &t->error);
-    if (!t->status) t->maps[i] = cq_clir_map(v->clir, v->to, hits, s.ranking.k, asked);
+    status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &s.o, NULL, error);
+    if (!status) t->maps[i] = cq_clir_map(v->clir, v->to, hits, s.ranking.k, asked);
     cq_free(hits);
   }
   cq_clir_model_free(model);
   cq_free(held_out);
   cq_free(asked);
+  return status;
 }
 
 /* Chooses the fold's best trial; on a tie, or if nothing was measured, the first. */
@@ -164,7 +161,7 @@ static void choose_point(const validation *v, int fold) {
   }
 }
 
-static void test_fold(void *context, size_t item, int worker) {
+static cq_status test_fold(void *context, size_t item, int worker, cq_error *error) {
   (void)worker;
   validation *v = context;
   const int fold = (int)item;
@@ -175,35 +172,21 @@ static void test_fold(void *context, size_t item, int worker) {
   bool *asked = topics_of(v, fold, fold, false), *held_out = topics_of(v, fold, fold, true);
   cq_clir_model *model = NULL;
   cq_lexical_hit *hits = NULL;
-  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(&v->errors[item], "topics");
+  cq_status status = asked && held_out ? CQ_OK : cq_fail_memory(error, "topics");
   double begin = cq_seconds(CLOCK_MONOTONIC);
-  if (!status) status = cq_clir_train(&model, v->clir, held_out, v->from, &s.o, NULL, &v->errors[item]);
+  if (!status) status = cq_clir_train(&model, v->clir, held_out, v->from, &s.o, NULL, error);
   f->seconds_before = cq_seconds(CLOCK_MONOTONIC) - begin;
   begin = cq_seconds(CLOCK_MONOTONIC);
-  if (!status) status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &s.o, NULL, &v->errors[item]);
+  if (!status) status = cq_clir_search(&hits, v->clir, model, v->from, v->to, asked, &s.o, NULL, error);
   f->seconds_retrieval = cq_seconds(CLOCK_MONOTONIC) - begin;
   if (!status) f->map_tested = cq_clir_map(v->clir, v->to, hits, k, asked);
   for (size_t t = 0; !status && t < v->clir->n_topics; t++)
     if (asked[t]) memcpy(v->hits + t * k, hits + t * k, k * sizeof *hits);
-  v->status[item] = status;
   cq_free(hits);
   cq_clir_model_free(model);
   cq_free(asked);
   cq_free(held_out);
-}
-
-static cq_status first_failed_trial(const validation *v, cq_error *error) {
-  for (size_t i = 0; i < v->n_trials; i++)
-    if (v->trials[i].status) {
-      if (error) *error = v->trials[i].error;
-      return v->trials[i].status;
-    }
-  for (int i = 0; i < v->in.n; i++)
-    if (v->status[i]) {
-      if (error) *error = v->errors[i];
-      return v->status[i];
-    }
-  return CQ_OK;
+  return status;
 }
 
 static cq_status make_trials(validation *v, cq_error *error) {
@@ -212,10 +195,8 @@ static cq_status make_trials(validation *v, cq_error *error) {
   v->n_trials = (size_t)v->in.n * n_cells;
   v->trials = cq_alloc_array_zeroed(v->n_trials, sizeof *v->trials);
   v->maps = cq_alloc_array_zeroed(v->n_trials, g->n_taus * sizeof *v->maps);
-  v->status = cq_alloc_array_zeroed((size_t)v->in.n, sizeof *v->status);
-  v->errors = cq_alloc_array_zeroed((size_t)v->in.n, sizeof *v->errors);
   v->hits = cq_clir_hits(v->clir, v->s.ranking.k);
-  if (!v->trials || !v->maps || !v->status || !v->errors || !v->hits) return cq_fail_memory(error, "a validation");
+  if (!v->trials || !v->maps || !v->hits) return cq_fail_memory(error, "a validation");
   for (size_t i = 0; i < v->n_trials; i++) {
     const size_t cell = i % n_cells;
     v->trials[i] = (trial){.fold = (int)(i / n_cells),
@@ -240,22 +221,15 @@ cq_status cq_clir_validate(cq_lexical_hit **hits, cq_clir_fold *folds, const cq_
   v.folds = cq_alloc_array_zeroed((size_t)n_folds, sizeof *v.folds);
   status = v.folds ? make_trials(&v, error) : cq_fail_memory(error, "folds");
   /* A grid of one needs no validation. */
-  if (!status && v.how.n_kappas * v.how.n_windows * v.how.n_taus > 1) {
-    cq_context_run(ctx, v.n_trials, run_trial, &v);
-    status = first_failed_trial(&v, error);
-  }
+  if (!status && v.how.n_kappas * v.how.n_windows * v.how.n_taus > 1)
+    status = cq_context_try(ctx, v.n_trials, run_trial, &v, error);
   for (int f = 0; !status && f < n_folds; f++) choose_point(&v, f);
-  if (!status) {
-    cq_context_run(ctx, (size_t)n_folds, test_fold, &v);
-    status = first_failed_trial(&v, error);
-  }
+  if (!status) status = cq_context_try(ctx, (size_t)n_folds, test_fold, &v, error);
   if (!status && folds) memcpy(folds, v.folds, (size_t)n_folds * sizeof *folds);
   cq_free(v.groups);
   cq_free(v.trials);
   cq_free(v.maps);
   cq_free(v.folds);
-  cq_free(v.status);
-  cq_free(v.errors);
   if (status)
     cq_free(v.hits);
   else

@@ -107,24 +107,21 @@ typedef struct searching {
   size_t k;
   cq_lexical_hit *hits;
   room *rooms; /* [threads] */
-  cq_status *status;
-  cq_error *errors;
 } searching;
 
-static void search_topic(void *context, size_t t, int worker) {
+static cq_status search_topic(void *context, size_t t, int worker, cq_error *error) {
   searching *s = context;
   const cq_clir_cognates *c = s->c;
   const size_t n = c->to->n_documents;
   room *r = &s->rooms[worker];
-  cq_error *error = &s->errors[worker];
-  if (s->status[worker] || (s->asked && !s->asked[t]) || !is_known(c, t)) return;
+  if ((s->asked && !s->asked[t]) || !is_known(c, t)) return CQ_OK;
   cq_status status = score_first(r, c, t, error);
   if (!status) status = add_target_feedback(r, c, error);
   for (size_t d = 0; !status && d < n; d++)
     r->all[d] = (cq_lexical_hit){cq_lexical_id(c->to->index, d), r->first[d], d};
   if (!status && n) qsort(r->all, n, sizeof *r->all, best_document_first);
   if (!status) memcpy(s->hits + t * s->k, r->all, cq_min(n, s->k) * sizeof *r->all);
-  s->status[worker] = status;
+  return status;
 }
 
 cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *c, const bool *asked, size_t k,
@@ -133,18 +130,12 @@ cq_status cq_clir_search_cognates(cq_lexical_hit **out, const cq_clir_cognates *
   searching s = {.c = c, .asked = asked, .k = k};
   s.hits = cq_clir_hits(c->clir, k);
   s.rooms = cq_alloc_array_zeroed(n_workers, sizeof *s.rooms);
-  s.status = cq_alloc_array_zeroed(n_workers, sizeof *s.status);
-  s.errors = cq_alloc_array_zeroed(n_workers, sizeof *s.errors);
-  bool ok = s.hits && s.rooms && s.status && s.errors;
+  bool ok = s.hits && s.rooms;
   for (size_t i = 0; ok && i < n_workers; i++) ok = open_room(&s.rooms[i], c);
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "a search");
-  if (!status) cq_context_run(ctx, c->clir->n_topics, search_topic, &s);
-  for (size_t i = 0; !status && i < n_workers; i++)
-    if ((status = s.status[i]) && error) *error = s.errors[i];
+  if (!status) status = cq_context_try(ctx, c->clir->n_topics, search_topic, &s, error);
   for (size_t i = 0; s.rooms && i < n_workers; i++) close_room(&s.rooms[i]);
   cq_free(s.rooms);
-  cq_free(s.status);
-  cq_free(s.errors);
   if (status) cq_free(s.hits), s.hits = NULL;
   *out = s.hits;
   return status;

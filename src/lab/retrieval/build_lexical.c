@@ -26,8 +26,8 @@ typedef struct building {
   cq_context *ctx;
   const char *directory;
   round now, next;
-  cq_status status[ROUND + 1]; /* of reading, and of each batch */
-  cq_error errors[ROUND + 1];
+  cq_status status; /* of reading */
+  cq_error error;
   cq_map names;
   cq_batch **segment; /* batches of the current segment */
   size_t n_segment, segment_capacity, n_segments;
@@ -75,10 +75,10 @@ static cq_status read_batch(cq_batch **out, building *b, cq_error *error) {
 }
 
 static void read_round(building *b) {
-  b->status[0] = CQ_OK;
-  while (b->next.n < ROUND && !b->status[0]) {
+  b->status = CQ_OK;
+  while (b->next.n < ROUND && !b->status) {
     cq_batch *batch;
-    b->status[0] = read_batch(&batch, b, &b->errors[0]);
+    b->status = read_batch(&batch, b, &b->error);
     if (!batch || batch->n == 0) {
       cq_batch_free(batch);
       break;
@@ -87,15 +87,20 @@ static void read_round(building *b) {
   }
 }
 
+static cq_status reading_status(const building *b, cq_error *error) {
+  if (b->status && error) *error = b->error;
+  return b->status;
+}
+
 /* --- inverting --- */
 
-static void build_item(void *context, size_t item, int worker) {
+static cq_status build_item(void *context, size_t item, int worker, cq_error *error) {
   building *b = context;
-  if (item == 0)
-    read_round(b);
-  else
-    b->status[item] = cq_batch_invert(b->now.batches[item - 1], b->inverter, worker, b->options->fields,
-                                      b->options->n_fields, &b->errors[item]);
+  if (item > 0)
+    return cq_batch_invert(b->now.batches[item - 1], b->inverter, worker, b->options->fields, b->options->n_fields,
+                           error);
+  read_round(b); /* ahead, so its failure comes last */
+  return CQ_OK;
 }
 
 static cq_status write_segment(building *b, cq_error *error) {
@@ -161,20 +166,14 @@ static void free_round(round *r) {
 
 static cq_status build_segments(building *b, cq_error *error) {
   read_round(b);
-  cq_status status = b->status[0];
-  if (status && error) *error = b->errors[0];
+  cq_status status = reading_status(b, error);
   while (!status && b->next.n) {
     free_round(&b->now);
     b->now = b->next;
     b->next = (round){0};
     place_round(b);
-    cq_context_run(b->ctx, b->now.n + 1, build_item, b);
-    /* Reports the first failure in file order; batches that were read ahead come last. */
-    for (size_t i = 1; i <= b->now.n + 1 && !status; i++) {
-      const size_t at = i <= b->now.n ? i : 0;
-      if (!(status = b->status[at])) continue;
-      if (error) *error = b->errors[at];
-    }
+    status = cq_context_try(b->ctx, b->now.n + 1, build_item, b, error);
+    if (!status) status = reading_status(b, error);
     if (!status) status = keep_round(b, error);
   }
   return status ? status : write_segment(b, error);

@@ -91,7 +91,6 @@ typedef struct measuring {
   const int32_t *row_of; /* NULL: a token's row is its id */
   tokens sides[2];
   double usual_ratio; /* of lengths, its logarithm */
-  bool *failed;       /* [n_runs] */
 } measuring;
 
 /* --- lengths and numbers --- */
@@ -200,7 +199,7 @@ static void measure_tokens(float *f, const measuring *w, const cq_mined_pair *p,
                  w->sides[side].weights);
 }
 
-static void measure_run(void *context, size_t run, int worker) {
+static cq_status measure_run(void *context, size_t run, int worker, cq_error *error) {
   (void)worker;
   const measuring *w = context;
   const size_t first = run * AT_ONCE, last = cq_min(first + AT_ONCE, w->m->n_pairs);
@@ -211,9 +210,9 @@ static void measure_run(void *context, size_t run, int worker) {
     measure_surface(f, w, &w->m->pairs[i], &failed);
     measure_tokens(f, w, &w->m->pairs[i], &s);
   }
-  w->failed[run] = failed;
   for (int side = 0; side < 2; side++) cq_free(s.vectors[side]), cq_free(s.best[side]);
   cq_free(s.rows);
+  return failed ? cq_fail_memory(error, "pairs") : CQ_OK;
 }
 
 cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *encoder, cq_context *ctx,
@@ -222,17 +221,13 @@ cq_status cq_pair_features(float **out, const cq_mining *m, const cq_encoder *en
   measuring w = {.m = m, .encoder = encoder};
   w.table = cq_encoder_word_table(&w.row_of, encoder);
   w.features = cq_alloc_array(m->n_pairs, CQ_N_PAIR_FEATURES * sizeof *w.features);
-  w.failed = cq_alloc_array_zeroed(n_runs, sizeof *w.failed);
-  cq_status status = w.features && w.failed ? CQ_OK : cq_fail_memory(error, "pairs");
+  cq_status status = w.features ? CQ_OK : cq_fail_memory(error, "pairs");
   for (int side = 0; !status && side < 2; side++)
     status = read_tokens(&w.sides[side], &m->sides[side].corpus, encoder, error);
   if (!status) status = measure_ratio(&w.usual_ratio, m, error);
-  if (!status) cq_context_run(ctx, n_runs, measure_run, &w);
-  for (size_t i = 0; !status && i < n_runs; i++)
-    if (w.failed[i]) status = cq_fail_memory(error, "pairs");
+  if (!status) status = cq_context_try(ctx, n_runs, measure_run, &w, error);
   for (int side = 0; side < 2; side++)
     cq_free(w.sides[side].ids), cq_free(w.sides[side].starts), cq_free(w.sides[side].weights);
-  cq_free(w.failed);
   if (status) cq_free(w.features), w.features = NULL;
   *out = w.features;
   return status;

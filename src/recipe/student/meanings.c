@@ -24,8 +24,6 @@ typedef struct cq_language_meanings {
   cq_link *links;
   size_t n_links, link_capacity;
   uint64_t n_pairs;
-  cq_status status;
-  cq_error error;
 } language;
 
 /* A worker's tools. */
@@ -128,21 +126,22 @@ static bool is_same_language(const cq_training_data *a, const cq_training_data *
   return a == b || (a->label && b->label && strcmp(a->label, b->label) == 0);
 }
 
-static void align_language(void *context, size_t item, int worker) {
+static cq_status align_language(void *context, size_t item, int worker, cq_error *error) {
   work *w = context;
   bench *b = &w->benches[worker];
   language *l = &w->m->languages[item];
   const cq_meanings_task *t = w->task;
-  if (atomic_load(&w->stopped)) return;
-  l->status = cq_aligner_new(&b->aligner, t->n_old, t->n_new, &l->error);
-  for (size_t i = l->first; !l->status && i < t->n_pairs; i++)
-    if (is_same_language(&t->pairs[l->first], &t->pairs[i])) l->status = read_file(w, b, l, &t->pairs[i], &l->error);
-  if (!l->status) l->status = cq_aligner_run(b->aligner, N_ITERATIONS, &l->error);
-  if (!l->status) l->status = keep_links(w, l, b->aligner, &l->error);
+  if (atomic_load(&w->stopped)) return CQ_OK;
+  cq_status status = cq_aligner_new(&b->aligner, t->n_old, t->n_new, error);
+  for (size_t i = l->first; !status && i < t->n_pairs; i++)
+    if (is_same_language(&t->pairs[l->first], &t->pairs[i])) status = read_file(w, b, l, &t->pairs[i], error);
+  if (!status) status = cq_aligner_run(b->aligner, N_ITERATIONS, error);
+  if (!status) status = keep_links(w, l, b->aligner, error);
   cq_aligner_free(b->aligner);
   b->aligner = NULL;
   const size_t done = atomic_fetch_add(&w->n_done, 1) + 1;
   if (worker == 0 && !cq_student_tell(w->tells, "alignment", done, w->m->n_languages)) atomic_store(&w->stopped, true);
+  return status;
 }
 
 /* --- all of them --- */
@@ -186,12 +185,8 @@ cq_status cq_meanings_find(cq_meanings *m, const cq_meanings_task *task, const c
   w.splits = strcmp(cq_tokenizer_describe(task->new_tokenizer)->type, "Unigram") == 0;
   cq_status status = list_languages(m, task, error);
   if (!status) status = open_benches(&w, n, error);
-  if (!status) cq_context_run(ctx, m->n_languages, align_language, &w);
-  for (size_t i = 0; !status && i < m->n_languages; i++) {
-    status = m->languages[i].status;
-    if (status && error) *error = m->languages[i].error;
-    m->n_pairs += m->languages[i].n_pairs;
-  }
+  if (!status) status = cq_context_try(ctx, m->n_languages, align_language, &w, error);
+  for (size_t i = 0; !status && i < m->n_languages; i++) m->n_pairs += m->languages[i].n_pairs;
   if (!status && atomic_load(&w.stopped)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while aligning");
   for (int i = 0; !status && i < n; i++)
     for (int64_t id = 0; id < task->n_new; id++) m->source_count[id] += w.benches[i].source_count[id];

@@ -47,14 +47,12 @@ typedef struct counting {
   const cq_tokenizer *tokenizer;
   const cq_student_options *o;
   uint64_t **counts; /* [threads] of the vocabulary's pieces */
-  cq_status *status; /* [files] */
-  cq_error *errors;
   atomic_size_t n_done;
   atomic_bool stopped;
 } counting;
 
 /* Counts the pieces of a file, and each as often as the file counts. */
-static void count_file(void *context, size_t item, int worker) {
+static cq_status count_file(void *context, size_t item, int worker, cq_error *error) {
   counting *c = context;
   const cq_training_data *file = &c->o->text[item];
   cq_student_options o = *c->o;
@@ -64,7 +62,6 @@ static void count_file(void *context, size_t item, int worker) {
   cq_token_memory *memory = cq_token_memory_new();
   cq_ids ids = {0};
   cq_slice sentence;
-  cq_error *error = &c->errors[item];
   cq_status status = text && memory ? CQ_OK : cq_fail_memory(error, "counts");
   if (text) text->options = &o;
   while (!status && !atomic_load(&c->stopped) && cq_student_text_next(text, &sentence)) {
@@ -76,33 +73,25 @@ static void count_file(void *context, size_t item, int worker) {
   cq_free(text);
   cq_token_memory_free(memory);
   cq_free(ids.ids);
-  c->status[item] = status;
   const size_t done = atomic_fetch_add(&c->n_done, 1) + 1;
   if (worker == 0 && !cq_student_tell(c->o, "counts", done, c->o->n_text)) atomic_store(&c->stopped, true);
+  return status;
 }
 
 static cq_status count_pieces(uint64_t *counts, const cq_tokenizer *tokenizer, const cq_student_options *o,
                               cq_context *ctx, cq_error *error) {
   const size_t n_threads = (size_t)cq_context_n_threads(ctx), n = (size_t)cq_tokenizer_describe(tokenizer)->vocab_size;
-  counting c = {.tokenizer = tokenizer,
-                .o = o,
-                .counts = cq_alloc_array_zeroed(n_threads, sizeof *c.counts),
-                .status = cq_alloc_array_zeroed(o->n_text, sizeof *c.status),
-                .errors = cq_alloc_array_zeroed(o->n_text, sizeof *c.errors)};
-  bool ok = c.counts && c.status && c.errors;
+  counting c = {.tokenizer = tokenizer, .o = o, .counts = cq_alloc_array_zeroed(n_threads, sizeof *c.counts)};
+  bool ok = c.counts;
   for (size_t i = 0; ok && i < n_threads; i++) ok = (c.counts[i] = cq_alloc_array_zeroed(n, sizeof **c.counts)) != NULL;
   cq_status status = ok ? CQ_OK : cq_fail_memory(error, "counts");
-  if (!status) cq_context_run(ctx, o->n_text, count_file, &c);
-  for (size_t i = 0; !status && i < o->n_text; i++) {
-    status = c.status[i];
-    if (status && error) *error = c.errors[i];
-  }
+  if (!status) status = cq_context_try(ctx, o->n_text, count_file, &c, error);
   if (!status && atomic_load(&c.stopped)) status = cq_fail(error, CQ_ERR_STOPPED, "stopped while counting pieces");
   for (size_t i = 0; c.counts && i < n_threads; i++) {
     for (size_t id = 0; !status && id < n; id++) counts[id] += c.counts[i][id];
     cq_free(c.counts[i]);
   }
-  cq_free(c.counts), cq_free(c.status), cq_free(c.errors);
+  cq_free(c.counts);
   return status;
 }
 
