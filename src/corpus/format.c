@@ -3,7 +3,9 @@
 
 #include "base/error.h"
 #include "base/input.h"
+#include "text/language_codes.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -25,7 +27,8 @@ bool cq_is_region(cq_slice rest) {
   if (rest.n == 0 || (rest.n == 6 && !strncasecmp(rest.data, ".utf-8", 6))) return true;
   for (size_t i = 0, n = 0; i <= rest.n; i++) {
     const bool ends = i == rest.n || rest.data[i] == '-' || rest.data[i] == '_';
-    if (ends && i > 0 && (n < 2 || n > 8)) return false;
+    const bool is_private = ends && n == 1 && (rest.data[i - 1] | 32) == 'x';
+    if (ends && i > 0 && (n < 2 || n > 8) && !is_private) return false;
     if (!ends && (i == 0 || !is_letter_or_digit(rest.data[i]))) return false;
     n = ends ? 0 : n + 1;
   }
@@ -37,7 +40,7 @@ bool cq_is_code(cq_slice name) {
          cq_is_region((cq_slice){name.data + 2, name.n - 2});
 }
 
-bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name) {
+static bool matches_tag(bool *is_exact, const char *wanted, cq_slice name) {
   const size_t n = strlen(wanted);
   if (n == 0 || name.n < n) return false;
   for (size_t i = 0; i < n; i++) {
@@ -46,6 +49,18 @@ bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name) {
   }
   *is_exact = name.n == n;
   return cq_is_region((cq_slice){name.data + n, name.n - n});
+}
+
+bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name) {
+  char codes[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS], tag[64];
+  size_t n_code;
+  const size_t n = cq_language_codes(codes, &n_code, wanted, strlen(wanted));
+  if (n == 0) return matches_tag(is_exact, wanted, name);
+  for (size_t i = 0; i < n; i++)
+    if ((size_t)snprintf(tag, sizeof tag, "%s%s", codes[i], wanted + n_code) < sizeof tag &&
+        matches_tag(is_exact, tag, name))
+      return true;
+  return false;
 }
 
 cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error) {

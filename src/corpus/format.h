@@ -56,7 +56,8 @@ bool cq_is_region(cq_slice rest);
 bool cq_is_code(cq_slice name);
 /* CQ_ERR_ARGUMENT: no text is of a language; lists those that are there. */
 cq_status cq_fail_language(const char *path, const char *wanted, const cq_intern *seen, cq_error *error);
-/* Whether a file's language is the one that the user wants: "pt" is also "pt_BR" and "PT-pt", but not exactly. */
+/* Whether a file's language is the one that the user wants: "pt" is also "por", and "pt_BR" and "PT-pt", but those not
+ * exactly. */
 bool cq_language_matches(bool *is_exact, const char *wanted, cq_slice name);
 
 /* --- rows of files of any format --- */

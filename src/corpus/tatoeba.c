@@ -10,6 +10,9 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "corpus/format.h"
+#include "text/language_codes.h"
+
+#include <string.h>
 
 typedef struct tatoeba {
   cq_format_reader base;
@@ -40,9 +43,17 @@ static cq_status read_sentences(tatoeba *t, cq_error *error) {
                         .counts = &uncounted};
   cq_row row;
   cq_status status = CQ_OK;
+  /* Tatoeba's codes have three letters; the user's may have two. */
+  char codes[2][CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS];
+  size_t n[2], n_code;
+  for (int side = 0; side < 2; side++)
+    n[side] = cq_language_codes(codes[side], &n_code, o->columns[side], strlen(o->columns[side]));
   while (cq_row_reader_more(&status, &row, &rows, error))
-    for (int side = 0; !status && side < 2; side++)
-      if (cq_slice_equal(row.columns[1], cq_slice_of(o->columns[side]))) status = keep_sentence(t, side, &row, error);
+    for (int side = 0; !status && side < 2; side++) {
+      bool matches = cq_slice_equal(row.columns[1], cq_slice_of(o->columns[side]));
+      for (size_t i = 0; i < n[side]; i++) matches |= cq_slice_equal(row.columns[1], cq_slice_of(codes[side][i]));
+      if (matches) status = keep_sentence(t, side, &row, error);
+    }
   cq_row_reader_close(&rows);
   cq_corpus_add_dropped(t->base.counts, &uncounted);
   for (size_t i = 0; !status && i < 2; i++)

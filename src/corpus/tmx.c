@@ -11,7 +11,6 @@
 #include "corpus/xml.h"
 
 #include <string.h>
-#include <strings.h>
 
 typedef struct tmx {
   cq_format_reader base;
@@ -72,9 +71,9 @@ static int column_of(tmx *t, const char *language) {
   if (o->n_columns == 0) t->languages[number] = t->seen.items[number].data, t->base.n_languages = number + 1;
   for (size_t c = 0; c < t->n; c++) {
     const char *column = o->n_columns ? o->columns[c] : t->languages[c];
-    const size_t n = column ? strlen(column) : 0;
-    if (n && !t->is_there[c] && !strncasecmp(language, column, n) &&
-        (language[n] == '\0' || (o->n_columns && (language[n] == '-' || language[n] == '_'))))
+    bool is_exact;
+    if (column && !t->is_there[c] &&
+        (o->n_columns ? cq_language_matches(&is_exact, column, cq_slice_of(language)) : !strcasecmp(language, column)))
       return (int)c;
   }
   return -1;

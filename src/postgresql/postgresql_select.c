@@ -74,12 +74,14 @@ static cq_status add_languages(cq_builder *sql, cq_pg_values *values, const cq_f
   cq_status status = CQ_OK;
   cq_builder_text(sql, "d.language IN (" CQ_FILTER_LANGUAGES);
   for (size_t i = 0; !status && i < node->n_values; i++) {
-    cq_slice range;
-    size_t number = 0;
-    status = cq_filter_range(&range, &values->arena, node->values[i].text, error);
-    if (!status) status = cq_pg_add_value(&number, values, range.data, range.n, error);
-    cq_builder_printf(sql, "%sleft(" CQ_FILTER_LANGUAGE_CODE ", length($%zu::text)) = $%zu::text", i ? " OR " : "",
-                      number, number);
+    cq_slice ranges[CQ_LANGUAGE_CODES];
+    size_t n, number = 0;
+    status = cq_filter_ranges(ranges, &n, &values->arena, node->values[i].text, error);
+    for (size_t k = 0; !status && k < n; k++) {
+      status = cq_pg_add_value(&number, values, ranges[k].data, ranges[k].n, error);
+      cq_builder_printf(sql, "%sleft(" CQ_FILTER_LANGUAGE_CODE ", length($%zu::text)) = $%zu::text",
+                        i || k ? " OR " : "", number, number);
+    }
   }
   cq_builder_char(sql, ')');
   return status;

@@ -232,14 +232,24 @@ void cq_filter_free(cq_filter *filter) {
   filter->root = NULL;
 }
 
-cq_status cq_filter_range(cq_slice *out, cq_arena *arena, cq_slice language, cq_error *error) {
+cq_status cq_filter_ranges(cq_slice out[CQ_LANGUAGE_CODES], size_t *n, cq_arena *arena, cq_slice language,
+                           cq_error *error) {
+  char codes[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS] = {""};
+  size_t n_code;
   cq_slice code = language;
   while (code.n && code.data[0] == ' ') code.data++, code.n--;
   while (code.n && code.data[code.n - 1] == ' ') code.n--;
-  char *copy = cq_arena_alloc(arena, code.n + 1);
-  if (!copy) return cq_fail_memory(error, "filter");
-  for (size_t i = 0; i < code.n; i++) copy[i] = code.data[i] == '_' ? '-' : lower_ascii(code.data[i]);
-  copy[code.n] = '-';
-  *out = (cq_slice){copy, code.n + 1};
+  *n = cq_language_codes(codes, &n_code, code.data, code.n);
+  if (*n == 0) *n = 1, n_code = 0;
+  for (size_t k = 0; k < *n; k++) {
+    const size_t n_own = strlen(codes[k]), n_rest = code.n - n_code;
+    char *copy = cq_arena_alloc(arena, n_own + n_rest + 1);
+    if (!copy) return cq_fail_memory(error, "filter");
+    memcpy(copy, codes[k], n_own);
+    for (size_t i = 0; i < n_rest; i++)
+      copy[n_own + i] = code.data[n_code + i] == '_' ? '-' : lower_ascii(code.data[n_code + i]);
+    copy[n_own + n_rest] = '-';
+    out[k] = (cq_slice){copy, n_own + n_rest + 1};
+  }
   return CQ_OK;
 }

@@ -11,13 +11,15 @@
  * compared as numbers, also with metadata that is a string of digits; everything else as text, bytewise. A document
  * without the field meets only "!=" and "not in".
  *
- * "=", "!=" and "in" compare languages as BCP 47's ranges (RFC 4647, 3.3.1): "de" is also de-AT, de_CH and DE. */
+ * "=", "!=" and "in" compare languages as BCP 47's ranges (RFC 4647, 3.3.1): "de" is also de-AT, de_CH, DE, and deu and
+ * ger, which are codes of the same language. */
 #ifndef STORE_DOCUMENT_FILTER_H
 #define STORE_DOCUMENT_FILTER_H
 
 #include "base/arena.h"
 #include "calque/slice.h"
 #include "calque/status.h"
+#include "text/language_codes.h"
 
 typedef enum cq_filter_kind {
   CQ_FILTER_AND,
@@ -57,9 +59,10 @@ typedef struct cq_filter {
 CQ_MUST_USE cq_status cq_filter_parse(cq_filter *out, cq_slice text, cq_error *error);
 void cq_filter_free(cq_filter *filter);
 
-/* A language as the beginning of the codes that it matches: lower case, hyphens, one at the end. Errors:
- * CQ_ERR_MEMORY. */
-CQ_MUST_USE cq_status cq_filter_range(cq_slice *out, cq_arena *arena, cq_slice language, cq_error *error);
+/* The beginnings of the tags that a language matches: lower case, hyphens, one at the end. "deu-AT" gives "de-at-",
+ * "deu-at-" and "ger-at-". Errors: CQ_ERR_MEMORY. */
+CQ_MUST_USE cq_status cq_filter_ranges(cq_slice out[CQ_LANGUAGE_CODES], size_t *n, cq_arena *arena, cq_slice language,
+                                       cq_error *error);
 
 /* SQL that SQLite and PostgreSQL understand: selects from the table's different codes those for which a condition on
  * CQ_FILTER_LANGUAGE_CODE holds. */

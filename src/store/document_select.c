@@ -71,12 +71,15 @@ static cq_status add_languages(cq_sql *sql, const cq_filter_node *node, cq_error
   cq_status status = CQ_OK;
   cq_builder_text(&sql->text, "language IN (" CQ_FILTER_LANGUAGES);
   for (size_t i = 0; !status && i < node->n_values; i++) {
-    cq_slice range;
-    status = cq_filter_range(&range, &sql->arena, node->values[i].text, error);
-    cq_builder_text(&sql->text, i ? " OR " : "");
-    cq_builder_text(&sql->text, "substr(" CQ_FILTER_LANGUAGE_CODE ", 1, length(?)) = ?");
-    if (!status) status = add_text(sql, range, error);
-    if (!status) status = add_text(sql, range, error);
+    cq_slice ranges[CQ_LANGUAGE_CODES];
+    size_t n;
+    status = cq_filter_ranges(ranges, &n, &sql->arena, node->values[i].text, error);
+    for (size_t k = 0; !status && k < n; k++) {
+      cq_builder_text(&sql->text, i || k ? " OR " : "");
+      cq_builder_text(&sql->text, "substr(" CQ_FILTER_LANGUAGE_CODE ", 1, length(?)) = ?");
+      status = add_text(sql, ranges[k], error);
+      if (!status) status = add_text(sql, ranges[k], error);
+    }
   }
   cq_builder_char(&sql->text, ')');
   return status;

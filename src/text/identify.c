@@ -2,14 +2,13 @@
 #include "calque/language.h"
 
 #include "text/identify.h"
+#include "text/language_codes.h"
 #include "text/language_model.h"
 #include "text/ngrams.h"
 #include "text/script.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #define LEAST_PROBABILITY 0.5
 
@@ -73,15 +72,11 @@ const char *cq_language_known(size_t index) {
 }
 
 const char *cq_language_known_as(const char *tag) {
-  static const char *const other_codes[][2] = {{"iw", "he"}, {"in", "id"}, {"no", "nb"}};
-  const size_t n = strcspn(tag, "-_");
-  char code[CQ_LANGUAGE_CODE] = {0};
-  if (n >= sizeof code) return NULL;
-  memcpy(code, tag, n);
-  for (size_t i = 0; i < sizeof other_codes / sizeof *other_codes; i++)
-    if (!strcasecmp(code, other_codes[i][0])) snprintf(code, sizeof code, "%s", other_codes[i][1]);
-  const char *known;
+  char codes[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS];
+  size_t n;
+  if (!cq_language_codes(codes, &n, tag, strlen(tag))) return NULL;
+  const char *code = strcmp(codes[0], "no") ? codes[0] : "nb", *known;
   for (size_t i = 0; (known = cq_language_known(i)); i++)
-    if (!strcasecmp(known, code)) return known;
+    if (!strcmp(known, code)) return known;
   return NULL;
 }

@@ -3,6 +3,7 @@
 #include "text/language_rules.h"
 
 #include "base/utf8.h"
+#include "text/language_codes.h"
 #include "text/script.h"
 #include "text/unicode.h"
 
@@ -59,8 +60,10 @@ static size_t n_digits(const char *text) {
 bool cq_language_code(char out[CQ_LANGUAGE_CODE], const char *text) {
   const size_t n = n_letters(text);
   if (*text && n != 2 && n != CQ_LANGUAGE_CODE - 1) return false;
-  for (size_t i = 0; i < n; i++) out[i] = (char)(text[i] | 0x20);
-  out[n] = '\0';
+  char codes[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS] = {""};
+  size_t n_code;
+  (void)cq_language_codes(codes, &n_code, text, n);
+  memcpy(out, codes[0], CQ_LANGUAGE_CODE);
   text += n;
   if (n && *text == '-' && n_letters(text + 1) == 4) text += 5;
   if (n && *text == '-' && n_letters(text + 1) == 2)

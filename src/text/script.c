@@ -2,7 +2,10 @@
 #include "text/script.h"
 
 #include "base/utf8.h"
+#include "text/language_codes.h"
 
+#include <stdio.h>
+#include <string.h>
 #include <unicode/uscript.h>
 
 /* ICU's number as ours. */
@@ -48,6 +51,11 @@ bool cq_scripts_of_language(cq_scripts *out, const char *language) {
   enum { ROOM = sizeof out->items / sizeof *out->items };
   UScriptCode codes[ROOM];
   UErrorCode error = U_ZERO_ERROR;
+  char known[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS], tag[64];
+  size_t n_code;
+  if (cq_language_codes(known, &n_code, language, strlen(language)) &&
+      (size_t)snprintf(tag, sizeof tag, "%s%s", known[0], language + n_code) < sizeof tag)
+    language = tag;
   const int n = uscript_getCode(language, codes, ROOM, &error);
   *out = (cq_scripts){0};
   for (int i = 0; i < n && !U_FAILURE(error); i++) {

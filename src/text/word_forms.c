@@ -45,7 +45,7 @@ void cq_word_forms_free(cq_word_forms *f) {
 /* --- languages --- */
 
 int cq_word_language(cq_slice code) {
-  static const char *const alike[][2] = {{"nb", "no"}, {"nn", "no"}, {"bs", "sr"}, {"hr", "sr"}, {"in", "id"}};
+  static const char *const alike[][2] = {{"nb", "no"}, {"nn", "no"}, {"bs", "sr"}, {"hr", "sr"}};
   char text[32] = "", parsed[CQ_LANGUAGE_CODE];
   if (code.n == 0 || code.n >= sizeof text) return CQ_UNKNOWN_LANGUAGE;
   memcpy(text, code.data, code.n);

@@ -123,19 +123,20 @@ cat >memory.tmx <<'END'
  und schneit.</seg></tuv><tuv xml:lang="fr"><seg>Il pleut.</seg></tuv></tu>
 <tu><tuv xml:lang="en"><seg>Alone.</seg></tuv></tu>
 <tu><tuv lang="de"><seg>Alt.</seg></tuv><tuv lang="en"><prop>note</prop><seg>Old.</seg></tuv><tuv lang="en"><seg>Aged.</seg></tuv></tu>
-<tu><tuv xml:lang="eng"><seg>Other code.</seg></tuv><tuv xml:lang="de"><seg>Anders.</seg></tuv></tu>
+<tu><tuv xml:lang="eng"><seg>Other code.</seg></tuv><tuv xml:lang="de-x-home"><seg>Anders.</seg></tuv></tu>
 </body></tmx>
 END
-converts 'It rains & snows.\tEs regnet und schneit.\nOld.\tAlt.\n' --from tmx --columns en,de memory.tmx
-stderr_has "4 rows read, 2 written; 2 without a language"
+converts 'It rains & snows.\tEs regnet und schneit.\nOld.\tAlt.\nOther code.\tAnders.\n' --from tmx --columns en,de memory.tmx
+stderr_has "4 rows read, 3 written; 1 without a language"
 converts 'Il pleut.\tIt rains & snows.\n' --from tmx --columns fr,en memory.tmx
+converts 'Il pleut.\tIt rains & snows.\n' --from tmx --columns fra,ENG memory.tmx
 iconv -f UTF-8 -t UTF-16 memory.tmx | sed 's/U\x00T\x00F\x00-\x008/U\x00T\x00F\x00-\x001\x006/' >wide.tmx
 expect 0 data convert --from tmx --columns en,de memory.tmx -o narrow.tsv
 expect 0 data convert --from tmx --columns en,de wide.tmx
 same narrow.tsv stdout
 gzip -k memory.tmx
 expect 0 data convert --from tmx --columns en,de memory.tmx.gz memory.tmx
-lines_are stdout 4
+lines_are stdout 6
 # A unit that does not end costs only itself, and is not merged with the next.
 {
   echo '<tmx><body><tu><tuv xml:lang="en"><seg>Old.</seg></tuv><tuv xml:lang="de"><seg>Al'
@@ -150,7 +151,7 @@ head -c 100 memory.tmx.gz >cut.tmx.gz
 refused "cut.tmx.gz: byte 100: broken gzip stream: ends too early" --from tmx --columns en,de cut.tmx.gz
 refused "which languages?" --from tmx memory.tmx
 expect_from memory.tmx.gz 0 data convert --from tmx --columns en,de
-lines_are stdout 2
+lines_are stdout 3
 printf '<!DOCTYPE tmx SYSTEM "tmx14.dtd">\n<tmx><tu><tuv xml:lang="en"><seg>caf&eacute;</seg></tuv></tu></tmx>' >bad.tmx
 refused "bad.tmx:2: entity '&eacute;' is not defined" --from tmx --columns en,de bad.tmx
 printf '<!DOCTYPE tmx [<!ENTITY x SYSTEM "/etc/hostname">]>\n<tmx><tu><tuv xml:lang="en"><seg>a&x;</seg></tuv></tu></tmx>' >bad.tmx
@@ -235,6 +236,7 @@ printf '1\teng\tA house.\n2\tdeu\tEin Haus.\n3\tfra\tUne maison.\n4\teng\tA home
 printf '1\t2\n2\t1\n4\t2\n2\t4\n1\t3\n7\t2\n' >links.csv
 converts 'A house.\tEin Haus.\nA home.\tEin Haus.\n' --from tatoeba --columns eng,deu links.csv sentences.csv
 stderr_has "6 rows read, 2 written; 4 other languages, or the other direction"
+converts 'A house.\tEin Haus.\nA home.\tEin Haus.\n' --from tatoeba --columns en,de links.csv sentences.csv
 refused "no sentence is of language 'ita'" --from tatoeba --columns eng,ita links.csv sentences.csv
 printf '1\teng\n' >bad.csv
 refused "bad.csv:1: 2 columns, expected at least 3" --from tatoeba --columns eng,deu links.csv bad.csv

@@ -26,6 +26,8 @@ printf 'Tomorrow we will take the train to the city.\tMorgen fahren wir mit dem 
 expect 0 data filter --languages en,de-AT --other-language 0.9 rows.tsv
 same good.tsv stdout
 stderr_has "1 another language"
+expect 0 data filter --languages eng,ger-AT --other-language 0.9 rows.tsv
+same good.tsv stdout
 expect 0 data filter --languages en,de rows.tsv
 same rows.tsv stdout
 expect 2 data filter --languages en,nl --other-language 0.9 rows.tsv

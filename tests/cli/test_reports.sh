@@ -154,6 +154,9 @@ cat >docs.jsonl <<'END'
 {"id": "c", "text": "a dog", "language": "de_CH", "Year": 2020, "a.b": 3, "a": {"c": 4}}
 {"id": "d", "text": "a dog", "language": "den"}
 {"id": "e", "text": "a dog", "language": "en"}
+{"id": "f", "text": "a dog", "language": "DEU"}
+{"id": "g", "text": "a dog", "language": "ger_AT"}
+{"id": "h", "text": "a dog", "language": "deut"}
 END
 expect 0 index new $model docs.index
 expect 0 index add docs.index --language none docs.jsonl
@@ -161,12 +164,13 @@ found() { # IDS OPTION...
   expect 0 search docs.index "a dog" "${@:2}"
   [ "$(cut -f 2 stdout | LC_ALL=C sort | tr -d '\n')" = "$1" ] || fail "$* finds $(cut -f 2 stdout | tr -d '\n')"
 }
-for code in de DE " de "; do found abc --language "$code"; done
-for code in de-AT DE_at; do found b --language "$code"; done
-found abce --filter 'lang in [De, en]'
-found de --filter 'lang != de'
+for code in de DE " de " deu GER; do found abcfg --language "$code"; done
+for code in de-AT DE_at deu-at; do found bg --language "$code"; done
+found abcefg --filter 'lang in [De, eng]'
+found deh --filter 'lang != de'
+found deh --filter 'not lang = deu'
 found "" --language de-DE
-stderr_has "no document matches --language de-DE; the index has: DE, de-AT, de_CH, den, en"
+stderr_has "no document matches --language de-DE; the index has: DE, DEU, de-AT, de_CH, den, deut, en, ger_AT"
 found "" --filter 'year = 2020'
 stderr_has "no document matches --filter; names of fields are case-sensitive"
 found c --filter 'Year = 2020'

@@ -123,10 +123,11 @@ static void known_languages(void **state) {
   assert_true(n >= 40);
   assert_null(cq_language_known(n));
   assert_null(cq_language_known(n + 100));
-  static const char *const tags[][2] = {{"pt-BR", "pt"}, {"ZH_tw", "zh"}, {"iw", "he"}, {"no", "nb"}, {"in-ID", "id"}};
+  static const char *const tags[][2] = {{"pt-BR", "pt"}, {"ZH_tw", "zh"}, {"iw", "he"},    {"no", "nb"},
+                                        {"in-ID", "id"}, {"deu", "de"},   {"GER_at", "de"}};
   for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
     assert_string_equal(cq_language_known_as(tags[i][0]), tags[i][1]);
-  static const char *const unknown[] = {"", "-", "xx", "d", "deu", "german-language", "und"};
+  static const char *const unknown[] = {"", "-", "xx", "d", "deux", "german-language", "und"};
   for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) assert_null(cq_language_known_as(unknown[i]));
 }
 
