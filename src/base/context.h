@@ -14,8 +14,8 @@
 void cq_context_run(cq_context *ctx, size_t n_items, void (*work)(void *context, size_t item, int worker),
                     void *context);
 
-/* The same for work that may fail. Returns the first failure in order of the items, whichever thread had it first; items
- * after one that has failed need not run. */
+/* The same for work that may fail. Returns the first failure in order of the items, whichever thread had it first.
+ * Items after one that has failed may not run. */
 CQ_MUST_USE cq_status cq_context_try(cq_context *ctx, size_t n_items,
                                      cq_status (*work)(void *context, size_t item, int worker, cq_error *error),
                                      void *context, cq_error *error);

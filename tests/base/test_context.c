@@ -77,7 +77,7 @@ static cq_status attempt_item(void *context, size_t item, int worker, cq_error *
   return cq_fail(error, item == a->slow ? CQ_ERR_FORMAT : CQ_ERR_LIMIT, "item %zu failed", item);
 }
 
-/* Of all failures the first item's is reported, even if another thread failed before it. */
+/* The first item's failure is reported, even if another thread failed before it. */
 static void the_first_failure_is_reported(void **state) {
   (void)state;
   for (int threads = 1; threads <= 4; threads += 3) {
