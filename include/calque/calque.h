@@ -22,6 +22,7 @@
 #include "calque/hub.h"
 #include "calque/index.h"
 #include "calque/index_copy.h"
+#include "calque/index_folder.h"
 #include "calque/language.h"
 #include "calque/lexical.h"
 #include "calque/lines.h"

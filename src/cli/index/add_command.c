@@ -32,7 +32,7 @@ static const cq_option options[] = {
 };
 
 /* The summary of the additions. */
-void cli_index_note(const cq_index *index, const cli_index_changes *c) {
+static void note_changes(const cq_index *index, const cq_index_changes *c) {
   char changes[128] = "";
   const cq_index_read_result *r = &c->read;
   const uint64_t n_after = cq_index_size(index), n_replaced = c->n_before + r->n_added - r->n_removed - n_after;
@@ -61,26 +61,31 @@ static bool draw_read(void *progress, uint64_t n_read) {
   return true;
 }
 
-cq_status cli_index_read(cli_index_changes *out, cq_index *index, cq_documents *in, const cq_index_read_options *how,
-                         cq_context *ctx, cq_error *error) {
+static void end_reading(void *context, const cq_index *index, const cq_index_changes *changes) {
+  cli_progress_clear(context);
+  *(cli_progress *)context = cli_progress_start();
+  if (changes) note_changes(index, changes);
+}
+
+int cli_index_folder(char *out, size_t size, const char *folder, const cq_index_options *opening, const char *encoding,
+                     cq_context *ctx) {
   cli_progress progress = cli_progress_start();
-  cq_index_read_options o = *how;
-  o.progress = draw_read, o.progress_context = &progress;
-  *out = (cli_index_changes){.n_before = cq_index_size(index), .n_passages_before = cq_index_n_passages(index)};
-  const cq_status status = cq_index_read(index, in, &out->read, &o, ctx, error);
-  cli_progress_clear(&progress);
-  const cq_index_read_result *r = &out->read;
-  if (status || cq_ranks_rank(how->ranks) > 0) return status;
-  if (!r->n_added && !r->n_unchanged && !r->n_blank && !r->n_skipped && !r->n_kept)
-    return cq_fail(error, CQ_ERR_ARGUMENT, "there are no documents to add");
-  return r->n_added || r->n_removed ? cq_index_commit(index, error) : CQ_OK;
+  const cq_index_folder_watch watch = {draw_read, end_reading, &progress};
+  cq_error error = {0};
+  const cq_status status = cq_index_folder(out, size, folder, encoding, opening, &watch, ctx, &error);
+  return status ? cli_fail_error(&error) : CLI_OK;
 }
 
 static int read_all(cq_index *index, cq_documents *in, const cq_index_read_options *how, cq_context *ctx) {
+  cli_progress progress = cli_progress_start();
   cq_error error = {0};
-  cli_index_changes changes;
-  if (cli_index_read(&changes, index, in, how, ctx, &error)) return cli_fail_error(&error);
-  if (cq_ranks_rank(how->ranks) == 0) cli_index_note(index, &changes);
+  cq_index_changes changes;
+  cq_index_read_options o = *how;
+  o.progress = draw_read, o.progress_context = &progress;
+  const cq_status status = cq_index_read_commit(&changes, index, in, &o, ctx, &error);
+  cli_progress_clear(&progress);
+  if (status) return cli_fail_error(&error);
+  if (cq_ranks_rank(how->ranks) == 0) note_changes(index, &changes);
   return CLI_OK;
 }
 

@@ -169,7 +169,7 @@ static int run_index_search(const cli_call *call) {
   if (call->n_arguments < 2 && !args->queries)
     return cli_usage(call->path, "no query: expected one after INDEX, or --queries FILE");
   const char *place = call->arguments[0];
-  const bool is_folder = cli_is_document_folder(place);
+  const bool is_folder = cq_index_is_folder(place);
   if (args->encoding && !is_folder) return cli_usage(call->path, CLI_ENCODING_NEEDS_FOLDER);
   char own[4096];
   int code = cli_open_context(&s.ctx, args->threads);

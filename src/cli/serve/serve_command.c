@@ -93,7 +93,7 @@ static int serve(const struct args *args, const char *index, cq_context *ctx) {
 static int run(const cli_call *call) {
   struct args args = *(const struct args *)call->options;
   const char *index = call->n_arguments ? call->arguments[0] : args.store;
-  const bool is_folder = index && cli_is_document_folder(index);
+  const bool is_folder = index && cq_index_is_folder(index);
   char own[4096];
   cq_context *ctx;
   if (args.health) {

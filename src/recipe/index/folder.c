@@ -1,17 +1,22 @@
-/* A folder's index, for commands that take either. Documents' ids are their paths within the folder.
+/* A folder's index. Documents' ids are their paths within the folder.
  *
  *   compare   the index, open for reading, with its checks and the folder: usually nothing has changed
  *   lock      one process changes an index; others use its last complete state, or wait if there is none
  *   update    or make it, or rebuild it from the folder if it is damaged or of another model or version: the new index
  *             takes the old one's place when it is complete */
+#include "calque/index_folder.h"
+
+#include "base/error.h"
 #include "base/file.h"
-#include "cli/frame/report.h"
-#include "cli/index/index_command.h"
+#include "base/memory.h"
+#include "base/slice.h"
+#include "recipe/encode/cached_encoder.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -29,10 +34,11 @@ typedef struct indexed_folder {
   const char *encoding;     /* of its documents; NULL: UTF-8 */
   bool is_elsewhere;        /* the place is in the cache */
   const cq_index_options *options;
+  const cq_index_folder_watch *watch;
   cq_context *ctx;
 } indexed_folder;
 
-bool cli_is_document_folder(const char *path) {
+bool cq_index_is_folder(const char *path) {
   char manifest[MAX_PATH];
   struct stat s;
   if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode)) return false;
@@ -40,35 +46,15 @@ bool cli_is_document_folder(const char *path) {
          access(manifest, F_OK) != 0;
 }
 
-/* Makes a path's missing directories. */
-static bool make_directories(char *path) {
-  for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-    *slash = '\0';
-    const bool is_there = mkdir(path, 0777) == 0 || errno == EEXIST;
-    *slash = '/';
-    if (!is_there) return false;
-  }
-  return true;
-}
-
 /* FOLDER/.calque; for a read-only folder, a directory in the cache, named by its path with % for each slash. */
 static bool find_place(char *out, size_t size, const char *folder, bool is_elsewhere) {
-  const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  int n;
   if (!is_elsewhere) return snprintf(out, size, "%s/.calque", folder) < (int)size;
-  if (cache && *cache)
-    n = snprintf(out, size, "%s/calque/folders/", cache);
-  else
-    n = snprintf(out, size, "%s/.cache/calque/folders/", home ? home : "");
-  if (n >= (int)size || snprintf(out + n, size - (size_t)n, "%s", folder) >= (int)size - n) return false;
-  for (char *c = out + n; *c; c++)
+  if (cq_cache_path(out, size, NULL, "folders", NULL) || cq_directory_make(out, NULL)) return false;
+  const size_t n = strlen(out);
+  if (snprintf(out + n, size - n, "/%s", folder) >= (int)(size - n)) return false;
+  for (char *c = out + n + 1; *c; c++)
     if (*c == '/') *c = '%';
-  return make_directories(out);
-}
-
-static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *at) {
-  (void)s, (void)kind, (void)at;
-  return remove(path);
+  return true;
 }
 
 static const char *beside(char out[PLACE], const char *place, const char *ending) {
@@ -100,7 +86,7 @@ static void remove_index(const char *place, const char *ending) {
   char path[PLACE];
   beside(path, place, ending);
   if (!strcmp(ending, OLD)) keep_others(place, path);
-  nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+  cq_directory_remove(path);
 }
 
 /* What a killed process has left, or another one is making; to be removed only with the lock. */
@@ -113,10 +99,20 @@ static void remove_left(const indexed_folder *f) {
   remove_index(f->place, FRESH), remove_index(f->place, OLD);
 }
 
+static void tell_folder(const indexed_folder *f, const char *format, ...) CQ_PRINTF(2, 3);
+static void tell_folder(const indexed_folder *f, const char *format, ...) {
+  char text[2 * MAX_PATH];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (f->options->notice) f->options->notice(f->options->notice_context, text);
+}
+
 /* --- comparing and reading --- */
 
 /* The folder's documents into its index, so that it has exactly these. */
-static cq_status mirror(cli_index_changes *out, const indexed_folder *f, cq_index *index, cq_notice_fn notice, void *to,
+static cq_status mirror(cq_index_changes *out, const indexed_folder *f, cq_index *index, cq_notice_fn notice, void *to,
                         size_t batch, cq_error *error) {
   cq_documents_options reading = cq_documents_default_options();
   cq_index_read_options mirroring = cq_index_read_default_options();
@@ -125,8 +121,10 @@ static cq_status mirror(cli_index_changes *out, const indexed_folder *f, cq_inde
   reading.notice = notice, reading.notice_context = to;
   mirroring.mirror = true;
   if (batch) mirroring.batch = batch;
+  mirroring.progress = f->watch->progress, mirroring.progress_context = f->watch->context;
   cq_status status = cq_documents_open(&in, &f->path, 1, &reading, error);
-  if (!status) status = cli_index_read(out, index, in, &mirroring, f->ctx, error);
+  if (!status) status = cq_index_read_commit(out, index, in, &mirroring, f->ctx, error);
+  if (f->watch->read) f->watch->read(f->watch->context, index, NULL);
   cq_documents_close(in);
   return status;
 }
@@ -161,7 +159,7 @@ typedef enum state {
 
 /* Ends at the first change, which cannot be written to an index that is open for reading. */
 static state compare(const indexed_folder *f) {
-  cli_index_changes changes;
+  cq_index_changes changes;
   cq_index *index = NULL;
   char *text = NULL;
   size_t n;
@@ -174,8 +172,8 @@ static state compare(const indexed_folder *f) {
   }
   if (s == CURRENT) {
     for (char *line = text, *end; line && (end = strchr(line, '\n')); line = end + 1)
-      *end = '\0', cli_notice(NULL, line);
-    cli_index_note(index, &changes);
+      *end = '\0', tell_folder(f, "%s", line);
+    if (f->watch->read) f->watch->read(f->watch->context, index, &changes);
   }
   free(text);
   cq_index_free(index);
@@ -187,29 +185,28 @@ static state compare(const indexed_folder *f) {
 /* The index at a place, made if it is missing. */
 static cq_status read_folder(const char *place, const indexed_folder *f, const cq_index_options *o, cq_error *error) {
   cq_index_options creating = *o;
-  cli_index_changes changes;
+  cq_index_changes changes;
   cq_index *index = NULL;
   if (!creating.model) creating.model = CQ_DEFAULT_MODEL;
   cq_status status = access(place, F_OK) != 0 ? cq_index_create(place, &creating, error) : CQ_OK;
   if (!status) status = cq_index_open(&index, place, o, error);
-  if (!status) status = mirror(&changes, f, index, cli_notice, NULL, 0, error);
-  if (!status) cli_index_note(index, &changes);
+  if (!status) status = mirror(&changes, f, index, o->notice, o->notice_context, 0, error);
+  if (!status && f->watch->read) f->watch->read(f->watch->context, index, &changes);
   cq_index_free(index);
   return status;
 }
 
 /* An index next to the old one takes its place when it is complete. */
-static int rebuild(const indexed_folder *f, const char *model, const char *why) {
+static cq_status rebuild(const indexed_folder *f, const char *model, const char *why, cq_error *error) {
   char fresh[PLACE], old[PLACE];
-  cq_error error = {0};
   cq_index_options o = *f->options;
   o.model = model ? model : CQ_DEFAULT_MODEL;
-  cli_note("%s; rebuilding it with %s", why, o.model);
-  const cq_status status = read_folder(beside(fresh, f->place, FRESH), f, &o, &error);
+  tell_folder(f, "%s; rebuilding it with %s", why, o.model);
+  const cq_status status = read_folder(beside(fresh, f->place, FRESH), f, &o, error);
   if (!status && (rename(f->place, beside(old, f->place, OLD)) || rename(fresh, f->place)))
-    return cli_fail("%s: cannot be replaced: %s", f->place, strerror(errno));
+    return cq_fail_file(error, CQ_ERR_IO, f->place, "cannot be replaced: %s", strerror(errno));
   remove_index(f->place, status ? FRESH : OLD);
-  return status ? cli_fail_error(&error) : CLI_OK;
+  return status;
 }
 
 /* The model that the manifest of an index names, which may be damaged or of another version; NULL: it cannot be read, or
@@ -235,14 +232,14 @@ static bool is_damage(cq_status status) {
   return status == CQ_ERR_FORMAT || status == CQ_ERR_IO || status == CQ_ERR_LIMIT;
 }
 
-static int rebuild_damaged(const indexed_folder *f, const cq_error *error) {
+static cq_status rebuild_damaged(const indexed_folder *f, const cq_error *why, cq_error *error) {
   char *recorded = f->options->model ? NULL : recorded_model(f);
-  const int code = rebuild(f, recorded ? recorded : f->options->model, error->message);
+  const cq_status status = rebuild(f, recorded ? recorded : f->options->model, why->message, error);
   free(recorded);
-  return code;
+  return status;
 }
 
-static int rebuild_other(const indexed_folder *f, const char *made) {
+static cq_status rebuild_other(const indexed_folder *f, const char *made, cq_error *error) {
   const char *model = f->options->model;
   char why[PLACE + MAX_PATH];
   const bool is_same = !model || is_name_of(model, made);
@@ -251,40 +248,39 @@ static int rebuild_other(const indexed_folder *f, const char *made) {
            : f->options->compose ? "%s: made without --compose, or with another '%s'"
                                  : "%s: the model '%s' has changed since this index was made",
            f->place, made);
-  return rebuild(f, is_same ? made : model, why);
+  return rebuild(f, is_same ? made : model, why, error);
 }
 
 /* Opening the index for writing locks it, also while another is built next to it. *is_busy: another process has it open
  * for writing. */
-static int update(bool *is_busy, const indexed_folder *f, state s) {
+static cq_status update(bool *is_busy, const indexed_folder *f, state s, cq_error *error) {
   cq_index_options opening = *f->options;
   cq_index *index = NULL, *as_asked = NULL;
-  cq_error error = {0};
+  cq_error why = {0};
   cq_status status = CQ_OK;
   char old[PLACE];
-  int code = CLI_OK;
   opening.model = NULL, opening.notice = NULL, opening.compose = false;
   if (access(f->place, F_OK) != 0)
     (void)!rename(beside(old, f->place, OLD), f->place); /* killed between two renamings */
   remove_left(f);
-  if (access(f->place, F_OK) == 0) status = cq_index_open(&index, f->place, &opening, &error);
+  if (access(f->place, F_OK) == 0) status = cq_index_open(&index, f->place, &opening, &why);
   *is_busy = status == CQ_ERR_ARGUMENT;
-  if (*is_busy) return CLI_OK;
-  if (index && s == UNUSABLE) status = cq_index_check(index, f->ctx, &error);
-  const bool is_damaged = is_damage(status);
-  if (is_damaged) {
-    code = rebuild_damaged(f, &error);
-  } else if (!status && index && open_as_asked(&as_asked, f, NULL) == CQ_ERR_ARGUMENT) {
-    code = rebuild_other(f, cq_index_model(index));
-  } else if (!status) {
+  if (*is_busy) return CQ_OK;
+  if (index && s == UNUSABLE) status = cq_index_check(index, f->ctx, &why);
+  if (is_damage(status)) {
+    status = rebuild_damaged(f, &why, error);
+  } else if (status) {
+    if (error) *error = why;
+  } else if (index && open_as_asked(&as_asked, f, NULL) == CQ_ERR_ARGUMENT) {
+    status = rebuild_other(f, cq_index_model(index), error);
+  } else {
     cq_index_free(index);
     index = NULL;
-    status = read_folder(f->place, f, f->options, &error);
+    status = read_folder(f->place, f, f->options, error);
   }
-  if (status && !is_damaged) code = cli_fail_error(&error);
   cq_index_free(as_asked);
   cq_index_free(index);
-  return code;
+  return status;
 }
 
 /* The lock of those who change the index, which may itself be replaced: the folder's, or a hidden file's in the cache. */
@@ -296,49 +292,53 @@ static bool is_locked_elsewhere(int *lock, const indexed_folder *f) {
   return *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-static int bring_up_to_date(const indexed_folder *f) {
+static cq_status bring_up_to_date(const indexed_folder *f, cq_error *error) {
   for (bool waited = false;; waited = true) {
-    int lock, code = CLI_OK;
+    int lock;
+    cq_status status = CQ_OK;
     const state s = compare(f);
-    if (s == CURRENT && !has_left(f)) return CLI_OK;
+    if (s == CURRENT && !has_left(f)) return CQ_OK;
     bool is_busy = is_locked_elsewhere(&lock, f);
     if (s == CURRENT && !is_busy) remove_left(f);
-    if (s != CURRENT && !is_busy) code = update(&is_busy, f, s);
+    if (s != CURRENT && !is_busy) status = update(&is_busy, f, s, error);
     if (lock >= 0) close(lock);
-    if (!is_busy || s == CURRENT) return code;
+    if (!is_busy || s == CURRENT) return status;
     if (s == CHANGED) {
-      cli_note("%s: another process is indexing its changes; until then, the last complete state is used", f->path);
-      return CLI_OK;
+      tell_folder(f, "%s: another process is indexing its changes; until then, the last complete state is used",
+                  f->path);
+      return CQ_OK;
     }
-    if (!waited) cli_note("%s: waiting for another process, which is indexing it", f->path);
+    if (!waited) tell_folder(f, "%s: waiting for another process, which is indexing it", f->path);
     nanosleep(&(struct timespec){.tv_nsec = WAIT_NS}, NULL);
   }
 }
 
-int cli_index_folder(char *out, size_t size, const char *path, const cq_index_options *options, const char *encoding,
-                     cq_context *ctx) {
+cq_status cq_index_folder(char *out, size_t size, const char *path, const char *encoding,
+                          const cq_index_options *options, const cq_index_folder_watch *watch, cq_context *ctx,
+                          cq_error *error) {
+  static const cq_index_folder_watch none;
   cq_index_options o = *options;
-  int code;
   o.writing = true, o.query_model = NULL;
   cq_documents_options reading = cq_documents_default_options();
-  cq_documents *none;
-  cq_error error = {0};
+  cq_documents *empty;
   reading.encoding = encoding;
-  if (cq_documents_open(&none, NULL, 0, &reading, &error)) return cli_fail_error(&error);
-  cq_documents_close(none);
+  cq_status status = cq_documents_open(&empty, NULL, 0, &reading, error); /* the encoding may be unknown */
+  if (status) return status;
+  cq_documents_close(empty);
   char own[MAX_PATH], *whole = realpath(path, NULL);
-  indexed_folder f = {whole, own, encoding, false, &o, ctx};
+  indexed_folder f = {whole, own, encoding, false, &o, watch ? watch : &none, ctx};
   if (!whole || !find_place(own, sizeof own, whole, false)) {
-    code = cli_fail("%s: cannot be opened", path);
+    status = cq_fail_file(error, CQ_ERR_IO, path, "cannot be opened");
   } else {
     f.is_elsewhere = access(whole, W_OK) != 0 || (access(own, F_OK) == 0 && access(own, R_OK | W_OK | X_OK) != 0);
     const bool is_current = f.is_elsewhere && compare(&f) == CURRENT;
     f.place = out;
     if (!find_place(out, size, whole, f.is_elsewhere && !is_current))
-      code = cli_fail("%s: there is no place for its index: neither the folder nor ~/.cache can be written to", path);
-    else
-      code = is_current ? CLI_OK : bring_up_to_date(&f);
+      status = cq_fail_file(error, CQ_ERR_IO, path,
+                            "there is no place for its index: neither the folder nor ~/.cache can be written to");
+    else if (!is_current)
+      status = bring_up_to_date(&f, error);
   }
   free(whole);
-  return code;
+  return status;
 }
