@@ -53,12 +53,9 @@ static inline uint32_t cq_trie_step(const cq_trie *trie, uint32_t node, unsigned
   return edge ? (uint32_t)edge : CQ_TRIE_NONE;
 }
 
-/* Prefetches the first edge that a step will read, and a node's value. */
+/* Prefetches the first edge that a step will read. */
 static inline void cq_trie_prefetch_step(const cq_trie *trie, uint32_t node, unsigned char byte) {
   __builtin_prefetch(&trie->edges[cq_trie_hash(node << 8 | byte) & (trie->edge_capacity - 1)], 1);
-}
-static inline void cq_trie_prefetch_value(const cq_trie *trie, uint32_t node) {
-  __builtin_prefetch(&trie->values[node & (CQ_TRIE_MAX_NODES - 1)]);
 }
 
 /* The value of the string that ends at a node (which must not be CQ_TRIE_NONE); -1 if none ends there. */
