@@ -81,7 +81,7 @@ typedef struct catching_up {
   int64_t first, last;
 } catching_up;
 
-enum { ROWS_PER_ITEM = 256 };
+enum { ROWS_PER_ITEM = 256, STEPS_TO_REST = 16 };
 
 /* The row that is the i-th. */
 static int64_t row_at(const catching_up *c, int64_t i) {
@@ -103,6 +103,27 @@ static int64_t turn_of_row(const catching_up *c, int64_t row) {
   return first < turn ? first : turn;
 }
 
+/* The steps of a row without momentum, up to the last: what adamw computes with m = 0. */
+static void decay_row(const catching_up *c, int64_t row, int64_t turn) {
+  const cq_optimizer *o = c->o[1];
+  const int64_t n = c->table->cols;
+  float *p = c->table->value + row * n, *v = o->v + o->table_at[c->table->offset] + row * n;
+  for (int64_t t = turn; t <= c->last; t++) {
+    const cq_adamw *step = &c->steps[1][t - c->first];
+    o->kernels->scale(p, p, (float)(1.0 - step->learning_rate * step->weight_decay), n);
+    o->kernels->scale(v, v, (float)step->beta2, n);
+  }
+  o->row_steps[c->table->offset][row] = (uint32_t)c->last;
+}
+
+static bool is_at_rest(const catching_up *c, int64_t row) {
+  const int64_t n = c->table->cols;
+  const float *m = c->o[1]->m + c->o[1]->table_at[c->table->offset] + row * n;
+  for (int64_t i = 0; i < n; i++)
+    if (m[i] != 0) return false;
+  return true;
+}
+
 static void catch_up_rows(void *context, size_t item, int worker) {
   const catching_up *c = context;
   const cq_param *p = c->table;
@@ -111,7 +132,11 @@ static void catch_up_rows(void *context, size_t item, int worker) {
   (void)worker;
   for (int64_t i = first; i < end; i++) {
     const int64_t row = row_at(c, i), turn = turn_of_row(c, row);
-    for (int64_t t = turn < c->first ? c->first : turn + 1; t <= c->last; t++)
+    for (int64_t t = turn < c->first ? c->first : turn + 1; t <= c->last; t++) {
+      if (!c->o[0] && t % STEPS_TO_REST == 0 && is_at_rest(c, row)) {
+        decay_row(c, row, t);
+        break;
+      }
       for (int k = 0; k < 2; k++) {
         cq_optimizer *o = c->o[k];
         uint32_t *at_step = o ? &o->row_steps[p->offset][row] : NULL;
@@ -120,6 +145,7 @@ static void catch_up_rows(void *context, size_t item, int worker) {
         o->kernels->adamw(p->value + row * p->cols, o->m + at, o->v + at, NULL, p->cols, &c->steps[k][t - c->first]);
         *at_step = (uint32_t)(t + c->ahead[k]);
       }
+    }
   }
 }
 

@@ -63,7 +63,24 @@ static void no_gradient_is_a_zero_gradient(void **state) {
   }
 }
 
+/* Momentum that is too small to change anything ends, and does not become subnormal. */
+static void momentum_ends(void **state) {
+  (void)state;
+  const cq_kernels *levels[8];
+  size_t n = cq_kernels_all(levels, COUNT(levels));
+  for (size_t l = 0; l < n; l++) {
+    float *p = copy_of((float[]){1, 1, 1}, 3, 0), *m = copy_of((float[]){1e-20f, -1e-20f, 2e-20f}, 3, 0),
+          *v = copy_of((float[]){0, 1e-8f, 1}, 3, 0);
+    cq_adamw step = step_at(5);
+    levels[l]->adamw(p, m, v, NULL, 3, &step);
+    assert_true(m[0] == 0 && m[1] == 0 && fabsf(m[2] - 1.8e-20f) < 1e-25f);
+    for (int i = 0; i < 3; i++) assert_true(fabsf(p[i] - 0.999f) <= 1e-7f);
+    cq_arena_free(&arena);
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(three_steps), cmocka_unit_test(no_gradient_is_a_zero_gradient)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(three_steps), cmocka_unit_test(no_gradient_is_a_zero_gradient),
+                                     cmocka_unit_test(momentum_ends)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
