@@ -3,8 +3,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/format.h"
+#include "text/language_codes.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 const cq_format *const cq_formats[] = {
     &cq_format_moses,   &cq_format_europarl,      &cq_format_tsv,
@@ -59,7 +62,29 @@ static cq_status open_next(cq_source *s, cq_error *error) {
   s->o = cq_corpus_convert_default_options();
   s->o.inputs = path, s->o.n_inputs = 1;
   s->o.columns = s->files.flow->languages, s->o.n_columns = s->files.flow->n_languages;
+  s->is_named = false;
   return open_reader(s, format, error);
+}
+
+/* Notes the languages of the first file, in whose order those of all others are to be. */
+static cq_status note_languages(cq_source *s, cq_error *error) {
+  char codes[2][CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS];
+  size_t n_code;
+  if (s->is_named || s->files.flow->n_languages || s->reader->n_languages < 2) return CQ_OK;
+  s->is_named = true;
+  for (size_t c = 0; c < 2; c++) {
+    const char *here = s->reader->languages[c], *first = s->languages[c];
+    if (!first) {
+      snprintf(s->names[c], sizeof s->names[c], "%s", here), s->languages[c] = s->names[c];
+    } else if (strcasecmp(here, first) != 0 &&
+               (!cq_language_codes(codes[0], &n_code, here, strlen(here)) ||
+                !cq_language_codes(codes[1], &n_code, first, strlen(first)) || strcmp(codes[0][0], codes[1][0]) != 0)) {
+      return cq_fail_file(error, CQ_ERR_ARGUMENT, s->o.inputs[0],
+                          "column %zu is of language '%s', in files before it of '%s': --languages %s,%s", c + 1, here,
+                          first, s->names[0], s->names[1]);
+    }
+  }
+  return CQ_OK;
 }
 
 cq_status cq_source_next(cq_row *out, cq_source *s, cq_error *error) {
@@ -74,6 +99,7 @@ cq_status cq_source_next(cq_row *out, cq_source *s, cq_error *error) {
       *out = (cq_row){.n = 0};
       status = s->reader->format->next(out, s->reader, error);
       out->line = (cq_slice){0}; /* of the file, not of the row */
+      if (!status && out->n > 0) status = note_languages(s, error);
     } else {
       files->n_paths = files->lines ? files->next_path : cq_min(files->next_path + 1, n_paths); /* to the file's end */
       status = cq_row_reader_next(out, files, error);
@@ -87,9 +113,8 @@ cq_status cq_source_next(cq_row *out, cq_source *s, cq_error *error) {
 
 void cq_source_name(cq_pairs *w, const cq_source *s) {
   const cq_corpus_flow *flow = s->files.flow;
-  const bool is_named = flow->n_languages || !s->reader;
-  w->languages = is_named ? flow->languages : s->reader->languages;
-  w->n_languages = is_named ? flow->n_languages : s->reader->n_languages;
+  w->languages = flow->n_languages ? flow->languages : s->languages;
+  w->n_languages = flow->n_languages ? flow->n_languages : s->languages[0] ? 2 : 0;
 }
 
 /* Reports that no rows were written; an existing output is then left unchanged. */

@@ -57,6 +57,9 @@ static void find_columns(csv *c, const char **missing) {
 
 static cq_status fail_column(const csv *c, const char *missing, cq_error *error) {
   cq_builder list = {0};
+  if (c->rows.n > CQ_CSV_COLUMNS)
+    return cq_fail_line(error, CQ_ERR_FORMAT, cq_lines_path(c->lines), c->rows.first,
+                        "no column is named '%s' among the first %d", missing, CQ_CSV_COLUMNS);
   for (size_t i = 0; i < cq_min(c->rows.n, 40); i++)
     cq_builder_printf(&list, "%s%.*s", i ? ", " : "", (int)cq_min(field_at(c, i).n, 60), field_at(c, i).data);
   const cq_status status =

@@ -67,6 +67,9 @@ typedef struct cq_source {
   cq_row_reader files;      /* which to read; .flow->languages are the columns */
   cq_format_reader *reader; /* from here on private: of the open file; NULL: it has tab-separated columns, or none is */
   cq_corpus_convert_options o;
+  char names[2][64]; /* the languages of the first file that names them, if they were not chosen */
+  const char *languages[2];
+  bool is_named; /* the open file's languages are known, and no others */
 } cq_source;
 #define CQ_SOURCE(these, n, least, of, counted)                                                                        \
   {                                                                                                                    \
@@ -80,7 +83,7 @@ static inline bool cq_source_more(cq_status *status, cq_row *out, cq_source *sou
   return !*status && out->n > 0;
 }
 void cq_source_close(cq_source *source);
-/* Tells a writer the languages of a source's last row. */
+/* Gives a writer the languages of a source. */
 void cq_source_name(cq_pairs *pairs, const cq_source *source);
 
 /* *why: the reason for dropping a row, a string literal for cq_corpus_drop; NULL: the row is kept. The check may replace

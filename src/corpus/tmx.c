@@ -69,14 +69,17 @@ static int column_of(tmx *t, const char *language) {
     return -1;
   }
   if (o->n_columns == 0) t->languages[number] = t->seen.items[number].data, t->base.n_languages = number + 1;
-  for (size_t c = 0; c < t->n; c++) {
+  int found = -1;
+  for (size_t c = t->n; c-- > 0;) {
     const char *column = o->n_columns ? o->columns[c] : t->languages[c];
-    bool is_exact;
-    if (column && !t->is_there[c] &&
-        (o->n_columns ? cq_language_matches(&is_exact, column, cq_slice_of(language)) : !strcasecmp(language, column)))
-      return (int)c;
+    bool is_exact = true;
+    if (!column || t->is_there[c] ||
+        (o->n_columns ? !cq_language_matches(&is_exact, column, cq_slice_of(language)) : strcasecmp(language, column)))
+      continue;
+    found = (int)c;
+    if (is_exact) break; /* "pt-BR" is not "pt" if both are requested */
   }
-  return -1;
+  return found;
 }
 
 static void open_variant(tmx *t, const char **attributes) {

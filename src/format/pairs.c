@@ -69,9 +69,8 @@ void cq_put_xml(cq_builder *out, cq_slice text, bool is_attribute) {
   }
 }
 
-/* As a string of C. */
-static void put_string(cq_builder *out, const char *keyword, cq_slice text) {
-  cq_builder_printf(out, "%s \"", keyword);
+/* As within a string of C. */
+static void put_escaped(cq_builder *out, cq_slice text) {
   for (size_t i = 0; i < text.n; i++) {
     const char c = text.data[i];
     if (c == '"' || c == '\\') cq_builder_char(out, '\\');
@@ -80,7 +79,6 @@ static void put_string(cq_builder *out, const char *keyword, cq_slice text) {
     else
       cq_builder_char(out, c);
   }
-  cq_builder_text(out, "\"\n");
 }
 
 static void put_quoted(cq_builder *out, cq_slice text) {
@@ -119,6 +117,10 @@ static cq_status begin_pairs(cq_pairs *w, size_t n, cq_error *error) {
   cq_builder_clear(out);
   if (!is_named && (w->kind == CQ_PAIRS_AS_TMX || w->kind == CQ_PAIRS_AS_XLIFF))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "which languages are the columns? --languages en,de");
+  for (size_t c = 1; w->kind == CQ_PAIRS_AS_TMX && c < w->n_languages; c++)
+    for (size_t i = 0; i < c; i++)
+      if (!strcasecmp(w->languages[i], w->languages[c]))
+        return cq_fail_file(error, CQ_ERR_ARGUMENT, w->path, "two columns of the language '%s'", w->languages[c]);
   if (w->kind == CQ_PAIRS_AS_TMX) {
     cq_builder_text(out,
                     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<tmx version=\"1.4\"><header creationtool=\"calque\" "
@@ -135,12 +137,12 @@ static cq_status begin_pairs(cq_pairs *w, size_t n, cq_error *error) {
     cq_put_xml(out, cq_slice_of(target), true);
     cq_builder_text(out, "\" datatype=\"plaintext\"><body>\n");
   } else if (w->kind == CQ_PAIRS_AS_PO) { /* the fields that msgfmt --check expects */
-    cq_builder_printf(out,
-                      "msgid \"\"\nmsgstr \"\"\n\"Project-Id-Version: calque " CQ_VERSION
-                      "\\n\"\n\"PO-Revision-Date: \\n\"\n\"Last-Translator: \\n\"\n\"Language-Team: \\n\"\n\"Language: "
-                      "%s\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n"
-                      "\"Content-Transfer-Encoding: 8bit\\n\"\n\n",
-                      target);
+    cq_builder_text(out,
+                    "msgid \"\"\nmsgstr \"\"\n\"Project-Id-Version: calque " CQ_VERSION
+                    "\\n\"\n\"PO-Revision-Date: \\n\"\n\"Last-Translator: \\n\"\n\"Language-Team: \\n\"\n\"Language: ");
+    put_escaped(out, cq_slice_of(target));
+    cq_builder_text(out, "\\n\"\n\"MIME-Version: 1.0\\n\"\n\"Content-Type: text/plain; charset=UTF-8\\n\"\n"
+                         "\"Content-Transfer-Encoding: 8bit\\n\"\n\n");
   } else if (w->kind == CQ_PAIRS_AS_CSV) {
     static const char *const unnamed[] = {"source", "target"};
     if (w->remark) cq_builder_printf(out, "%s,", w->remark);
@@ -156,14 +158,14 @@ static cq_status begin_pairs(cq_pairs *w, size_t n, cq_error *error) {
   return cq_pairs_put_rendered(w, cq_built(out), error);
 }
 
-/* A catalog has a message once, unless contexts tell them apart. */
+/* A catalog has a message once, unless contexts tell them apart; its header is the one of no text. */
 static void put_context(cq_builder *out, cq_pairs *w, cq_slice source) {
   const uint64_t key = cq_hash64(source.data, source.n, 0);
   cq_map_entry *entry = cq_map_at(&w->sources, (cq_slice){(const char *)&key, sizeof key});
   out->failed |= !entry;
   if (!entry) return;
   entry->value = entry->value == CQ_MAP_NONE ? 1 : entry->value + 1;
-  if (entry->value > 1) cq_builder_printf(out, "msgctxt \"%" PRIu64 "\"\n", entry->value);
+  if (entry->value > 1 || source.n == 0) cq_builder_printf(out, "msgctxt \"%" PRIu64 "\"\n", entry->value);
 }
 
 static void put_variant(cq_builder *out, const cq_pairs *w, size_t c, cq_slice line, const cq_pairs_variant *v) {
@@ -198,7 +200,9 @@ static void put_side(cq_builder *out, cq_pairs *w, size_t c, cq_slice text, cons
     cq_builder_text(out, c ? "</target>" : "</source>");
   } else if (w->kind == CQ_PAIRS_AS_PO) {
     if (c == 0) put_context(out, w, line);
-    put_string(out, c ? "msgstr" : "msgid", line);
+    cq_builder_text(out, c ? "msgstr \"" : "msgid \"");
+    put_escaped(out, line);
+    cq_builder_text(out, "\"\n");
   } else if (w->kind == CQ_PAIRS_AS_CSV) {
     put_quoted(out, line);
   } else {

@@ -62,7 +62,7 @@ stderr_has "4 rows read, 2 written; 2 repeated"
 reads 'He said "no, 5 < 6 & 7".\tEr sagte \\ "nein".\nOpen;\tÖffnen !\n' x.tmx
 expect 0 data dedup x.tmx --against odd.po -o y.csv
 stderr_has "2 rows read, 0 written; 2 held out"
-holds y.csv 'source,target\n'
+holds y.csv 'en,de\n'
 expect 0 data sample --rows 2 odd.xlf -o x.xlf
 expect 0 data convert x.xlf -o two.tsv
 lines_are two.tsv 2
@@ -213,6 +213,37 @@ refused "bad.ts:2: " convert bad.ts
 reads 'd\te\n' --skip-bad bad.ts
 expect 0 data convert --skip-bad bad.ts -o x.tmx
 reads 'e\td\n' --columns de,en x.tmx
+
+# A language's exact name goes before a region's, in any order; a TMX cannot have two columns of one language.
+printf 'ab\tcd\n' >one.tsv
+expect 0 data convert one.tsv -l pt-BR,pt -o pt.tmx
+reads 'cd\tab\n' --columns pt,pt-BR pt.tmx
+reads 'ab\tcd\n' --columns pt-BR,pt pt.tmx
+refused "en.tmx: two columns of the language 'EN'" convert one.tsv -l en,EN -o en.tmx
+
+# Files one after the other have their languages in one order, and those of the first.
+printf 'de,en\nAch ja,Oh yes\n' >swapped.csv
+printf 'en-GB,de-AT\nOh no,O nein\n' >regions.csv
+printf 'Not yet\tNoch nicht\n' >unnamed.tsv
+printf 'en,de\nNever,Niemals\n' >first.csv
+refused "swapped.csv: column 1 is of language 'de', in files before it of 'en': --languages en,de" \
+  filter first.csv swapped.csv -o all.csv
+expect 0 data filter first.csv regions.csv unnamed.tsv -o all.tmx
+reads 'Never\tNiemals\nOh no\tO nein\nNot yet\tNoch nicht\n' --columns en,de all.tmx
+expect 0 data filter --languages en,de first.csv swapped.csv -o all.csv
+holds all.csv 'en,de\nNever,Niemals\nOh yes,Ach ja\n'
+
+# A catalog's only message of no text is its header, and a language is written as text.
+printf '\tleer\nab\tcd\n' >empty.tsv
+expect 0 data filter empty.tsv -l en,de --rejected rejected.po -o kept.tsv
+tail -n 5 rejected.po >tail.po
+holds tail.po '#. reason: empty\nmsgctxt "1"\nmsgid ""\nmsgstr "leer"\n\n'
+expect 0 data convert one.tsv -l 'en,d"e' -o quoted.po
+reads 'ab\tcd\n' quoted.po
+
+# CSV of more columns than are read.
+seq -s , 300 >wide.csv
+refused "wide.csv:1: no column is named '300' among the first 256" convert --columns 1,300 wide.csv
 
 # Drops: numbers, links, another translation of a source, a low cosine; each with its reason.
 printf 'I have 3 cats.\tIch habe 3 Katzen.\nIn 1,000.5 years\tIn 1.000,5 Jahren\nPage ٣\tSeite 3\nOver 5\tÜber 6\nSee https://a.example\tSiehe dort\nOpen\tÖffnen\nOpen\tAufmachen\nOpen \tÖffnen\nopen\tauf\n' >d.tsv
