@@ -1,37 +1,48 @@
 """The text that language identification learns from, and the texts it is measured on: a language's code, a tab and a
 sentence a line.
 
-    language_text.py train DATA        sentences of DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz but for
-                                       those held out
-    language_text.py dev DATA          of the Tatoeba and Anki files, a tenth of a language's sentences, at most 500
-    language_text.py test-NAME DATA    DATA/parallel/en-XX/test-NAME.tsv.gz, XX's side: tatoeba, ntrex, flores
+    language_text.py split DATA FETCHED OUT   writes OUT/train, and what is held out: dev, messages, dev-messages
+    language_text.py dev-ntrex DATA           DATA/parallel/en-XX/dev-ntrex.tsv.gz, XX's side
+    language_text.py test-NAME DATA           DATA/parallel/en-XX/test-NAME.tsv.gz: tatoeba, ntrex, flores
+    language_text.py english DATA             the English sides of dev-ntrex, in parts of 3 to 6 words
 
+The text is DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz, and messages: what scripts/fetch-text wrote to
+FETCHED/text/*/{en-XX.tsv,XX.txt}.gz. OUT/dev is a tenth of a language's sentences of Tatoeba and Anki, at most 500.
 Tatoeba's and Anki's sentences are CC BY 2.0 FR, TICO-19 is CC0, tldr CC BY 4.0; files under other licenses are left
-out.
-No sentence of the test files is trained on, in whichever language.
+out. Messages are under the licenses that scripts/fetch-text lists. No sentence of the test files is trained on, in
+whichever language. What a message shares with its English (names, terms that were left untranslated) is not its
+language's, and is removed.
 
-Two files are not of the language that they are named after. That of Malay (ms) has Tatoeba's macrolanguage, Indonesian
-and Malay: a sentence that the Indonesian file has, too, is Indonesian. That of Slovenian (sl) has Slovak for training
-and both for testing: in training it is sk, in test-tatoeba what has a letter that only Slovak has is. A sentence of a
-test that several languages' files have has all of their codes, its file's own first."""
+A language has MIN_SENTENCES or more, and one script: that of its test files, or of most of its messages. (Half of it
+is enough for Tibetan, whose script would otherwise be Dzongkha's alone.) A sentence of a test that several languages'
+files have has all of their codes, its file's own first."""
 
 import glob
 import gzip
 import os
 import random
+import re
 import sys
+import unicodedata
+import zlib
 
 KINDS = ("train-tatoeba", "train-anki", "train-tico", "train-tldr")
 SHORT_SENTENCES = ("train-tatoeba", "train-anki")
-SLOVAK = set("áéíóúýäôľĺŕňťďÁÉÍÓÚÝĽŇŤĎ")
-MAX_SENTENCES, MAX_OTHERS, MAX_DEV = 20000, 5000, 500
+MIN_SENTENCES, MAX_SENTENCES, MAX_OTHERS, MAX_MESSAGES, MAX_DEV, MAX_HELD_OUT = 300, 3000, 1000, 3000, 500, 200
+ENGLISH = 4  # times as much: other languages' text is full of it
+# Names of packages that are no language's code, or another language's; English in other spellings.
+NO_CODES = {"roa", "map", "bat", "fiu", "cbk", "qqq", "qps", "sh", "pcm", "sco", "ang", "enm", "simple", "mul", "und"}
+CYRILLIC, LATIN, ARABIC = "CYRILLIC", "LATIN", "ARABIC"
+SCRIPTS = {"sr": CYRILLIC, "kk": CYRILLIC, "ky": CYRILLIC, "tg": CYRILLIC, "tt": CYRILLIC, "mn": CYRILLIC, "az": LATIN,
+           "uz": LATIN, "ku": LATIN, "ms": LATIN, "ug": ARABIC}
+WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|['’\u0300-\u036f])*")
 
 
 def rows(path):
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             columns = line.rstrip("\n").split("\t")
-            if len(columns) > 1:
+            if columns[-1]:
                 yield columns
 
 
@@ -45,6 +56,10 @@ def kind_of(path):
     return os.path.basename(path).split(".")[0]
 
 
+def plain(text):
+    return " ".join(WORD.findall(text.casefold()))
+
+
 def read_training(data):
     """sentences[language][sentence] = the kind of file it came from."""
     sentences = {}
@@ -53,29 +68,86 @@ def read_training(data):
             continue
         for columns in rows(path):
             for language, sentence in zip(languages, columns):
-                sentences.setdefault("sk" if language == "sl" else language, {}).setdefault(sentence, kind_of(path))
+                sentences.setdefault(language, {}).setdefault(sentence, kind_of(path))
     return sentences
 
 
 def read_tests(data, name):
-    return [(language, columns[i]) for path, languages in files(data, f"test-{name}") for columns in rows(path)
+    return [(language, columns[i]) for path, languages in files(data, name) for columns in rows(path)
             for i, language in enumerate(languages)]
 
 
-def print_training(data, want_dev):
-    sentences = read_training(data)
-    held_out = {sentence for _, sentence in read_tests(data, "*")}
-    indonesian = set(sentences["id"])
-    for language in sorted(sentences):
-        kinds = sentences[language]
-        left = [s for s in sorted(kinds) if s not in held_out and not (language == "ms" and s in indonesian)]
+def message(text, english):
+    """Without the English's words, and words in capitals."""
+    known, in_capitals = set(WORD.findall(english.casefold())), english.isupper()
+    for word in WORD.findall(text):
+        if len(word) > 3 and word.casefold() in known or len(word) > 1 and word.isupper() and not in_capitals:
+            text = text.replace(word, " ")
+    return " ".join(text.split())
+
+
+def has_script(text, script):
+    letters = [c for c in text if c.isalpha()]
+    return 2 * sum(unicodedata.name(c, "").startswith(script) for c in letters) > len(letters)
+
+
+def read_messages(fetched):
+    """messages[language] = its texts with their English."""
+    messages = {"en": {}}
+    for path in sorted(glob.glob(f"{fetched}/text/*/*.gz")):
+        match = re.fullmatch(r"(?:en-)?([a-z]+)\.(?:tsv|txt)\.gz", os.path.basename(path))
+        if match and match[1] not in NO_CODES:
+            of = messages.setdefault(match[1], {})
+            for columns in rows(path):
+                of.setdefault(columns[-1], columns[0] if len(columns) > 1 else "")
+                if len(columns) > 1 and zlib.crc32(columns[0].encode()) % 8 == 0:
+                    messages["en"][columns[0]] = ""
+    return messages
+
+
+def cleaned_messages(messages, language, held_out):
+    """To learn from, and two parts that are held out, without duplicates."""
+    parts, seen, order = ([], [], []), set(held_out), sorted(messages)
+    random.Random(language).shuffle(order)
+    order.sort(key=lambda s: len(s) < 25)  # the longer ones first
+    for original in order:
+        text = message(original, messages[original])
+        key = plain(text)
+        if len(key) < 6 or key in seen or plain(original) in held_out:
+            continue
+        if language in SCRIPTS and not has_script(text, SCRIPTS[language]):
+            continue
+        seen.add(key)
+        parts[{0: 1, 1: 2}.get(zlib.crc32(key.encode()) % 20, 0)].append(text)
+        if len(parts[0]) == MAX_MESSAGES * (ENGLISH if language == "en" else 1):
+            break
+    return parts
+
+
+def write_training(data, fetched, out):
+    sentences, messages = read_training(data), read_messages(fetched)
+    held_out = {plain(sentence) for _, sentence in read_tests(data, "[dt]e*-*")}
+    os.makedirs(out, exist_ok=True)
+    files = {name: open(f"{out}/{name}", "w", encoding="utf-8") for name in ("train", "dev", "dev-messages", "messages")}
+    for language in sorted(set(sentences) | set(messages)):
+        kinds = sentences.get(language, {})
+        left = [s for s in sorted(kinds) if plain(s) not in held_out]
         random.Random(language).shuffle(left)
         short = [s for s in left if kinds[s] in SHORT_SENTENCES]
         others = [s for s in left if kinds[s] not in SHORT_SENTENCES]
         n_dev = min(MAX_DEV, len(short) // 10)
-        chosen = short[:n_dev] if want_dev else short[n_dev:][:MAX_SENTENCES] + others[:MAX_OTHERS]
-        for sentence in chosen:
-            print(language, sentence, sep="\t")
+        parts = cleaned_messages(messages.get(language, {}), language, held_out)
+        if len(parts[0]) + len(left) < MIN_SENTENCES // (2 if language == "bo" else 1):
+            continue
+        n_short = MAX_SENTENCES * (ENGLISH if language == "en" else 1)
+        chosen = {"train": short[n_dev:][:n_short] + others[:MAX_OTHERS] + parts[0], "dev": short[:n_dev]}
+        for name, part in ("dev-messages", parts[1]), ("messages", parts[2]):
+            chosen[name] = [s for s in part if len(s) >= 20][:MAX_HELD_OUT]
+        for name, chosen_ones in chosen.items():
+            for sentence in chosen_ones:
+                print(language, sentence, sep="\t", file=files[name])
+    for file in files.values():
+        file.close()
 
 
 def print_test(data, name):
@@ -89,22 +161,30 @@ def print_test(data, name):
         of.setdefault(sentence, set()).add(language)
     printed = set()
     for language, sentence in tests:
-        codes = [language] + sorted(of[sentence] - {language})
-        if language == "sl" and "sk" not in codes and SLOVAK & set(sentence):
-            codes.append("sk")
         if language != "en" and (language, sentence) not in printed:
-            print(",".join(codes), sentence, sep="\t")
+            print(",".join([language] + sorted(of[sentence] - {language})), sentence, sep="\t")
         printed.add((language, sentence))
 
 
+def print_english(data):
+    chosen = random.Random(1)
+    for sentence in sorted({sentence for language, sentence in read_tests(data, "dev-ntrex") if language == "en"}):
+        words = sentence.split()
+        while words:
+            n = chosen.randint(3, 6)
+            part, words = " ".join(words[:n]), words[n:]
+            if len(part.split()) >= 3:
+                print("en", part, sep="\t")
+
+
 def main():
-    if len(sys.argv) != 3:
-        sys.exit(__doc__)
-    what, data = sys.argv[1:]
-    if what in ("train", "dev"):
-        print_training(data, what == "dev")
-    elif what.startswith("test-"):
-        print_test(data, what[len("test-"):])
+    what, arguments = sys.argv[1:2], sys.argv[2:]
+    if what == ["split"] and len(arguments) == 3:
+        write_training(*arguments)
+    elif what == ["english"] and len(arguments) == 1:
+        print_english(*arguments)
+    elif what and re.fullmatch("test-.*|dev-ntrex", what[0]) and len(arguments) == 1:
+        print_test(*arguments, what[0])
     else:
         sys.exit(__doc__)
 

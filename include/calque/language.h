@@ -8,6 +8,20 @@
  * 5 characters and on words decides; its weights are built into the library. A text in an unknown language is
  * identified as the most similar known one.
  *
+ * The known languages:
+ *
+ *     ach af am an ar as ast az ba be bg bn bo br brx bs ca cak ccp ce chr ckb cs cy da de diq dsb dv dz ee
+ *     el en eo es et eu fa ff fi fo fr fur fy ga gd gl gn gsw gu ha he hi hr hsb ht hu hy ia id ig ii io is
+ *     it iu ja jv ka kab kgp kk kl km kn ko kok krc ks ksh ku ky lb lij lmo lo lt lv mi mk ml mn mni mr ms mt
+ *     my mzn nb nds ne nl nn nqo nr nso ny oc om or os pa pl ps pt qu rm ro rsk ru rw sah sat sc sd se shi si
+ *     sk skr sl smn so son sq sr ss st sv sw szl ta te tet tg th ti tk tl tly tn to tr trs ts tt ug uk ur uz
+ *     vai ve vi wo xh yi yo yrl yue zgh zh zu
+ *
+ * Each has one script. Serbian (sr) is Cyrillic: in Latin letters it is identified as Croatian (hr) or Bosnian (bs).
+ * Kurmanji (ku), Azerbaijani, and Uzbek are Latin; Kazakh, Kyrgyz, Tatar, and Mongolian are Cyrillic. Norwegian is
+ * Bokmål (nb) or Nynorsk (nn). Chinese (zh), simplified or traditional, is one language; Cantonese is yue. Close
+ * languages are confused: Bosnian with Croatian, Malay with Indonesian, Nynorsk with Bokmål, Zulu with Xhosa.
+ *
  * @threads Any number. Time is linear in the text's length; there are no allocations, and the result is
  * deterministic. */
 #ifndef CALQUE_LANGUAGE_H

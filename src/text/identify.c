@@ -15,7 +15,8 @@
 static const cq_language_guess undetermined = {"und", 0};
 
 static bool find_script(cq_language_view *out, int script) {
-  for (size_t i = 0; cq_language_view_at(out, i); i++)
+  *out = (cq_language_view){0};
+  while (cq_language_next(out))
     if ((int)out->head.script == script) return true;
   return false;
 }
@@ -26,15 +27,15 @@ static size_t add_weights(int64_t sums[CQ_LANGUAGES_MAX], const cq_language_view
   uint32_t hashes[CQ_NGRAM_HASHES];
   size_t n_found = 0;
   while (cq_ngram_next(&words)) {
-    int32_t of_word[CQ_LANGUAGES_MAX] = {0};
-    const size_t n = cq_ngram_hashes(hashes, &words);
-    for (size_t i = 0; i < n; i++) {
-      const int8_t *weights = cq_language_weights(v, hashes[i]);
-      if (!weights) continue;
-      for (size_t l = 0; l < v->head.n_languages; l++) of_word[l] += weights[l];
-      n_found++;
+    const size_t n_hashes = cq_ngram_hashes(hashes, &words);
+    for (size_t i = 0; i < n_hashes; i++) __builtin_prefetch(cq_language_start(v, hashes[i]));
+    for (size_t i = 0; i < n_hashes; i++) __builtin_prefetch(v->ngrams + *cq_language_start(v, hashes[i]));
+    for (size_t i = 0; i < n_hashes; i++) {
+      const cq_language_weight *weights;
+      const size_t n = cq_language_weights(&weights, v, hashes[i]);
+      for (size_t k = 0; k < n; k++) sums[weights[k].language] += weights[k].weight;
+      n_found += n > 0;
     }
-    for (size_t l = 0; l < v->head.n_languages; l++) sums[l] += of_word[l];
   }
   return n_found;
 }
@@ -53,17 +54,18 @@ cq_language_guess cq_language_identify(cq_slice text) {
     scores[l] = (double)v.bias[l] + scale * (double)sums[l];
     if (scores[l] > scores[best]) best = l;
   }
-  for (size_t l = 0; l < v.head.n_languages; l++) total += exp(scores[l] - scores[best]);
+  for (size_t l = 0; l < v.head.n_languages; l++)
+    if (scores[l] > scores[best] - 20) total += exp(scores[l] - scores[best]);
   return 1 / total < LEAST_PROBABILITY ? undetermined : (cq_language_guess){v.codes[best], 1 / total};
 }
 
 /* Finds each next code by comparing all of them: there are few, so no sorted order is kept. */
 const char *cq_language_known(size_t index) {
-  cq_language_view v;
   const char *last = "";
   for (;; index--) {
     const char *next = NULL;
-    for (size_t i = 0; cq_language_view_at(&v, i); i++)
+    cq_language_view v = {0};
+    while (cq_language_next(&v))
       for (size_t l = 0; l < v.head.n_languages; l++)
         if (strcmp(v.codes[l], last) > 0 && (!next || strcmp(v.codes[l], next) < 0)) next = v.codes[l];
     if (!next || !index) return next;
@@ -75,8 +77,10 @@ const char *cq_language_known_as(const char *tag) {
   char codes[CQ_LANGUAGE_CODES][CQ_LANGUAGE_LETTERS];
   size_t n;
   if (!cq_language_codes(codes, &n, tag, strlen(tag))) return NULL;
-  const char *code = strcmp(codes[0], "no") ? codes[0] : "nb", *known;
-  for (size_t i = 0; (known = cq_language_known(i)); i++)
-    if (!strcmp(known, code)) return known;
+  const char *code = !strcmp(codes[0], "no") ? "nb" : !strcmp(codes[0], "fil") ? "tl" : codes[0];
+  cq_language_view v = {0};
+  while (cq_language_next(&v))
+    for (size_t l = 0; l < v.head.n_languages; l++)
+      if (!strcmp(v.codes[l], code)) return v.codes[l];
   return NULL;
 }

@@ -17,34 +17,16 @@ __asm__(".section .rodata\n"
         ".previous\n");
 extern const char cq_language_model_bytes[] __attribute__((visibility("hidden")));
 
-static size_t padded(size_t n) {
-  return (n + 3) & ~(size_t)3;
-}
-
-static size_t script_size(const cq_language_script *head) {
-  size_t n = sizeof *head + head->n_languages * (CQ_LANGUAGE_CODE + sizeof(float));
-  if (head->n_ngrams)
-    n += (((size_t)1 << head->bits) + 1) * sizeof(uint32_t) + padded(head->n_ngrams * sizeof(uint16_t)) +
-         padded((size_t)head->n_ngrams * head->n_languages);
-  return n;
-}
-
-bool cq_language_view_at(cq_language_view *out, size_t index) {
-  const char *at = cq_language_model_bytes + sizeof CQ_LANGUAGE_MAGIC - 1;
+bool cq_language_next(cq_language_view *v) {
+  static const size_t start = sizeof CQ_LANGUAGE_MAGIC - 1 + sizeof(uint32_t);
+  const char *at = v->end ? v->end : cq_language_model_bytes + start;
   uint32_t n_scripts;
-  memcpy(&n_scripts, at, sizeof n_scripts);
-  if (index >= n_scripts) return false;
-  at += sizeof n_scripts;
-  for (;; index--) {
-    memcpy(&out->head, at, sizeof out->head);
-    if (!index) break;
-    at += script_size(&out->head);
-  }
-  at += sizeof out->head;
-  out->codes = (const void *)at, at += out->head.n_languages * CQ_LANGUAGE_CODE;
-  out->bias = (const void *)at, at += out->head.n_languages * sizeof(float);
-  out->starts = (const void *)at, at += (((size_t)1 << out->head.bits) + 1) * sizeof(uint32_t);
-  out->tags = (const void *)at, at += padded(out->head.n_ngrams * sizeof(uint16_t));
-  out->weights = (const void *)at;
+  memcpy(&n_scripts, cq_language_model_bytes + sizeof CQ_LANGUAGE_MAGIC - 1, sizeof n_scripts);
+  if (v->index++ == n_scripts) return false;
+  memcpy(&v->head, at, sizeof v->head), at += sizeof v->head;
+  v->codes = (const void *)at, at += v->head.n_languages * CQ_LANGUAGE_CODE;
+  v->bias = (const void *)at, at += v->head.n_languages * sizeof(float);
+  v->starts = (const void *)at, at += v->head.n_bytes ? (((size_t)1 << v->head.bits) + 1) * sizeof(uint32_t) : 0;
+  v->ngrams = (const void *)at, v->end = at + v->head.n_bytes;
   return true;
 }

@@ -10,7 +10,9 @@ cp stdout first
 expect_from mixed.txt 0 data language
 same first stdout
 expect 0 data language --list
-grep -qx de stdout || fail "de is not listed"
+for code in de dz mt so yo zu; do grep -qx "$code" stdout || fail "$code is not listed"; done
+sort -cu stdout || fail "codes are not in order"
+[ "$(wc -l <stdout)" -ge 150 ] || fail "fewer than 150 languages"
 expect 2 data language --list mixed.txt
 expect 1 data language nowhere.txt
 stderr_has "nowhere.txt"
