@@ -10,23 +10,20 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 text=$(mktemp -d)
 trap 'rm -rf "$text"' EXIT
-program=reference/language_text.py
 cd "$root"
-for name in flores ntrex tatoeba; do python3 $program "test-$name" "$1" >"$text/$name"; done
-python3 $program english "$1" >"$text/english"
-python3 $program split "$1" "$2" "$text"
-for name in flores ntrex tatoeba messages english; do
+python3 reference/language_text.py "$1" "$2" "$text"
+for name in test-flores test-ntrex test-tatoeba messages english; do
   "${BUILD:-build/release}/bench/bench_language_model" measure "$text/$name" >"$text/$name.measured"
 done
 python3 - "$text" <<'END'
 import re, sys
-names = "flores", "ntrex", "tatoeba", "messages"
+names = "test-flores", "test-ntrex", "test-tatoeba", "messages"
 texts = [open(f"{sys.argv[1]}/{name}.measured").read() for name in names]
 right = [dict(re.findall(r"(?m)^([a-z]{2,3}) +\d+ +([\d.]+)", text)) for text in texts]
 print("", *names, sep="\t")
 for language in sorted(set().union(*right)):
     print(language, *(r.get(language, "") for r in right), sep="\t")
 END
-for name in flores ntrex tatoeba messages english; do
+for name in test-flores test-ntrex test-tatoeba messages english; do
   sed -nE '/^[a-z]{2,3} +[0-9]/d; s|^/.*/||; p' "$text/$name.measured"
 done

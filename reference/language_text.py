@@ -1,10 +1,11 @@
 """The text that language identification learns from, and the texts it is measured on: a language's code, a tab and a
 sentence a line.
 
-    language_text.py split DATA FETCHED OUT   writes OUT/train, and what is held out: dev, messages, dev-messages
-    language_text.py dev-ntrex DATA           DATA/parallel/en-XX/dev-ntrex.tsv.gz, XX's side
-    language_text.py test-NAME DATA           DATA/parallel/en-XX/test-NAME.tsv.gz: tatoeba, ntrex, flores
-    language_text.py english DATA             the English sides of dev-ntrex, in parts of 3 to 6 words
+    language_text.py DATA FETCHED OUT     writes these files:
+
+    OUT/train                             what is learned; held out of it are dev, dev-messages, messages
+    OUT/{test,dev}-NAME                   XX's side of DATA/parallel/en-XX/{test,dev}-NAME.tsv.gz, TESTS
+    OUT/english                           the English sides of dev-ntrex, in parts of 3 to 6 words
 
 The text is DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz, and messages: what scripts/fetch-text wrote to
 FETCHED/text/*/{en-XX.tsv,XX.txt}.gz. OUT/dev is a tenth of a language's sentences of Tatoeba and Anki, at most 500.
@@ -27,6 +28,7 @@ import unicodedata
 import zlib
 
 KINDS = ("train-tatoeba", "train-anki", "train-tico", "train-tldr")
+TESTS = ("dev-ntrex", "test-flores", "test-ntrex", "test-tatoeba")
 SHORT_SENTENCES = ("train-tatoeba", "train-anki")
 MIN_SENTENCES, MAX_SENTENCES, MAX_OTHERS, MAX_MESSAGES, MAX_DEV, MAX_HELD_OUT = 300, 3000, 1000, 3000, 500, 200
 ENGLISH = 4  # times as much: other languages' text is full of it
@@ -124,11 +126,10 @@ def cleaned_messages(messages, language, held_out):
     return parts
 
 
-def write_training(data, fetched, out):
-    sentences, messages = read_training(data), read_messages(fetched)
+def write_training(data, messages, sentences, out):
     held_out = {plain(sentence) for _, sentence in read_tests(data, "[dt]e*-*")}
-    os.makedirs(out, exist_ok=True)
-    files = {name: open(f"{out}/{name}", "w", encoding="utf-8") for name in ("train", "dev", "dev-messages", "messages")}
+    names = "train", "dev", "dev-messages", "messages"
+    files = {name: open(f"{out}/{name}", "w", encoding="utf-8") for name in names}
     for language in sorted(set(sentences) | set(messages)):
         kinds = sentences.get(language, {})
         left = [s for s in sorted(kinds) if plain(s) not in held_out]
@@ -150,43 +151,43 @@ def write_training(data, fetched, out):
         file.close()
 
 
-def print_test(data, name):
-    tests = read_tests(data, name)
-    of = {}
-    sentences = read_training(data)
-    for language, known in sentences.items():
-        for sentence in known:
-            of.setdefault(sentence, set()).add(language)
-    for language, sentence in tests:
-        of.setdefault(sentence, set()).add(language)
-    printed = set()
-    for language, sentence in tests:
-        if language != "en" and (language, sentence) not in printed:
-            print(",".join([language] + sorted(of[sentence] - {language})), sentence, sep="\t")
-        printed.add((language, sentence))
+def write_tests(data, sentences, out):
+    known = {}
+    for language, of in sentences.items():
+        for sentence in of:
+            known.setdefault(sentence, set()).add(language)
+    for name in TESTS:
+        tests = read_tests(data, name)
+        of = {sentence: set(known.get(sentence, ())) for _, sentence in tests}
+        for language, sentence in tests:
+            of[sentence].add(language)
+        with open(f"{out}/{name}", "w", encoding="utf-8") as file:
+            for language, sentence in dict.fromkeys(tests):
+                if language != "en":
+                    print(",".join([language] + sorted(of[sentence] - {language})), sentence, sep="\t", file=file)
 
 
-def print_english(data):
+def write_english(data, out):
     chosen = random.Random(1)
-    for sentence in sorted({sentence for language, sentence in read_tests(data, "dev-ntrex") if language == "en"}):
-        words = sentence.split()
-        while words:
-            n = chosen.randint(3, 6)
-            part, words = " ".join(words[:n]), words[n:]
-            if len(part.split()) >= 3:
-                print("en", part, sep="\t")
+    with open(f"{out}/english", "w", encoding="utf-8") as file:
+        for sentence in sorted({sentence for language, sentence in read_tests(data, "dev-ntrex") if language == "en"}):
+            words = sentence.split()
+            while words:
+                n = chosen.randint(3, 6)
+                part, words = words[:n], words[n:]
+                if len(part) >= 3:
+                    print("en", " ".join(part), sep="\t", file=file)
 
 
 def main():
-    what, arguments = sys.argv[1:2], sys.argv[2:]
-    if what == ["split"] and len(arguments) == 3:
-        write_training(*arguments)
-    elif what == ["english"] and len(arguments) == 1:
-        print_english(*arguments)
-    elif what and re.fullmatch("test-.*|dev-ntrex", what[0]) and len(arguments) == 1:
-        print_test(*arguments, what[0])
-    else:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
+    data, fetched, out = sys.argv[1:]
+    os.makedirs(out, exist_ok=True)
+    sentences = read_training(data)
+    write_tests(data, sentences, out)
+    write_english(data, out)
+    write_training(data, read_messages(fetched), sentences, out)
 
 
 main()

@@ -1,7 +1,8 @@
 /* The language identification model: the file language.model, which is built into the library.
  * scripts/make-language-model writes it.
  *
- *   8 bytes "CQLANG2\n", uint32 number of scripts; then for each script, those of many languages first, at a multiple of 4 bytes
+ *   8 bytes "CQLANG2\n", uint32 number of scripts; then each script's part, at a multiple of 4 bytes, those of many
+ *   languages first:
  *
  *   header       cq_language_script
  *   codes        [n_languages][8]       padded with zeros
@@ -9,9 +10,9 @@
  *   starts       [2^bits + 1] uint32    the first byte of the n-grams whose hash begins with these bits
  *   n-grams      [n_bytes]              the hash's last 16 bits, the number of weights; a language and an int8 for each
  *
- * A language without a weight of its own has the weight 0. The score of a language is  bias + scale * (sum of the weights of
- * the text's n-grams) / sqrt(number of them)  over the n-grams that the model has; the probabilities are the softmax of
- * the scores. Numbers are little-endian. */
+ * A language that an n-gram does not list has the weight 0. The score of a language is  bias + scale * (sum of the
+ * weights of the text's n-grams) / sqrt(number of them)  over the n-grams that the model has; the probabilities are the
+ * softmax of the scores. Numbers are little-endian. */
 #ifndef TEXT_LANGUAGE_MODEL_H
 #define TEXT_LANGUAGE_MODEL_H
 

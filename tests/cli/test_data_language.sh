@@ -32,8 +32,8 @@ expect 0 data filter --languages eng,ger-AT --other-language 0.9 rows.tsv
 same good.tsv stdout
 expect 0 data filter --languages en,de rows.tsv
 same rows.tsv stdout
-expect 2 data filter --languages en,nl --other-language 0.9 rows.tsv
-stderr_has "'nl' is not a language that calque identifies"
+expect 2 data filter --languages en,la --other-language 0.9 rows.tsv
+stderr_has "'la' is not a language that calque identifies"
 expect 2 data filter --other-language 0.9 rows.tsv
 stderr_has "other-language needs languages"
 printf '{"id": "a", "text": "Demain nous prendrons le train pour aller en ville."}\n' >d.jsonl
