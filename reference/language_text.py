@@ -190,4 +190,5 @@ def main():
     write_training(data, read_messages(fetched), sentences, out)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -73,8 +73,8 @@ typedef struct cq_documents_options {
   /** Names of fields and columns: "text=body,title=headline". The usual ones are id (_id, docid, docno), title
    * (headline), text (contents, content, body), url (link) and language (lang); all others are metadata */
   const char *fields;
-  const char *language; /**< language of documents without one; "auto": identified (calque/language.h); "none", NULL:
-                         * none */
+  const char *language; /**< language of documents without one; "auto": identified by their first 64 KiB
+                         * (calque/language.h); "none", NULL: none */
   cq_notice_fn notice;  /**< receives each file's format, the files left out, the first few files without a document or
                          * that are no files (links to nothing, pipes), and the reasons for the first few skipped */
   void *notice_context;
@@ -84,6 +84,8 @@ typedef struct cq_documents_options {
   /** Ids need only differ within their file: they become FILE#ID, with the name that documents without an id get. A
    * file's second document of the same id gets FILE:LINE instead. In a FILE that itself reads as FILE#ID, # is %23 */
   bool file_ids;
+  /** A text file is one document with all of its bytes, also if it is given by its path or has no known extension */
+  bool whole;
 } cq_documents_options;
 CQ_DEFAULT_OPTIONS(cq_documents_options, cq_documents_default_options, documents) /**< group "documents" */
 

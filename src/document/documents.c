@@ -16,7 +16,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5 };
+enum { MAX_ENDINGS_TOLD = 8, MAX_SKIPS_TOLD = 5, LANGUAGE_BYTES = 1 << 16 }; /* of a text that identify it */
 
 static const char *const formats[] = {"auto", "lines",    "tsv",  "csv",  "jsonl",   "json",
                                       "text", "markdown", "html", "trec", "parquet", NULL};
@@ -52,10 +52,11 @@ static cq_status check_documents(const void *options, cq_error *error) {
 }
 #undef O
 
-const cq_option_group cq_group_documents = {.name = "documents",
-                                            CQ_ROWS(cq_documents_options, option_rows),
-                                            .check = check_documents,
-                                            CQ_FIELDS(CQ_CALLBACK(cq_documents_options, notice))};
+const cq_option_group cq_group_documents = {
+    .name = "documents",
+    CQ_ROWS(cq_documents_options, option_rows),
+    .check = check_documents,
+    CQ_FIELDS(CQ_CALLBACK(cq_documents_options, notice), CQ_FIELD(cq_documents_options, whole))};
 
 /* In the order of cq_document_format. */
 static const cq_document_type *const types[] = {
@@ -230,7 +231,8 @@ static const cq_document_type *type_of_name(const cq_documents *d, const cq_walk
   const cq_document_type *type = types[d->o.format];
   for (int i = 1; i < N_TYPES && !type; i++)
     if (has_ending(types[i], ending)) type = types[i];
-  return type == &cq_document_type_text && !file->is_inside && !d->o.format ? &cq_document_type_lines : type;
+  return type == &cq_document_type_text && !file->is_inside && !d->o.format && !d->o.whole ? &cq_document_type_lines
+                                                                                           : type;
 }
 
 static cq_status choose_type(const cq_document_type **type, const cq_documents *d, cq_input *input, cq_error *error) {
@@ -359,6 +361,7 @@ static cq_status open_type(cq_documents *d, cq_input *input, const cq_walked *fi
   d->file = (cq_document_file){.path = strcmp(file->path, "-") != 0 ? file->path : "<stdin>",
                                .fields = &d->fields,
                                .room = &d->room,
+                               .is_whole = d->o.whole,
                                .notice = d->o.notice,
                                .notice_context = d->o.notice_context};
   if (d->type->is_mapped) {
@@ -445,6 +448,7 @@ static cq_status open_next_file(cq_documents *d, cq_error *error) {
     cq_input_close(input);
     return status;
   }
+  if (d->o.whole && !d->o.format && type == &cq_document_type_lines) type = &cq_document_type_text;
   for (int i = 1; i < N_TYPES; i++) d->n_files[i] += types[i] == type;
   d->type = type, d->was_read = false, d->n_found = 0;
   status = open_type(d, input, file, error);
@@ -507,7 +511,7 @@ static bool has_failed(const cq_document_room *room) {
 
 /* Empty: undetermined. */
 static cq_slice identified(cq_slice text) {
-  const cq_language_guess guess = cq_language_identify(text);
+  const cq_language_guess guess = cq_language_identify((cq_slice){text.data, cq_min(text.n, LANGUAGE_BYTES)});
   return guess.probability > 0 ? cq_slice_of(guess.code) : (cq_slice){"", 0};
 }
 

@@ -54,6 +54,7 @@ typedef struct cq_document_file {
   cq_lines *lines; /* formats of records */
   cq_slice bytes;  /* for one document per file: the whole file; UTF-8, unless HTML declares its encoding */
   bool is_utf8;    /* what bytes are */
+  bool is_whole;   /* text keeps the blanks at both ends */
   uint64_t line;   /* where the document begins */
   bool is_broken;  /* nothing can be read after the error */
   cq_document_room *room;

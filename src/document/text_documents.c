@@ -4,7 +4,7 @@
 static cq_status read_text(bool *found, void *state, cq_document_file *file, cq_error *error) {
   (void)state, (void)error;
   *found = true;
-  const cq_slice text = cq_slice_trimmed(file->bytes);
+  const cq_slice text = file->is_whole ? file->bytes : cq_slice_trimmed(file->bytes);
   cq_builder_bytes(&file->room->role[CQ_ROLE_TEXT], text.data, text.n);
   return CQ_OK;
 }
