@@ -2,10 +2,10 @@
 
     sentence_text.py DATA FETCHED ABBREVIATIONS
 
-DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz (CC BY 2.0 FR, CC0, CC BY 4.0) and dev-ntrex.tsv.gz (CC BY-SA
-4.0); FETCHED/text/libreoffice*/en-XX.tsv.gz (MPL 2.0), which scripts/fetch-text writes. ABBREVIATIONS: lines of a code, a
-tab and an abbreviation (bench_sentence_model abbreviations). Rows are shuffled and joined, so that we know where they end;
-some of them are written as people write: without a mark at the end, in lower case, in quotation marks, numbered.
+DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz (CC BY 2.0 FR, CC0, CC BY 4.0); FETCHED/text/SOURCE/en-XX.tsv.gz
+of SOURCES, all under MPL 2.0 or more permissive licenses, which scripts/fetch-text writes. ABBREVIATIONS: lines of a
+code, a tab and an abbreviation (bench_sentence_model abbreviations). Rows are shuffled and joined, so that we know where they end;
+some of them are written as people write: without a mark at the end, in a word or two, in lower case, in quotation marks, numbered.
 
 Inside of a row a mark may end a sentence, too. There, a word that has a dot more often inside of rows than at their end or
 without it is an abbreviation (as in Kiss and Strunk 2006), a rare one is such an end, and in between nobody knows: U+0001
@@ -13,16 +13,18 @@ before the blank."""
 
 import collections
 import glob
-import gzip
+import os
 import random
 import re
 import sys
 
 import language_text
 
-MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 5000, 4000, 12, 10
+SOURCES = ("libreoffice", "libreoffice-help", "thunderbird", "chromium", "kolibri", "visual-editor")
+MIN_ROWS, MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 500, 5000, 4000, 12, 10
 # How often the mark at the end is missing, and the capital at the beginning: much web text is English.
 NO_MARK, NO_CAPITAL = collections.defaultdict(lambda: 0.04, en=0.15, tr=0.1), collections.defaultdict(lambda: 0.004, en=0.1)
+SHORT = 0.04  # of the rows become sentences of a word or two
 CLOSERS = "\"'”’»)]}“"
 FINAL = re.compile(r"[.!?…。！？।॥۔؟։።။។:;]+[\"'”’»)\]}」』“]*$")
 QUOTES = [("“", "”"), ("\"", "\""), ("«", "»"), ("„", "“"), ("``", "''"), ("'", "'"), ("« ", " »"), ("(", ")")]
@@ -46,20 +48,17 @@ def read_rows(data, fetched):
         for sentence in chosen[:MAX_SHORT]:
             if sentences[sentence] != "train-tico" or FINAL.search(sentence.strip()):
                 rows[language][clean(sentence)] = 1
-    for path, (_, language) in language_text.files(data, "dev-ntrex"):
-        for columns in language_text.rows(path):
-            rows[language][clean(columns[1])] = 6 if language in NO_BLANKS else 2
-            rows["en"][clean(columns[0])] = 2
-    for path in sorted(glob.glob(f"{fetched}/text/libreoffice*/en-*.tsv.gz")):
-        language = path.rsplit("-", 1)[1].split(".")[0]
-        chosen = sorted({clean(c[1]) for c in language_text.rows(path) if not re.search(r"[<>%{}$~]", c[1])})
-        random.Random(language).shuffle(chosen)
-        with_mark = [s for s in chosen if FINAL.search(s) and len(s) > 20 and s[-1] != ":"]
-        without = [s for s in chosen if not FINAL.search(s) and 8 < len(s) < 60]
-        for sentence in with_mark[:MAX_HELP] + without[:MAX_HELP // 15]:
-            rows[language][sentence] = 1
+    for path in [p for s in SOURCES for p in sorted(glob.glob(f"{fetched}/text/{s}/en-*.tsv.gz"))]:
+        language = os.path.basename(path).split(".")[0][3:]
+        for column in (0, 1) if language == "de" else (1,):
+            chosen = sorted({clean(c[column]) for c in language_text.rows(path) if not re.search(r"[<>%{}$~]", c[column])})
+            random.Random(language).shuffle(chosen)
+            with_mark = [s for s in chosen if FINAL.search(s) and len(s) > 20 and s[-1] != ":"]
+            without = [s for s in chosen if not FINAL.search(s) and 8 < len(s) < 60]
+            for sentence in with_mark[:MAX_HELP] + without[:MAX_HELP // 15]:
+                rows[language if column else "en"][sentence] = 1
     rows.pop("sl", None)
-    return rows
+    return {language: of for language, of in rows.items() if len(of) >= MIN_ROWS}
 
 
 def word_of(token):
@@ -124,6 +123,10 @@ def write_as_people_do(r, language, row):
         row = row[:match.start()] + r.choice(["...", "…", "!!", "??", "?!", "!!!", "..", "... ", "!", "?"]).strip()
     elif match and not wide and chance() < 0.01:
         row = row[:match.start()] + ";"
+    if match and not wide and language not in NO_CASE and chance() < SHORT:
+        words = [w.strip(CLOSERS + ",.!?:;\u0001") for w in re.split(r"[ \t]", row)[:r.randint(1, 2)]]
+        if all(len(w) > 1 and w.isalpha() for w in words):
+            row = " ".join([words[0][:1].upper() + words[0][1:]] + words[1:]) + r.choice("....!?")
     if chance() < NO_CAPITAL[language] and language not in NO_CASE:
         row = row[:1].lower() + row[1:]
     if chance() < 0.012 and not wide:

@@ -3,13 +3,13 @@
  *
  *   8 bytes "CQSENT1\n"; float scale; float thresholds[3], by cq_sentence_class
  *   codes        [CQ_SENTENCE_LANGUAGES][8]   in alphabetical order, padded with zeros
- *   slots        [CQ_SENTENCE_SLOTS]          a feature's slot is its hash's first 17 bits
+ *   slots        [CQ_SENTENCE_SLOTS]          a feature's slot is its hash's first bits
  *
  * A place where a sentence may end is blanks, or the end of a run of marks such as 。 that no blank has to follow. Its
  * features are hashes of what is around it: the mark, the words on both sides, how they are written, their first and
  * last letters, and how many words the sentence has so far; most of them for the language, some for all languages. A
  * feature whose slot has another tag weighs nothing. The score is scale * (sum of the weights); a sentence ends where it
- * exceeds the threshold. */
+ * exceeds the threshold, which is 2 higher at doubtful places. */
 #ifndef TEXT_SENTENCE_MODEL_H
 #define TEXT_SENTENCE_MODEL_H
 
@@ -19,7 +19,12 @@
 
 #define CQ_SENTENCE_MAGIC "CQSENT1\n"
 
-enum { CQ_SENTENCE_LANGUAGES = 96, CQ_SENTENCE_SLOTS = 1 << 17, CQ_SENTENCE_FEATURES = 28 };
+enum {
+  CQ_SENTENCE_LANGUAGES = 96,
+  CQ_SENTENCE_BITS = 17,
+  CQ_SENTENCE_SLOTS = 1 << CQ_SENTENCE_BITS,
+  CQ_SENTENCE_FEATURES = 28
+};
 
 typedef struct cq_sentence_slot {
   uint8_t tag; /* of the hash's 8 bits after them */
@@ -62,9 +67,21 @@ typedef struct cq_sentence_scan {
 /* The next place that is not the text's end; false: there are no more. */
 bool cq_sentence_scan_next(cq_sentence_place *out, cq_sentence_scan *scan);
 
-static inline int cq_sentence_weight(const cq_sentence_model *m, uint32_t feature) {
-  const cq_sentence_slot *slot = &m->slots[feature >> 15];
-  return slot->tag == (uint8_t)(feature >> 7) ? slot->weight : 0;
+static inline uint32_t cq_sentence_slot_of(uint32_t feature) {
+  return feature >> (32 - CQ_SENTENCE_BITS);
+}
+
+static inline uint8_t cq_sentence_tag(uint32_t feature) {
+  return (uint8_t)(feature >> (24 - CQ_SENTENCE_BITS));
+}
+
+static inline bool cq_sentence_ends(const cq_sentence_model *m, const cq_sentence_place *p) {
+  int32_t sum = 0;
+  for (size_t i = 0; i < p->n_features; i++) {
+    const cq_sentence_slot *slot = &m->slots[cq_sentence_slot_of(p->features[i])];
+    if (slot->tag == cq_sentence_tag(p->features[i])) sum += slot->weight;
+  }
+  return m->scale * (float)sum > m->thresholds[p->class] + (p->is_doubtful ? 2 : 0);
 }
 
 extern const cq_sentence_model cq_sentence_model_built_in __attribute__((visibility("hidden")));

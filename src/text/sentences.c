@@ -15,8 +15,6 @@
 
 #include <strings.h>
 
-static const float DOUBT = 2; /* added to the threshold at doubtful places */
-
 enum {
   MIN_WRAP = 40, /* bytes of the longest line of a wrapped text */
   MAX_WRAP = 160,
@@ -127,7 +125,6 @@ static bool is_wrap(const block *b, cq_slice text, const cq_sentence_place *p) {
 /* --- the model --- */
 
 static bool find_by_model(cq_sentence_splitter *s, cq_slice text, int language) {
-  const cq_sentence_model *m = &cq_sentence_model_built_in;
   cq_sentence_scan scan = {.text = text, .language = language};
   cq_sentence_place p;
   block b = {0};
@@ -139,12 +136,7 @@ static bool find_by_model(cq_sentence_splitter *s, cq_slice text, int language) 
       if (p.end >= b.end) b = block_at(text, scan.begin);
       ends = memchr(newline + 1, '\n', p.next - (size_t)(newline + 1 - text.data)) || !is_wrap(&b, text, &p);
     }
-    if (!ends) {
-      int32_t sum = 0;
-      for (size_t i = 0; i < p.n_features; i++) sum += cq_sentence_weight(m, p.features[i]);
-      ends = m->scale * (float)sum > m->thresholds[p.class] + (p.is_doubtful ? DOUBT : 0);
-    }
-    if (!ends) continue;
+    if (!ends && !cq_sentence_ends(&cq_sentence_model_built_in, &p)) continue;
     ok = add(s, text, scan.begin, p.end);
     scan.begin = p.next;
   }
