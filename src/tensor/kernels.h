@@ -85,7 +85,7 @@ typedef struct cq_adamw {
   double correction1, correction2; /* 1 - beta1^t, 1 - beta2^t */
   float gradient_scale;            /* multiplied into every gradient first: clipping times 1 / accumulated batches */
 } cq_adamw;
-#define CQ_ADAMW_LEAST 1e-12f
+#define CQ_ADAMW_LEAST(eps) ((eps) < 1e-8f ? 1e-12f * (eps) : 1e-20f)
 
 typedef struct cq_products cq_products; /* tensor/products.h */
 
@@ -226,7 +226,7 @@ typedef struct cq_kernels {
   double (*sum_squares)(const float *x, int64_t n);
   /* Decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2), in PyTorch's order of operations:
    * p *= 1 - lr wd; m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; p -= lr / c1 * m / (sqrt(v) / sqrt(c2) + eps).
-   * g NULL means a zero gradient. |m| up to CQ_ADAMW_LEAST eps becomes 0: such an m changes nothing, and numbers so small
+   * g NULL means a zero gradient. |m| up to CQ_ADAMW_LEAST(eps) becomes 0: such an m changes nothing, and numbers so small
    * that they are subnormal are slow. */
   void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const cq_adamw *step);
 

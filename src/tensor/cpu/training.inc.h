@@ -73,7 +73,7 @@ static void adamw(float *p, float *m, float *v, const float *g, int64_t n, const
   const vf beta2 = v_set((float)step->beta2), rest2 = v_set((float)(1.0 - step->beta2));
   const vf rate = v_set((float)(step->learning_rate / step->correction1));
   const vf root2 = v_set((float)sqrt(step->correction2)), eps = v_set((float)step->eps);
-  const vf gradient_scale = v_set(step->gradient_scale), least = v_set(CQ_ADAMW_LEAST * (float)step->eps);
+  const vf gradient_scale = v_set(step->gradient_scale), least = v_set(CQ_ADAMW_LEAST((float)step->eps));
   for (int64_t i = 0; i < n; i += LANES) {
     vf gradient = g ? v_load_n(g + i, n - i) * gradient_scale : v_set(0.0f);
     vf m_i = v_fma(rest1, gradient, beta1 * v_load_n(m + i, n - i));

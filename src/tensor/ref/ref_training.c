@@ -24,7 +24,7 @@ void ref_adamw(float *p, float *m, float *v, const float *g, int64_t n, const cq
   const float beta1 = (float)step->beta1, rest1 = (float)(1.0 - step->beta1);
   const float beta2 = (float)step->beta2, rest2 = (float)(1.0 - step->beta2);
   const float rate = (float)(step->learning_rate / step->correction1);
-  const float root2 = (float)sqrt(step->correction2), eps = (float)step->eps, least = CQ_ADAMW_LEAST * eps;
+  const float root2 = (float)sqrt(step->correction2), eps = (float)step->eps, least = CQ_ADAMW_LEAST(eps);
   for (int64_t i = 0; i < n; i++) {
     float gradient = g ? g[i] * step->gradient_scale : 0.0f;
     m[i] = beta1 * m[i] + rest1 * gradient;
