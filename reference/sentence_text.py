@@ -22,7 +22,7 @@ import sys
 import language_text
 
 SOURCES = ("libreoffice", "libreoffice-help", "thunderbird", "chromium", "kolibri", "visual-editor")
-MIN_ROWS, MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 500, 5000, 2500, 12, 10
+MIN_ROWS, MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 1500, 5000, 2000, 12, 10
 # How often the mark at the end is missing, and the capital at the beginning: much web text is English.
 NO_MARK, NO_CAPITAL = collections.defaultdict(lambda: 0.04, en=0.15, tr=0.1), collections.defaultdict(lambda: 0.004, en=0.1)
 SHORT = 0.04  # of the rows become sentences of a word or two
