@@ -212,7 +212,7 @@ cq_status cq_corpus_choose(cq_source *source, cq_row_check check, void *context,
   choice c = {.flow = flow, .counts = source->files.counts};
   const char *path = flow->rejected;
   cq_pairs_kind kind;
-  cq_row row, original;
+  cq_row row, original = {0};
   if (path && flow->output && !strcmp(path, flow->output))
     return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
   cq_status status = cq_row_writer_open(&c.writer, flow, c.counts, error);

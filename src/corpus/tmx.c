@@ -74,7 +74,8 @@ static int column_of(tmx *t, const char *language) {
     const char *column = o->n_columns ? o->columns[c] : t->languages[c];
     bool is_exact = true;
     if (!column || t->is_there[c] ||
-        (o->n_columns ? !cq_language_matches(&is_exact, column, cq_slice_of(language)) : strcasecmp(language, column)))
+        (o->n_columns ? !cq_language_matches(&is_exact, column, cq_slice_of(language))
+                      : strcasecmp(language, column) != 0))
       continue;
     found = (int)c;
     if (is_exact) break; /* "pt-BR" is not "pt" if both are requested */
