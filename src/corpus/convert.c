@@ -213,10 +213,14 @@ cq_status cq_corpus_choose(cq_source *source, cq_row_check check, void *context,
   const char *path = flow->rejected;
   cq_pairs_kind kind;
   cq_row row, original = {0};
+  cq_status status = CQ_OK;
   if (path && flow->output && !strcmp(path, flow->output))
-    return cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
-  cq_status status = cq_row_writer_open(&c.writer, flow, c.counts, error);
-  if (status) return status;
+    status = cq_fail_file(error, CQ_ERR_ARGUMENT, path, "kept and rejected rows need two files");
+  if (!status) status = cq_row_writer_open(&c.writer, flow, c.counts, error);
+  if (status) {
+    cq_source_close(source);
+    return status;
+  }
   if (path) status = cq_pairs_kind_of(&kind, path, error);
   if (path && !status) status = cq_pairs_open(&c.rejected, kind, path, "reason", error);
   while (cq_source_more(&status, &row, source, error)) {
