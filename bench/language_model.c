@@ -20,6 +20,7 @@
 #include "base/random.h"
 #include "base/utf8.h"
 #include "calque/language.h"
+#include "must.h"
 #include "text/ngrams.h"
 #include "text/script.h"
 
@@ -58,16 +59,6 @@ static const struct {
              {0x1208, "am"}, {0xF40, "bo"},  {0x780, "dv"},   {0x13A0, "chr"}, {0x1401, "iu"}, {0x1C50, "sat"},
              {0x7CA, "nqo"}, {0xA000, "ii"}, {0xA500, "vai"}, {0x2D30, "zgh"}, {0xABC0, "mni"}};
 enum { N_ALONE = sizeof alone / sizeof *alone };
-
-static void die(const char *what) {
-  fprintf(stderr, "%s\n", what);
-  exit(1);
-}
-
-static void *must(void *p) {
-  if (!p) die("out of memory");
-  return p;
-}
 
 /* --- the text --- */
 

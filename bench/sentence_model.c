@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "must.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,16 +24,6 @@
 
 enum { EPOCHS = 3, EPOCHS_AGAIN = 3, UNKNOWN_OF_100 = 10, MIN_PLACES = 3 };
 static const float rate = 0.2f, decay = 2e-6f, smoothing = 1e-2f;
-
-static void die(const char *what) {
-  fprintf(stderr, "%s\n", what);
-  exit(1);
-}
-
-static void *must(void *p) {
-  if (!p) die("out of memory");
-  return p;
-}
 
 /* A text, joined, and what is known of its bytes: 1 a sentence ends before this blank or byte, 2 unknown. */
 typedef struct text {
