@@ -15,12 +15,14 @@
 typedef struct tmx {
   cq_format_reader base;
   cq_xml *xml;
-  cq_builder *texts; /* [n_columns] of the unit */
-  bool *is_there;    /* [n_columns] */
-  bool *was_there;   /* [n_columns]: in any unit */
-  cq_intern seen;    /* languages */
-  int language;      /* of the variant: a column, or -1 */
-  int hidden;        /* how deep in the layout's */
+  cq_builder *texts;  /* [n_columns] of the unit */
+  bool *is_there;     /* [n_columns] */
+  bool *was_there;    /* [n_columns]: in any unit */
+  cq_intern seen;     /* languages */
+  unsigned char *fit; /* [seen, n_columns]: FITS, and exactly so */
+  size_t n_fit, fit_capacity;
+  int language; /* of the variant: a column, or -1 */
+  int hidden;   /* how deep in the layout's */
   bool in_unit, in_segment;
   size_t n;                   /* columns */
   const char *languages[2];   /* the columns that were found, if none are requested */
@@ -58,27 +60,45 @@ static void keep_tag(tmx *t, const char *name, const char **attributes) {
   if (t->whole->failed) cq_xml_refuse(t->xml, NULL);
 }
 
+/* How a column's language fits one that was seen. */
+enum { DIFFERS, FITS, FITS_EXACTLY };
+
+/* Compares a new language with those requested, once for all units. */
+static bool compare_language(tmx *t, uint32_t number) {
+  if (number < t->n_fit) return true;
+  if (!cq_reserve((void **)&t->fit, &t->fit_capacity, (number + 1) * t->n, sizeof *t->fit)) return false;
+  for (size_t c = 0; c < t->n; c++) {
+    bool is_exact;
+    const bool fits = cq_language_matches(&is_exact, t->base.o->columns[c], t->seen.items[number]);
+    t->fit[number * t->n + c] = !fits ? DIFFERS : is_exact ? FITS_EXACTLY : FITS;
+  }
+  t->n_fit = number + 1;
+  return true;
+}
+
 /* The column of a language; -1: none. */
 static int column_of(tmx *t, const char *language) {
-  const cq_corpus_convert_options *o = t->base.o;
+  const bool is_open = t->base.o->n_columns == 0;
   const uint32_t number = cq_intern_put(&t->seen, cq_slice_of(language));
-  if (number == CQ_INTERN_NONE) cq_xml_refuse(t->xml, NULL);
-  if (o->n_columns == 0 && number >= 2) {
+  if (number == CQ_INTERN_NONE || (!is_open && !compare_language(t, number))) {
+    cq_xml_refuse(t->xml, NULL);
+    return -1;
+  }
+  if (is_open && number >= 2) {
     cq_xml_refuse(t->xml, "which languages? There are %s, %s, %.40s: --columns %s,%s", t->languages[0], t->languages[1],
                   language, t->languages[0], t->languages[1]);
     return -1;
   }
-  if (o->n_columns == 0) t->languages[number] = t->seen.items[number].data, t->base.n_languages = number + 1;
+  if (is_open) {
+    t->languages[number] = t->seen.items[number].data, t->base.n_languages = number + 1;
+    return t->is_there[number] ? -1 : (int)number;
+  }
   int found = -1;
   for (size_t c = t->n; c-- > 0;) {
-    const char *column = o->n_columns ? o->columns[c] : t->languages[c];
-    bool is_exact = true;
-    if (!column || t->is_there[c] ||
-        (o->n_columns ? !cq_language_matches(&is_exact, column, cq_slice_of(language))
-                      : strcasecmp(language, column) != 0))
-      continue;
+    const unsigned char fit = t->fit[number * t->n + c];
+    if (fit == DIFFERS || t->is_there[c]) continue;
     found = (int)c;
-    if (is_exact) break; /* "pt-BR" is not "pt" if both are requested */
+    if (fit == FITS_EXACTLY) break; /* "pt-BR" is not "pt" if both are requested */
   }
   return found;
 }
@@ -210,6 +230,7 @@ static void close_tmx(cq_format_reader *reader) {
   cq_free(t->is_there);
   cq_free(t->was_there);
   cq_intern_free(&t->seen);
+  cq_free(t->fit);
 }
 
 const cq_format cq_format_tmx =
