@@ -127,13 +127,13 @@ cq_status cq_decode_all(cq_builder *out, cq_slice bytes, const char *encoding, c
   UErrorCode code = U_ZERO_ERROR;
   UConverter *from = cq_has_room(SETUP_BYTES) ? ucnv_open(encoding, &code) : NULL, *to = ucnv_open("UTF-8", &code);
   UChar pivot[1024], *begin = pivot, *end = pivot;
-  const char *in = bytes.data;
+  const char *in = bytes.n ? bytes.data : "", *last = in + bytes.n;
   bool more = from && to && U_SUCCESS(code);
   cq_status status = more ? CQ_OK : cq_fail_memory(error, "an encoding");
   while (more) {
     char buffer[4096], *at = buffer;
     code = U_ZERO_ERROR;
-    ucnv_convertEx(to, from, &at, buffer + sizeof buffer, &in, bytes.data + bytes.n, pivot, &begin, &end,
+    ucnv_convertEx(to, from, &at, buffer + sizeof buffer, &in, last, pivot, &begin, &end,
                    pivot + sizeof pivot / sizeof *pivot, false, true, &code);
     cq_builder_bytes(out, buffer, (size_t)(at - buffer));
     more = code == U_BUFFER_OVERFLOW_ERROR && !out->failed;

@@ -53,6 +53,7 @@ static void what_is_not_known_is_refused_by_name(void **state) {
       {{"application/json; charset=utf-8; charset=utf-16", NULL, BYTES(json)}, 415, "utf-16"},
       {{"application/json; charset=klingon", NULL, BYTES(json)}, 415, "klingon"},
       {{"application/json; charset=shift_jis", NULL, BYTES("{\"inputs\": \"\x81\"}")}, 400, "shift_jis"},
+      {{"application/json; charset=utf-16", NULL, BYTES("")}, 400, "JSON"},
       {{NULL, "br", BYTES(json)}, 415, "'br'"},
       {{NULL, "gzip, gzip", BYTES(json)}, 415, "gzip, gzip"},
       {{NULL, "gzip", BYTES(json)}, 400, "gzip"},
