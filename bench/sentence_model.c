@@ -22,7 +22,7 @@
 #include <unicode/ures.h>
 #include <unicode/ustring.h>
 
-enum { EPOCHS = 3, EPOCHS_AGAIN = 3, UNKNOWN_OF_100 = 10, MIN_PLACES = 3 };
+enum { EPOCHS = 1, EPOCHS_AGAIN = 1, UNKNOWN_OF_100 = 10, MIN_PLACES = 9 };
 static const float rate = 0.2f, decay = 2e-6f, smoothing = 1e-2f;
 
 /* A text, joined, and what is known of its bytes: 1 a sentence ends before this blank or byte, 2 unknown. */
@@ -105,7 +105,7 @@ static void prune(void) {
     const weight *w = &weights[i];
     weight *slot = &kept[cq_sentence_slot_of(w->hash)];
     const float use = fabsf(w->value) * sqrtf((float)w->n), other = fabsf(slot->value) * sqrtf((float)slot->n);
-    if (w->n >= MIN_PLACES * EPOCHS && use > other) *slot = *w;
+    if (w->n >= MIN_PLACES && use > other) *slot = *w;
   }
   for (size_t i = 0; i < CQ_SENTENCE_SLOTS; i++) kept[i].squares = 0;
   free(weights);
@@ -189,16 +189,17 @@ static void choose_thresholds(const text *texts, size_t n) {
 
 static text *read_texts(size_t *n, const char *path) {
   cq_error error = {0};
-  cq_slice bytes;
-  if (cq_file_read(&bytes, path, &error)) die(error.message);
+  cq_mapping file;
+  if (cq_mapping_open(&file, path, &error)) die(error.message);
   text *texts = NULL;
   *n = 0;
-  for (const char *at = bytes.data, *end = at + bytes.n; at < end;) {
+  for (const char *at = (const char *)file.data, *end = at + file.n; at < end;) {
     const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
     if (*n % 4096 == 0) texts = must(realloc(texts, (*n + 4096) * sizeof *texts));
     texts[(*n)++] = read_text((cq_slice){at, (size_t)(stop - at)});
     at = stop + 1;
   }
+  cq_mapping_close(&file);
   if (!*n) die("no text");
   return texts;
 }

@@ -2,11 +2,11 @@
 
     sentence_text.py DATA FETCHED ABBREVIATIONS
 
-DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz (CC BY 2.0 FR, CC0, CC BY 4.0);
-FETCHED/text/SOURCE/en-XX.tsv.gz of SOURCES, all under MPL 2.0 or more permissive licenses, which scripts/fetch-text
-writes. ABBREVIATIONS: lines of a code, a tab and an abbreviation (bench_sentence_model abbreviations). Rows are
-shuffled and joined, so that we know where they end; some of them are written as people write: without a mark at the
-end, in a word or two, in lower case, in quotation marks, numbered.
+DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz (CC BY 2.0 FR, CC0, CC BY 4.0) and dev-ntrex.tsv.gz (CC BY-SA
+4.0); FETCHED/text/SOURCE/en-XX.tsv.gz of SOURCES (MPL 2.0), which scripts/fetch-text writes. ABBREVIATIONS: lines of a
+code, a tab and an abbreviation (bench_sentence_model abbreviations). Rows are shuffled and joined, so that we know where
+they end; some of them are written as people write: without a mark at the end, in a word or two, in lower case, in
+quotation marks, numbered.
 
 Inside of a row a mark may end a sentence, too. There, a word that has a dot more often inside of rows than at their end or
 without it is an abbreviation (as in Kiss and Strunk 2006), a rare one is such an end, and in between nobody knows: U+0001
@@ -21,11 +21,12 @@ import sys
 
 import language_text
 
-SOURCES = ("libreoffice", "libreoffice-help", "thunderbird", "chromium", "kolibri", "visual-editor")
-MIN_ROWS, MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 1500, 5000, 2000, 12, 10
+SOURCES = ("libreoffice", "libreoffice-help")
+MIN_ROWS, MAX_SHORT, MAX_HELP, A_TEXT, A_WORD = 900, 5000, 1200, 12, 20
+TIMES = 3  # each row is written, anew each time
 # How often the mark at the end is missing, and the capital at the beginning: much web text is English.
-NO_MARK, NO_CAPITAL = collections.defaultdict(lambda: 0.04, en=0.15, tr=0.1), collections.defaultdict(lambda: 0.004, en=0.1)
-SHORT = 0.04  # of the rows become sentences of a word or two
+NO_MARK, NO_CAPITAL = collections.defaultdict(lambda: 0.04, en=0.22, tr=0.25), collections.defaultdict(lambda: 0.004, en=0.1)
+SHORT = 0.02  # of the rows become sentences of a word
 CLOSERS = "\"'”’»)]}“"
 FINAL = re.compile(r"[.!?…。！？।॥۔؟։።။។:;]+[\"'”’»)\]}」』“]*$")
 QUOTES = [("“", "”"), ("\"", "\""), ("«", "»"), ("„", "“"), ("``", "''"), ("'", "'"), ("« ", " »"), ("(", ")")]
@@ -49,6 +50,10 @@ def read_rows(data, fetched):
         for sentence in chosen[:MAX_SHORT]:
             if sentences[sentence] != "train-tico" or FINAL.search(sentence.strip()):
                 rows[language][clean(sentence)] = 1
+    for path, (_, language) in language_text.files(data, "dev-ntrex"):
+        for columns in language_text.rows(path):
+            rows[language][clean(columns[1])] = 6 if language in NO_BLANKS else 2
+            rows["en"][clean(columns[0])] = 2
     for path in [p for s in SOURCES for p in sorted(glob.glob(f"{fetched}/text/{s}/en-*.tsv.gz"))]:
         language = os.path.basename(path).split(".")[0][3:]
         for column in (0, 1) if language == "de" else (1,):
@@ -125,7 +130,7 @@ def write_as_people_do(r, language, row):
     elif match and not wide and chance() < 0.01:
         row = row[:match.start()] + ";"
     if match and not wide and language not in NO_CASE and chance() < SHORT:
-        words = [w.strip(CLOSERS + ",.!?:;\u0001") for w in re.split(r"[ \t]", row)[:r.randint(1, 2)]]
+        words = [w.strip(CLOSERS + ",.!?:;\u0001") for w in re.split(r"[ \t]", row)[:1]]
         if all(len(w) > 1 and w.isalpha() for w in words):
             row = " ".join([words[0][:1].upper() + words[0][1:]] + words[1:]) + r.choice("....!?")
     if chance() < NO_CAPITAL[language] and language not in NO_CASE:
@@ -152,7 +157,7 @@ def with_word(r, row, word):
         return None
     at = r.choice(places)
     following = tokens[at]
-    if r.random() < 0.2:
+    if r.random() < 0.25:
         following = str(r.randint(1, 900))
     elif r.random() < 0.6:
         following = following[:1].upper() + following[1:]
@@ -160,8 +165,10 @@ def with_word(r, row, word):
 
 
 def more_rows(r, language, rows, known):
-    """Rows with the abbreviations that CLDR knows, A_WORD for each, and with ordinal numbers."""
-    words = [w if r.random() < 0.5 else w[:1].upper() + w[1:] for w in known for _ in range(A_WORD)]
+    """Rows with the abbreviations that CLDR knows, A_WORD for each, or four times that if it has two words, and with
+    ordinal numbers."""
+    words = [w[:1].lower() + w[1:] if r.random() < 0.5 else w[:1].upper() + w[1:] for w in known
+             for _ in range(A_WORD * (4 if " " in w else 1))]
     if language in ORDINALS:
         words += [str(r.randint(1, 31)) for _ in range(len(rows) // 25)]
     made = [with_word(r, r.choice(rows), word) for word in words]
@@ -173,21 +180,20 @@ def main(data, fetched, abbreviations):
     with open(abbreviations, encoding="utf-8") as lines:
         for line in lines:
             language, word = line.rstrip("\n").split("\t")
-            known[language].append(word.rstrip(".").lower())
+            known[language].append(word.rstrip("."))
     rows = read_rows(data, fetched)
     for language in sorted(rows):
-        r = random.Random(language)
         counts = count_dots(rows[language])
-        words = set(known[language])
-        written = []
-        for row, times in sorted(rows[language].items()):
-            if 2 < len(row) < 600:
-                written += [label(language, row, counts, words)] * times
-        written += more_rows(r, language, written, known[language])
-        r.shuffle(written)
-        written = [write_as_people_do(r, language, row) for row in written]
-        for i in range(0, len(written), A_TEXT):
-            print(language, *written[i:i + A_TEXT], sep="\t")
+        words = {word.lower() for word in known[language]}
+        labeled = [label(language, row, counts, words) for row, times in sorted(rows[language].items())
+                   for _ in range(times) if 2 < len(row) < 600]
+        for time in range(TIMES):
+            r = random.Random(f"{language} {time}")
+            written = labeled + more_rows(r, language, labeled, known[language])
+            r.shuffle(written)
+            written = [write_as_people_do(r, language, row) for row in written]
+            for i in range(0, len(written), A_TEXT):
+                print(language, *written[i:i + A_TEXT], sep="\t")
 
 
 if __name__ == "__main__":

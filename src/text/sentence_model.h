@@ -20,7 +20,7 @@
 #define CQ_SENTENCE_MAGIC "CQSENT1\n"
 
 enum {
-  CQ_SENTENCE_LANGUAGES = 96,
+  CQ_SENTENCE_LANGUAGES = 128,
   CQ_SENTENCE_BITS = 17,
   CQ_SENTENCE_SLOTS = 1 << CQ_SENTENCE_BITS,
   CQ_SENTENCE_FEATURES = 28
@@ -46,7 +46,7 @@ typedef struct cq_sentence_place {
   size_t end,
       next; /* the last byte before the blanks, and the first after them; equal: there are none, and the sentence ends */
   cq_sentence_class class;
-  bool is_doubtful; /* within brackets, or after what may be an ordinal number or a list's */
+  bool is_doubtful; /* within brackets, after what may be an ordinal number or a list's, and after "z. B." */
   size_t n_features;
   uint32_t features[CQ_SENTENCE_FEATURES];
 } cq_sentence_place;

@@ -318,8 +318,10 @@ static bool set_place(cq_sentence_place *p, cq_sentence_scan *s, size_t end, siz
   context x;
   read_before(&x, s, end);
   read_after(&x, s, next);
-  p->end = end, p->next = next,
-  p->is_doubtful = s->depth > 0 || (x.mark == DOT && x.previous.shape == NUMBER && x.previous.n <= 2);
+  const bool is_ordinal = x.previous.shape == NUMBER && x.previous.n <= 2;
+  const bool is_pair = x.previous.n == 1 && x.earlier.n == 2 && x.earlier.letters[0] == '.'; /* "z. B." */
+  p->end = end, p->next = next;
+  p->is_doubtful = s->depth > 0 || (x.mark == DOT && (is_ordinal || is_pair));
   const bool is_marked =
       (x.mark >= DOT && x.mark <= ELLIPSIS) || x.mark == WIDE || x.mark == SEVERAL || x.mark == SEMICOLON;
   p->class = x.previous.n && has_no_blanks_around(x.previous.letters[0]) ? CQ_SENTENCE_NO_BLANKS

@@ -52,8 +52,10 @@ static void languages(void **state) {
   check("en",
         "Dr. Miller arrived at 3.15 p.m. on Monday.|She had met J. R. Brown in St. Louis.|Was it $4.5 million?|No!");
   check("en", "\"Where is it?\" he asked.|Nobody knew...|They left at once.");
+  check("en", "Yes.|No.|Maybe.|I do not know.");
   check("de", "Wir treffen uns am 3. Mai um 9.30 Uhr.|Das kostet z. B. 4.500 Euro.|Prof. Klein kommt auch!|Wirklich?");
   check("de", "„Kommst du mit?“, fragte sie.|Er sagte nichts.|Die Straße ist ca. 20 km lang.");
+  check("de", "Ja.|Nein.|Am 3. Mai kam er.");
   check("fr", "M. Durand habite ici depuis 1998.|Elle a dit : « Venez demain. »|Nous sommes venus.|Et vous ?");
   check("es", "El Sr. García vive en la calle Mayor.|¿Dónde está su casa?|¡Qué lejos!|No lo sé.");
   check("it", "Il dott. Rossi non c'è.|Torna domani mattina.|Vuole aspettare?");
