@@ -72,13 +72,12 @@ static void dedup(const char *const inputs[2], bool odd) {
 
 static void filter(const char *const inputs[2], bool odd) {
   static const char *const languages[] = {"en", "ru"};
-  static const char *const cleanings[] = {"markup", "accelerators", "placeholders", "ellipses"};
   cq_corpus_filter_options o = cq_corpus_filter_default_options();
   cq_corpus_counts counts = {0};
   cq_error error = {0};
   o.inputs = inputs, o.n_inputs = 2, o.max_characters = 40, o.max_ratio = 1.5;
-  o.languages = languages, o.n_languages = odd ? 2 : 0, o.clean = cleanings, o.n_clean = odd ? 4 : 0,
-  o.rejected = fuzz_path("rejected.csv"), o.drop = odd ? 7 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
+  o.languages = languages, o.n_languages = odd ? 2 : 0, o.clean = odd ? 15 : 0, o.rejected = fuzz_path("rejected.csv"),
+  o.drop = odd ? 7 : 0, o.output = fuzz_path("written"), o.skip_bad = odd;
   const cq_status status = cq_corpus_filter(&counts, &o, &error);
   check_rewritten(&counts, status, &error);
 }

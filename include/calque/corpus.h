@@ -180,6 +180,14 @@ enum {
       4, /**< a first side whose first translation was another one; up to 42 bytes of memory a row */
 };
 
+/** What text of user interfaces has beside words. */
+enum {
+  CQ_CLEAN_MARKUP = 1,       /**< <b>, &lt; */
+  CQ_CLEAN_ACCELERATORS = 2, /**< _File, &File */
+  CQ_CLEAN_PLACEHOLDERS = 4, /**< %s, {name}, $1 */
+  CQ_CLEAN_ELLIPSES = 8      /**< at the end */
+};
+
 /** Computes the cosines of pairs of sentences: sides [2n], out [n]. */
 typedef cq_status (*cq_corpus_cosines_fn)(void *context, double *out, const cq_slice *sides, size_t n, cq_error *error);
 
@@ -201,10 +209,8 @@ typedef struct cq_corpus_filter_options {
    * (calque/language.h); 0: keep them. All of `languages` must be known */
   double other_language;
   const char *rejected; /**< file for the dropped rows: the reason, a tab, the row as it was; NULL: none */
-  /** What is removed from every side, before it is checked: "markup", "accelerators", "placeholders", "ellipses" */
-  const char *const *clean;
-  size_t n_clean;
-  unsigned drop; /**< CQ_FILTER_*: of the first two columns */
+  unsigned clean; /**< CQ_CLEAN_*: removed from every side, before it is checked */
+  unsigned drop;  /**< CQ_FILTER_*: of the first two columns */
   /** Drop rows whose first two columns have a lower cosine, by `cosines`; -1: keep them */
   double min_cosine;
   cq_corpus_cosines_fn cosines;

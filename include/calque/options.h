@@ -39,7 +39,7 @@ typedef enum cq_option_type {
   CQ_OPTION_COUNT,   /**< uint64_t */
   CQ_OPTION_NUMBER,  /**< double */
   CQ_OPTION_CHOICE,  /**< an enum, whose values from 0 on are the choices */
-  CQ_OPTION_CHOICES, /**< unsigned: bit i means choice i; may be set repeatedly */
+  CQ_OPTION_CHOICES, /**< unsigned: bit i means choice i; text is split at commas */
   CQ_OPTION_TEXT,    /**< const char *; NULL: not set */
   CQ_OPTION_INTS,    /**< const int * and a size_t; may be set repeatedly, like the next two */
   CQ_OPTION_TEXTS,   /**< const char *const * and a size_t */
@@ -212,7 +212,7 @@ CQ_API const char *cq_nearest_name(const char *word, const char *(*name)(const v
 #define CQ_CHOICE(owner, title, field, changes, value, names, unit, help)                                              \
   CQ_ROW(owner, CQ_OPTION_CHOICE, title, field, changes, unit, help), .number = (value), .choices = (names)
 #define CQ_CHOICES(owner, title, field, changes, names, unit, help)                                                    \
-  CQ_ROW(owner, CQ_OPTION_CHOICES, title, field, changes, unit, help), .choices = (names)
+  CQ_ROW(owner, CQ_OPTION_CHOICES, title, field, changes, unit, help), .choices = (names), .flags = CQ_OPTION_COMMAS
 #define CQ_TEXT(owner, title, field, changes, unit, help)                                                              \
   CQ_ROW(owner, CQ_OPTION_TEXT, title, field, changes, unit, help)
 #define CQ_SEVERAL(owner, kind, title, field, n, changes, unit, help)                                                  \

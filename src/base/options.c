@@ -270,6 +270,20 @@ static cq_status parse_item(const cq_option *row, void *options, char *text, cq_
   return CQ_OK;
 }
 
+static cq_status parse_choices(const cq_option *row, void *options, const char *value, cq_error *error) {
+  for (const char *at = value;; at++) {
+    char name[64];
+    size_t choice;
+    const size_t n = strcspn(at, ",");
+    cq_snprintf(name, sizeof name, "%.*s", (int)cq_min(n, sizeof name), at);
+    const cq_status status = parse_choice_name(&choice, row->name, row->choices, name, error);
+    if (status) return status;
+    *(unsigned *)row_place(row, options) |= 1u << choice;
+    at += n;
+    if (!*at) return CQ_OK;
+  }
+}
+
 static cq_status parse_option_value(const cq_option *row, void *options, const char *value, cq_arena *arena,
                                     cq_error *error) {
   size_t choice = 0;
@@ -286,13 +300,10 @@ static cq_status parse_option_value(const cq_option *row, void *options, const c
     if (!status) set_number(row, options, (double)choice);
     return status;
   case CQ_OPTION_CHOICE:
-  case CQ_OPTION_CHOICES:
     status = parse_choice_name(&choice, row->name, row->choices, value, error);
-    if (!status && row->type == CQ_OPTION_CHOICES)
-      *(unsigned *)row_place(row, options) |= 1u << choice;
-    else if (!status)
-      *(int *)row_place(row, options) = (int)choice;
+    if (!status) *(int *)row_place(row, options) = (int)choice;
     return status;
+  case CQ_OPTION_CHOICES: return parse_choices(row, options, value, error);
   default:
     copy = cq_arena_strdup(arena, value);
     if (!copy) return cq_fail_memory(error, row->name);

@@ -24,6 +24,13 @@ static inline bool cq_utf8_next(uint32_t *code, cq_slice *text) {
   return true;
 }
 
+/* Where the character that ends before byte at > 0 of well-formed text begins. */
+static inline size_t cq_utf8_begin(const char *text, size_t at) {
+  do at--;
+  while (at > 0 && ((unsigned char)text[at] & 0xC0) == 0x80);
+  return at;
+}
+
 /* Writes a character as UTF-8 and returns its length, 1 to 4. */
 size_t cq_utf8_encode(char out[4], uint32_t code);
 

@@ -9,6 +9,7 @@
 #include "corpus/clean.h"
 
 #include "base/utf8.h"
+#include "calque/corpus.h"
 #include "format/entities.h"
 
 #include <stdlib.h>

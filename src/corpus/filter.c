@@ -32,13 +32,12 @@ static const cq_option option_rows[] = {
                "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
     {CQ_TEXT(O, "rejected", rejected, KEEPS, "FILE", "write each dropped row here: the reason, a tab, the row"),
      .otherwise = "none"},
-    {CQ_TEXTS(
-         O, "clean", clean, n_clean, CHANGES, "A,B,...",
-         "first remove from text of user interfaces: markup, accelerators (_File, &File), placeholders (%s, {name}, "
-         "$1), ellipses at the end"),
-     .flags = CQ_OPTION_COMMAS, .otherwise = "nothing"},
     {CQ_CHOICES(
-        O, "drop", drop, CHANGES, drops, "KIND",
+        O, "clean", clean, CHANGES, cq_cleanings, "KIND,...",
+        "first remove from text of user interfaces: markup, accelerators (_File, &File), placeholders (%s, {name}, "
+        "$1), ellipses at the end")},
+    {CQ_CHOICES(
+        O, "drop", drop, CHANGES, drops, "KIND,...",
         "drop rows whose sides have different digits (numbers); a URL or an address on one side only, or little "
         "else (links); a source that was translated otherwise before (inconsistent)")},
     {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -1, -1, 1, "X",
@@ -46,21 +45,11 @@ static const cq_option option_rows[] = {
      .otherwise = "any"},
 };
 #undef O
-/* The bit of a name of cq_cleanings; 0: unknown. */
-static unsigned cleaning_bit(const char *name) {
-  size_t i = 0;
-  while (cq_cleanings[i] && strcmp(cq_cleanings[i], name) != 0) i++;
-  return cq_cleanings[i] ? 1U << i : 0;
-}
-
 static cq_status check_filter_options(const void *options, cq_error *error) {
   const cq_corpus_filter_options *o = options;
   if (o->n_languages > CQ_ROW_MAX) return cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
-  for (size_t i = 0; i < o->n_clean; i++)
-    if (!cleaning_bit(o->clean[i]))
-      return cq_fail(error, CQ_ERR_ARGUMENT, "clean: '%s', expected markup, accelerators, placeholders, or ellipses",
-                     o->clean[i]);
   if (o->min_cosine > -1 && !o->cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "min-cosine needs a model");
+  if (o->cosines && o->min_cosine <= -1) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is for min-cosine");
   if (o->other_language > 0 && !o->n_languages)
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)
@@ -81,7 +70,6 @@ typedef struct filter {
   const char *known[CQ_ROW_MAX];  /* their codes for identification */
   uint64_t characters[CQ_ROW_MAX];
   cq_builder keys;
-  unsigned cleaning; /* bits of cq_cleaning */
   cq_builder line, room[2];
   cq_key_set sources, pairs; /* that are kept */
 } filter;
@@ -92,7 +80,7 @@ static bool clean_row(filter *f, cq_row *row) {
   cq_builder_clear(&f->line);
   for (size_t c = 0; c < row->n; c++) {
     if (c > 0) cq_builder_char(&f->line, '\t');
-    cq_clean(&f->line, row->columns[c], f->cleaning, f->room);
+    cq_clean(&f->line, row->columns[c], f->o->clean, f->room);
     ends[c] = f->line.n;
   }
   if (f->line.failed) return false;
@@ -147,7 +135,7 @@ static cq_status check_translation(const char **why, void *context, cq_row *row,
   const cq_corpus_filter_options *o = f->o;
   bool identical = false, failed = false;
   *why = NULL;
-  if (f->cleaning && !clean_row(f, row)) return cq_fail_memory(error, "sentences");
+  if (f->o->clean && !clean_row(f, row)) return cq_fail_memory(error, "sentences");
   for (size_t c = 0; c < row->n; c++) {
     const cq_slice side = cq_slice_trimmed(row->columns[c]);
     f->characters[c] = cq_utf8_length(side.data, side.n);
@@ -182,7 +170,6 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
     if (!o.languages[i][0] || !cq_scripts_of_language(&f.scripts[i], o.languages[i]))
       return cq_fail(error, CQ_ERR_ARGUMENT, "the script of the language '%s' is not known", o.languages[i]);
   for (size_t i = 0; o.other_language > 0 && i < o.n_languages; i++) f.known[i] = cq_language_known_as(o.languages[i]);
-  for (size_t i = 0; i < o.n_clean; i++) f.cleaning |= cleaning_bit(o.clean[i]);
   cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
   flow.rejected = o.rejected;
   flow.min_cosine = o.min_cosine, flow.cosines = o.cosines, flow.cosines_context = o.cosines_context;

@@ -115,9 +115,8 @@ static bool ends_block(const cq_passages *p, cq_slice text, size_t unit) {
 /* A block of one unit without a final mark, which belongs to what follows. */
 static bool is_heading(const cq_passages *p, cq_slice text, size_t unit) {
   const cq_slice shown = unit_text(p, text, unit);
-  size_t last = shown.n ? shown.n - 1 : 0;
+  const size_t last = shown.n ? cq_utf8_begin(shown.data, shown.n) : 0;
   uint32_t c;
-  while (last > 0 && ((unsigned char)shown.data[last] & 0xC0) == 0x80) last--;
   cq_utf8_decode(&c, shown.data + last, shown.n - last);
   return !cq_char_is_punctuation(c) && ends_block(p, text, unit) && (unit == 0 || ends_block(p, text, unit - 1));
 }

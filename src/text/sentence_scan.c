@@ -68,12 +68,9 @@ static kind kind_of(uint32_t c) {
 
 /* The character that ends at a byte. */
 static uint32_t before(cq_slice text, size_t *at) {
-  size_t begin = *at - 1;
+  const size_t begin = cq_utf8_begin(text.data, *at);
   uint32_t c = (unsigned char)text.data[begin];
-  if (c >= 0x80) {
-    while (begin > 0 && *at - begin < 4 && ((unsigned char)text.data[begin] & 0xC0) == 0x80) begin--;
-    cq_utf8_decode(&c, text.data + begin, *at - begin);
-  }
+  if (c >= 0x80) cq_utf8_decode(&c, text.data + begin, *at - begin);
   *at = begin;
   return c;
 }

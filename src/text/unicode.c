@@ -136,9 +136,8 @@ static bool is_case_ignorable(uint32_t c) {
 static bool is_final_sigma(cq_slice text, size_t at) {
   bool behind = false;
   for (size_t i = at; i > 0;) {
-    i--;
-    while (i > 0 && ((unsigned char)text.data[i] & 0xC0) == 0x80) i--;
     uint32_t c;
+    i = cq_utf8_begin(text.data, i);
     cq_utf8_decode(&c, text.data + i, text.n - i);
     if (is_case_ignorable(c)) continue;
     behind = is_cased(c);

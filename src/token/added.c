@@ -69,13 +69,6 @@ cq_status cq_added_parse(cq_tokenizer *t, const json_t *list, const char *path, 
   return CQ_OK;
 }
 
-/* Where the character before at begins, but not before from. */
-static size_t char_before(cq_slice text, size_t from, size_t at) {
-  do at--;
-  while (at > from && ((unsigned char)text.data[at] & 0xC0) == 0x80);
-  return at;
-}
-
 static bool is_word_at(cq_slice text, size_t at) {
   uint32_t c;
   cq_utf8_decode(&c, text.data + at, text.n - at);
@@ -83,7 +76,7 @@ static bool is_word_at(cq_slice text, size_t at) {
 }
 
 static bool is_beside_word(cq_slice text, size_t start, size_t end) {
-  return (start > 0 && is_word_at(text, char_before(text, 0, start))) || (end < text.n && is_word_at(text, end));
+  return (start > 0 && is_word_at(text, cq_utf8_begin(text.data, start))) || (end < text.n && is_word_at(text, end));
 }
 
 bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, const cq_added *added, bool normalized,
@@ -115,7 +108,7 @@ bool cq_added_find(const cq_added_token **token, size_t *start, size_t *end, con
     *start = at;
     *end = stop;
     while (match->lstrip && *start > from) {
-      const size_t i = char_before(text, from, *start);
+      const size_t i = from + cq_utf8_begin(text.data + from, *start - from);
       uint32_t c;
       cq_utf8_decode(&c, text.data + i, text.n - i);
       if (!cq_char_is_whitespace(c)) break;

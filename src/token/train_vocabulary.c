@@ -47,8 +47,7 @@ static bool next_usable(source *s, cq_slice *sentence) {
   while (s->next(s->context, sentence)) {
     if (sentence->n == 0 || cq_utf8_invalid_at(sentence->data, sentence->n) != sentence->n) continue;
     if (sentence->n > MAX_SENTENCE_BYTES) { /* keep the beginning: the vocabulary does not need the rest */
-      sentence->n = MAX_SENTENCE_BYTES;
-      while (((unsigned char)sentence->data[sentence->n] & 0xC0) == 0x80) sentence->n--;
+      sentence->n = cq_utf8_begin(sentence->data, MAX_SENTENCE_BYTES + 1);
     }
     return true;
   }

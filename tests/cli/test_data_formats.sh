@@ -247,7 +247,7 @@ refused "wide.csv:1: no column is named '300' among the first 256" convert --col
 
 # Drops: numbers, links, another translation of a source, a low cosine; each with its reason.
 printf 'I have 3 cats.\tIch habe 3 Katzen.\nIn 1,000.5 years\tIn 1.000,5 Jahren\nPage ٣\tSeite 3\nOver 5\tÜber 6\nSee https://a.example\tSiehe dort\nOpen\tÖffnen\nOpen\tAufmachen\nOpen \tÖffnen\nopen\tauf\n' >d.tsv
-expect 0 data filter d.tsv --drop numbers --drop links --drop inconsistent --rejected dropped.tsv -o kept.tsv
+expect 0 data filter d.tsv --drop numbers,links,inconsistent --rejected dropped.tsv -o kept.tsv
 holds kept.tsv 'I have 3 cats.\tIch habe 3 Katzen.\nIn 1,000.5 years\tIn 1.000,5 Jahren\nPage ٣\tSeite 3\nOpen\tÖffnen\nOpen \tÖffnen\nopen\tauf\n'
 holds dropped.tsv 'different numbers\tOver 5\tÜber 6\nlinks\tSee https://a.example\tSiehe dort\nanother translation of the source\tOpen\tAufmachen\n'
 stderr_has "9 rows read, 6 written; 1 different numbers, 1 links, 1 another translation of the source"

@@ -188,7 +188,9 @@ gives 'All\tAlle\n' filter --clean accelerators,placeholders --rejected rejected
 printf 'empty\t%%s\t%%d\n' >expected
 same expected rejected.tsv
 expect 2 data filter --clean markdown c.tsv
-stderr_has "clean: 'markdown', expected markup, accelerators, placeholders, or ellipses"
+stderr_has "clean is 'markdown', expected one of markup, accelerators, placeholders, ellipses"
+expect 2 data filter --clean markup, c.tsv
+stderr_has "clean is '', expected one of markup"
 
 expect 0 data filter --max-ratio 0 --max-characters 0 f.tsv
 lines_are stdout 4

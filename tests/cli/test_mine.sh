@@ -87,7 +87,7 @@ same stdout precise
 expect 0 $learn --learn-from learned.gold --threshold-from learned.gold
 stderr_has "threshold 0."
 
-expect 0 $learn --learn-from learned.gold --leave-out shorter --leave-out target_weight --save-classifier without.json
+expect 0 $learn --learn-from learned.gold --leave-out shorter,target_weight --save-classifier without.json
 for feature in shorter target_weight; do
   grep -A 3 "\"$feature\"" without.json | grep -q '"weight": 0.0$' || fail "$feature should have no weight: $(cat without.json)"
 done

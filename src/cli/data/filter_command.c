@@ -44,7 +44,7 @@ static int run_filter(const cli_call *call) {
   cli_data_run run = cli_data_start("rows read", "written");
   CLI_DATA_INPUTS(o, call);
   CLI_DATA_WATCH(o, &run);
-  if (args->model && o->min_cosine > -1) o->cosines = compute_cosines, o->cosines_context = &c;
+  if (args->model) o->cosines = compute_cosines, o->cosines_context = &c;
   int code = cli_check_options(call);
   if (code == CLI_OK && o->cosines) code = cli_open_model(&c.encoder, args->model, NULL);
   if (code == CLI_OK && o->cosines) code = cli_open_context(&c.ctx, args->threads);

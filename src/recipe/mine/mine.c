@@ -50,8 +50,8 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "learn-from", learn_from, CHANGES, "GOLD",
              "train a classifier (logistic regression) on this gold standard: the score is its probability that a pair "
              "is a translation")},
-    {CQ_CHOICES(O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE",
-                "train without this feature; if all gold pairs are long, leave out shorter, longer and the weights, or "
+    {CQ_CHOICES(O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE,...",
+                "train without these features; if all gold pairs are long, leave out shorter, longer and the weights, or "
                 "short pairs get low probabilities")},
     {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write the classifier here, as JSON")},
     {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE",
@@ -60,7 +60,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "min-precision", min_precision, CHANGES, 0, 0, 1, "SHARE",
                "choose the threshold by the estimated share of translations among the pairs, for example 0.9"),
      .otherwise = "by --threshold"},
-    {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND",
+    {CQ_CHOICES(O, "drop", drop, CHANGES, filters, "KIND,...",
                 "leave out pairs with the same text on both sides (copies); with different digits (numbers); with "
                 "URLs or addresses on one side only, or with little else (links)")},
     CQ_SKIP_BAD_ROW(O, CHANGES),
