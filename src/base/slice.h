@@ -30,6 +30,14 @@ static inline int cq_slice_compare(cq_slice a, cq_slice b) {
 static inline bool cq_is_blank(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
+/* What fits of a text, zero-terminated; size > 0. */
+static inline const char *cq_slice_copy(char *out, size_t size, cq_slice text) {
+  const size_t n = text.n < size ? text.n : size - 1;
+  if (n) memcpy(out, text.data, n);
+  out[n] = '\0';
+  return out;
+}
+
 /* Strips blanks at both ends; a slice of blanks becomes empty. */
 static inline cq_slice cq_slice_trimmed(cq_slice s) {
   while (s.n && cq_is_blank(s.data[s.n - 1])) s.n--;

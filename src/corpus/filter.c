@@ -49,7 +49,8 @@ static cq_status check_filter_options(const void *options, cq_error *error) {
   const cq_corpus_filter_options *o = options;
   if (o->n_languages > CQ_ROW_MAX) return cq_fail(error, CQ_ERR_ARGUMENT, "%zu languages", o->n_languages);
   if (o->min_cosine > -1 && !o->cosines) return cq_fail(error, CQ_ERR_ARGUMENT, "min-cosine needs a model");
-  if (o->cosines && o->min_cosine <= -1) return cq_fail(error, CQ_ERR_ARGUMENT, "a model is for min-cosine");
+  if (o->cosines && o->min_cosine <= -1)
+    return cq_fail(error, CQ_ERR_ARGUMENT, "a model has no use without min-cosine");
   if (o->other_language > 0 && !o->n_languages)
     return cq_fail(error, CQ_ERR_ARGUMENT, "other-language needs languages");
   for (size_t i = 0; o->other_language > 0 && i < o->n_languages; i++)

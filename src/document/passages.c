@@ -13,14 +13,14 @@ typedef struct cq_unit {
 
 cq_status cq_passages_open(cq_passages *out, cq_error *error) {
   *out = (cq_passages){0};
-  cq_status status = cq_splitter_open(&out->sentences, CQ_SPLIT_SENTENCES, error);
+  cq_status status = cq_sentence_splitter_open(&out->sentences, error);
   if (!status) status = cq_splitter_open(&out->words, CQ_SPLIT_WORDS, error);
   if (status) cq_passages_close(out);
   return status;
 }
 
 void cq_passages_close(cq_passages *p) {
-  cq_splitter_close(&p->sentences);
+  cq_sentence_splitter_free(p->sentences);
   cq_splitter_close(&p->words);
   cq_free(p->items);
   cq_free(p->units);
@@ -60,19 +60,19 @@ static cq_status add_long_sentence(cq_passages *p, cq_slice text, cq_slice sente
 }
 
 static cq_status find_units(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
-  cq_status status = CQ_OK;
+  const cq_sentence *found;
+  size_t n_found;
+  cq_status status = cq_sentence_splitter_run(&found, &n_found, p->sentences, text, o->language, error);
   p->n_units = 0;
-  if (!cq_splitter_run(&p->sentences, text)) return cq_fail_memory(error, "passages");
-  for (size_t i = 0; !status && i < p->sentences.n; i++) {
-    const cq_slice sentence = p->sentences.items[i];
-    const size_t begin = (size_t)(sentence.data - text.data);
+  for (size_t i = 0; !status && i < n_found; i++) { /* each with the blanks after it */
+    const size_t begin = found[i].begin, end = i + 1 < n_found ? found[i + 1].begin : text.n;
+    const cq_slice sentence = {text.data + begin, end - begin};
     size_t n;
-    if (cq_slice_trimmed(sentence).n == 0) continue;
     status = o->count(&n, o->context, sentence, error);
     if (!status && n > o->max_tokens)
       status = add_long_sentence(p, text, sentence, n, o, error);
     else if (!status)
-      status = add_unit(p, begin, begin + sentence.n, n, error);
+      status = add_unit(p, begin, end, n, error);
   }
   return status;
 }
@@ -122,11 +122,8 @@ static bool is_heading(const cq_passages *p, cq_slice text, size_t unit) {
 }
 
 cq_status cq_passages_find(cq_passages *p, cq_slice text, const cq_passage_options *o, cq_error *error) {
+  cq_status status = find_units(p, text, o, error);
   p->n = 0;
-  if (cq_utf8_invalid_at(text.data, text.n) < text.n)
-    return cq_fail(error, CQ_ERR_FORMAT, "not UTF-8 at byte %zu of a document", cq_utf8_invalid_at(text.data, text.n));
-  cq_status status = text.n ? find_units(p, text, o, error) : CQ_OK;
-  if (status || text.n == 0) return status;
   for (size_t first = 0, end = 0; !status && first < p->n_units;) {
     const size_t n_covered = end;
     size_t n_tokens = 0;

@@ -3,8 +3,7 @@
 #ifndef DOCUMENT_PASSAGES_H
 #define DOCUMENT_PASSAGES_H
 
-#include "calque/slice.h"
-#include "calque/status.h"
+#include "calque/sentences.h"
 #include "text/splitter.h"
 
 typedef struct cq_passage {
@@ -19,6 +18,7 @@ typedef struct cq_passage_options {
   size_t overlap_tokens; /* at most this many tokens are repeated in the next passage; whole sentences */
   cq_count_tokens_fn count;
   void *context;
+  const char *language; /* a code; NULL: identified */
 } cq_passage_options;
 
 /* Finds the passages of one text after another. Initialize with cq_passages_open. */
@@ -26,7 +26,8 @@ typedef struct cq_passages {
   cq_passage *items;
   size_t n;
   size_t capacity; /* from here on private */
-  cq_splitter sentences, words;
+  cq_sentence_splitter *sentences;
+  cq_splitter words;
   struct cq_unit *units;
   size_t n_units, units_capacity;
 } cq_passages;

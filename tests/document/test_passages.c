@@ -44,6 +44,8 @@ static void sentences_are_kept_whole(void **state) {
       "Wir sind "
       "hier.|"
       "\xE4\xB8\xAD\xE6\x96\x87\xE5\x8F\xA5\xE5\xAD\x90\xE3\x80\x82\xE5\x8F\xA6\xE4\xB8\x80\xE5\x8F\xA5\xE3\x80\x82|");
+  gives("It rains. We met Dr. Miller at the station.", 6, 0, "It rains.|We met Dr. Miller at the|station.|");
+  gives("It rains today. We met Dr. Miller there.", 5, 0, "It rains today.|We met Dr. Miller there.|");
   gives("", 3, 0, "");
   gives(" \n ", 3, 0, "");
 }

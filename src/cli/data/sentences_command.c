@@ -40,7 +40,7 @@ static int print_document(counts *c, cq_sentence_splitter *s, const cq_document 
   const cq_sentence *items;
   size_t n;
   char language[32];
-  snprintf(language, sizeof language, "%.*s", (int)cq_min(d->language.n, sizeof language - 1), d->language.data);
+  cq_slice_copy(language, sizeof language, d->language);
   if (cq_sentence_splitter_run(&items, &n, s, d->text, language, &error)) return cli_fail_error(&error);
   for (size_t i = 0; i < n; i++) print_sentence(d, i + 1, &items[i], json);
   c->n_documents++, c->n_sentences += n;

@@ -82,7 +82,9 @@ static cq_status add_passages(adding *a, const cq_document *d, cq_error *error) 
   if (a->index->passage_tokens && a->index->passage_tokens < room) room = a->index->passage_tokens;
   room -= cq_min(n_title, room / 2);
   if (n_text <= room) return add_record(a, d, 0, d->text.n, error);
-  const cq_passage_options o = {room, cq_min(a->index->passage_overlap, room / 2), count_tokens, a};
+  char language[16];
+  const cq_passage_options o = {room, cq_min(a->index->passage_overlap, room / 2), count_tokens, a,
+                                d->language.n ? cq_slice_copy(language, sizeof language, d->language) : NULL};
   status = cq_passages_find(&a->passages, d->text, &o, error);
   for (size_t i = 0; !status && i < a->passages.n; i++)
     status = add_record(a, d, a->passages.items[i].begin, a->passages.items[i].end, error);

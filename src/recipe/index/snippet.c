@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "base/slice.h"
 #include "calque/embedding.h"
+#include "calque/sentences.h"
 #include "text/places.h"
-#include "text/splitter.h"
 
 /* All sentences of all hits, grouped by hit. */
 typedef struct sentences {
@@ -19,15 +19,20 @@ typedef struct sentences {
   size_t n_hits;
 } sentences;
 
-static cq_status split_hit(sentences *s, cq_splitter *splitter, cq_hit *hit, size_t query, cq_error *error) {
-  if (!cq_splitter_run(splitter, hit->document.text) ||
-      !cq_reserve((void **)&s->items, &s->capacity, s->n + splitter->n + 1, sizeof *s->items))
-    return cq_fail_memory(error, "sentences");
-  const cq_slice title = cq_slice_trimmed(hit->document.title);
+static cq_status split_hit(sentences *s, cq_sentence_splitter *splitter, cq_hit *hit, size_t query, cq_error *error) {
+  const cq_slice text = hit->document.text, title = cq_slice_trimmed(hit->document.title);
+  const cq_sentence *found;
+  size_t n;
+  char room[16];
+  const char *language = cq_slice_copy(room, sizeof room, hit->document.language); /* "": rules for all languages */
+  cq_status status = cq_sentence_splitter_run(&found, &n, splitter, text, language, error);
+  if (!status && !cq_reserve((void **)&s->items, &s->capacity, s->n + n + 1, sizeof *s->items))
+    status = cq_fail_memory(error, "sentences");
+  if (status) return status;
   s->starts[s->n_hits] = s->n;
-  for (size_t i = 0; i < splitter->n; i++) {
-    const cq_slice sentence = cq_slice_trimmed(splitter->items[i]);
-    if (sentence.n && !cq_slice_equal(sentence, title)) s->items[s->n++] = sentence;
+  for (size_t i = 0; i < n; i++) {
+    const cq_slice sentence = {text.data + found[i].begin, found[i].end - found[i].begin};
+    if (!cq_slice_equal(sentence, title)) s->items[s->n++] = sentence;
   }
   if (s->n == s->starts[s->n_hits]) s->items[s->n++] = hit->document.text; /* of blanks, or a title */
   s->hits[s->n_hits] = hit, s->query[s->n_hits++] = query;
@@ -36,15 +41,15 @@ static cq_status split_hit(sentences *s, cq_splitter *splitter, cq_hit *hit, siz
 }
 
 static cq_status split_hits(sentences *s, cq_hit *hits, const size_t *n, size_t k, size_t n_queries, cq_error *error) {
-  cq_splitter splitter;
+  cq_sentence_splitter *splitter = NULL;
   s->starts = cq_alloc_array(n_queries * k + 1, sizeof *s->starts);
   s->hits = cq_alloc_array(n_queries * k, sizeof *s->hits);
   s->query = cq_alloc_array(n_queries * k, sizeof *s->query);
   if (!s->starts || !s->hits || !s->query) return cq_fail_memory(error, "sentences");
-  cq_status status = cq_splitter_open(&splitter, CQ_SPLIT_SENTENCES, error);
+  cq_status status = cq_sentence_splitter_open(&splitter, error);
   for (size_t q = 0; !status && q < n_queries; q++)
-    for (size_t i = 0; !status && i < n[q]; i++) status = split_hit(s, &splitter, &hits[q * k + i], q, error);
-  cq_splitter_close(&splitter);
+    for (size_t i = 0; !status && i < n[q]; i++) status = split_hit(s, splitter, &hits[q * k + i], q, error);
+  cq_sentence_splitter_free(splitter);
   return status;
 }
 
