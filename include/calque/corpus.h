@@ -209,8 +209,8 @@ typedef struct cq_corpus_filter_options {
    * (calque/language.h); 0: keep them. All of `languages` must be known */
   double other_language;
   const char *rejected; /**< file for the dropped rows: the reason, a tab, the row as it was; NULL: none */
-  unsigned clean; /**< CQ_CLEAN_*: removed from every side, before it is checked */
-  unsigned drop;  /**< CQ_FILTER_*: of the first two columns */
+  unsigned clean;       /**< CQ_CLEAN_*: removed from every side, before it is checked */
+  unsigned drop;        /**< CQ_FILTER_*: of the first two columns */
   /** Drop rows whose first two columns have a lower cosine, by `cosines`; -1: keep them */
   double min_cosine;
   cq_corpus_cosines_fn cosines;
@@ -321,9 +321,9 @@ typedef struct cq_corpus_column {
 } cq_corpus_column;
 
 typedef struct cq_corpus_figures {
-  uint64_t n_rows, n_distinct; /**< n_distinct: rows, byte for byte */
+  uint64_t n_rows, n_distinct; /**< n_distinct: rows with all their columns, byte for byte */
   uint64_t n_identical;        /**< rows with two equal sides, compared CQ_CORPUS_NORMALIZED */
-  uint64_t n_malformed;        /**< lines, with skip_bad */
+  uint64_t n_dropped;          /**< malformed lines, with skip_bad; messages without a translation */
   size_t n_columns;
   cq_corpus_column *columns; /**< [n_columns] */
 } cq_corpus_figures;

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/multimap.h"
 #include "base/random.h"
+#include "corpus/format.h"
 #include "corpus/word_counts.h"
 
 #include <math.h>
@@ -168,17 +169,18 @@ static cq_status gloss_sentence(uint64_t *n_known, glosser *g, cq_slice sentence
   return g->line.failed ? cq_fail_memory(error, "a sentence") : CQ_OK;
 }
 
-static cq_status gloss_rows(glosser *g, cq_row_reader *rows, cq_row_writer *w, cq_error *error) {
+static cq_status gloss_rows(glosser *g, cq_source *rows, cq_row_writer *w, cq_error *error) {
   cq_row row;
   cq_status status = CQ_OK;
-  for (uint64_t number = 0; cq_row_reader_more(&status, &row, rows, error); number++) {
+  for (uint64_t number = 0; cq_source_more(&status, &row, rows, error); number++) {
     cq_random random = cq_random_seeded(g->o->seed, number);
     uint64_t n_known;
-    const cq_slice sentence = row.columns[rows->min_columns - 1];
+    if (row.n < g->o->column) return cq_fail(error, CQ_ERR_ARGUMENT, "column %zu: rows have %zu", g->o->column, row.n);
+    const cq_slice sentence = row.columns[g->o->column - 1];
     status = gloss_sentence(&n_known, g, sentence, &random, error);
     if (status) return status;
     if (n_known == 0 || (double)n_known / (double)g->splitter.n < g->o->min_known) {
-      cq_corpus_drop(rows->counts, n_known ? few_words_known : no_word_known);
+      cq_corpus_drop(rows->files.counts, n_known ? few_words_known : no_word_known);
       continue;
     }
     const cq_row out = {.columns = {sentence, {g->line.data, g->line.n}}, .n = 2};
@@ -202,8 +204,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   cq_status status = cq_options_take(&o, &cq_group_corpus_gloss, options, error);
   if (status) return status;
   glosser g = {.o = &o, .flow = CQ_CORPUS_FLOW(&o)};
-  cq_row_reader rows = {
-      .paths = o.inputs, .n_paths = o.n_inputs, .min_columns = o.column, .flow = &g.flow, .counts = counts};
+  cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, o.column, &g.flow, counts);
   cq_row_writer writer;
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.dictionaries, o.n_dictionaries, error);
   if (!status) status = cq_word_counts_open(&g.text, error);
@@ -216,7 +217,7 @@ cq_status cq_corpus_gloss(cq_corpus_counts *counts, const cq_corpus_gloss_option
   if (!status) status = weigh_translations(&g, counts, error);
   if (!status && !(status = cq_row_writer_open(&writer, &g.flow, counts, error)))
     status = cq_row_writer_finish(&writer, gloss_rows(&g, &rows, &writer, error), error);
-  cq_row_reader_close(&rows);
+  cq_source_close(&rows);
   glosser_free(&g);
   return status;
 }

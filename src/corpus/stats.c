@@ -4,6 +4,7 @@
 #include "base/key_set.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "corpus/format.h"
 #include "corpus/key.h"
 #include "corpus/rows.h"
 #include "text/script.h"
@@ -69,8 +70,10 @@ static cq_status add_row_figures(cq_corpus_figures *out, stats *s, const cq_row 
     if (c == s->n) s->columns[s->n++] = t;
     fine = add_side(t, row->columns[c]);
   }
-  fine = fine && cq_key_set_put(&is_new, &s->rows, cq_hash64(row->line.data, row->line.n, 0)) &&
-         cq_key_some_equal(&identical, row->columns, row->n, &s->room);
+  uint64_t hash = 0;
+  for (size_t c = 0; c < row->n; c++) hash = cq_hash64(row->columns[c].data, row->columns[c].n, hash + 1);
+  fine =
+      fine && cq_key_set_put(&is_new, &s->rows, hash) && cq_key_some_equal(&identical, row->columns, row->n, &s->room);
   if (!fine) return cq_fail_memory(error, "sentences that were seen");
   out->n_rows++, out->n_distinct += is_new, out->n_identical += identical;
   return CQ_OK;
@@ -125,10 +128,10 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   cq_corpus_counts counts = {0};
   cq_row row;
   const cq_corpus_flow flow = {.skip_bad = o.skip_bad, .progress = o.progress, .progress_context = o.progress_context};
-  cq_row_reader rows = {.paths = o.inputs, .n_paths = o.n_inputs, .min_columns = 1, .flow = &flow, .counts = &counts};
+  cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, 1, &flow, &counts);
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, NULL, 0, error);
-  while (cq_row_reader_more(&status, &row, &rows, error)) status = add_row_figures(out, &s, &row, error);
-  cq_row_reader_close(&rows);
+  while (cq_source_more(&status, &row, &rows, error)) status = add_row_figures(out, &s, &row, error);
+  cq_source_close(&rows);
   if (!status && !(out->columns = cq_alloc_array(s.n, sizeof *out->columns)))
     status = cq_fail_memory(error, "figures of columns");
   for (size_t c = 0; c < s.n; c++) {
@@ -140,7 +143,7 @@ cq_status cq_corpus_stats(cq_corpus_figures *out, const cq_corpus_stats_options 
   cq_key_set_free(&s.rows);
   cq_builder_free(&s.room);
   out->n_columns = s.n;
-  if (counts.n_reasons > 0) out->n_malformed = counts.dropped[0].n; /* there is no other reason */
+  for (size_t i = 0; i < counts.n_reasons; i++) out->n_dropped += counts.dropped[i].n;
   if (status) cq_corpus_figures_free(out);
   return status;
 }

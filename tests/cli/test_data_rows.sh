@@ -224,6 +224,8 @@ expect 0 data gloss -d number.tsv --column 2 --seed 2 ones.tsv
 printf 'post office\tPost\npost\tPfosten\npost\tPost\nto go\tgehen\na b c d e f g h i\tlang\n' >phrases.tsv
 printf 'The post office; go.\n' >phrase.txt
 gives 'The post office; go.\tThe Post; gehen.\n' gloss -d phrases.tsv phrase.txt
+printf 'en,note\n"The post office; go.",x\n' >phrase.csv
+gives 'The post office; go.\tThe Post; gehen.\n' gloss -d phrases.tsv phrase.csv
 printf 'Ein Tisch\nein Stuhl\neiner\nEIN\n' >text.de
 yes "$(printf 'x\tone')" | head -n 200 >ones.tsv
 expect 0 data gloss -d number.tsv --column 2 --text text.de ones.tsv
@@ -319,10 +321,16 @@ column,rows,empty,distinct,characters,median,95%,max,words,script
 2,6,0,6,4.8,3,13,13,1.3,Cyrillic 50.0% Latin 33.3% none 16.7%
 END
 same expected stdout
-stderr_has "6 rows, 6 distinct, 1 with identical sides, 0 malformed lines skipped"
+stderr_has "6 rows, 6 distinct, 1 with identical sides, 0 dropped"
 expect 0 data stats s.tsv s.tsv --json
-stdout_has '{"rows": 12, "distinct": 6, "identical": 2, "malformed": 0, "columns": ['
+stdout_has '{"rows": 12, "distinct": 6, "identical": 2, "dropped": 0, "columns": ['
 stdout_has '"Cyrillic": 0.5'
+expect 0 data convert s.tsv -l en,ru -o s.csv
+expect 0 data convert s.tsv -l en,ru -o s.tmx
+for file in s.csv s.tmx; do
+  expect 0 data stats --csv $file
+  stdout_has '2,5,0,5,4.8,3,13,13,1.4,Cyrillic 40.0% Latin 40.0% none 20.0%'
+done
 expect 2 data stats --csv --json s.tsv
 expect 0 data stats s.tsv --table markdown
 stdout_has "| column | rows | empty | distinct | characters | median | 95% | max | words | script |"
@@ -333,7 +341,7 @@ printf '\xff\nA\tB\tC\n' >bad.tsv
 expect 1 data stats bad.tsv
 stderr_has "bad.tsv:1: not UTF-8"
 expect 0 data stats --skip-bad bad.tsv
-stderr_has "1 malformed lines skipped"
+stderr_has "1 dropped"
 lines_are stdout 4
 : >empty
 expect 0 data stats empty

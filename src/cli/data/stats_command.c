@@ -47,9 +47,9 @@ static int print_stats(const cq_corpus_figures *f, cli_table_format format) {
 }
 
 static void print_stats_json(const cq_corpus_figures *f) {
-  printf("{\"rows\": %" PRIu64 ", \"distinct\": %" PRIu64 ", \"identical\": %" PRIu64 ", \"malformed\": %" PRIu64
+  printf("{\"rows\": %" PRIu64 ", \"distinct\": %" PRIu64 ", \"identical\": %" PRIu64 ", \"dropped\": %" PRIu64
          ", \"columns\": [",
-         f->n_rows, f->n_distinct, f->n_identical, f->n_malformed);
+         f->n_rows, f->n_distinct, f->n_identical, f->n_dropped);
   for (size_t c = 0; c < f->n_columns; c++) {
     const cq_corpus_column *column = &f->columns[c];
     printf("%s\n  {\"rows\": %" PRIu64 ", \"empty\": %" PRIu64 ", \"distinct\": %" PRIu64
@@ -82,9 +82,8 @@ static int run_stats(const cli_call *call) {
     print_stats_json(&figures);
   else
     code = print_stats(&figures, format);
-  cli_note("%" PRIu64 " rows, %" PRIu64 " distinct, %" PRIu64 " with identical sides, %" PRIu64
-           " malformed lines skipped",
-           figures.n_rows, figures.n_distinct, figures.n_identical, figures.n_malformed);
+  cli_note("%" PRIu64 " rows, %" PRIu64 " distinct, %" PRIu64 " with identical sides, %" PRIu64 " dropped",
+           figures.n_rows, figures.n_distinct, figures.n_identical, figures.n_dropped);
   cq_corpus_figures_free(&figures);
   return code;
 }
@@ -95,7 +94,8 @@ const cli_command cli_data_stats = {
     CLI_ARGUMENTS("[FILE...]", 0, -1),
     .description = "Prints a line for each column: rows, empty sentences, distinct sentences; for non-empty sentences, "
                    "mean, median, 95th percentile and maximum of their characters, mean words (separated by blanks), "
-                   "and their scripts. Files are read one after the other; without files, standard input is read.",
+                   "and their scripts. Files are read one after the other; without files, standard input is read. "
+                   "A file's ending chooses its format, as in data convert.",
     .example = "calque data stats en-de.tsv.gz",
     CLI_GROUP(&cq_group_corpus_stats, .left_out = cli_data_inputs_taken),
     CLI_OPTIONS(struct stats_args, stats_options),
