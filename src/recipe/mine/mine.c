@@ -50,9 +50,10 @@ static const cq_option option_rows[] = {
     {CQ_TEXT(O, "learn-from", learn_from, CHANGES, "GOLD",
              "train a classifier (logistic regression) on this gold standard: the score is its probability that a pair "
              "is a translation")},
-    {CQ_CHOICES(O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE,...",
-                "train without these features; if all gold pairs are long, leave out shorter, longer and the weights, or "
-                "short pairs get low probabilities")},
+    {CQ_CHOICES(
+        O, "leave-out", leave_out, CHANGES, cq_pair_feature_names, "FEATURE,...",
+        "train without these features; if all gold pairs are long, leave out shorter, longer and the weights, or "
+        "short pairs get low probabilities")},
     {CQ_TEXT(O, "save-classifier", save_classifier, KEEPS, "FILE", "write the classifier here, as JSON")},
     {CQ_TEXT(O, "classifier", classifier, CHANGES, "FILE",
              "score by a classifier that was saved, for corpora like those it was trained on"),
