@@ -22,7 +22,7 @@
 #include <unicode/ures.h>
 #include <unicode/ustring.h>
 
-enum { EPOCHS = 1, EPOCHS_AGAIN = 1, UNKNOWN_OF_100 = 10, MIN_PLACES = 9 };
+enum { UNKNOWN_OF_100 = 10, MIN_PLACES = 9 };
 static const float rate = 0.2f, decay = 2e-6f, smoothing = 1e-2f;
 
 /* A text, joined, and what is known of its bytes: 1 a sentence ends before this blank or byte, 2 unknown. */
@@ -122,19 +122,17 @@ static void train_text(double *loss, size_t *n, const text *t, bool known, float
   }
 }
 
-static void run_epochs(const text *texts, uint32_t *order, size_t n_texts, int n_epochs) {
+/* Each text once, in a new order. */
+static void learn_texts(const text *texts, uint32_t *order, size_t n_texts) {
   cq_random random = cq_random_seeded(1, 0);
-  for (int epoch = 0; epoch < n_epochs; epoch++) {
-    double loss = 0;
-    size_t n = 0;
-    cq_random_shuffle(&random, order, n_texts);
-    for (size_t i = 0; i < n_texts; i++) {
-      const float done = ((float)epoch + (float)i / (float)n_texts) / (float)n_epochs;
-      train_text(&loss, &n, &texts[order[i]], cq_random_below(&random, 100) >= UNKNOWN_OF_100,
-                 rate * (1 - done) + 1e-4f);
-    }
-    fprintf(stderr, "epoch %d: %zu places, loss %.5f\n", epoch + 1, n, loss / (double)(n ? n : 1));
+  double loss = 0;
+  size_t n = 0;
+  cq_random_shuffle(&random, order, n_texts);
+  for (size_t i = 0; i < n_texts; i++) {
+    const float done = (float)i / (float)n_texts;
+    train_text(&loss, &n, &texts[order[i]], cq_random_below(&random, 100) >= UNKNOWN_OF_100, rate * (1 - done) + 1e-4f);
   }
+  fprintf(stderr, "%zu places, loss %.5f\n", n, loss / (double)(n ? n : 1));
 }
 
 static void set_slots(void) {
@@ -210,9 +208,9 @@ static int train(const char *out, const char *path, const char *dev_path) {
   uint32_t *order = must(malloc(n * sizeof *order));
   for (uint32_t i = 0; i < n; i++) order[i] = i;
   weights = must(calloc((size_t)1 << BITS, sizeof *weights));
-  run_epochs(texts, order, n, EPOCHS);
+  learn_texts(texts, order, n);
   prune();
-  run_epochs(texts, order, n, EPOCHS_AGAIN);
+  learn_texts(texts, order, n);
   set_slots();
   choose_thresholds(dev, n_dev);
   FILE *file = must(fopen(out, "wb"));

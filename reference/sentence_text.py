@@ -5,7 +5,7 @@
 DATA/parallel/XX-YY/train-{tatoeba,anki,tico,tldr}.tsv.gz (CC BY 2.0 FR, CC0, CC BY 4.0) and dev-ntrex.tsv.gz (CC BY-SA
 4.0); FETCHED/text/SOURCE/en-XX.tsv.gz of SOURCES (MPL 2.0), which scripts/fetch-text writes. ABBREVIATIONS: lines of a
 code, a tab and an abbreviation (bench_sentence_model abbreviations). Rows are shuffled and joined, so that we know where
-they end; some of them are written as people write: without a mark at the end, in a word or two, in lower case, in
+they end; some of them are written as people write: without a mark at the end, in a word, in lower case, in
 quotation marks, numbered.
 
 Inside of a row a mark may end a sentence, too. There, a word that has a dot more often inside of rows than at their end or

@@ -275,8 +275,8 @@ static cq_status parse_choices(const cq_option *row, void *options, const char *
     char name[64];
     size_t choice;
     const size_t n = strcspn(at, ",");
-    cq_snprintf(name, sizeof name, "%.*s", (int)cq_min(n, sizeof name), at);
-    const cq_status status = parse_choice_name(&choice, row->name, row->choices, name, error);
+    const cq_status status =
+        parse_choice_name(&choice, row->name, row->choices, cq_slice_copy(name, sizeof name, (cq_slice){at, n}), error);
     if (status) return status;
     *(unsigned *)row_place(row, options) |= 1u << choice;
     at += n;

@@ -195,8 +195,8 @@ static cq_status dedup(cq_corpus_counts *counts, const char *output, cq_error *e
 static cq_status filter(cq_corpus_counts *counts, const char *output, cq_error *error) {
   const char *in = paths[11], *rejected = test_path("rejected.tsv");
   cq_corpus_filter_options o = cq_corpus_filter_default_options();
-  o.inputs = &in, o.n_inputs = 1, o.output = output, o.clean = CQ_CLEAN_MARKUP | CQ_CLEAN_ELLIPSES,
-  o.rejected = rejected;
+  o.inputs = &in, o.n_inputs = 1, o.output = output, o.rejected = rejected;
+  o.clean = CQ_CLEAN_MARKUP | CQ_CLEAN_ACCELERATORS | CQ_CLEAN_PLACEHOLDERS | CQ_CLEAN_ELLIPSES;
   return cq_corpus_filter(counts, &o, error);
 }
 static cq_status gloss(cq_corpus_counts *counts, const char *output, cq_error *error) {
