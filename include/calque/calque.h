@@ -4,6 +4,7 @@
 #ifndef CALQUE_CALQUE_H
 #define CALQUE_CALQUE_H
 
+#include "calque/align.h"
 #include "calque/analysis.h"
 #include "calque/cache.h"
 #include "calque/center.h"

@@ -28,7 +28,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Exit codes. CLI_NO_BETTER: training ended with a model that is no better than the initial one, or collapsed. */
+/* Exit codes. CLI_NO_BETTER: training ended with a model that is no better than the initial one, or collapsed; 'align'
+ * found documents that are not translations of each other. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_USAGE = 2, CLI_NO_BETTER = 3 };
 enum { CLI_MAX_GROUPS = 5 }; /* of the library's, in a command */
 

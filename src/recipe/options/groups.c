@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define GROUPS(X)                                                                                                      \
+  X(align)                                                                                                             \
   X(analysis)                                                                                                          \
   X(cluster)                                                                                                           \
   X(corpus_convert)                                                                                                    \

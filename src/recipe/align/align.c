@@ -1,0 +1,295 @@
+/* Alignment, end to end:
+ *
+ *   documents -> sentences -> vectors, kept on disk by model and text -> pairs of documents -> for each of them
+ *     means of sentences as groups -> a path -> the texts of the groups near it -> the path
+ *     most similar sentences -> a verdict on the documents as a whole */
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/slice.h"
+#include "model/precision.h"
+#include "recipe/align/alignment.h"
+#include "recipe/align/path.h"
+#include "recipe/encode/embedded.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { LONG_GAP = 10 };
+
+#define O cq_align_options
+static const cq_option option_rows[] = {
+    {CQ_TEXT(O, "source", source, CHANGES, "FILE", "a document, or a folder of documents"),
+     .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "target", target, CHANGES, "FILE", "those of the other language"), .flags = CQ_OPTION_REQUIRED},
+    {CQ_TEXT(O, "model", model, CHANGES, "MODEL",
+             "the model: a directory, a name in the local Hugging Face cache, or small or base, which calque ships"),
+     .letter = 'm', .text = CQ_DEFAULT_MODEL},
+    CQ_PRECISION_ROW(O, precision),
+    {CQ_TEXT(O, "cache", cache_directory, KEEPS, "DIR", "where vectors are kept for the next run"),
+     .otherwise = "~/.cache/calque"},
+    {CQ_SIZE(O, "max-group", max_group, CHANGES, 5, 1, CQ_ALIGN_MAX_GROUP, "N",
+             "most sentences that one sentence is translated by; both sides of a pair have at most two more together")},
+    {CQ_FLAG(O, "lines", lines, CHANGES, "each line is a sentence already")},
+    {CQ_TEXTS(O, "languages", languages, n_languages, CHANGES, "A,B", "codes of the two languages"),
+     .flags = CQ_OPTION_COMMAS, .otherwise = "as the documents state, or identified"},
+};
+#undef O
+
+static cq_status check_align(const void *options, cq_error *error) {
+  const cq_align_options *o = options;
+  return o->n_languages == 0 || o->n_languages == 2
+             ? CQ_OK
+             : cq_fail(error, CQ_ERR_ARGUMENT, "languages needs two codes, as in de,en");
+}
+
+static const char *const documents_left_out[] = {"language", "relative", "file-ids", NULL};
+static const cq_option_part parts[] = {
+    {.group = &cq_group_documents, .offset = offsetof(cq_align_options, documents), .left_out = documents_left_out}};
+const cq_option_group cq_group_align = {
+    .name = "align",
+    CQ_ROWS(cq_align_options, option_rows),
+    .parts = parts,
+    .n_parts = 1,
+    .check = check_align,
+    CQ_FIELDS(CQ_CALLBACK(cq_align_options, notice), CQ_CALLBACK(cq_align_options, progress))};
+
+/* --- encoding --- */
+
+static cq_status open_encoder(cq_cached_encoder *out, const cq_align_options *o, cq_error *error) {
+  cq_encoder_options opening = cq_encoder_default_options();
+  opening.precision = o->precision, opening.notice = o->notice, opening.notice_context = o->notice_context;
+  return cq_cached_encoder_open(out, o->model, &opening, o->cache_directory, error);
+}
+
+static bool tell_encoding(void *context, uint64_t done, uint64_t n) {
+  const cq_align_options *o = context;
+  return !o->progress || o->progress(o->progress_context, "encode", done, n);
+}
+
+/* Encodes texts [n] and maps the vectors. */
+static cq_status encode_texts(cq_cached_encoder *store, const cq_slice *texts, size_t n, const cq_align_options *o,
+                              cq_context *ctx, cq_error *error) {
+  const cq_status status = cq_cached_encoder_prepare(store, texts, n, ctx, tell_encoding, (void *)(uintptr_t)o, error);
+  return status ? status : cq_cached_encoder_map(store, error);
+}
+
+/* All sentences of both sides. */
+static cq_status encode_sentences(cq_cached_encoder *store, const cq_alignment *a, const cq_align_options *o,
+                                  cq_context *ctx, cq_error *error) {
+  size_t n = 0, at = 0;
+  for (int side = 0; side < 2; side++)
+    for (size_t d = 0; d < a->sides[side].n; d++) n += a->sides[side].items[d].n;
+  cq_slice *texts = cq_alloc_array(n, sizeof *texts);
+  if (!texts) return cq_fail_memory(error, "sentences");
+  for (int side = 0; side < 2; side++)
+    for (size_t d = 0; d < a->sides[side].n; d++)
+      for (size_t i = 0; i < a->sides[side].items[d].n; i++)
+        texts[at++] = cq_align_text(&a->sides[side].items[d], i, 1);
+  const cq_status status = encode_texts(store, texts, n, o, ctx, error);
+  cq_free(texts);
+  return status;
+}
+
+static cq_status take_means(cq_align_documents *side, const cq_cached_encoder *store, cq_error *error) {
+  const size_t dim = (size_t)store->dim;
+  for (size_t d = 0; d < side->n; d++) {
+    cq_align_document *document = &side->items[d];
+    document->mean = cq_alloc_array_zeroed(dim, sizeof *document->mean);
+    if (!document->mean) return cq_fail_memory(error, "documents");
+    for (size_t i = 0; i < document->n; i++) {
+      const float *x = cq_cached_encoder_vector(store, cq_align_text(document, i, 1));
+      for (size_t j = 0; j < dim; j++) document->mean[j] += x[j];
+    }
+    cq_align_unit(document->mean, dim);
+  }
+  return CQ_OK;
+}
+
+static cq_status make_side(cq_align_side *out, const cq_align_document *d, const cq_cached_encoder *store,
+                           size_t max_group, cq_error *error) {
+  const size_t dim = (size_t)store->dim;
+  const cq_status status = cq_align_side_new(out, d->n, dim, max_group, error);
+  for (size_t i = 0; !status && i < d->n; i++) {
+    const cq_slice text = cq_align_text(d, i, 1);
+    float *x = cq_align_group(out, i + 1, 1);
+    memcpy(x, cq_cached_encoder_vector(store, text), dim * sizeof *x);
+    cq_align_unit(x, dim);
+    out->begins[i + 1] = out->begins[i] + (double)text.n + 1;
+  }
+  if (!status) cq_align_side_join(out);
+  return status;
+}
+
+/* --- groups --- */
+
+typedef struct group_texts {
+  const cq_align_document *const *documents; /* [2] */
+  const cq_align_options *o;
+  cq_context *ctx;
+} group_texts;
+
+static cq_status encode_groups(void *context, cq_align_side sides[2], uint8_t *const wanted[2], cq_error *error) {
+  const group_texts *g = context;
+  const size_t dim = sides[0].dim, max = sides[0].max_group;
+  size_t n = 0;
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < sides[side].n * max; i++) n += wanted[side][i];
+  if (n == 0) return CQ_OK;
+  cq_slice *texts = cq_alloc_array(n, sizeof *texts);
+  float **places = cq_alloc_array(n, sizeof *places);
+  cq_cached_encoder store = {0};
+  cq_status status = texts && places ? CQ_OK : cq_fail_memory(error, "groups of sentences");
+  if (!status) status = open_encoder(&store, g->o, error);
+  n = 0;
+  for (int side = 0; !status && side < 2; side++) {
+    for (size_t i = 0; i < sides[side].n * max; i++) {
+      if (!wanted[side][i]) continue;
+      const size_t end = i / max + 1, k = i % max + 1;
+      texts[n] = cq_align_text(g->documents[side], end - k, k), places[n++] = cq_align_group(&sides[side], end, k);
+    }
+  }
+  if (!status) status = encode_texts(&store, texts, n, g->o, g->ctx, error);
+  for (size_t i = 0; !status && i < n; i++) {
+    memcpy(places[i], cq_cached_encoder_vector(&store, texts[i]), dim * sizeof(float));
+    cq_align_unit(places[i], dim);
+  }
+  cq_cached_encoder_close(&store);
+  cq_free(texts), cq_free(places);
+  return status;
+}
+
+/* --- a pair of documents --- */
+
+static void tell_gaps(const cq_aligned *p, const cq_align_document *const documents[2], const cq_align_options *o) {
+  for (size_t first = 0, last; first < p->n_beads; first = last) {
+    const bool of_source = p->beads[first].n_target == 0;
+    for (last = first; last < p->n_beads; last++)
+      if (p->beads[last].n_source && p->beads[last].n_target)
+        break;
+      else if ((p->beads[last].n_target == 0) != of_source)
+        break;
+    const cq_bead *b = &p->beads[first];
+    if (last - first >= LONG_GAP)
+      CQ_NOTIFY(o, "%s: sentences %" PRIu32 " to %" PRIu32 " have no translation in the other document",
+                documents[!of_source]->id, (of_source ? b->source : b->target) + 1,
+                (of_source ? b->source : b->target) + (uint32_t)(last - first));
+    if (last == first) last++;
+  }
+}
+
+static void tell_verdict(const cq_align_verdict *v, const cq_align_document *const documents[2],
+                         const cq_align_options *o) {
+  if (v->is_too_short)
+    CQ_NOTIFY(o, "%s: too few sentences to say whether the two documents are translations of each other",
+              documents[0]->id);
+  for (size_t i = 0; !v->is_unrelated && i < v->n_moved; i++)
+    CQ_NOTIFY(o, "another order: sentences %" PRIu32 " to %" PRIu32 " of %s stand at %" PRIu32 " to %" PRIu32 " of %s",
+              v->moved[i].source + 1, v->moved[i].source + v->moved[i].n_source, documents[0]->id,
+              v->moved[i].target + 1, v->moved[i].target + v->moved[i].n_target, documents[1]->id);
+  if (!v->is_unrelated && strcmp(documents[0]->text, documents[1]->text) == 0)
+    CQ_NOTIFY(o, "%s and %s have the same text", documents[0]->id, documents[1]->id);
+}
+
+/* *related false: the documents are not translations of each other. */
+static cq_status align_documents(cq_aligned *p, bool *related, const cq_alignment *a, const cq_cached_encoder *store,
+                                 const cq_align_options *o, cq_context *ctx, cq_error *error) {
+  const cq_align_document *const documents[2] = {&a->sides[0].items[p->documents[0]],
+                                                 &a->sides[1].items[p->documents[1]]};
+  group_texts groups = {documents, o, ctx};
+  cq_align_side sides[2] = {{0}};
+  cq_align_verdict verdict = {0};
+  float *weights = NULL;
+  cq_status status = make_side(&sides[0], documents[0], store, o->max_group, error);
+  if (!status) status = make_side(&sides[1], documents[1], store, o->max_group, error);
+  if (!status) status = cq_align_shared_words(&weights, sides, documents, error);
+  if (!status) status = cq_align_path(&p->beads, &p->n_beads, sides, weights, encode_groups, &groups, ctx, error);
+  if (!status) status = cq_align_check(&verdict, sides, p->beads, p->n_beads, ctx, error);
+  *related = !verdict.is_unrelated;
+  if (!status) tell_verdict(&verdict, documents, o);
+  if (!status && *related)
+    tell_gaps(p, documents, o);
+  else if (!status)
+    CQ_NOTIFY(o,
+              "%s and %s are not translations of each other: of %zu pairs of most similar sentences, %zu are in order",
+              documents[0]->id, documents[1]->id, verdict.n_anchors, verdict.n_in_order);
+  cq_free(weights), cq_free(verdict.moved);
+  cq_align_side_free(&sides[0]), cq_align_side_free(&sides[1]);
+  return status;
+}
+
+static cq_status align_pairs(cq_alignment *a, const cq_cached_encoder *store, const cq_align_options *o,
+                             cq_context *ctx, cq_error *error) {
+  cq_status status = CQ_OK;
+  size_t n = 0;
+  for (size_t i = 0; !status && i < a->n_pairs; i++) {
+    bool related = true;
+    status = align_documents(&a->pairs[i], &related, a, store, o, ctx, error);
+    if (!status && related)
+      a->pairs[n++] = a->pairs[i];
+    else
+      cq_free(a->pairs[i].beads), a->pairs[i].beads = NULL;
+    if (!status && a->n_pairs > 1 && o->progress && !o->progress(o->progress_context, "align", i + 1, a->n_pairs))
+      status = cq_fail(error, CQ_ERR_STOPPED, "stopped while aligning; the vectors so far are kept");
+  }
+  if (!status && (a->sides[0].n > 1 || a->sides[1].n > 1))
+    CQ_NOTIFY(o, "%zu pairs of documents; %zu of %s and %zu of %s are left", n, a->sides[0].n - n, o->source,
+              a->sides[1].n - n, o->target);
+  a->n_pairs = n;
+  return status;
+}
+
+cq_status cq_align(cq_alignment **out, const cq_align_options *options, cq_context *ctx, cq_error *error) {
+  cq_align_options taken;
+  cq_documents_options documents;
+  cq_cached_encoder store = {0};
+  *out = NULL;
+  cq_status status = cq_options_take(&taken, &cq_group_align, options, error);
+  if (!status) status = cq_options_take_part(&documents, parts, &taken, error);
+  if (status) return status;
+  taken.documents = &documents;
+  cq_alignment *a = cq_alloc_zeroed(sizeof *a);
+  if (!a) return cq_fail_memory(error, "an alignment");
+  for (int side = 0; !status && side < 2; side++) {
+    status = cq_align_documents_read(&a->sides[side], &taken, (cq_side)side, error);
+    if (!status) cq_slice_copy(a->languages[side], sizeof *a->languages, cq_slice_of(a->sides[side].items->language));
+  }
+  if (!status) status = open_encoder(&store, &taken, error);
+  if (!status) status = encode_sentences(&store, a, &taken, ctx, error);
+  cq_cached_encoder_dismiss(&store);
+  for (int side = 0; !status && side < 2; side++) status = take_means(&a->sides[side], &store, error);
+  if (!status) status = cq_align_pair_documents(&a->pairs, &a->n_pairs, a, (size_t)store.dim, ctx, error);
+  if (!status) status = align_pairs(a, &store, &taken, ctx, error);
+  cq_cached_encoder_close(&store);
+  if (status) cq_alignment_free(a);
+  *out = status ? NULL : a;
+  return status;
+}
+
+void cq_alignment_free(cq_alignment *a) {
+  if (!a) return;
+  for (size_t i = 0; i < a->n_pairs; i++) cq_free(a->pairs[i].beads);
+  cq_free(a->pairs);
+  cq_align_documents_free(&a->sides[0]), cq_align_documents_free(&a->sides[1]);
+  cq_free(a);
+}
+
+size_t cq_alignment_n_documents(const cq_alignment *a) {
+  return a->n_pairs;
+}
+
+const cq_bead *cq_alignment_beads(size_t *n, const cq_alignment *a, size_t document) {
+  *n = a->pairs[document].n_beads;
+  return a->pairs[document].beads;
+}
+
+static const cq_align_document *document_of(const cq_alignment *a, size_t document, cq_side side) {
+  return &a->sides[side].items[a->pairs[document].documents[side]];
+}
+
+cq_slice cq_alignment_text(const cq_alignment *a, size_t document, cq_side side, uint32_t first, uint32_t n) {
+  return n ? cq_align_text(document_of(a, document, side), first, n) : (cq_slice){"", 0};
+}
+
+cq_slice cq_alignment_id(const cq_alignment *a, size_t document, cq_side side) {
+  return cq_slice_of(document_of(a, document, side)->id);
+}
