@@ -64,7 +64,7 @@ CQ_API void cq_alignment_free(cq_alignment *alignment);
 CQ_API size_t cq_alignment_n_documents(const cq_alignment *alignment);
 /** The beads of a pair of documents, in order; borrowed. */
 CQ_API const cq_bead *cq_alignment_beads(size_t *n, const cq_alignment *alignment, size_t document);
-/** The text of a group of n sentences, as it stands in the document; line ends within it are blanks. Borrowed. */
+/** The text of a group of n sentences, as it stands in the document, but one blank for several. Borrowed. */
 CQ_API cq_slice cq_alignment_text(const cq_alignment *alignment, size_t document, cq_side side, uint32_t first,
                                   uint32_t n);
 /** A document's id. */

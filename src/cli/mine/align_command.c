@@ -33,8 +33,8 @@ static void report(const cq_alignment *a) {
       n_alone[0] += !beads[k].n_target, n_alone[1] += !beads[k].n_source;
     }
   }
-  cli_note("%zu pairs; without a translation: %zu sentences of the source, %zu of the target", n_pairs, n_alone[0],
-           n_alone[1]);
+  cli_note("%zu pair%s; sentences without a translation: %zu of the source, %zu of the target", n_pairs,
+           n_pairs == 1 ? "" : "s", n_alone[0], n_alone[1]);
 }
 
 static int run_align(const cli_call *call) {

@@ -8,7 +8,7 @@
 #include "recipe/encode/cached_encoder.h"
 
 typedef struct cq_align_document {
-  char *id, *text; /* ends of lines within sentences are blanks */
+  char *id, *text; /* the sentences, one blank between them where there was any */
   char language[32];
   cq_sentence *sentences;
   uint32_t *numbers; /* from 0: of sentences, or of their lines */

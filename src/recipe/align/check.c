@@ -89,19 +89,20 @@ static cq_status find_moved(cq_align_verdict *v, const anchor *anchors, size_t n
   v->moved = cq_alloc_array(n / RUN + 1, sizeof *v->moved);
   cq_status status = at && v->moved ? CQ_OK : cq_fail_memory(error, "anchors");
   for (size_t first = 0, k; !status && first < n; first = k) {
-    const anchor *a = &anchors[first], *last = a;
+    const anchor *last = NULL;
     size_t n_run = 0;
-    for (k = first; k < n; k++) {
+    for (k = first; k < n && (!last || anchors[k].i - last->i <= 2 * FAR); k++) {
       const anchor *next = &anchors[k];
-      const double off = fabs((double)next->j - at[next->i]);
-      if (off <= FAR) break; /* it is on the path */
-      if (k > first && (next->j <= last->j || next->j - last->j > 2 * FAR || next->i - last->i > 2 * FAR)) break;
-      last = next, n_run++;
+      const bool is_far = fabs((double)next->j - at[next->i]) > FAR;
+      const bool goes_on = !last || (next->j > last->j && next->j - last->j <= 2 * FAR);
+      if (is_far && goes_on) last = next, n_run++;
+      if (!n_run) first = k + 1;
     }
     if (n_run >= RUN)
-      v->moved[v->n_moved++] = (cq_bead){
-          .source = a->i, .n_source = last->i - a->i + 1, .target = a->j, .n_target = last->j - a->j + 1, .score = 0};
-    if (k == first) k++;
+      v->moved[v->n_moved++] = (cq_bead){.source = anchors[first].i,
+                                         .n_source = last->i - anchors[first].i + 1,
+                                         .target = anchors[first].j,
+                                         .n_target = last->j - anchors[first].j + 1};
   }
   cq_free(at);
   return status;

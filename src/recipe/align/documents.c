@@ -1,4 +1,4 @@
-/* Documents in sentences: read, split, and the ends of lines within a sentence made blanks. See alignment.h. */
+/* Documents in sentences: read, split, and all blanks within and between sentences made one. See alignment.h. */
 #include "recipe/align/alignment.h"
 
 #include "base/error.h"
@@ -48,6 +48,24 @@ static cq_status take_sentences(cq_align_document *d, cq_slice text, cq_sentence
   return CQ_OK;
 }
 
+/* Keeps the sentences alone, in place: one blank for several, also between sentences where there is any. */
+static void compact(cq_align_document *d) {
+  size_t n = 0, last_end = 0;
+  for (size_t i = 0; i < d->n; i++) {
+    cq_sentence *s = &d->sentences[i];
+    const size_t begin = n + (i && s->begin > last_end);
+    last_end = s->end;
+    if (begin > n) d->text[n++] = ' ';
+    for (size_t at = s->begin; at < s->end; at++)
+      if (!cq_is_blank(d->text[at]))
+        d->text[n++] = d->text[at];
+      else if (!cq_is_blank(d->text[at - 1]))
+        d->text[n++] = ' ';
+    s->begin = begin, s->end = n;
+  }
+  d->text[n] = '\0';
+}
+
 static cq_status take_document(cq_align_document *d, const cq_document *from, const cq_align_options *o, cq_side side,
                                cq_sentence_splitter *splitter, cq_error *error) {
   const cq_slice language = o->n_languages == 2 ? cq_slice_of(o->languages[side]) : from->language;
@@ -58,8 +76,7 @@ static cq_status take_document(cq_align_document *d, const cq_document *from, co
   if (from->text.n > UINT32_MAX) return cq_fail(error, CQ_ERR_LIMIT, "%s: more than 4 GiB of text", d->id);
   const cq_slice text = {d->text, from->text.n};
   const cq_status status = o->lines ? take_lines(d, text, error) : take_sentences(d, text, splitter, error);
-  for (size_t i = 0; i < text.n; i++)
-    if (cq_is_blank(d->text[i])) d->text[i] = ' ';
+  if (!status) compact(d);
   return status;
 }
 

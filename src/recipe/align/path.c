@@ -10,8 +10,13 @@
 #include <string.h>
 
 enum { COARSEST = 256, RADIUS = 10, MAX_TYPES = CQ_ALIGN_MAX_GROUP * CQ_ALIGN_MAX_GROUP };
-#define NAMES  (0.05F / 3)
+#define CHANCE 0.45F
+#define NEXT   0.5F
+#define NAMES  0.05F
+#define LENGTH 0.6
 #define SIZE   0.35
+#define UNEVEN 0.02 /* less for a bead of different numbers of sentences */
+#define ALONE  (-0.015)
 #define NEARLY 0.2 /* a path is nearly as good as the best when it scores that much less */
 
 /* --- the band: for each row i of nodes, 0 to n, those from lo[i] to hi[i] of 0 to m --- */
@@ -84,6 +89,7 @@ typedef struct problem {
   bead_type types[MAX_TYPES];
   size_t n_types;
   float *scores;
+  double alone; /* the score of a sentence without a translation */
 } problem;
 
 static bool bead_begins(const problem *p, size_t i, size_t j, size_t t) {
@@ -108,8 +114,8 @@ static void run_forward(double *best, const problem *p) {
     for (size_t j = b->lo[i]; j <= b->hi[i]; j++) {
       const size_t cell = cell_of(b, i, j);
       double top = i || j ? -INFINITY : 0;
-      if (i && band_has(b, i - 1, j)) top = fmax(top, best[cell_of(b, i - 1, j)]);
-      if (j > b->lo[i]) top = fmax(top, best[cell - 1]);
+      if (i && band_has(b, i - 1, j)) top = fmax(top, best[cell_of(b, i - 1, j)] + p->alone);
+      if (j > b->lo[i]) top = fmax(top, best[cell - 1] + p->alone);
       for (size_t t = 0; t < p->n_types; t++)
         if (bead_begins(p, i, j, t))
           top = fmax(top, best[cell_of(b, i - p->types[t].a, j - p->types[t].b)] + p->scores[cell * p->n_types + t]);
@@ -127,8 +133,8 @@ static void run_backward(double *best, const problem *p) {
     for (size_t j = b->hi[i] + 1; j-- > b->lo[i];) {
       const size_t cell = cell_of(b, i, j);
       const double here = best[cell];
-      if (i && band_has(b, i - 1, j)) best[cell_of(b, i - 1, j)] = fmax(best[cell_of(b, i - 1, j)], here);
-      if (j > b->lo[i]) best[cell - 1] = fmax(best[cell - 1], here);
+      if (i && band_has(b, i - 1, j)) best[cell_of(b, i - 1, j)] = fmax(best[cell_of(b, i - 1, j)], here + p->alone);
+      if (j > b->lo[i]) best[cell - 1] = fmax(best[cell - 1], here + p->alone);
       for (size_t t = 0; t < p->n_types; t++) {
         if (!bead_begins(p, i, j, t)) continue;
         double *before = &best[cell_of(b, i - p->types[t].a, j - p->types[t].b)];
@@ -147,7 +153,8 @@ static size_t step_to(const double *best, const problem *p, size_t i, size_t j) 
     if (bead_begins(p, i, j, t) &&
         best[cell_of(b, i - p->types[t].a, j - p->types[t].b)] + p->scores[cell * p->n_types + t] >= best[cell])
       return t;
-  return i && band_has(b, i - 1, j) && best[cell_of(b, i - 1, j)] >= best[cell] ? p->n_types : p->n_types + 1;
+  return i && band_has(b, i - 1, j) && best[cell_of(b, i - 1, j)] + p->alone >= best[cell] ? p->n_types
+                                                                                           : p->n_types + 1;
 }
 
 /* --- the levels --- */
@@ -254,12 +261,11 @@ static cq_status find_band(band *out, const level l[2], size_t dim, cq_error *er
 /* --- the beads --- */
 
 /* singles [cells, 2 * max_group]: the cosine of the group of a source sentences that ends at a node with the target
- * sentence that ends there, at a - 1; that of b target sentences with the source sentence, at max_group + b - 1. shared
- * [cells]: the weight of the words that the two sentences have in common. */
+ * sentence that ends there, at a - 1; that of b target sentences with the source sentence, at max_group + b - 1. */
 typedef struct scoring {
   const cq_align_side *x, *y;
   problem *p;
-  float *singles, *shared;
+  float *singles;
   const float *word_weights;
   double scale; /* of the source's lengths */
 } scoring;
@@ -268,18 +274,22 @@ static float group_cosine(const scoring *s, size_t i, size_t a, size_t j, size_t
   return cq_kernels_best()->dot(cq_align_group(s->x, i, a), cq_align_group(s->y, j, b), (int64_t)s->x->dim);
 }
 
-static float shared_weight(const scoring *s, size_t i, size_t j) {
+/* Whether one of the sentences from `first` to before `end` has a word. */
+static bool has_word(const cq_align_side *s, size_t first, size_t end, uint32_t word) {
+  for (size_t i = s->word_starts[first]; i < s->word_starts[end]; i++)
+    if (s->words[i] == word) return true;
+  return false;
+}
+
+/* The weight of the distinct words that two groups have in common. */
+static float shared_weight(const scoring *s, size_t i, size_t a, size_t j, size_t b) {
   const cq_align_side *x = s->x, *y = s->y;
   float sum = 0;
-  if (!x->word_starts || !y->word_starts) return 0;
-  size_t u = x->word_starts[i - 1], v = y->word_starts[j - 1];
-  while (u < x->word_starts[i] && v < y->word_starts[j]) {
-    if (x->words[u] == y->words[v]) sum += s->word_weights[x->words[u]];
-    if (x->words[u] <= y->words[v])
-      u++;
-    else
-      v++;
-  }
+  if (!x->word_starts || !y->word_starts || y->word_starts[j - b] == y->word_starts[j]) return 0;
+  for (size_t k = i - a; k < i; k++)
+    for (size_t u = x->word_starts[k]; u < x->word_starts[k + 1]; u++)
+      if (has_word(y, j - b, j, x->words[u]) && !has_word(x, i - a, k, x->words[u]))
+        sum += s->word_weights[x->words[u]];
   return sum;
 }
 
@@ -295,7 +305,6 @@ static void score_singles(void *context, size_t item, int worker) {
       of[k - 1] = k <= i ? group_cosine(s, i, k, j, 1) : 0;
       of[max + k - 1] = k == 1 ? of[0] : k <= j ? group_cosine(s, i, 1, j, k) : 0;
     }
-    s->shared[cell] = shared_weight(s, i, j);
   }
 }
 
@@ -331,12 +340,10 @@ static float score_bead(const scoring *s, size_t i, size_t j, bead_type type) {
   const float chance = (s->x->chance[(i - 1) * max + a - 1] + s->y->chance[(j - 1) * max + b - 1]) / 2;
   const double source = 1 + s->scale * (s->x->begins[i] - s->x->begins[i - a]);
   const double target = 1 + s->y->begins[j] - s->y->begins[j - b];
-  float shared = 0;
-  for (size_t u = i - a + 1; u <= i; u++)
-    for (size_t v = j - b + 1; v <= j; v++)
-      shared += band_has(&s->p->band, u, v) ? s->shared[cell_of(&s->p->band, u, v)] : shared_weight(s, u, v);
-  const float above = cosine_at(s, i, a, j, b) - chance / 2 - next / 2 + NAMES * shared;
-  return (float)(above * log2(1 + fmin(source, target) / fmax(source, target)) * pow((double)(a + b) / 2, SIZE));
+  const float above = cosine_at(s, i, a, j, b) - CHANCE * chance - NEXT * next + NAMES * shared_weight(s, i, a, j, b);
+  return (float)(above * pow(log2(1 + fmin(source, target) / fmax(source, target)), LENGTH) *
+                     pow((double)(a + b) / 2, SIZE) -
+                 (a == b ? 0 : UNEVEN));
 }
 
 static void score_row(void *context, size_t item, int worker) {
@@ -381,7 +388,7 @@ static cq_status mark_wanted(uint8_t *const wanted[2], const problem *p, size_t 
 
 /* 1-1, 1-2, ... at most max sentences on a side and max + 2 in all. */
 static void set_types(problem *p, size_t max) {
-  p->n_types = 0;
+  p->n_types = 0, p->alone = ALONE;
   for (size_t a = 1; a <= max; a++)
     for (size_t b = 1; b <= max && a + b <= max + 2; b++) p->types[p->n_types++] = (bead_type){(uint8_t)a, (uint8_t)b};
 }
@@ -443,15 +450,14 @@ cq_status cq_align_path(cq_bead **out, size_t *n, cq_align_side sides[2], const 
   if (!status) {
     const size_t n_cells = p.band.at[p.band.n + 1];
     s.singles = cq_alloc_array_zeroed(n_cells, 2 * max * sizeof *s.singles);
-    s.shared = cq_alloc_array_zeroed(n_cells, sizeof *s.shared);
     s.scale = sides[0].begins[sides[0].n] > 0 ? sides[1].begins[sides[1].n] / sides[0].begins[sides[0].n] : 1;
-    if (!s.singles || !s.shared) status = cq_fail_memory(error, "the cosines of an alignment");
+    if (!s.singles) status = cq_fail_memory(error, "the cosines of an alignment");
   }
   if (!status) status = cq_align_set_chance(sides, error);
   if (!status) score_beads(&s, ctx);
   if (!status && encode) status = encode_wanted(&s, sides, encode, context, ctx, error);
   if (!status) status = read_beads(out, n, &s, error);
-  cq_free(s.singles), cq_free(s.shared);
+  cq_free(s.singles);
   problem_free(&p);
   return status;
 }

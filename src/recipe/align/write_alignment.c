@@ -22,7 +22,12 @@ static writing writing_of(const char *path) {
 
 cq_status cq_alignment_check_path(const char *path, cq_error *error) {
   cq_pair_format format;
-  return writing_of(path) == AS_PAIRS ? cq_pair_format_of(&format, path, error) : cq_text_writer_check(path, error);
+  if (writing_of(path) != AS_PAIRS) return cq_text_writer_check(path, error);
+  return cq_pair_format_of(&format, path, NULL)
+             ? cq_fail_file(error, CQ_ERR_ARGUMENT, path,
+                            "alignments are not written under such a name; endings that are: .tsv, .jsonl, .tmx, "
+                            ".moses, .csv, .po, .xlf, .beads, .html, each also with .gz or .zst")
+             : CQ_OK;
 }
 
 /* --- numbers --- */
