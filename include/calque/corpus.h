@@ -163,6 +163,10 @@ typedef struct cq_corpus_dedup_options {
   void *progress_context;
   const char *const *languages; /**< codes of the columns, for an output that names them */
   size_t n_languages;
+  /** Drop rows of this similarity to an earlier one, too: the Jaccard similarity of their sequences of four letters and
+   * digits, estimated by MinHash (Broder 1997); 64 bytes of memory a row; 0: none */
+  double near;
+  const char *rejected; /**< as for cq_corpus_filter() */
 } cq_corpus_dedup_options;
 CQ_DEFAULT_OPTIONS(cq_corpus_dedup_options, cq_corpus_dedup_default_options, corpus_dedup) /**< group "corpus-dedup" */
 
@@ -215,6 +219,9 @@ typedef struct cq_corpus_filter_options {
   double min_cosine;
   cq_corpus_cosines_fn cosines;
   void *cosines_context;
+  uint64_t max_word;     /**< longest word between blanks, in characters; not in scripts without blanks; 0: any */
+  double min_letters;    /**< smallest share of letters among a side's characters other than blanks; 0: any */
+  double max_repetition; /**< largest share of repeated sequences of three words, in sides of ten or more; 1: any */
 } cq_corpus_filter_options;
 /** Group "corpus-filter". */
 CQ_DEFAULT_OPTIONS(cq_corpus_filter_options, cq_corpus_filter_default_options, corpus_filter)

@@ -4,6 +4,7 @@
 #include "base/random.h"
 #include "corpus/format.h"
 #include "corpus/key.h"
+#include "corpus/near_duplicates.h"
 
 static const char *const repeats_names[] = {"row", "any", "first", "second", NULL};
 
@@ -16,6 +17,12 @@ static const cq_option option_rows[] = {
     {CQ_CHOICE(O, "by", repeats, CHANGES, CQ_REPEATS_ROW, repeats_names, "WHAT",
                "what must repeat an earlier row: the row as a whole, any of its sides, the first or the second")},
     CQ_CORPUS_MATCH_ROW(O, CQ_CORPUS_NORMALIZED),
+    {CQ_NUMBER(O, "near", near, CHANGES, 0, 0, 1, "S",
+               "also drop rows that are nearly as an earlier one: of this similarity, the share of common sequences of "
+               "four characters (MinHash); 0.8 is usual. Of pairs at S, two of three are found, above nearly all, far "
+               "below nearly none; 0: none"),
+     .flags = CQ_OPTION_BELOW_MAX},
+    CQ_CORPUS_REJECTED_ROW(O),
     CQ_CORPUS_OUTPUT_ROWS(O),
 };
 #undef O
@@ -24,6 +31,7 @@ const cq_option_group cq_group_corpus_dedup = CQ_CORPUS_GROUP("corpus-dedup", cq
 typedef struct dedup {
   const cq_corpus_dedup_options *o;
   cq_key_set held_out, seen; /* seen: of rows or of sides */
+  cq_near_duplicates near;
   cq_builder room;
   uint64_t keys[CQ_ROW_MAX]; /* of a row's sides */
 } dedup;
@@ -68,6 +76,16 @@ static bool see_side(bool *repeats, dedup *d, const cq_row *row, size_t c) {
   return stored;
 }
 
+static cq_status check_nearly(const char **why, dedup *d, const cq_row *row, cq_error *error) {
+  bool is = false;
+  cq_builder_clear(&d->room);
+  for (size_t c = 0; c < row->n; c++) cq_key_text(&d->room, row->columns[c], CQ_CORPUS_NORMALIZED);
+  if (d->room.failed || !cq_near_duplicates_see(&is, &d->near, cq_built(&d->room)))
+    return cq_fail_memory(error, "sentences that were seen");
+  if (is) *why = "nearly repeated";
+  return CQ_OK;
+}
+
 /* Held-out rows are not remembered. */
 static cq_status check_repetition(const char **why, void *context, cq_row *row, cq_error *error) {
   dedup *d = context;
@@ -90,7 +108,7 @@ static cq_status check_repetition(const char **why, void *context, cq_row *row, 
   }
   if (!stored) return cq_fail_memory(error, "sentences that were seen");
   if (repeats) *why = "repeated";
-  return CQ_OK;
+  return repeats || d->o->near <= 0 ? CQ_OK : check_nearly(why, d, row, error);
 }
 
 cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_options *options, cq_error *error) {
@@ -99,13 +117,16 @@ cq_status cq_corpus_dedup(cq_corpus_counts *counts, const cq_corpus_dedup_option
   cq_status status = cq_options_take(&o, &cq_group_corpus_dedup, options, error);
   if (status) return status;
   dedup d = {.o = &o};
-  const cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  cq_corpus_flow flow = CQ_CORPUS_FLOW(&o);
+  flow.rejected = o.rejected;
+  if (o.near > 0) d.near = cq_near_duplicates_of(o.near);
   cq_source rows = CQ_SOURCE(o.inputs, o.n_inputs, 2, &flow, counts);
   status = cq_corpus_check_inputs(o.inputs, o.n_inputs, o.held_out, o.n_held_out, error);
   if (!status) status = read_held_out(&d, error);
   if (!status) status = cq_corpus_choose(&rows, check_repetition, &d, error);
   cq_key_set_free(&d.seen);
   cq_key_set_free(&d.held_out);
+  cq_key_set_free(&d.near.keys);
   cq_builder_free(&d.room);
   return status;
 }

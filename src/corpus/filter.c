@@ -10,6 +10,7 @@
 #include "text/identify.h"
 #include "text/pair_filter.h"
 #include "text/script.h"
+#include "text/unicode.h"
 
 #include <string.h>
 
@@ -30,8 +31,7 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "other-language", other_language, CHANGES, 0, 0, 1, "P",
                "drop rows if a side is identified, with a probability of P or more, as a language other than in "
                "--languages; 0: none. 0.9 drops 3 of 1,000 correct rows")},
-    {CQ_TEXT(O, "rejected", rejected, KEEPS, "FILE", "write each dropped row here: the reason, a tab, the row"),
-     .otherwise = "none"},
+    CQ_CORPUS_REJECTED_ROW(O),
     {CQ_CHOICES(
         O, "clean", clean, CHANGES, cq_cleanings, "KIND,...",
         "first remove from text of user interfaces: markup, accelerators (_File, &File), placeholders (%s, {name}, "
@@ -43,6 +43,12 @@ static const cq_option option_rows[] = {
     {CQ_NUMBER(O, "min-cosine", min_cosine, CHANGES, -1, -1, 1, "X",
                "with a model: drop rows whose sides have a lower cosine"),
      .otherwise = "any"},
+    {CQ_COUNT(O, "max-word", max_word, CHANGES, 0, 0, 0, "N",
+              "drop rows with a longer word, in characters, where words have blanks between them; 0: any")},
+    {CQ_NUMBER(O, "min-letters", min_letters, CHANGES, 0, 0, 1, "SHARE",
+               "drop rows with a side that has fewer letters among its characters other than blanks; 0: any")},
+    {CQ_NUMBER(O, "max-repetition", max_repetition, CHANGES, 1, 0, 1, "SHARE",
+               "drop rows with a side of ten words or more with more of its three words in a row repeated; 1: any")},
 };
 #undef O
 static cq_status check_filter_options(const void *options, cq_error *error) {
@@ -73,6 +79,7 @@ typedef struct filter {
   cq_builder keys;
   cq_builder line, room[2];
   cq_key_set sources, pairs; /* that are kept */
+  cq_key_set seen;           /* words of a side */
 } filter;
 
 /* Cleans a row's columns, and makes its line of them. */
@@ -91,6 +98,40 @@ static bool clean_row(filter *f, cq_row *row) {
     row->columns[c] = (cq_slice){row->line.data + begin, ends[c] - begin};
   }
   return true;
+}
+
+/* The share of a side's sequences of three words that stood in it before. */
+static double repetition_of(filter *f, cq_slice side) {
+  uint64_t words[3] = {0, 0, 0};
+  size_t n_words = 0, n_repeated = 0;
+  cq_key_set_free(&f->seen);
+  for (size_t begin = 0, end; begin < side.n; begin = end + 1) {
+    for (end = begin; end < side.n && !cq_is_blank(side.data[end]);) end++;
+    if (end == begin) continue;
+    words[0] = words[1], words[1] = words[2], words[2] = cq_hash64(side.data + begin, end - begin, 0);
+    bool is_new = true;
+    if (++n_words >= 3 && cq_key_set_put(&is_new, &f->seen, cq_hash64((const char *)words, sizeof words, 0)))
+      n_repeated += !is_new;
+  }
+  return n_words < 10 ? 0 : (double)n_repeated / (double)(n_words - 2);
+}
+
+/* Why a side alone is no sentence; NULL: nothing is wrong. */
+static const char *fault_of(filter *f, cq_slice side) {
+  const cq_corpus_filter_options *o = f->o;
+  size_t n_letters = 0, n_characters = 0, n_word = 0, longest = 0;
+  if (!o->max_word && o->min_letters <= 0 && o->max_repetition >= 1) return NULL;
+  const bool has_blanks = !cq_script_has_no_spaces(cq_script_of(side));
+  cq_slice rest = side;
+  for (uint32_t c; cq_utf8_next(&c, &rest);) {
+    const bool is_blank = cq_char_is_whitespace(c);
+    n_word = is_blank || !has_blanks ? 0 : n_word + 1;
+    if (n_word > longest) longest = n_word;
+    n_characters += !is_blank, n_letters += cq_char_is_letter(c) || cq_char_is_mark(c);
+  }
+  if (o->max_word && longest > o->max_word) return "a long word";
+  if (side.n && (double)n_letters < o->min_letters * (double)n_characters) return "few letters";
+  return o->max_repetition < 1 && repetition_of(f, side) > o->max_repetition ? "repetitions" : NULL;
 }
 
 /* Small differences mean nothing in short sentences, so ten characters are added to both lengths. */
@@ -148,6 +189,7 @@ static cq_status check_translation(const char **why, void *context, cq_row *row,
     if (o->max_characters && f->characters[c] > o->max_characters) *why = *why ? *why : "too long";
   }
   if (!*why && o->max_ratio > 0 && is_lopsided(f, row->n)) *why = "lengths too different";
+  for (size_t c = 0; c < row->n && !*why; c++) *why = fault_of(f, cq_slice_trimmed(row->columns[c]));
   if (!*why && is_foreign(f, row)) *why = "another script";
   if (!*why && o->other_language > 0 && is_other_language(f, row)) *why = "another language";
   if (!*why && !o->keep_identical) failed = !cq_key_some_equal(&identical, row->columns, row->n, &f->keys);
@@ -181,6 +223,7 @@ cq_status cq_corpus_filter(cq_corpus_counts *counts, const cq_corpus_filter_opti
   cq_builder_free(&f.line);
   cq_key_set_free(&f.sources);
   cq_key_set_free(&f.pairs);
+  cq_key_set_free(&f.seen);
   for (size_t i = 0; i < 2; i++) cq_builder_free(&f.room[i]);
   return status;
 }

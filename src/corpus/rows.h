@@ -42,6 +42,11 @@ extern const cq_option_group cq_group_corpus_convert, cq_group_corpus_dedup, cq_
              "language codes of the columns, for .tmx, .xlf, .po, and the first line of .csv"),                        \
         .letter = 'l', .flags = CQ_OPTION_COMMAS, .otherwise = "as the input names them"                               \
   }
+#define CQ_CORPUS_REJECTED_ROW(owner)                                                                                  \
+  {                                                                                                                    \
+    CQ_TEXT(owner, "rejected", rejected, KEEPS, "FILE", "write each dropped row here: the reason, a tab, the row"),    \
+        .otherwise = "none"                                                                                            \
+  }
 #define CQ_CORPUS_MATCH_ROW(owner, value)                                                                              \
   {                                                                                                                    \
     CQ_CHOICE(owner, "match", match, CHANGES, value, cq_corpus_matches, "HOW",                                         \

@@ -86,3 +86,5 @@ expect 2 $align --languages en en.txt de.txt
 stderr_has "needs two codes"
 expect 2 $align --max-group 9 en.txt de.txt
 expect 2 $align en.txt
+
+finish

@@ -370,4 +370,39 @@ stderr_has "nowhere/out.tsv"
 expect 1 data dedup nowhere.tsv
 expect 2 data
 
+# Near duplicates: a row that differs in a word or a mark, but not one that differs in most of its letters.
+long='The committee agreed on Tuesday that the bridge over the river would be closed for repairs until the end of March'
+{
+  printf '%s.\tDer Ausschuss beschloss am Dienstag, die Brücke bis Ende März zu schließen.\n' "$long"
+  printf '%s!\tDer Ausschuss beschloss am Dienstag, die Brücke bis Ende März zu schließen!\n' "$long"
+  printf '%s.\tDer Ausschuss beschloss am Montag, die Brücke bis Ende März zu schließen.\n' "${long/Tuesday/Monday}"
+  printf 'The choir sings on Fridays.\tDer Chor singt freitags.\n'
+  printf 'ok\tgut\nno\tnein\n'
+} >near.tsv
+expect 0 data dedup near.tsv --near 0.7 --rejected dropped.tsv -o kept.tsv
+stderr_has "6 rows read, 4 written; 1 repeated, 1 nearly repeated"
+cut -f 1 dropped.tsv >reasons
+printf 'repeated\nnearly repeated\n' >expected
+same reasons expected
+expect 0 data dedup near.tsv -o kept.tsv
+stderr_has "6 rows read, 5 written; 1 repeated"
+expect 2 data dedup near.tsv --near 1
+stderr_has "near"
+
+# What is no sentence: a long word, signs instead of letters, the same words again and again.
+{
+  printf 'A word.\tEin Wort.\n'
+  printf 'See abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz here.\tSiehe hier.\n'
+  printf '== 12 / 34 == 56 ==\t== 12 / 34 == 56 ==!\n'
+  printf 'buy it now buy it now buy it now buy it now\tkauf es jetzt\n'
+  printf 'กกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกกก\tA long word in a script without blanks, which is none.\n'
+} >odd.tsv
+expect 0 data filter odd.tsv --max-word 40 --min-letters 0.5 --max-repetition 0.3 --max-ratio 0 --rejected dropped.tsv -o kept.tsv
+stderr_has "5 rows read, 2 written; 1 a long word, 1 few letters, 1 repetitions"
+cut -f 1 dropped.tsv >reasons
+printf 'a long word\nfew letters\nrepetitions\n' >expected
+same reasons expected
+expect 0 data filter odd.tsv --max-ratio 0 -o kept.tsv
+stderr_has "5 rows read, 4 written; 1 identical sides"
+
 finish
