@@ -2,7 +2,7 @@
  *
  *   bench_align [SENTENCES [DIM [THREADS]]]       20000 384 2
  *
- * Translations have a cosine of about 0.7, unrelated sentences one of about 0.3. Of the beads 80 % are one to one, 12 % one
+ * Translations have a cosine of about 0.7, unrelated sentences one of about 0.3. 80 % of the beads are one to one, 12 % one
  * to two or two to one, 2 % two to two, and 6 % a sentence without a translation; in the middle, a twentieth of the source
  * is missing. The sides of a bead of several sentences are means. Prints seconds, memory, precision and recall. */
 #include "base/clock.h"

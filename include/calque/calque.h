@@ -12,6 +12,7 @@
 #include "calque/cluster.h"
 #include "calque/context.h"
 #include "calque/corpus.h"
+#include "calque/corpus_build.h"
 #include "calque/dataset.h"
 #include "calque/distill.h"
 #include "calque/document.h"

@@ -2,7 +2,7 @@
  *
  * The similarity of two rows is that of their sets of 4 characters in a row (Jaccard: common / all), of letters and digits.
  * A row has B keys, each of R minima of hashes of its set; two rows of similarity s have a key in common with a probability
- * of 1 - (1 - s^R)^B. R is chosen so that this rises steeply at the similarity that is asked for, where it is 2/3. */
+ * of 1 - (1 - s^R)^B. R is chosen so that this rises steeply at the wanted similarity, where it is 2/3. */
 #ifndef CORPUS_NEAR_DUPLICATES_H
 #define CORPUS_NEAR_DUPLICATES_H
 

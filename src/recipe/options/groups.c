@@ -8,6 +8,7 @@
   X(align)                                                                                                             \
   X(analysis)                                                                                                          \
   X(cluster)                                                                                                           \
+  X(corpus_build)                                                                                                      \
   X(corpus_convert)                                                                                                    \
   X(corpus_dedup)                                                                                                      \
   X(corpus_filter)                                                                                                     \
